@@ -1,0 +1,453 @@
+"""`Array`, the traced ndarray: operators, NumPy's protocols, in-place writes and views.
+
+Knows the tape's logging and the registry. Must not know transforms or single rules: whatever has a
+rule reaches it through NumPy's two protocols.
+
+A traced array is always floating or complex; results of other dtypes (comparisons, argmax, floor)
+are plain arrays. Writes rebind an array's slot, the tape stays functional.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._errors import NotDifferentiableError
+from tapegrad._ndarray import NdarrayInterface
+from tapegrad._rule import (
+    REGISTRY, Elementwise, Rule, deepest_tape, lift, linear, plain,
+)
+from tapegrad._tape import WRITE, Scatter, Spec, Tape, Traced, cast, spec_of
+from tapegrad._ufunc_methods import call_method, call_with_keywords
+
+
+class Array(Traced, NdarrayInterface):
+    """An array whose history is on a tape; it behaves as the ndarray that it stands for.
+
+    Transforms make it; programs only meet it. `isinstance(x, tapegrad.Array)` tells that a value is
+    being differentiated. Attributes: `value` (the plain array), `shape`, `dtype` and the rest of
+    ndarray's. `float(x)`, `np.asarray(x)` and writes of x into a plain array raise ConversionError.
+
+    >>> import tapegrad
+    >>> tapegrad.grad(lambda x: print(type(x).__name__, x.shape) or (x * x).sum())(np.ones(2))
+    Array (2,)
+    array([2., 2.])
+    """
+
+    __slots__ = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        return self.spec.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
+        return self.spec.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.spec.shape)
+
+    @property
+    def real(self) -> Any:
+        return np.real(self)  # type: ignore[call-overload]
+
+    @property
+    def imag(self) -> Any:
+        return np.imag(self)  # type: ignore[call-overload]
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return tuple(plain(self).strides)
+
+    @property
+    def flags(self) -> Any:
+        return plain(self).flags
+
+    # -- NumPy's protocols -----------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        # The short path: a one-argument function of a floating array keeps shape and dtype.
+        if len(inputs) == 1 and not kwargs and method == "__call__":
+            short = _UNARY.get(ufunc)
+            if short is not None:
+                rule, x_kept, out_kept = short
+                x = self.value
+                out = ufunc(x)
+                tape = self.tape
+                slot = tape.fresh()
+                tape.log(
+                    (slot, rule, out if out_kept else None, x if x_kept else None, None,
+                     self.slot, -1)
+                )
+                return Array(out, slot, tape, self.spec)
+        return _ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(
+        self, function: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        rule = REGISTRY.get(function)
+        if rule is None:
+            if function in _CREATION:
+                return self._created(function(*map(lift, args), **kwargs))
+            raise _no_rule(function)
+        if rule.view:
+            arrays, params = rule.bind(args, kwargs)
+            return as_view(rule, arrays[0], params)
+        return rule.apply(*args, **kwargs)
+
+    def _created(self, made: Any) -> Any:
+        """What np.zeros(shape, like=self) and its kin return: a constant that can be written to."""
+        if isinstance(made, Traced) or made.dtype.kind not in "fc":
+            return made
+        return self.tape.wrap(made, -1)
+
+    # -- indexing and writing --------------------------------------------------------------------
+
+    def __getitem__(self, index: Any) -> Any:
+        if type(index) is not int and type(index) is not slice:
+            index = _frozen_index(index)
+        value = self.value
+        out = value[index]
+        tape = self.tape
+        slot = tape.fresh()
+        spec = spec_of(out)
+        tape.log((slot, GETITEM, spec, (self.spec,), {"index": index}, (self.slot,), None))
+        if _shares(out, value):
+            if self.slot in tape.buffers:
+                out = out.copy()  # the buffer itself stays ours alone, to be written in place
+            return View(out, slot, tape, spec, self, GETITEM, {"index": index})
+        return Array(out, slot, tape, spec)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        _write(self, _frozen_index(index), value)
+
+    def _rebind(self, new: Traced) -> None:
+        """Make this array the other one: what an in-place operation does to a name."""
+        self.tape = new.tape
+        self.value = new.value
+        self.slot = new.slot
+
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
+        copy: bool = True,
+    ) -> Any:
+        """As `numpy.ndarray.astype`; integer and boolean results are plain arrays."""
+        target = np.dtype(dtype)
+        if not np.can_cast(self.dtype, target, casting):  # type: ignore[arg-type]
+            raise TypeError(f"Cannot cast array data from {self.dtype} to {target} by {casting!r}")
+        if target.kind not in "fc":
+            return plain(self).astype(target)
+        if target == self.dtype and not copy:
+            return self
+        return ASTYPE.apply_bound([self], {"dtype": target})
+
+    def view(self, *args: Any) -> Any:
+        """`x.view()` alone; other dtypes or classes would reinterpret memory."""
+        if args:
+            raise NotDifferentiableError(
+                "x.view(dtype): not differentiable (it reinterprets memory). Use x.astype(dtype)."
+            )
+        return self[...]
+
+    # -- conversions that keep or need no derivative ---------------------------------------------
+
+    def __bool__(self) -> bool:
+        return bool(plain(self))
+
+    def __int__(self) -> int:
+        return int(plain(self))  # piecewise constant, as np.trunc
+
+    def __repr__(self) -> str:
+        return f"Array({np.array2string(np.asarray(plain(self)), separator=', ')}, {self.dtype})"
+
+    def __str__(self) -> str:
+        return str(plain(self))
+
+    def __format__(self, spec: str) -> str:
+        return format(plain(self), spec)
+
+
+Tape.array = Array
+
+
+def _getitem(x: Any, index: Any) -> Any:
+    return x[index]
+
+
+def _astype(x: Any, dtype: np.dtype[Any]) -> Any:
+    return x.astype(dtype)
+
+
+GETITEM = linear(
+    _getitem, lambda g, _out, _x, index: Scatter(index, g), name="x[...]", batch="axis"
+)
+ASTYPE = linear(_astype, lambda g, _out, x, dtype: cast(g, x.dtype), name="astype", batch="align")
+
+
+# Functions that NumPy hands over for their like= argument alone.
+_CREATION = frozenset({
+    np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.zeros, np.ones,
+    np.empty, np.full, np.eye, np.identity, np.arange, np.tri,
+})
+
+
+def _no_rule(function: Any) -> NotDifferentiableError:
+    name = Rule(function).name
+    return NotDifferentiableError(
+        f"{name}: no derivative rule for it yet. Write it in terms of functions that have one, "
+        "declare one with tapegrad.primitive, or pass tapegrad.stop_gradient(x) for a constant."
+    )
+
+
+# --- Elementwise calls --------------------------------------------------------------------------
+
+# ufunc -> (rule, whether x is kept, whether out is kept), learned at the first call.
+_UNARY: dict[np.ufunc, tuple[Rule, bool, bool]] = {}
+
+
+def binary(rule: Elementwise, function: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
+    """A two-argument elementwise call: logged in the short layout where nothing broadcasts."""
+    tape = deepest_tape((x, y))
+    if tape is None:
+        return function(x, y)
+    x_in = isinstance(x, Traced) and x.tape is tape
+    y_in = isinstance(y, Traced) and y.tape is tape
+    if x_in and y_in:
+        if x.spec is not y.spec:
+            return rule.apply_bound([x, y], {})
+        out, spec = function(x.value, y.value), x.spec
+    else:
+        spec = x.spec if x_in else y.spec
+        out = function(x.value, y) if x_in else function(x, y.value)
+    if out.shape != spec.shape or out.dtype != spec.dtype:
+        return rule.apply_bound([lift(x), lift(y)], {})
+    x_kept, y_kept, out_kept = rule.keeps[x_in, y_in]
+    slot = tape.fresh()
+    tape.log((
+        slot, rule, out if out_kept else None,
+        None if not x_kept else x.value if x_in else tape.keep(x),
+        None if not y_kept else y.value if y_in else tape.keep(y),
+        x.slot if x_in else -1, y.slot if y_in else -1,
+    ))
+    return Array(out, slot, tape, spec)
+
+
+def as_operand(other: Any) -> Any:
+    """A list or tuple as an array, traced where it has traced parts; anything else as it is."""
+    if type(other) not in (list, tuple):
+        return other
+    lifted = lift(other)
+    return np.asarray(other) if lifted is other else lifted
+
+
+def _ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Any other call of a ufunc: several arguments, keywords, methods."""
+    rule = REGISTRY.get(ufunc)
+    if rule is None:
+        raise _no_rule(ufunc)
+    if method != "__call__":
+        return call_method(rule, ufunc, method, inputs, kwargs)
+    if not kwargs:
+        if isinstance(rule, Elementwise) and len(rule.partials) == 2:
+            return binary(rule, ufunc, *map(as_operand, inputs))
+        result = rule.apply(*inputs)
+        if rule.unary and not rule.to_real and isinstance(result, Array):
+            x_kept, out_kept = rule.keeps[True,]
+            _UNARY[ufunc] = rule, x_kept, out_kept
+        return result
+    return call_with_keywords(rule, ufunc, inputs, kwargs)
+
+
+# --- Views --------------------------------------------------------------------------------------
+
+
+class View(Array):
+    """A part or a rearrangement of another traced array, up to date whatever is written to it.
+
+    `value` and `slot` are those of the parent's present state: when the parent has been written to
+    since they were taken, they are taken again. Writes go through to the parent.
+    """
+
+    __slots__ = ("params", "parent", "rule", "seen")
+
+    def __init__(
+        self, value: Any, slot: Any, tape: Tape, spec: Spec, parent: Array, rule: Rule,
+        params: dict[str, Any],
+    ) -> None:
+        _VALUE.__set__(self, value)
+        _SLOT.__set__(self, slot)
+        self.tape = tape
+        self.spec = spec
+        self.parent = parent
+        self.rule = rule
+        self.params = params
+        self.seen = parent.slot  # slots are never reused, so a slot is a version too
+
+    def _sync(self) -> None:
+        if self.parent.slot is not self.seen:
+            fresh = self.rule.apply_bound([self.parent], self.params)
+            self.tape = fresh.tape
+            value = fresh.value
+            in_buffer = self.parent.slot in fresh.tape.buffers
+            _VALUE.__set__(self, value.copy() if in_buffer and value.shape else value)
+            _SLOT.__set__(self, fresh.slot)
+            self.seen = self.parent.slot
+
+    @property
+    def value(self) -> Any:  # type: ignore[override]
+        self._sync()
+        return _VALUE.__get__(self)
+
+    @property
+    def slot(self) -> Any:  # type: ignore[override]
+        self._sync()
+        return _SLOT.__get__(self)
+
+    def _rebind(self, new: Traced) -> None:
+        """Write the new state through: into the parent's index, or over all of the parent."""
+        if not isinstance(self.params.get("index", 0), (np.ndarray, list)) and self.rule is GETITEM:
+            _write(self.parent, self.params["index"], new)
+        else:
+            (back,) = self.rule.pull(new, None, [self.parent.spec], self.params, [True])
+            self.parent._rebind(back)
+
+    def __reduce__(self) -> Any:
+        return NdarrayInterface.__reduce__(self)
+
+
+View.__name__ = View.__qualname__ = "Array"  # users see one class
+
+_VALUE: Any = Traced.value  # type: ignore[misc]
+_SLOT: Any = Traced.slot  # type: ignore[misc]
+
+
+def as_view(rule: Rule, parent: Any, params: dict[str, Any]) -> Any:
+    """The result of a rule whose NumPy function may return a view; a view where it does."""
+    out = rule.apply_bound([parent], params)
+    if not isinstance(out, Array) or not isinstance(parent, Array):
+        return out
+    if out.tape is not parent.tape or not _shares(out.value, parent.value):
+        return out
+    value = out.value.copy() if parent.slot in out.tape.buffers else out.value
+    return View(value, out.slot, out.tape, out.spec, parent, rule, params)
+
+
+def _shares(out: Any, value: Any) -> bool:
+    """Whether a result is a view of the array that it was made from."""
+    if isinstance(out, Traced):
+        return isinstance(out, View)
+    base = getattr(out, "base", None)
+    return base is not None and (base is value or base is getattr(value, "base", None))
+
+
+# --- Writes -------------------------------------------------------------------------------------
+
+
+def _frozen_index(index: Any) -> Any:
+    """An index without tracing, and safe from later changes of the arrays in it."""
+    if type(index) is tuple:
+        return tuple(_frozen_index(part) for part in index)
+    if isinstance(index, (list, np.ndarray)):
+        return np.array(plain(index)) if len(index) or type(index) is np.ndarray else (
+            np.array(index, dtype=np.intp)
+        )
+    return plain(index) if isinstance(index, Traced) else index
+
+
+def _write(x: Array, index: Any, value: Any) -> None:
+    """`x[index] = value`, differentiably."""
+    value = lift(value)
+    if isinstance(x, View):
+        whole = Array(x.value, x.slot, x.tape, x.spec)
+        _write(whole, index, value)
+        x._rebind(whole)
+        return
+    if isinstance(value, Traced) and value.tape.level > x.tape.level:
+        # x is a constant of the inner transform that value belongs to, until it is written to.
+        x.value, x.slot, x.tape = _handle(x), -1, value.tape
+    value = _fitted(x, index, value)
+    inner = isinstance(value, Traced) and value.tape is x.tape
+    raw = value.value if inner else value
+    buffer = _exclusive_buffer(x)
+    if isinstance(raw, Traced) and (
+        not isinstance(buffer, Traced) or buffer.tape.level < raw.tape.level
+    ):
+        buffer = raw.tape.wrap(buffer, -1)
+    tape = x.tape
+    if x.shape:
+        buffer[index] = raw
+    else:
+        buffer = (buffer * 0 + raw).reshape(()) if isinstance(raw, Traced) else np.array(
+            raw, dtype=x.dtype
+        ).reshape(())
+    slot = tape.fresh()
+    kept = (x.spec, spec_of(value) if hasattr(value, "shape") else None)
+    tape.log((slot, WRITE, None, kept, index, (x.slot, value.slot if inner else -1), None))
+    tape.buffers.discard(x.slot)
+    tape.buffers.add(slot)
+    x.value = buffer
+    x.slot = slot
+
+
+def _handle(x: Array) -> Array:
+    """Another handle on the present state of x, which writes to x do not reach."""
+    return Array(x.value, x.slot, x.tape, x.spec)
+
+
+def _fitted(x: Array, index: Any, value: Any) -> Any:
+    """The value of a write with no more axes than its place, and of a dtype that x can hold."""
+    dtype = getattr(value, "dtype", None)
+    if (dtype is not None and dtype.kind == "c" or isinstance(value, complex)) and (
+        x.dtype.kind != "c"
+    ):
+        raise TypeError(
+            f"x[...] = v: expected real values for an array of {x.dtype}, got complex ones. Use "
+            "v.real, or make x complex."
+        )
+    if isinstance(value, Traced) and value.ndim > 0:
+        room = plain(x)[index].ndim if x.shape else 0
+        if value.ndim > room:
+            value = value.reshape(value.shape[value.ndim - room :])
+    return value
+
+
+def _exclusive_buffer(x: Array) -> Any:
+    """The raw value of x for writing: itself where nobody else can hold it, else a copy."""
+    value = x.value
+    if isinstance(value, Traced):
+        return _handle(value)  # type: ignore[arg-type]
+    if type(value) is not np.ndarray:
+        return value.copy()
+    if (
+        x.slot in x.tape.buffers
+        and value.base is None
+        and _references(value) <= _EXCLUSIVE
+    ):
+        return value
+    return value.copy()
+
+
+_references: Callable[[Any], int] = getattr(sys, "getrefcount", lambda _: sys.maxsize)
+
+
+def _exclusive_count() -> int:
+    """References to a value that one array holds, as `_exclusive_buffer` counts them."""
+
+    class Holder:
+        __slots__ = ("value",)
+
+    x = Holder()
+    x.value = np.empty(1)  # type: ignore[attr-defined]
+
+    def count(x: Any) -> int:
+        value = x.value
+        return _references(value)
+
+    return count(x)
+
+
+_EXCLUSIVE = _exclusive_count()

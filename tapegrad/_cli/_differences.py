@@ -1,0 +1,135 @@
+"""A derivative held against central differences, for the command line to report.
+
+Knows functions, points and derivatives as trees of plain arrays; not how they were computed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad import _tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Place = tuple[int, tuple[int, ...]]  # which leaf of the arguments, and which of its elements
+
+MOST = 100
+"""How many partials are compared at most; of more, a random choice with a fixed seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What came of holding a derivative against differences.
+
+    `error` is the largest relative error of a partial. A partial far smaller than the function's
+    value drowns in the rounding of that value, so errors are relative to the larger of the two.
+    """
+
+    error: float
+    tolerance: float
+    compared: int
+    total: int
+    worst: str
+
+    @property
+    def passed(self) -> bool:
+        return self.error <= self.tolerance  # NaN fails
+
+    def __str__(self) -> str:
+        some = "all" if self.compared == self.total else f"{self.compared} of"
+        return f"{some} {self.total} partials, max relative error {self.error:.2g}"
+
+
+def compare(f: Callable[..., Any], args: tuple[Any, ...], derivative: Any) -> Comparison:
+    """Compare a derivative of `f` at `args` with central differences.
+
+    An output that is not a scalar is first contracted with random weights, and so is its Jacobian:
+    one partial of every input then speaks for all outputs.
+
+    Args:
+        f: a function of `*args` with real outputs, one array or a tree of arrays.
+        args: positional arguments: trees of floating point or complex arrays and numbers.
+        derivative: for each leaf of the output a tree like `args`, with arrays of shape
+            `output.shape + input.shape`; du/dx - i du/dy for complex inputs.
+
+    Returns:
+        The worst of the partials, and whether its error is within what differences can resolve.
+    """
+    inputs, structure = _tree.flatten(args)
+    outputs = [np.asarray(leaf) for leaf in _tree.flatten(f(*args))[0]]
+    weights = _weights(outputs)
+    gradient = _contract(weights, _tree.flatten(derivative)[0], len(inputs))
+
+    def value_at(leaves: Sequence[Any]) -> float:
+        leaves_out = _tree.flatten(f(*_tree.unflatten(structure, leaves)))[0]
+        return sum(float(np.sum(w * y)) for w, y in zip(weights, leaves_out, strict=True))
+
+    step = _step([*map(np.asarray, inputs), *outputs])
+    floor = 100 * step * abs(value_at(inputs))  # rounding of the value, in units of the tolerance
+    places, total = _places(inputs)
+    worst, text = -1.0, ""
+    for number, index in places:
+        exact = complex(gradient[number][index])
+        near = _difference(value_at, inputs, (number, index), step)
+        error = abs(exact - near) / (max(abs(exact), abs(near), floor) or 1.0)
+        if not error <= worst:  # NaN is the worst of all
+            worst, text = error, f"{_number(exact)} by tapegrad, {_number(near)} by differences"
+    return Comparison(worst, step, len(places), total, text)
+
+
+def _weights(outputs: Sequence[Any]) -> list[Any]:
+    if len(outputs) == 1 and outputs[0].size == 1:
+        return [np.ones_like(outputs[0])]
+    generator = np.random.default_rng(0)
+    return [generator.uniform(0.5, 1.5, output.shape) for output in outputs]
+
+
+def _contract(weights: Sequence[Any], blocks: Sequence[Any], count: int) -> list[Any]:
+    """Contract the outputs away: `blocks` holds `count` arrays for each of the outputs."""
+    rows = [blocks[k * count : (k + 1) * count] for k in range(len(weights))]
+    return [
+        sum(np.tensordot(w, row[j], w.ndim) for w, row in zip(weights, rows, strict=True))
+        for j in range(count)
+    ]
+
+
+def _step(arrays: Sequence[Any]) -> float:
+    """Choose the relative step: the cube root of the coarsest precision, which balances errors."""
+    return max(float(np.finfo(array.dtype).eps) ** (1 / 3) for array in arrays)
+
+
+def _places(inputs: Sequence[Any]) -> tuple[list[Place], int]:
+    places = [(n, index) for n, leaf in enumerate(inputs) for index in np.ndindex(np.shape(leaf))]
+    if len(places) <= MOST:
+        return places, len(places)
+    chosen = np.random.default_rng(0).choice(len(places), MOST, replace=False)
+    return [places[i] for i in sorted(chosen)], len(places)
+
+
+def _difference(
+    value_at: Callable[[Sequence[Any]], float], inputs: Sequence[Any], place: Place, step: float
+) -> complex:
+    """Take the central difference along one element: its real and, if complex, imaginary axis."""
+    number, index = place
+    h = step * max(1.0, abs(np.asarray(inputs[number])[index]))
+
+    def along(direction: complex) -> float:
+        ahead, behind = (value_at(_moved(inputs, place, sign * h * direction)) for sign in (1, -1))
+        return (ahead - behind) / (2 * h)
+
+    return along(1) - 1j * along(1j) if np.iscomplexobj(inputs[number]) else along(1)
+
+
+def _moved(inputs: Sequence[Any], place: Place, change: complex) -> list[Any]:
+    number, index = place
+    leaf = np.array(inputs[number])
+    leaf[index] += change
+    return [*inputs[:number], leaf[()], *inputs[number + 1 :]]  # [()] keeps a scalar a scalar
+
+
+def _number(value: complex) -> str:
+    return f"{value:.9g}" if value.imag else f"{value.real:.9g}"

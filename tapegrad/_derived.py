@@ -1,0 +1,239 @@
+"""Derivatives made from vjp, jvp and linearize: jacobian, hessian and their products.
+
+Knows the transforms alone, not what lies below them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._errors import InputError, OutputError, describe, message, name_of
+from tapegrad._forward import jvp, linearize
+from tapegrad._reverse import Argnums, Inputs, grad, vjp
+from tapegrad._tree import flatten, unflatten
+
+Function = Callable[..., Any]
+
+
+def jacrev(f: Function, argnums: Argnums = None, *, has_aux: bool = False) -> Function:
+    """The Jacobian by reverse mode: one replay for each element of the output.
+
+    For an output of shape o and an input of shape i the result has shape o + i; for pytrees, the
+    output's containers hold the inputs' containers. Options as for `grad`. Raises OutputError for
+    an output that is not floating or complex.
+
+    >>> jacrev(lambda x: x**2)(np.array([1.0, 3.0]))
+    array([[2., 0.],
+           [0., 6.]])
+    """
+
+    @functools.wraps(f, updated=())
+    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+        inputs, g = _reduced(f"jacrev({name_of(f)})", f, args, kwargs, argnums)
+        out, pullback, *aux = vjp(g, *inputs.leaves, has_aux=has_aux)
+        leaves, structure = flatten(out)
+        blocks = []
+        for position, leaf in enumerate(leaves):
+            _check_output(f"jacrev({name_of(f)})", leaf)
+            rows = []
+            for basis in _basis(leaf):
+                bars = [np.zeros_like(other) for other in leaves]
+                bars[position] = basis
+                rows.append(pullback(unflatten(structure, bars)))
+            blocks.append(_by_input(inputs, [
+                _stacked([row[i] for row in rows], leaf.shape + np.shape(x), x, front=True)
+                for i, x in enumerate(inputs.leaves)
+            ]))
+        result = unflatten(structure, blocks)
+        return (result, *aux) if has_aux else result
+
+    return jacobian_of
+
+
+def jacfwd(f: Function, argnums: Argnums = None, *, has_aux: bool = False) -> Function:
+    """The Jacobian by forward mode: one replay for each element of the inputs.
+
+    Shapes, containers and options as for `jacrev`.
+
+    >>> jacfwd(lambda x: x**2)(np.array([1.0, 3.0]))
+    array([[2., 0.],
+           [0., 6.]])
+    """
+
+    @functools.wraps(f, updated=())
+    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+        inputs, g = _reduced(f"jacfwd({name_of(f)})", f, args, kwargs, argnums)
+        out, pushforward, *aux = linearize(g, *inputs.leaves, has_aux=has_aux)
+        leaves, structure = flatten(out)
+        for leaf in leaves:
+            _check_output(f"jacfwd({name_of(f)})", leaf)
+        columns = [_columns(pushforward, inputs.leaves, i) for i in range(len(inputs.leaves))]
+        blocks = [
+            _by_input(inputs, [
+                _stacked([column[k] for column in columns[i]], leaf.shape + np.shape(x), leaf,
+                         front=False)
+                for i, x in enumerate(inputs.leaves)
+            ])
+            for k, leaf in enumerate(leaves)
+        ]
+        result = unflatten(structure, blocks)
+        return (result, *aux) if has_aux else result
+
+    return jacobian_of
+
+
+def _columns(pushforward: Function, leaves: list[Any], position: int) -> list[list[Any]]:
+    columns = []
+    for basis in _basis(leaves[position]):
+        dots = [np.zeros_like(leaf) for leaf in leaves]
+        dots[position] = basis
+        columns.append(flatten(pushforward(*dots))[0])
+    return columns
+
+
+def jacobian(
+    f: Function, argnums: Argnums = None, mode: str = "auto", *, has_aux: bool = False
+) -> Function:
+    """The Jacobian of an array function; `mode` is "reverse", "forward" or "auto".
+
+    "auto" goes forward where the inputs have fewer elements than the output. Shapes, containers and
+    options as for `jacrev`. Raises InputError for another mode.
+
+    >>> jacobian(lambda x: np.array([1.0, 2.0]) * x)(3.0)
+    array([1., 2.])
+    """
+    if mode not in ("auto", "forward", "reverse"):
+        raise InputError(
+            message(f"jacobian({name_of(f)})", 'mode "auto", "forward" or "reverse"', repr(mode),
+                    "Leave it away to have one chosen")
+        )
+    modes = {
+        "forward": jacfwd(f, argnums, has_aux=has_aux),
+        "reverse": jacrev(f, argnums, has_aux=has_aux),
+    }
+
+    @functools.wraps(f, updated=())
+    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+        chosen = mode if mode != "auto" else _cheaper(f, argnums, args, kwargs, has_aux)
+        return modes[chosen](*args, **kwargs)
+
+    return jacobian_of
+
+
+def _cheaper(f: Function, argnums: Argnums, args: Any, kwargs: Any, has_aux: bool) -> str:
+    """The direction with fewer replays, found by running f once on plain values."""
+    inputs = Inputs(f"jacobian({name_of(f)})", args, kwargs, argnums, None)
+    out = f(*args, **kwargs)
+    leaves = flatten(out[0] if has_aux else out)[0]
+    size_in = sum(np.size(leaf) for leaf in inputs.leaves)
+    return "forward" if size_in < sum(np.size(leaf) for leaf in leaves) else "reverse"
+
+
+def hessian(f: Function, argnums: Argnums = None, *, has_aux: bool = False) -> Function:
+    """The matrix of second derivatives of a real scalar function, forward over reverse.
+
+    For an input of shape i the result has shape i + i; for pytrees and several argnums, containers
+    of containers. Raises as `grad` does.
+
+    >>> hessian(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
+    array([[ 6.,  0.],
+           [ 0., 12.]])
+    """
+    return jacfwd(grad(f, argnums, has_aux=has_aux), argnums, has_aux=has_aux)
+
+
+def hvp(f: Function, primals: Any, vectors: Any) -> Any:
+    """The Hessian of f at the primals times vectors, without the matrix: forward over reverse.
+
+    `primals` and `vectors` are tuples of equal structure; with one primal the product comes bare,
+    with several in a tuple.
+
+    >>> hvp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
+    array([ 6., 12.])
+    """
+    argnums = 0 if len(primals) == 1 else tuple(range(len(primals)))
+    return jvp(grad(f, argnums), tuple(primals), tuple(vectors))[1]
+
+
+def vhp(f: Function, primals: Any, vectors: Any) -> Any:
+    """Vectors times the Hessian of f at the primals: reverse over reverse. Arguments as for `hvp`.
+
+    >>> vhp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
+    array([ 6., 12.])
+    """
+    single = len(primals) == 1
+    gradient = grad(f, 0 if single else tuple(range(len(primals))))
+    _, pullback = vjp(gradient, *primals)
+    product = pullback(vectors[0] if single else tuple(vectors))
+    return product[0] if single else product
+
+
+def elementwise_grad(f: Function, argnums: Argnums = None) -> Function:
+    """The derivative of a function that acts on each element alone, in one reverse replay.
+
+    It is the gradient of the sum of f: for an f that mixes elements, the column sums of its
+    Jacobian. Shapes and dtypes are those of the input. Raises OutputError for outputs that are not
+    real.
+
+    >>> elementwise_grad(np.sin)(np.array([0.0, np.pi]))
+    array([ 1., -1.])
+    """
+
+    @functools.wraps(f, updated=())
+    def total(*args: Any, **kwargs: Any) -> Any:
+        leaves = flatten(f(*args, **kwargs))[0]
+        return sum((np.sum(leaf) for leaf in leaves[1:]), start=np.sum(leaves[0]))
+
+    return grad(total, argnums)
+
+
+# --- Parts --------------------------------------------------------------------------------------
+
+
+def _reduced(
+    call: str, f: Function, args: Any, kwargs: Any, argnums: Argnums
+) -> tuple[Inputs, Function]:
+    """The leaves that argnums selects, and f as a function of those alone."""
+    inputs = Inputs(call, args, kwargs, argnums, None)
+
+    def of_leaves(*leaves: Any) -> Any:
+        return inputs.call(f, list(leaves))
+
+    of_leaves.__name__ = name_of(f)
+    return inputs, of_leaves
+
+
+def _by_input(inputs: Inputs, parts: list[Any]) -> Any:
+    trees = inputs._trees(parts)
+    return trees[0] if inputs.single else tuple(trees)
+
+
+def _check_output(call: str, leaf: Any) -> None:
+    if getattr(leaf, "dtype", np.dtype(object)).kind not in "fc":
+        raise OutputError(
+            message(call, "floating or complex outputs", describe(leaf), "Return float arrays")
+        )
+
+
+def _basis(like: Any) -> Any:
+    """The unit arrays of a shape, one after the other."""
+    for i in range(np.size(like)):
+        unit = np.zeros(like.shape, like.dtype)
+        unit[np.unravel_index(i, like.shape)] = 1
+        yield unit if like.shape else unit[()]
+
+
+def _stacked(parts: list[Any], shape: tuple[int, ...], like: Any, *, front: bool) -> Any:
+    """Parts along a first (or last) axis that takes the place of the basis' axes."""
+    if not parts:
+        return np.zeros(shape, like.dtype)
+    return np.reshape(np.stack(parts, axis=0 if front else -1), shape)
+
+
+__all__ = [
+    "elementwise_grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "vhp",
+]

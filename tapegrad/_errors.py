@@ -1,0 +1,63 @@
+"""Exception classes, and the one formatter of their messages.
+
+Knows nothing of tapes or arrays: callers describe what they got in words (`describe` helps).
+Every message has the same four parts: the call as written, what was expected, what came, what to do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class TapegradError(Exception):
+    """Base class of every error that tapegrad raises on its own account."""
+
+
+class InputError(TapegradError, TypeError):
+    """An argument of a transform has the wrong type, dtype or structure."""
+
+
+class OutputError(TapegradError, TypeError):
+    """A differentiated function returned something that the transform cannot use."""
+
+
+class ShapeMismatchError(TapegradError, ValueError):
+    """A tangent, cotangent or derivative has another shape than its value."""
+
+
+class LeakedValueError(TapegradError, RuntimeError):
+    """A traced value was used after the transform that made it had returned."""
+
+
+class NotDifferentiableError(TapegradError, TypeError):
+    """A function without a derivative rule was called on a traced value."""
+
+
+class ConversionError(TapegradError, TypeError):
+    """A traced value was about to be turned into a plain one, which loses its derivative."""
+
+
+class RuleError(TapegradError, TypeError):
+    """A derivative rule was declared wrongly, or returned something that does not fit."""
+
+
+def message(call: str, expected: str, got: str, advice: str) -> str:
+    """The text of an error: `call: expected ..., got .... advice.`"""
+    return f"{call}: expected {expected}, got {got}. {advice}."
+
+
+def describe(value: Any) -> str:
+    """A short name for a value in a message: `float64[3]`, `float64 scalar`, `str 'abc'`."""
+    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
+    if dtype is not None and shape is not None:
+        return f"{dtype}[{','.join(map(str, shape))}]" if shape else f"{dtype} scalar"
+    if value is None:
+        return "None"
+    text = repr(value)
+    return f"{type(value).__name__} {text if len(text) <= 40 else text[:37] + '...'}"
+
+
+def name_of(function: Any) -> str:
+    """The name by which a user knows a callable; partials and instances get their class's name."""
+    inner = getattr(function, "__wrapped__", function)
+    return getattr(function, "__name__", None) or getattr(inner, "__name__", type(function).__name__)

@@ -1,0 +1,184 @@
+"""Forward mode: jvp, linearize.
+
+Knows how tangents travel: with each operation as it is made (jvp), or along a stretch logged before
+(linearize). Must not know rules, or how arrays log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+
+from tapegrad._errors import InputError, LeakedValueError, message, name_of
+from tapegrad._reverse import Inputs, Stretch, _split_aux, as_cotangent, as_tangent, own_copy
+from tapegrad._tape import CURRENT, Entry, Tape, Traced, push, replay_forward, spec_of
+from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
+
+Function = Callable[..., Any]
+
+
+class Cell:
+    """The slot of a value in forward mode: it holds the tangent, and dies with the value."""
+
+    __slots__ = ("__weakref__", "tangent")
+
+    def __init__(self) -> None:
+        self.tangent: Any = None
+
+
+def _tangent_at(cell: Cell) -> Any:
+    return cell.tangent
+
+
+class ForwardTape(Tape):
+    """A tape that forgets: each entry is pushed through when it is logged, then dropped.
+
+    So memory does not grow with the length of a program.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.fresh = Cell
+        self.log = self._push
+        self.buffers = WeakSet()  # type: ignore[assignment]  # cells die with their values
+
+    def keep(self, constant: Any) -> Any:
+        return constant  # an entry is used up before the program can change it
+
+    def _push(self, entry: Entry) -> None:
+        with np.errstate(all="ignore"):
+            entry[0].tangent = push(entry, _tangent_at)
+
+
+def jvp(f: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
+    """`(f(*primals), out_dot)`: the output and its derivative in the direction of the tangents.
+
+    `primals` and `tangents` are tuples (or lists) of equal structure, shapes and dtypes. One pass,
+    whose memory does not grow with the length of f. With `has_aux` f returns `(out, aux)`, and jvp
+    `(out, out_dot, aux)`. Raises InputError or ShapeMismatchError for tangents that do not match.
+
+    >>> jvp(lambda x: x**3, (2.0,), (1.0,))
+    (np.float64(8.0), np.float64(12.0))
+    """
+    name = f"jvp({name_of(f)})"
+    if not isinstance(primals, (tuple, list)):
+        raise InputError(
+            message(name, "primals in a tuple", type(primals).__name__, "Write (x,) for one primal")
+        )
+    inputs = Inputs(name, tuple(primals), {}, tuple(range(len(primals))), None)
+    dots = _tangent_leaves(name, inputs, tangents)
+    tape = ForwardTape(name)
+    token = CURRENT.set(tape)
+    try:
+        traced = [tape.wrap(leaf, _cell(dot)) for leaf, dot in zip(inputs.leaves, dots, strict=True)]
+        out, aux = _split_aux(name, inputs.call(f, list(traced)), has_aux)
+        leaves, structure = flatten(out)
+        pairs = [_primal_and_tangent(leaf, tape) for leaf in leaves]
+        aux = tree_map(lambda leaf: _primal_and_tangent(leaf, tape)[0], aux)
+    finally:
+        CURRENT.reset(token)
+        tape.close()
+    out = unflatten(structure, [primal for primal, _ in pairs])
+    out_dot = unflatten(structure, [tangent for _, tangent in pairs])
+    return (out, out_dot, aux) if has_aux else (out, out_dot)
+
+
+def _cell(tangent: Any) -> Cell:
+    cell = Cell()
+    cell.tangent = tangent
+    return cell
+
+
+def _tangent_leaves(name: str, inputs: Inputs, tangents: Any) -> list[Any]:
+    if not isinstance(tangents, (tuple, list)) or len(tangents) != len(inputs.structures):
+        raise InputError(
+            message(name, f"a tuple of {len(inputs.structures)} tangents, one a primal",
+                    f"{type(tangents).__name__} of {len(tangents)}"
+                    if isinstance(tangents, (tuple, list)) else type(tangents).__name__,
+                    "Pass a tangent of the primal's shape for each")
+        )
+    leaves = [
+        leaf
+        for structure, tangent in zip(inputs.structures, tangents, strict=True)
+        for leaf in flatten_like(structure, tangent, name)
+    ]
+    return [
+        as_tangent(dot, like, name, "tangent")
+        for dot, like in zip(leaves, inputs.leaves, strict=True)
+    ]
+
+
+def _primal_and_tangent(leaf: Any, tape: Tape) -> tuple[Any, Any]:
+    if isinstance(leaf, Traced):
+        if leaf.tape is tape:
+            dot = leaf.slot.tangent if isinstance(leaf.slot, Cell) else None
+            return leaf.value, as_cotangent(dot, leaf.value)
+        if leaf.tape.level > tape.level:
+            raise LeakedValueError(
+                f"value from {leaf.tape.name} returned out of {tape.name} after {leaf.tape.name} "
+                "returned. Return it from the function instead of keeping it."
+            )
+    return leaf, np.zeros_like(leaf) if hasattr(leaf, "dtype") else 0.0
+
+
+class Pushforward:
+    """What `linearize` returns: call it with tangents of the primals, as often as needed."""
+
+    __slots__ = ("inputs", "name", "out", "out_slots", "slots", "stretch", "structure")
+
+    def __init__(
+        self, name: str, stretch: Stretch, inputs: Inputs, slots: list[int], out: Any
+    ) -> None:
+        self.name, self.stretch, self.inputs, self.slots = name, stretch, inputs, slots
+        leaves, self.structure = flatten(out)
+        self.out_slots = [leaf.slot if stretch.owns(leaf) else None for leaf in leaves]
+        self.out = [spec_of(leaf) if hasattr(leaf, "dtype") else leaf for leaf in leaves]
+
+    def __call__(self, *tangents: Any) -> Any:
+        """The output's tangent, with its containers, shapes and dtypes.
+
+        Raises InputError or ShapeMismatchError for tangents that do not match the primals.
+        """
+        leaves = _tangent_leaves(f"pushforward of {self.name}", self.inputs, tangents)
+        dots: dict[Any, Any] = dict(zip(self.slots, leaves, strict=True))
+        stretch = self.stretch
+        with np.errstate(all="ignore"):
+            replay_forward(stretch.entries, dots, stretch.tape if stretch.dependent else None,
+                           self.slots)
+        parts = [
+            as_cotangent(None if slot is None else dots.get(slot), like)
+            if hasattr(like, "dtype") else 0.0
+            for slot, like in zip(self.out_slots, self.out, strict=True)
+        ]
+        return unflatten(self.structure, parts)
+
+
+def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
+    """`(f(*primals), pushforward)`: the pushforward takes tangents of the primals to the output's.
+
+    f runs once; the pushforward is linear and may be called many times. With `has_aux` f returns
+    `(out, aux)`, and linearize `(out, pushforward, aux)`.
+
+    >>> out, pushforward = linearize(np.sin, 0.0)
+    >>> pushforward(1.0), pushforward(2.0)
+    (np.float64(1.0), np.float64(2.0))
+    """
+    name = f"linearize({name_of(f)})"
+    inputs = Inputs(name, primals, {}, tuple(range(len(primals))), None)
+    with Stretch(name, copies=True) as stretch:
+        traced = [stretch.input(own_copy(leaf)) for leaf in inputs.leaves]
+        slots = [x.slot for x in traced]
+        out, aux = _split_aux(name, inputs.call(f, list(traced)), has_aux)
+        stretch.finish()
+        pushforward = Pushforward(name, stretch, inputs, slots, out)
+        out = tree_map(stretch.strip, out)
+        aux = tree_map(stretch.strip, aux)
+    return (out, pushforward, aux) if has_aux else (out, pushforward)
+
+
+__all__ = ["ForwardTape", "jvp", "linearize"]

@@ -1,0 +1,219 @@
+"""The methods and attributes of ndarray that its functions express.
+
+Knows NumPy's names alone: each method calls the function of that name on `self`, which NumPy hands
+to the traced array's protocols. Must not know tapes, slots or rules.
+"""
+
+from __future__ import annotations
+
+
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tapegrad._errors import ConversionError
+
+# Methods whose NumPy function takes the array first and the rest alike.
+_SAME_AS_FUNCTION = (
+    "all any argmax argmin argpartition argsort choose clip compress conj conjugate copy cumprod "
+    "cumsum diagonal dot max mean min nonzero prod ptp put ravel repeat round searchsorted "
+    "squeeze std sum swapaxes take trace var"
+).split()
+
+
+def _method(name: str) -> Callable[..., Any]:
+    function = getattr(np, name)
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__qualname__ = f"Array.{name}"
+    method.__doc__ = f"As `numpy.ndarray.{name}`, differentiable where `numpy.{name}` is."
+    return method
+
+
+def refuse(call: str, advice: str) -> NoReturn:
+    """Raise the error of a conversion that would lose the derivative."""
+    raise ConversionError(
+        f"{call}: expected a plain value, got a traced one, whose derivative would be lost. {advice}"
+    )
+
+
+class NdarrayInterface:
+    """ndarray's interface over NumPy's functions; `Array` adds the tape."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    # -- attributes ------------------------------------------------------------------------------
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.intp))
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
+
+    @property
+    def T(self) -> Any:
+        return np.transpose(self)  # type: ignore[call-overload]
+
+    @property
+    def mT(self) -> Any:
+        return np.matrix_transpose(self)  # type: ignore[arg-type]
+
+    @property
+    def flat(self) -> Any:
+        return np.ravel(self)  # type: ignore[call-overload]
+
+    # -- methods with a signature of their own ---------------------------------------------------
+
+    def reshape(self, *shape: Any, **kwargs: Any) -> Any:
+        """As `numpy.ndarray.reshape`: the sizes as one tuple or one by one."""
+        if len(shape) == 1:
+            return np.reshape(self, shape[0], **kwargs)
+        return np.reshape(self, shape, **kwargs) if shape else np.reshape(self, **kwargs)
+
+    def transpose(self, *axes: Any) -> Any:
+        """As `numpy.ndarray.transpose`: the axes as one tuple, one by one, or none."""
+        if len(axes) == 1:
+            axes = axes[0]
+        return np.transpose(self, axes or None)  # type: ignore[call-overload]
+
+    def flatten(self, order: str = "C") -> Any:
+        """A one-dimensional copy."""
+        return np.ravel(self, order).copy()  # type: ignore[call-overload]
+
+    def item(self, *index: Any) -> Any:
+        """The single element (or the one at an index), still traced: a 0-d array."""
+        if not index:
+            if self.size != 1:
+                raise ValueError("can only convert an array of size 1 to a scalar")
+            return self.reshape(())
+        where = index[0] if len(index) == 1 else index
+        if isinstance(where, tuple):
+            return self[where]  # type: ignore[index]
+        return self.reshape(-1)[where]
+
+    def tolist(self) -> Any:
+        """Nested lists of traced 0-d arrays."""
+        return [part.tolist() for part in self] if self.shape else self  # type: ignore[attr-defined]
+
+    def fill(self, value: Any) -> None:
+        """Set every element; the old values have no derivative any more."""
+        self[...] = value  # type: ignore[index]
+
+    def sort(self, axis: int = -1, **kwargs: Any) -> None:
+        """Sort in place."""
+        self[...] = np.sort(self, axis, **kwargs)  # type: ignore[index, call-overload]
+
+    def partition(self, kth: Any, axis: int = -1, **kwargs: Any) -> None:
+        """Partition in place."""
+        self[...] = np.partition(self, kth, axis, **kwargs)  # type: ignore[index, call-overload]
+
+    # -- protocols of the language ---------------------------------------------------------------
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(self.shape[0]))  # type: ignore[index]
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())  # type: ignore[attr-defined]
+
+    def __float__(self) -> float:
+        refuse("float(x)", "Leave the conversion away: arithmetic and NumPy functions take traced "
+               "values (np.sqrt for math.sqrt); for a number without derivative use "
+               "tapegrad.stop_gradient(x).")
+
+    def __complex__(self) -> complex:
+        refuse("complex(x)", "Use x.astype(complex), or tapegrad.stop_gradient(x).")
+
+    def __index__(self) -> int:
+        refuse("operator.index(x)", "Indices have no derivative: use tapegrad.stop_gradient(x).")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        refuse(
+            "np.asarray(x) or a write into a plain array",
+            "To build an array of traced values use np.stack or np.concatenate for "
+            "np.array([...]); to fill a buffer make it with np.zeros_like(x) or "
+            "np.zeros(shape, like=x); for plain numbers use tapegrad.stop_gradient(x).",
+        )
+
+    def __reduce__(self) -> NoReturn:
+        refuse("pickle.dumps(x)", "Pickle tapegrad.stop_gradient(x).")
+
+    def tobytes(self, *_: Any) -> NoReturn:
+        """Always raises: bytes carry no derivative."""
+        refuse("x.tobytes()", "Use tapegrad.stop_gradient(x).tobytes().")
+
+    def tofile(self, *_: Any) -> NoReturn:
+        """Always raises: a file carries no derivative."""
+        refuse("x.tofile()", "Use tapegrad.stop_gradient(x).tofile(...).")
+
+    def dump(self, *_: Any) -> NoReturn:
+        """Always raises: a file carries no derivative."""
+        refuse("x.dump()", "Use tapegrad.stop_gradient(x).dump(...).")
+
+    def __copy__(self) -> Any:
+        return np.copy(self)  # type: ignore[call-overload]
+
+    def __deepcopy__(self, _memo: dict[int, Any]) -> Any:
+        return np.copy(self)  # type: ignore[call-overload]
+
+    def __round__(self, decimals: int | None = None) -> Any:
+        rounded = np.round(self, decimals or 0)  # type: ignore[call-overload]
+        return int(rounded) if decimals is None else rounded
+
+    def __divmod__(self, other: Any) -> Any:
+        return np.floor_divide(self, other), np.remainder(self, other)  # type: ignore[call-overload]
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return np.floor_divide(other, self), np.remainder(other, self)  # type: ignore[call-overload]
+
+
+def _operator(name: str, function: Callable[..., Any], *, swap: bool = False) -> None:
+    def method(self: Any, other: Any) -> Any:
+        if getattr(type(other), "__array_ufunc__", 0) is None:
+            return NotImplemented  # its own operators want the other array
+        return function(other, self) if swap else function(self, other)
+
+    method.__name__ = name
+    method.__qualname__ = f"Array.{name}"
+    setattr(NdarrayInterface, name, method)
+
+
+def _define_operators() -> None:
+    comparisons = {
+        "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
+        "eq": np.equal, "ne": np.not_equal,
+    }
+    for name, function in comparisons.items():
+        _operator(f"__{name}__", function)
+    arithmetic = {
+        "floordiv": np.floor_divide, "mod": np.remainder, "matmul": np.matmul,
+    }
+    for name, function in arithmetic.items():
+        _operator(f"__{name}__", function)
+        _operator(f"__r{name}__", function, swap=True)
+    for name in _SAME_AS_FUNCTION:
+        setattr(NdarrayInterface, name, _method(name))
+
+
+_define_operators()
+

@@ -1,0 +1,101 @@
+"""The arithmetic operators of the traced array: the hottest code of the library.
+
+Knows the short layout of entries, and the rules of the ufuncs behind the operators. Everything that
+is not plain (broadcasting, other dtypes, other tapes, views) goes to `_array.binary`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._array import Array, as_operand, binary
+from tapegrad._rule import REGISTRY, Elementwise, write_out
+from tapegrad.rules import elementwise as _rules
+
+assert _rules, "the operators' rules are declared by importing them"
+
+def _operator(ufunc: np.ufunc, function: Callable[[Any, Any], Any], name: str) -> None:
+    """Give Array `__name__`, `__rname__` and `__iname__` from the rule of a ufunc."""
+    rule = REGISTRY[ufunc]
+    assert isinstance(rule, Elementwise)
+    x_kept, y_kept, out_kept = rule.keeps[True, True]
+    x_alone, _, out_alone = rule.keeps[True, False]
+    _, y_alone, out_reflected = rule.keeps[False, True]
+
+    def forward(self: Array, other: Any) -> Any:
+        kind = type(other)
+        if kind is Array:
+            tape = self.tape
+            spec = self.spec
+            if tape is other.tape and spec is other.spec:
+                x = self.value
+                y = other.value
+                out = function(x, y)
+                slot = tape.fresh()
+                tape.log(
+                    (slot, rule, out if out_kept else None, x if x_kept else None,
+                     y if y_kept else None, self.slot, other.slot)
+                )
+                return Array(out, slot, tape, spec)
+        elif kind is float or kind is int:
+            x = self.value
+            out = function(x, other)
+            tape = self.tape
+            slot = tape.fresh()
+            tape.log(
+                (slot, rule, out if out_alone else None, x if x_alone else None, other,
+                 self.slot, -1)
+            )
+            return Array(out, slot, tape, self.spec)
+        elif getattr(kind, "__array_ufunc__", 0) is None:
+            return NotImplemented
+        return binary(rule, ufunc, self, as_operand(other))
+
+    def reflected(self: Array, other: Any) -> Any:
+        kind = type(other)
+        if kind is float or kind is int:
+            y = self.value
+            out = function(other, y)
+            tape = self.tape
+            slot = tape.fresh()
+            tape.log(
+                (slot, rule, out if out_reflected else None, other, y if y_alone else None, -1,
+                 self.slot)
+            )
+            return Array(out, slot, tape, self.spec)
+        if getattr(kind, "__array_ufunc__", 0) is None:
+            return NotImplemented
+        return binary(rule, ufunc, as_operand(other), self)
+
+    def in_place(self: Array, other: Any) -> Any:
+        return write_out(self, forward(self, other), f"x {name} y")
+
+    for prefix, method in (("", forward), ("r", reflected), ("i", in_place)):
+        method.__name__ = f"__{prefix}{name}__"
+        method.__qualname__ = f"Array.{method.__name__}"
+        setattr(Array, method.__name__, method)
+
+
+def _prefix_operator(ufunc: np.ufunc, name: str) -> None:
+    """Give Array a prefix operator or `abs()` from a ufunc."""
+
+    def method(self: Array) -> Any:
+        return self.__array_ufunc__(ufunc, "__call__", self)
+
+    method.__name__ = f"__{name}__"
+    method.__qualname__ = f"Array.__{name}__"
+    setattr(Array, method.__name__, method)
+
+
+_operator(np.add, operator.add, "add")
+_operator(np.subtract, operator.sub, "sub")
+_operator(np.multiply, operator.mul, "mul")
+_operator(np.divide, operator.truediv, "truediv")
+_operator(np.power, operator.pow, "pow")
+_prefix_operator(np.negative, "neg")
+_prefix_operator(np.positive, "pos")
+_prefix_operator(np.absolute, "abs")

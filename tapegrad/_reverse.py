@@ -1,0 +1,466 @@
+"""Reverse mode: vjp, grad, value_and_grad.
+
+Knows how a transform opens a stretch of a tape, runs a function and replays the stretch backward.
+Must not know rules, or how arrays log.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import Token
+from typing import Any
+
+import numpy as np
+
+from tapegrad._errors import (
+    InputError, LeakedValueError, OutputError, ShapeMismatchError, describe, message, name_of,
+)
+from tapegrad._tape import (
+    CURRENT, PROJECT, Entry, SparseBars, Tape, Traced, cast, is_inexact, replay_backward,
+    replay_nested, spec_of,
+)
+from tapegrad._tree import Structure, flatten, flatten_like, tree_map, unflatten
+
+Function = Callable[..., Any]
+Argnums = int | Sequence[int] | None
+
+
+class IndependentOutputWarning(UserWarning):
+    """The output of a differentiated function does not depend on its input."""
+
+
+class _Enter:
+    """The rule of an input's entry where the input is traced by an outer transform: identity."""
+
+    name = "input"
+    unary = True
+    strong = None
+    times = None
+    x_partial = None
+    y_partial = None
+
+
+_ENTER = _Enter()
+
+
+class Stretch:
+    """The part of a tape that one run of a function logs; a context manager around the run.
+
+    A reverse transform inside another shares its tape. Where nothing in the stretch depends on the
+    outer one, the stretch is replayed raw and removed from the tape when it closes.
+    """
+
+    __slots__ = ("dependent", "end", "entries", "first", "linked", "shared", "start", "tape", "token")
+
+    def __init__(self, name: str, *, copies: bool = False) -> None:
+        outer = CURRENT.get()
+        self.shared = type(outer) is Tape
+        self.tape: Tape = outer if self.shared else Tape(name, copies=copies)  # type: ignore[assignment]
+        self.first = len(self.tape.entries)
+        self.start = self.end = self.tape.fresh()
+        self.entries: list[Entry] = self.tape.entries
+        self.dependent = False  # whether an outer transform can differentiate what is logged here
+        self.linked = False  # whether an input is traced by one
+        self.token: Token[Tape | None] | None = None
+
+    def __enter__(self) -> Stretch:
+        if not self.shared:
+            self.token = CURRENT.set(self.tape)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.token is not None:
+            CURRENT.reset(self.token)
+            self.tape.close()
+        elif not self.dependent and not self._depends_on_outer():
+            del self.tape.entries[self.first :]
+
+    def input(self, leaf: Any) -> Traced:
+        """A leaf as an input: the same value at a slot of this stretch."""
+        tape = self.tape
+        slot = tape.fresh()
+        if isinstance(leaf, Traced) and leaf.tape is tape:
+            tape.log((slot, _ENTER, None, None, None, leaf.slot, -1))
+            # The outer replay goes through this entry, the stretch's own ends before it.
+            self.first = len(tape.entries)
+            self.linked = self.linked or leaf.slot != -1
+            return tape.array(leaf.value, slot, tape, leaf.spec)
+        return tape.wrap(leaf, slot)
+
+    def finish(self) -> None:
+        """The function has returned: what is logged from here on is not part of the stretch."""
+        self.end = self.tape.fresh()
+        if self.shared:
+            self.entries = self.tape.entries[self.first :]
+            self.dependent = self._depends_on_outer()
+
+    def _depends_on_outer(self) -> bool:
+        start = self.start
+        return self.linked or any(
+            slot != -1 and slot < start
+            for entry in self.tape.entries[self.first :]
+            for slot in _parents(entry)
+        )
+
+    def owns(self, value: Any) -> bool:
+        """Whether a value's derivative is in this stretch."""
+        if not isinstance(value, Traced):
+            return False
+        if value.tape is self.tape:
+            return bool(value.slot >= self.start)
+        if value.tape.level > self.tape.level:
+            raise LeakedValueError(
+                f"value from {value.tape.name} returned out of another transform after "
+                f"{value.tape.name} returned. Return it from the function instead of keeping it."
+            )
+        return False
+
+    def strip(self, value: Any) -> Any:
+        """A value as the surroundings may see it: plain, or traced by an outer transform."""
+        if not isinstance(value, Traced) or value.tape is not self.tape:
+            return value
+        if self.shared and (self.dependent or value.slot < self.start):
+            return value
+        return value.value
+
+    def pull(self, slots: list[int], bars: list[Any], *, consume: bool = False) -> Any:
+        """A table of cotangents by slot from those of outputs; inputs' slots keep theirs."""
+        table: Any = SparseBars(self.start) if self.shared else [None] * self.end
+        for slot, bar in zip(slots, bars, strict=True):
+            before = table[slot]
+            table[slot] = bar if before is None else before + bar
+        # Infinities at singular points are for the strong product to judge, not for warnings.
+        with np.errstate(all="ignore"):
+            if self.shared:
+                replay_nested(self.entries, table, self.tape if self.dependent else None)
+            else:
+                replay_backward(self.entries, table, consume=consume)
+        return table
+
+
+def _parents(entry: Entry) -> Iterable[int]:
+    """The slots that an entry reads."""
+    if entry[6] is not None:
+        return entry[5], entry[6]
+    if entry[1] is PROJECT:
+        return (entry[5],)
+    slots: tuple[int, ...] = entry[5]
+    return slots
+
+
+# --- Leaves -------------------------------------------------------------------------------------
+
+
+def as_input(leaf: Any, call: str) -> Any:
+    """A leaf as a value that can be differentiated: Python numbers become NumPy scalars."""
+    kind = type(leaf)
+    if kind is np.ndarray or isinstance(leaf, Traced):
+        if leaf.dtype.kind in "fc":
+            return leaf
+    elif kind is float:
+        return np.float64(leaf)
+    elif kind is complex:
+        return np.complex128(leaf)
+    elif is_inexact(leaf) and hasattr(leaf, "shape"):
+        return leaf
+    raise InputError(
+        message(call, "floating or complex inputs", describe(leaf),
+                "Pass floats (x.astype(float), or 3.0 for 3), or leave this argument out of argnums")
+    )
+
+
+def as_cotangent(bar: Any, leaf: Any) -> Any:
+    """A finished cotangent: shape, dtype and kind of its input, and memory of its own."""
+    if bar is None:
+        bar = np.zeros_like(leaf) if not isinstance(leaf, Traced) else np.zeros(leaf.shape, leaf.dtype)
+    if isinstance(bar, Traced):
+        # A new handle: writing to one gradient must not reach another.
+        return bar.tape.array(bar.value, bar.slot, bar.tape, bar.spec)
+    if bar.dtype != leaf.dtype:
+        bar = cast(bar, leaf.dtype)
+    if isinstance(leaf, np.generic):
+        return bar[()] if isinstance(bar, np.ndarray) else bar
+    if isinstance(bar, np.generic):
+        return np.asarray(bar)
+    if type(bar) is np.ndarray and (bar.base is not None or not bar.flags.writeable):
+        return bar.copy()
+    return bar
+
+
+class Inputs:
+    """The differentiated leaves of a call, and how to put others in their place."""
+
+    __slots__ = ("args", "argnums", "kwargs", "leaves", "names", "single", "structures")
+
+    def __init__(
+        self, call: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums,
+        argnames: str | Sequence[str] | None,
+    ) -> None:
+        if argnums is None:
+            argnums = 0 if argnames is None else ()
+        self.args, self.kwargs = list(args), kwargs
+        self.single = isinstance(argnums, (int, np.integer)) and argnames is None
+        given = (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
+        self.argnums = [_position(call, index, len(args)) for index in given]
+        self.names = [argnames] if isinstance(argnames, str) else list(argnames or ())
+        for name in self.names:
+            if name not in kwargs:
+                raise InputError(
+                    message(call, f"the keyword argument {name!r} (argnames)",
+                            f"keywords {sorted(kwargs)}", f"Pass {name}=... by keyword")
+                )
+        self.leaves: list[Any] = []
+        self.structures: list[Structure] = []
+        for tree in [args[i] for i in self.argnums] + [kwargs[name] for name in self.names]:
+            leaves, structure = flatten(tree)
+            self.leaves += [as_input(leaf, call) for leaf in leaves]
+            self.structures.append(structure)
+
+    def call(self, function: Function, leaves: list[Any]) -> Any:
+        """`function` with other leaves in the differentiated places."""
+        trees = self._trees(leaves)
+        args, kwargs = list(self.args), dict(self.kwargs)
+        for index, tree in zip(self.argnums, trees, strict=False):
+            args[index] = tree
+        for name, tree in zip(self.names, trees[len(self.argnums) :], strict=True):
+            kwargs[name] = tree
+        return function(*args, **kwargs)
+
+    def result(self, bars: list[Any], argnames: str | Sequence[str] | None) -> Any:
+        """Gradients in the containers that argnums and argnames ask for."""
+        trees = self._trees([as_cotangent(b, x) for b, x in zip(bars, self.leaves, strict=True)])
+        if self.single:
+            return trees[0]
+        by_position = tuple(trees[: len(self.argnums)])
+        if not self.names:
+            return by_position
+        rest = trees[len(self.argnums) :]
+        by_name = rest[0] if isinstance(argnames, str) else dict(zip(self.names, rest, strict=True))
+        return (by_position, by_name) if by_position else by_name
+
+    def _trees(self, leaves: list[Any]) -> list[Any]:
+        trees, start = [], 0
+        for structure in self.structures:
+            if structure.kind is None:
+                trees.append(leaves[start])
+                start += 1
+            else:
+                count = _leaf_count(structure)
+                trees.append(unflatten(structure, leaves[start : start + count]))
+                start += count
+        return trees
+
+
+def _leaf_count(structure: Structure) -> int:
+    return 1 if structure.kind is None else sum(map(_leaf_count, structure.children))
+
+
+def _position(call: str, index: Any, count: int) -> int:
+    if not isinstance(index, (int, np.integer)) or isinstance(index, bool):
+        raise InputError(
+            message(call, "argnums of integers", describe(index), "Pass positions like 0 or (0, 1)")
+        )
+    if not -count <= index < count:
+        raise InputError(
+            message(call, f"argnums within the {count} positional arguments", str(index),
+                    "Pass that argument by position, or name it in argnames")
+        )
+    return int(index) % count
+
+
+# --- Transforms ---------------------------------------------------------------------------------
+
+
+def value_and_grad(
+    f: Function, argnums: Argnums = None, *, argnames: str | Sequence[str] | None = None,
+    has_aux: bool = False, holomorphic: bool = False,
+) -> Function:
+    """A function that returns `(f(...), gradient)`; for the options see `grad`.
+
+    With `has_aux` it returns `((value, aux), gradient)`.
+
+    >>> value, gradient = value_and_grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
+    >>> float(value), gradient
+    (5.0, array([2., 4.]))
+    """
+    name = f"grad({name_of(f)})"
+
+    @functools.wraps(f, updated=())
+    def evaluate(*args: Any, **kwargs: Any) -> Any:
+        inputs = Inputs(name + "(...)", args, kwargs, argnums, argnames)
+        with Stretch(name) as stretch:
+            traced = [stretch.input(leaf) for leaf in inputs.leaves]
+            slots = [x.slot for x in traced]
+            out = inputs.call(f, list(traced))
+            out, aux = _split_aux(name, out, has_aux)
+            stretch.finish()
+            bars = _pull_scalar(name, stretch, out, slots, inputs.leaves, holomorphic)
+            gradient = inputs.result([stretch.strip(bar) for bar in bars], argnames)
+            value = stretch.strip(out)
+            aux = tree_map(stretch.strip, aux)
+        return ((value, aux), gradient) if has_aux else (value, gradient)
+
+    return evaluate
+
+
+def grad(
+    f: Function, argnums: Argnums = None, *, argnames: str | Sequence[str] | None = None,
+    has_aux: bool = False, holomorphic: bool = False,
+) -> Function:
+    """The gradient of a function with a real scalar output, by reverse mode.
+
+    `argnums` says which positional arguments to differentiate by (an integer, or several for a
+    tuple of gradients; by default the first), `argnames` which keyword arguments (a name, or several
+    for a dict). Arguments are arrays or scalars of a floating or complex dtype, or pytrees of them;
+    the gradient has their containers, shapes and dtypes. `has_aux`: f returns `(value, aux)`, and the
+    result is `(gradient, aux)`. `holomorphic`: inputs and output are complex, and f is analytic.
+
+    For a complex input x + iy of a real output u the gradient is du/dx - i du/dy.
+
+    Raises InputError for integer inputs, OutputError for an output that is not a real scalar. Warns
+    (IndependentOutputWarning) where the output does not depend on the inputs; the gradient is 0.
+
+    >>> grad(lambda x, y: np.sum(x * y), argnums=(0, 1))(np.array([1.0, 2.0]), 3.0)
+    (array([3., 3.]), np.float64(3.0))
+    """
+    both = value_and_grad(
+        f, argnums, argnames=argnames, has_aux=has_aux, holomorphic=holomorphic
+    )
+
+    @functools.wraps(f, updated=())
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        value, result = both(*args, **kwargs)
+        return (result, value[1]) if has_aux else result
+
+    return gradient
+
+
+def _split_aux(call: str, out: Any, has_aux: bool) -> tuple[Any, Any]:
+    if not has_aux:
+        return out, None
+    if isinstance(out, tuple) and len(out) == 2:
+        return out
+    raise OutputError(
+        message(call, "a pair (value, aux), for has_aux=True", describe(out), "Return both")
+    )
+
+
+def _pull_scalar(
+    name: str, stretch: Stretch, out: Any, slots: list[int], leaves: list[Any], holomorphic: bool
+) -> list[Any]:
+    _check_scalar(name, out, leaves, holomorphic)
+    if not stretch.owns(out):
+        if not stretch.entries:
+            warnings.warn(
+                f"{name}: the output does not depend on the input; the gradient is zero.",
+                IndependentOutputWarning, stacklevel=4,
+            )
+        return [None] * len(slots)
+    out_slot = out.slot
+    one = np.ones(out.shape, out.dtype)
+    table = stretch.pull([out_slot], [one[()] if not out.shape else one], consume=True)
+    return [table[slot] for slot in slots]
+
+
+def _check_scalar(name: str, out: Any, leaves: list[Any], holomorphic: bool) -> None:
+    dtype = getattr(out, "dtype", None)
+    kind = "f" if isinstance(out, float) else "c" if isinstance(out, complex) else ""
+    kind = dtype.kind if dtype is not None else kind
+    wanted = "complex" if holomorphic else "real"
+    if kind == ("c" if holomorphic else "f") and getattr(out, "size", 1) == 1:
+        if holomorphic and not all(leaf.dtype.kind == "c" for leaf in leaves):
+            raise InputError(
+                message(f"{name}(x)", "complex inputs, for holomorphic=True",
+                        ", ".join(map(describe, leaves)), "Pass x.astype(complex)")
+            )
+        return
+    if kind == "c":
+        advice = "Return a real number (np.abs, np.real), or pass holomorphic=True"
+    elif holomorphic:
+        advice = "Leave holomorphic=True away for a real output"
+    else:
+        advice = f"Reduce it with np.sum, or use jacobian({name[5:-1]})"
+    raise OutputError(message(f"{name}(x)", f"a {wanted} scalar output", describe(out), advice))
+
+
+class Pullback:
+    """What `vjp` returns: call it with a cotangent of the output, as often as needed."""
+
+    __slots__ = ("inputs", "name", "out_leaves", "out_slots", "slots", "stretch", "structure")
+
+    def __init__(
+        self, name: str, stretch: Stretch, inputs: Inputs, slots: list[int], out: Any
+    ) -> None:
+        self.name, self.stretch, self.inputs, self.slots = name, stretch, inputs, slots
+        leaves, self.structure = flatten(out)
+        self.out_slots = [leaf.slot if stretch.owns(leaf) else None for leaf in leaves]
+        self.out_leaves = [spec_of(leaf) if hasattr(leaf, "dtype") else leaf for leaf in leaves]
+
+    def __call__(self, out_bar: Any) -> tuple[Any, ...]:
+        """One cotangent a primal, each with its primal's containers, shapes and dtypes.
+
+        `out_bar` has the structure and shapes of the output; Python numbers stand for scalars.
+        Raises InputError or ShapeMismatchError where it has not.
+        """
+        call = f"pullback of {self.name}"
+        bars = flatten_like(self.structure, out_bar, call)
+        slots, given = [], []
+        for slot, bar, like in zip(self.out_slots, bars, self.out_leaves, strict=True):
+            if slot is not None:
+                slots.append(slot)
+                given.append(as_tangent(bar, like, call, "cotangent"))
+        table = self.stretch.pull(slots, given)
+        result = self.inputs.result([table[slot] for slot in self.slots], None)
+        return tuple(result)
+
+
+def as_tangent(dot: Any, like: Any, call: str, what: str) -> Any:
+    """A tangent or cotangent given by a user, checked against its value and cast to its dtype."""
+    if not hasattr(dot, "dtype"):
+        if isinstance(dot, bool) or not isinstance(dot, (int, float, complex)):
+            raise InputError(
+                message(call, f"a {what} like {describe(like)}", describe(dot), "Pass an array")
+            )
+        dot = like.dtype.type(dot) if like.dtype.kind == "c" or not isinstance(dot, complex) else dot
+    if getattr(dot, "shape", None) != like.shape:
+        raise ShapeMismatchError(
+            message(call, f"a {what} of shape {like.shape}", describe(dot),
+                    f"Pass one like {describe(like)}")
+        )
+    if like.dtype.kind != "c" and getattr(dot, "dtype", np.dtype(complex)).kind == "c":
+        raise InputError(
+            message(call, f"a real {what}", describe(dot), f"Pass one like {describe(like)}")
+        )
+    return dot if dot.dtype == like.dtype else dot.astype(like.dtype)
+
+
+def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
+    """`(f(*primals), pullback)`: the pullback takes a cotangent of the output to the primals'.
+
+    Output and primals are pytrees of arrays. The pullback returns a tuple with one entry a primal,
+    may be called many times, and keeps what it needs alive. With `has_aux` f returns `(out, aux)`,
+    and vjp `(out, pullback, aux)`.
+
+    >>> out, pullback = vjp(lambda x, y: x * y, np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    >>> pullback(np.array([1.0, 10.0]))
+    (array([ 3., 40.]), array([ 1., 20.]))
+    """
+    name = f"vjp({name_of(f)})"
+    inputs = Inputs(name, primals, {}, tuple(range(len(primals))), None)
+    with Stretch(name, copies=True) as stretch:
+        # Copies: the pullback may be called after the program has changed its arrays.
+        traced = [stretch.input(own_copy(leaf)) for leaf in inputs.leaves]
+        slots = [x.slot for x in traced]
+        out = inputs.call(f, list(traced))
+        out, aux = _split_aux(name, out, has_aux)
+        stretch.finish()
+        pullback = Pullback(name, stretch, inputs, slots, out)
+        out = tree_map(stretch.strip, out)
+        aux = tree_map(stretch.strip, aux)
+    return (out, pullback, aux) if has_aux else (out, pullback)
+
+
+def own_copy(leaf: Any) -> Any:
+    return leaf.copy() if type(leaf) is np.ndarray else leaf

@@ -1,0 +1,698 @@
+"""The registry of functions, and the forms in which a derivative rule is declared.
+
+Knows the tape's logging and replays. Must not know which functions exist (that is `rules/`), nor
+the class of traced arrays.
+
+One declaration serves every replay: the value (`rule.function`), the cotangent (`pull`), the tangent
+(`push`), and how the function batches (`batch`). Rules are plain NumPy code over `(out, *args,
+**params)`: arrays positional, everything else by keyword. A parameter whose name starts with an
+underscore is not read: its value is not kept for the replay, only its shape and dtype. Broadcasting
+and dtypes are none of a rule's business, the replay fits what a rule returns to its argument.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._errors import NotDifferentiableError, RuleError, name_of
+from tapegrad._tape import Outputs, Scatter, Spec, Tape, Traced, cast, fit, replay_backward, spec_of, zeros_of
+
+Function = Callable[..., Any]
+Partial = Function | int | None
+
+REGISTRY: dict[Function, Rule] = {}
+
+# How a function batches, one word a declaration: "align" pads ranks, "axis" shifts axis parameters,
+# "loop" calls once an example; anything else is a signature of core dimensions like "(m,m),(m,k)".
+BATCH_WORDS = ("align", "axis", "loop")
+
+
+class Rule:
+    """What tapegrad knows of one function. The forms below are its subclasses."""
+
+    form = "rule"
+    unary = False
+    strong: Function | None = None
+    x_partial: Function | None = None
+    y_partial: Function | None = None
+
+    def __init__(
+        self,
+        function: Function,
+        *,
+        arrays: int | Sequence[str] = 1,
+        sequence: bool = False,
+        name: str | None = None,
+        signature: str | None = None,
+        batch: str = "loop",
+        view: bool = False,
+    ) -> None:
+        self.function = function
+        self.name = name or _qualified_name(function)
+        self.sequence = sequence  # the first argument is a sequence of arrays
+        self.batch = batch
+        self.view = view  # NumPy may return a view of the first argument
+        self._arrays = arrays
+        self._signature = signature
+        self._names: tuple[str, ...] = ()
+        self._array_names: tuple[str, ...] = ()
+
+    # -- calling ---------------------------------------------------------------------------------
+
+    def apply(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function on arguments of which some are traced."""
+        out = kwargs.pop("out", None)
+        arrays, params = self.bind(args, kwargs)
+        out = params.pop("out", None) if out is None else out
+        result = self.apply_bound(arrays, params)
+        return result if out is None else write_out(out, result, self.name)
+
+    def apply_bound(self, arrays: list[Any], params: dict[str, Any]) -> Any:
+        tape = deepest_tape(arrays)
+        for name, value in params.items():
+            if _holds_traced(value):
+                raise NotDifferentiableError(
+                    f"{self.name}: not differentiable by its argument {name!r}. Pass "
+                    "tapegrad.stop_gradient(...) of it if it is a constant."
+                )
+        if tape is None:
+            return self.call(arrays, params)
+        raws, slots = [], []
+        for array in arrays:
+            if isinstance(array, Traced) and array.tape is tape:
+                raws.append(array.value)
+                slots.append(array.slot)
+            else:
+                raws.append(array)
+                slots.append(-1)
+        return tape.record(self, self.call(raws, params), raws, slots, params)
+
+    def call(self, arrays: Sequence[Any], params: dict[str, Any]) -> Any:
+        """The function on normalised arguments."""
+        if self.sequence:
+            return self.function(list(arrays), **params)
+        given = list(arrays)
+        while given and given[-1] is None:
+            given.pop()
+        return self.function(*given, **params)
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Arguments as a list of arrays, and the rest by keyword without what has its default."""
+        if not self._names:
+            self._learn_names()
+        if len(args) > len(self._names):
+            raise TypeError(
+                f"{self.name}: expected at most {len(self._names)} positional arguments, "
+                f"got {len(args)}."
+            )
+        params = dict(zip(self._names, args, strict=False))
+        twice = params.keys() & kwargs.keys()
+        if twice:
+            raise TypeError(f"{self.name}: got two values for argument {min(twice)!r}.")
+        params.update(kwargs)
+        given = [params.pop(name, None) for name in self._array_names]
+        return [lift(array) for array in (given[0] if self.sequence else given)], params
+
+    def _learn_names(self) -> None:
+        if isinstance(self.function, np.ufunc):
+            names = [f"x{i + 1}" for i in range(self.function.nin)]
+        elif self._signature is not None:
+            names = [name.strip() for name in self._signature.split(",")]
+        else:
+            names = [
+                parameter.name
+                for parameter in inspect.signature(self.function).parameters.values()
+                if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+            ]
+        arrays = self._arrays
+        self._array_names = tuple(names[:arrays] if isinstance(arrays, int) else arrays)
+        self._names = tuple(names)
+
+    # -- replaying -------------------------------------------------------------------------------
+
+    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        """Which arguments, and whether the result, the derivatives by the wanted arguments read."""
+        return [True] * len(wanted), True
+
+    def pull(
+        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
+    ) -> Sequence[Any]:
+        """One cotangent (or None) an argument."""
+        raise NotImplementedError
+
+    def push(
+        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        """The result's tangent from those of the arguments (None where there is none)."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{self.form} {self.name}>"
+
+
+def _qualified_name(function: Function) -> str:
+    module = getattr(function, "__module__", None) or ""
+    if isinstance(function, np.ufunc):
+        module = "numpy"
+    prefix = "np" + module.removeprefix("numpy") + "." if module.startswith("numpy") else ""
+    return prefix + name_of(function)
+
+
+def deepest_tape(values: Sequence[Any]) -> Tape | None:
+    """The tape of the innermost transform that any of these values belongs to."""
+    found = None
+    for value in values:
+        if isinstance(value, Traced) and (found is None or value.tape.level > found.level):
+            found = value.tape
+    return found
+
+
+def lift(value: Any) -> Any:
+    """A list or tuple with traced values in it as one traced array; anything else as it is."""
+    if isinstance(value, (list, tuple)) and _holds_traced(value):
+        return np.stack([lift(part) for part in value])
+    return value
+
+
+def _holds_traced(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_holds_traced, value))
+    return isinstance(value, Traced)
+
+
+def write_out(out: Any, result: Any, call: str) -> Any:
+    """Deliver a traced result into `out=`, which must be traced too."""
+    targets = out if isinstance(out, tuple) else (out,)
+    results = result if isinstance(result, tuple) else (result,)
+    for target, part in zip(targets, results, strict=False):
+        if target is None:
+            continue
+        if not isinstance(target, Traced):
+            raise NotDifferentiableError(
+                f"{call}: expected a traced array for out=, got a plain {type(target).__name__}, "
+                "which cannot carry a derivative. Leave out= away, or make the array with "
+                "np.zeros_like(x) of a traced x."
+            )
+        if not np.can_cast(part.dtype, target.dtype, "same_kind"):
+            raise TypeError(
+                f"{call}: cannot cast the result from {part.dtype} to {target.dtype} for out=."
+            )
+        if target.shape != part.shape:
+            raise ValueError(
+                f"{call}: the result of shape {part.shape} does not fit out= of shape "
+                f"{target.shape}."
+            )
+        target[...] = part
+    return out[0] if isinstance(out, tuple) and len(out) == 1 else out
+
+
+# --- What a rule reads --------------------------------------------------------------------------
+
+
+def _reads(function: Function, skip: int, count: int) -> tuple[list[bool], bool]:
+    """Which of `count` array arguments a derivative reads, and whether it reads `out`.
+
+    `skip` parameters (a cotangent, say) come before `out`.
+    """
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return [True] * count, True
+    names = code.co_varnames[: code.co_argcount]
+    reads_out = len(names) > skip and not names[skip].startswith("_")
+    reads = [not name.startswith("_") for name in names[skip + 1 : skip + 1 + count]]
+    return reads + [True] * (count - len(reads)), reads_out
+
+
+def _either(first: Sequence[bool], second: Sequence[bool]) -> list[bool]:
+    return [a or b for a, b in zip(first, second, strict=True)]
+
+
+# --- Products -----------------------------------------------------------------------------------
+
+
+def strong_product(g: Any, partial: Any) -> Any:
+    """`g * partial`, but exactly zero where g is: even if the partial is infinite or NaN.
+
+    A branch that `np.where` did not take sends a cotangent of zero, which must stay zero.
+
+    >>> strong_product(np.array([0.0, 2.0]), np.array([np.inf, 3.0]))
+    array([0., 6.])
+    """
+    if isinstance(g, Traced) or isinstance(partial, Traced):
+        return STRONG.apply_bound([g, partial], {})
+    product = g * partial
+    if type(g) is np.ndarray and np.count_nonzero(g) == g.size:
+        return product  # the common case, for the price of a count
+    return np.where(g == 0, 0, product)
+
+
+# --- The forms ----------------------------------------------------------------------------------
+
+
+class Elementwise(Rule):
+    """out[i] depends on the i-th element of each argument: one partial an argument."""
+
+    form = "elementwise"
+
+    def __init__(
+        self, function: Function, partials: Sequence[Partial], *, strong: bool = False,
+        to_real: bool = False, **options: Any,
+    ) -> None:
+        """`to_real`: the result is real for complex arguments too (np.absolute)."""
+        super().__init__(function, arrays=len(partials), **options)
+        self.partials = [_as_partial(partial) for partial in partials]
+        self.unary = len(partials) == 1
+        self.to_real = to_real
+        self.strong = strong_product if strong else None
+        self.times: Function = strong_product if strong else operator.mul
+        self.x_partial = self.partials[0]
+        self.y_partial = self.partials[1] if len(partials) == 2 else None
+        self._reads = [
+            ([False] * len(partials), False)
+            if partial is None
+            else _reads(partial, 0, len(partials))
+            for partial in self.partials
+        ]
+        # The short path of the traced array asks by (is x traced, is y traced).
+        self.keeps = {
+            wanted: (*map(bool, self.needs(wanted)[0]), self.needs(wanted)[1])
+            for wanted in ([(True,)] if self.unary else [(True, False), (False, True), (True, True)])
+            if len(partials) <= 2
+        }
+
+    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        args, out = [False] * len(wanted), False
+        for want, (reads, reads_out) in zip(wanted, self._reads, strict=True):
+            if want:
+                args, out = _either(args, reads), out or reads_out
+        return args, out
+
+    def pull(
+        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
+    ) -> Sequence[Any]:
+        return [
+            None if not want else g if partial is None else self.times(g, partial(out, *args))
+            for partial, want in zip(self.partials, wanted, strict=True)
+        ]
+
+    def push(
+        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        terms = [
+            dot if partial is None else self.times(dot, partial(out, *args))
+            for dot, partial in zip(dots, self.partials, strict=True)
+            if dot is not None
+        ]
+        return _sum(terms)
+
+
+def _as_partial(partial: Partial) -> Function | None:
+    """A partial of 1 is None (the cotangent passes as it is); other constants become functions."""
+    if partial == 1:
+        return None
+    if callable(partial) or partial is None:
+        return partial
+    constant = partial
+    return lambda _out, *_args: constant
+
+
+class Linear(Rule):
+    """Linear in all its arrays together: the tangent is the function itself."""
+
+    form = "linear"
+
+    def __init__(
+        self, function: Function, transposes: Sequence[Function | None], *, fixed: int = 0,
+        variadic: bool = False, **options: Any,
+    ) -> None:
+        """`fixed` leading arrays are not differentiated (the condition of np.where)."""
+        options.setdefault("arrays", fixed + len(transposes))
+        super().__init__(function, **options)
+        self.transposes = transposes
+        self.fixed = fixed
+        self.variadic = variadic
+
+    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return [position < self.fixed for position in range(len(wanted))], False
+
+    def pull(
+        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
+    ) -> Sequence[Any]:
+        if self.variadic:
+            transpose = self.transposes[0]
+            assert transpose is not None
+            return list(transpose(g, out, *args, wanted=wanted, **params))
+        bars: list[Any] = [None] * self.fixed
+        for transpose, want in zip(self.transposes, wanted[self.fixed :], strict=False):
+            bars.append(transpose(g, out, *args, **params) if want and transpose else None)
+        return bars + [None] * (len(args) - len(bars))
+
+    def push(
+        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        given = next(dot for dot in dots if dot is not None)
+        filled = [
+            dot if dot is not None
+            else arg if position < self.fixed or arg is None
+            else _zero_tangent(arg, given)
+            for position, (arg, dot) in enumerate(zip(args, dots, strict=True))
+        ]
+        return self.apply_bound(filled, params)
+
+
+def _zero_tangent(arg: Any, given: Any) -> Any:
+    """The tangent of a constant argument of a linear function."""
+    if not hasattr(arg, "shape"):
+        return 0
+    return np.zeros(arg.shape, arg.dtype if arg.dtype.kind in "fc" else given.dtype)
+
+
+class Multilinear(Rule):
+    """Linear in each of its arrays: one transpose an argument, the tangent is a sum over them."""
+
+    form = "multilinear"
+
+    def __init__(
+        self, function: Function, transposes: Sequence[Function], *, variadic: bool = False,
+        **options: Any,
+    ) -> None:
+        options.setdefault("arrays", len(transposes))
+        super().__init__(function, **options)
+        self.transposes = transposes
+        self.variadic = variadic
+        # A product reads every other argument, whatever its transposes look like.
+
+    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        others = [any(wanted[:i]) or any(wanted[i + 1 :]) for i in range(len(wanted))]
+        return others, False
+
+    def pull(
+        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
+    ) -> Sequence[Any]:
+        if self.variadic:
+            return list(self.transposes[0](g, out, *args, wanted=wanted, **params))
+        return [
+            transpose(g, out, *args, **params) if want else None
+            for transpose, want in zip(self.transposes, wanted, strict=True)
+        ]
+
+    def push(
+        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        terms = []
+        for position, dot in enumerate(dots):
+            if dot is not None:
+                replaced = [*args[:position], dot, *args[position + 1 :]]
+                terms.append(self.apply_bound(replaced, params))
+        return _sum(terms)
+
+
+class General(Rule):
+    """Anything else: a vjp is given, and a jvp or the transpose of the vjp."""
+
+    form = "general"
+
+    def __init__(
+        self, function: Function, *, vjp: Function | Sequence[Function | None] | None = None,
+        jvp: Function | None = None, **options: Any,
+    ) -> None:
+        """`vjp(g, out, *args, **params)`: one an argument, or a single one that returns them all.
+
+        `jvp(dots, out, *args, **params)` gets one tangent (or None) an argument. Either may be
+        left away: it is then derived by transposing the other, to any order.
+        """
+        self._each = None if vjp is None or callable(vjp) else list(vjp)
+        self._joint = vjp if callable(vjp) else None
+        if vjp is None and jvp is None:
+            raise RuleError(f"{name_of(function)}: expected a vjp or a jvp, got neither.")
+        if self._each is not None:
+            options.setdefault("arrays", len(self._each))
+        super().__init__(function, **options)
+        self._jvp = jvp
+
+    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        count = len(wanted)
+        reads: list[tuple[list[bool], bool]] = []
+        if self._joint is not None:
+            reads.append(_reads(self._joint, 1, count))
+        for vjp, want in zip(self._each or [], wanted, strict=False):
+            if vjp is not None and want:
+                reads.append(_reads(vjp, 1, count))
+        if self._jvp is not None:
+            reads.append(_reads(self._jvp, 1, count))
+        args, out = [False] * count, False
+        for more, more_out in reads:
+            args, out = _either(args, more), out or more_out
+        return args, out
+
+    def pull(
+        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
+    ) -> Sequence[Any]:
+        if isinstance(out, Outputs):
+            g = [zeros_of(o) if part is None else part for part, o in zip(g, out, strict=True)]
+        if self._joint is not None:
+            bars = self._joint(g, out, *args, **params)
+            return bars if isinstance(bars, (tuple, list)) else (bars,)
+        if self._each is None:
+            return self._transposed_jvp(g, out, args, params, wanted)
+        bars = [
+            vjp(g, out, *args, **params) if want and vjp is not None else None
+            for vjp, want in zip(self._each, wanted, strict=False)
+        ]
+        return bars + [None] * (len(args) - len(bars))
+
+    def push(
+        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        if self._jvp is not None:
+            return self._jvp(dots, out, *args, **params)
+        return self._transposed_vjp(dots, out, args, params)
+
+    def _transposed_vjp(
+        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        """The vjp is linear in g; its own transpose takes tangents to a tangent."""
+        several = isinstance(out, Outputs)
+        wanted = [dot is not None for dot in dots]
+
+        def cotangents_of(gs: list[Any]) -> list[Any]:
+            bars = self.pull(gs if several else gs[0], out, args, params, wanted)
+            return [
+                None if dot is None or bar is None else fit(_dense(bar, arg), arg, self)
+                for bar, dot, arg in zip(bars, dots, args, strict=True)
+            ]
+
+        parts = list(out) if several else [out]
+        results = transpose_linear(cotangents_of, parts, dots)
+        filled = [
+            zeros_of(part) if dot is None else dot for part, dot in zip(parts, results, strict=True)
+        ]
+        if not several:
+            return filled[0]
+        return filled
+
+    def _transposed_jvp(
+        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
+    ) -> Sequence[Any]:
+        jvp = self._jvp
+        assert jvp is not None
+        several = isinstance(out, Outputs)
+        active = [i for i, want in enumerate(wanted) if want]
+
+        def tangents_of(given: list[Any]) -> list[Any]:
+            dots: list[Any] = [None] * len(args)
+            for position, dot in zip(active, given, strict=True):
+                dots[position] = dot
+            out_dot = jvp(dots, out, *args, **params)
+            return list(out_dot) if several else [out_dot]
+
+        bars: list[Any] = [None] * len(args)
+        found = transpose_linear(tangents_of, [args[i] for i in active], g if several else [g])
+        for position, bar in zip(active, found, strict=True):
+            bars[position] = bar
+        return bars
+
+
+def _dense(bar: Any, like: Any) -> Any:
+    """A cotangent that is a `Scatter`, as an array."""
+    if not hasattr(bar, "index"):
+        return bar
+    from tapegrad._tape import _add_at, _zeros_beside
+
+    return _add_at(_zeros_beside(bar.value, like), bar.index, bar.value)
+
+
+def transpose_linear(
+    function: Callable[[list[Any]], list[Any]], likes: Sequence[Any], bars: Sequence[Any]
+) -> list[Any]:
+    """Cotangents of the inputs of a linear function, from those of its outputs.
+
+    The function runs once on zeros of the shapes of `likes`, on a tape of its own; values that it
+    closes over may be traced elsewhere, which makes the result differentiable there.
+    """
+    tape = Tape("transpose_linear")
+    try:
+        inputs = [tape.wrap(np.zeros(like.shape, like.dtype), tape.fresh()) for like in likes]
+        slots = [x.slot for x in inputs]
+        outputs = function(list(inputs))
+        table: list[Any] = [None] * (tape.fresh() + 1)
+        for out, bar in zip(outputs, bars, strict=True):
+            if bar is not None and isinstance(out, Traced) and out.tape is tape and out.slot >= 0:
+                before = table[out.slot]
+                table[out.slot] = bar if before is None else before + bar
+        replay_backward(tape.entries, table, consume=True)
+        return [table[slot] for slot in slots]
+    finally:
+        tape.close()
+
+
+class Composite(Rule):
+    """A function that others express: called with the arguments as they came."""
+
+    form = "composite"
+
+    def __init__(self, function: Function, definition: Function, **options: Any) -> None:
+        super().__init__(function, **options)
+        self.definition = definition
+
+    def apply(self, *args: Any, **kwargs: Any) -> Any:
+        out = kwargs.pop("out", None)
+        result = self.definition(*args, **kwargs)
+        return result if out is None else write_out(out, result, self.name)
+
+
+class Constant(Rule):
+    """A piecewise constant function: the derivative is zero, the result is plain."""
+
+    form = "constant"
+
+    def apply(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
+
+
+def plain(value: Any) -> Any:
+    """A value without any tracing, also inside lists, tuples and dicts."""
+    while isinstance(value, Traced):
+        value = value.value
+    if isinstance(value, (list, tuple)) and _holds_traced(value):
+        return type(value)(map(plain, value))
+    return value
+
+
+class Unsupported(Rule):
+    """A function that has no derivative: calling it on traced values is an error."""
+
+    form = "unsupported"
+
+    def __init__(self, function: Function, reason: str, **options: Any) -> None:
+        super().__init__(function, **options)
+        self.reason = reason
+
+    def apply(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotDifferentiableError(f"{self.name}: not differentiable ({self.reason}).")
+
+
+def _sum(terms: Sequence[Any]) -> Any:
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+# --- Declarations -------------------------------------------------------------------------------
+
+
+def _register(rule: Rule) -> Rule:
+    known = REGISTRY.get(rule.function)
+    if known is not None:
+        raise RuleError(f"{rule.name}: already declared as {known.form}. Declare it once.")
+    if rule.batch not in BATCH_WORDS and not rule.batch.startswith("("):
+        raise RuleError(f"{rule.name}: unknown batch={rule.batch!r}.")
+    REGISTRY[rule.function] = rule
+    return rule
+
+
+def elementwise(function: Function, *partials: Partial, **options: Any) -> Rule:
+    """Declare an elementwise function by one partial an argument.
+
+    A partial is a function `(out, *args)` of broadcastable arrays, or 1 (or another number) where
+    it is constant. `strong=True` where a partial can be infinite at a finite point: an exactly zero
+    cotangent then stays zero. For a real result of a complex argument the partial is du/dx - i du/dy.
+
+    >>> import numpy as np, tapegrad
+    >>> @tapegrad.primitive
+    ... def cube(x):
+    ...     return x * x * x
+    >>> tapegrad.elementwise(cube, lambda _, x: 3 * x**2)
+    <elementwise cube>
+    >>> tapegrad.grad(cube)(2.0)
+    np.float64(12.0)
+    """
+    options.setdefault("batch", "align")
+    return _register(Elementwise(function, partials, **options))
+
+
+def linear(function: Function, *transposes: Function | None, **options: Any) -> Rule:
+    """Declare a linear function by its transposes `(g, out, *args, **params)`, one an argument.
+
+    Arguments arrive as shapes and dtypes only. `fixed=k`: the first k arrays are not
+    differentiated, and arrive whole. `variadic=True`: one transpose returns all cotangents and gets
+    `wanted`, one truth value an argument. `sequence=True`: the first argument is a list of arrays.
+    """
+    return _register(Linear(function, transposes, **options))
+
+
+def multilinear(function: Function, *transposes: Function, **options: Any) -> Rule:
+    """Declare a product, linear in each array, by one transpose `(g, out, *args, **params)` each."""
+    return _register(Multilinear(function, transposes, **options))
+
+
+def general(function: Function, **options: Any) -> Rule:
+    """Declare any other function by `vjp=` and/or `jvp=`; what is left away is derived.
+
+    `vjp`: functions `(g, out, *args, **params)`, one an argument, or one for all that returns a
+    tuple. `jvp`: a function `(dots, out, *args, **params)`, with None for an absent tangent. With
+    several results, `g` and `out` are tuples, and the jvp returns one tangent (or None) a result.
+    """
+    return _register(General(function, **options))
+
+
+def composite(function: Function, definition: Function, **options: Any) -> Rule:
+    """Declare a function by an equivalent definition in terms of differentiable functions."""
+    options.setdefault("batch", "align")
+    return _register(Composite(function, definition, **options))
+
+
+def constant(*functions: Function, **options: Any) -> None:
+    """Declare functions whose derivative is zero wherever it exists; their results are plain."""
+    options.setdefault("batch", "align")
+    for function in functions:
+        _register(Constant(function, **options))
+
+
+def unsupported(*functions: Function, reason: str, **options: Any) -> None:
+    """Declare functions that cannot be differentiated, and why."""
+    for function in functions:
+        _register(Unsupported(function, reason, **options))
+
+
+# The strong product is itself a product in the second derivative, and as strong there.
+STRONG = elementwise(
+    strong_product, lambda _out, _g, partial: partial, lambda _out, g, _partial: g, strong=True
+)
+
+
+def rules_of_form(form: str) -> Iterator[Rule]:
+    """All declared rules of one form."""
+    return (rule for rule in REGISTRY.values() if rule.form == form)
+
+
+__all__ = [
+    "REGISTRY", "Rule", "Scatter", "Spec", "cast", "composite", "constant", "elementwise", "general", "linear",
+    "multilinear", "plain", "spec_of", "strong_product", "unsupported",
+]

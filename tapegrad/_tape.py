@@ -1,0 +1,570 @@
+"""The Wengert tape: slots, entries, logging, and the replays backward and forward.
+
+Knows that a traced value is a `Traced` (a value at a slot of a tape), that an entry is a plain
+tuple, and which few attributes of a rule a replay asks for. Must not know which functions exist,
+how NumPy dispatches, or what a transform is.
+
+An entry is a tuple of seven, in one of two layouts that the last item tells apart:
+
+    (slot, rule, out, x,    y,      x_slot, y_slot)   elementwise, arguments of out's shape and dtype
+    (slot, rule, out, args, params, slots,  None)     anything else
+
+`slot` is where the result lives. An argument that no derivative depends on has slot -1. What the
+rule's derivatives do not read is not kept: None (first layout) or its `Spec` (second) takes its place.
+Entries hold raw values only. A replay that an enclosing transform must differentiate wraps them
+again with their slots, so that the rules log themselves.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tapegrad._errors import LeakedValueError, RuleError, describe
+
+Entry = tuple[Any, ...]
+
+
+class Spec:
+    """Shape and dtype of a value. Interned: equal specs are one object, so `is` compares them."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self.shape = shape
+        self.dtype = dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.intp))
+
+    def __repr__(self) -> str:
+        return f"Spec({describe(self)})"
+
+
+_SPECS: dict[tuple[tuple[int, ...], np.dtype[Any]], Spec] = {}
+
+
+def spec_of(value: Any) -> Spec:
+    """The interned `Spec` of an array-like with `.shape` and `.dtype`."""
+    if isinstance(value, Traced):
+        return value.spec
+    key = (value.shape, value.dtype)
+    spec = _SPECS.get(key)
+    if spec is None:
+        spec = _SPECS.setdefault(key, Spec(*key))
+    return spec
+
+
+class Traced:
+    """A value, and the slot of the tape where its derivative is addressed."""
+
+    __slots__ = ("slot", "spec", "tape", "value")
+
+    def __init__(self, value: Any, slot: Any, tape: Tape, spec: Spec) -> None:
+        self.value = value
+        self.slot = slot
+        self.tape = tape
+        self.spec = spec
+
+
+class Outputs(tuple[Any, ...]):
+    """The results of a primitive with several, and the slots where they live."""
+
+    slots: tuple[Any, ...]
+
+
+class _Mark:
+    """Stands as the rule of an entry that the tape itself understands."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+PROJECT = _Mark("output")  # (slot, PROJECT, None, position, count, slot of the tuple, None)
+WRITE = _Mark("write")  # (slot, WRITE, None, (x, v), index, (x_slot, v_slot), None): x[index] = v
+
+
+class Scatter:
+    """A cotangent that is zero but for `value` added at `index`: never built as a full array."""
+
+    __slots__ = ("index", "value")
+
+    def __init__(self, index: Any, value: Any) -> None:
+        self.index = index
+        self.value = value
+
+
+def is_basic(index: Any) -> bool:
+    """Whether an index has only integers, slices, None and Ellipsis: each element at most once."""
+    parts = index if type(index) is tuple else (index,)
+    return all(
+        part is None or part is Ellipsis or isinstance(part, (slice, int, np.integer))
+        for part in parts
+        if not isinstance(part, (bool, np.bool_))
+    ) and not any(isinstance(part, (bool, np.bool_)) for part in parts)
+
+
+# The innermost transform that is open in this thread or task.
+CURRENT: ContextVar[Tape | None] = ContextVar("tapegrad_current", default=None)
+_levels = itertools.count()
+
+# Constants up to this size are copied when a derivative needs them, larger ones are locked
+# against writes while their transform runs: a buffer that the program reuses must not change
+# what has been logged.
+COPY_BYTES = 1 << 16
+
+
+class Tape:
+    """A log of primitive calls. Nested reverse transforms share one, each with its own stretch."""
+
+    __slots__ = ("buffers", "copies", "entries", "fresh", "level", "locked", "log", "name")
+
+    array: type[Traced] = Traced  # the class of traced values: `_array` sets its own
+
+    def __init__(self, name: str, *, copies: bool = False) -> None:
+        self.name = name
+        self.level = next(_levels)  # a later tape is an inner one
+        self.entries: list[Entry] = []
+        # Bound methods, because every operation calls both.
+        self.log: Callable[[Entry], None] = self.entries.append
+        self.fresh: Callable[[], Any] = itertools.count().__next__
+        self.buffers: set[Any] = set()  # slots whose value was last changed by a write
+        self.copies = copies  # whether a pullback outlives the transform
+        self.locked: list[np.ndarray] = []
+
+    def wrap(self, value: Any, slot: Any) -> Traced:
+        """A traced value; a slot of -1 makes a constant that can be written to."""
+        return self.array(value, slot, self, spec_of(value))
+
+    def keep(self, constant: Any) -> Any:
+        """A constant in a form that later writes of the program cannot reach."""
+        if type(constant) is not np.ndarray or not constant.flags.writeable:
+            return constant
+        if self.copies or constant.nbytes <= COPY_BYTES:
+            return constant.copy()
+        constant.flags.writeable = False
+        self.locked.append(constant)
+        return constant
+
+    def close(self) -> None:
+        """Forget all entries, and refuse values that outlive the transform."""
+        for constant in reversed(self.locked):
+            constant.flags.writeable = True
+        self.locked = []
+        self.entries = []
+        self.buffers = set()
+        self.log = _Refusal(self.name)
+
+    def record(
+        self, rule: Any, out: Any, args: list[Any], slots: list[Any], params: dict[str, Any]
+    ) -> Any:
+        """Log a call in the general layout and wrap its result, or results, with fresh slots."""
+        wanted = [slot != -1 for slot in slots]
+        if not any(wanted):
+            return _map_outputs(out, lambda part: self.wrap(part, -1))
+        needed, out_needed = rule.needs(wanted)
+        kept = tuple(
+            (arg if want else self.keep(arg)) if need else _spec_or_plain(arg)
+            for arg, want, need in zip(args, wanted, needed, strict=True)
+        )
+        slot = self.fresh()
+        if isinstance(out, (tuple, list)):
+            return self._record_outputs(rule, out, slot, kept, tuple(slots), params)
+        self.log((slot, rule, out if out_needed else spec_of(out), kept, params, tuple(slots), None))
+        return self.wrap(out, slot)
+
+    def _record_outputs(
+        self, rule: Any, out: Any, slot: Any, args: Any, slots: Any, params: dict[str, Any]
+    ) -> Any:
+        parts = Outputs(out)
+        parts.slots = tuple(self.fresh() if is_inexact(part) else -1 for part in out)
+        self.log((slot, rule, parts, args, params, slots, None))
+        for position, part_slot in enumerate(parts.slots):
+            if part_slot != -1:
+                self.log((part_slot, PROJECT, None, position, len(out), slot, None))
+        wrapped = iter(parts.slots)
+        return _map_outputs(out, lambda part: self.wrap(part, next(wrapped)), plain=wrapped)
+
+
+class _Refusal:
+    """What a closed tape logs with."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, entry: Entry) -> NoReturn:
+        raise LeakedValueError(
+            f"value from {self.name} used after {self.name} returned. A traced value lives as long "
+            "as its transform: return it from the function (has_aux=True), or keep a plain copy "
+            "made with tapegrad.stop_gradient."
+        )
+
+
+def is_inexact(value: Any) -> bool:
+    """Whether a value has a floating or complex dtype: only such values are traced."""
+    dtype = getattr(value, "dtype", None)
+    return dtype is not None and dtype.kind in "fc"
+
+
+def _spec_or_plain(arg: Any) -> Any:
+    return spec_of(arg) if hasattr(arg, "shape") and hasattr(arg, "dtype") else arg
+
+
+def _map_outputs(
+    out: Any, wrap: Callable[[Any], Any], plain: Iterator[Any] | None = None
+) -> Any:
+    """`wrap` over the floating parts of one or several results, in their own container."""
+    if not isinstance(out, (tuple, list)):
+        return wrap(out) if is_inexact(out) else out
+    parts = []
+    for part in out:
+        if is_inexact(part):
+            parts.append(wrap(part))
+        else:
+            if plain is not None:
+                next(plain)
+            parts.append(part)
+    return type(out)(*parts) if hasattr(out, "_fields") else type(out)(parts)
+
+
+# --- Fitting ------------------------------------------------------------------------------------
+
+
+def fit(bar: Any, like: Any, rule: Any) -> Any:
+    """A cotangent summed to the shape of its argument, cast to its dtype and realness."""
+    shape = like.shape
+    if bar.shape != shape:
+        bar = _unbroadcast(bar, shape, rule)
+    dtype = like.dtype
+    return bar if bar.dtype == dtype else cast(bar, dtype)
+
+
+def _unbroadcast(bar: Any, shape: tuple[int, ...], rule: Any) -> Any:
+    lead = len(bar.shape) - len(shape)
+    given = bar.shape[lead:] if lead >= 0 else ()
+    stretched = tuple(
+        lead + axis
+        for axis, (size, came) in enumerate(zip(shape, given, strict=False))
+        if size == 1 and came != 1
+    )
+    axes = (*range(lead), *stretched)
+    if axes:
+        bar = np.sum(bar, axis=axes, keepdims=True)
+        bar = bar.reshape(bar.shape[lead:])
+    if bar.shape != shape:
+        raise RuleError(
+            f"{rule.name}: its rule returned a cotangent of shape {bar.shape} for an argument of "
+            f"shape {shape}. A cotangent has the shape of its argument, or one that broadcasting "
+            "made of it."
+        )
+    return bar
+
+
+def cast(value: Any, dtype: np.dtype[Any]) -> Any:
+    """`value` as `dtype`; complex to real takes the real part, which is the transpose."""
+    if value.dtype.kind == "c" and dtype.kind != "c":
+        value = value.real
+    return value if value.dtype == dtype else value.astype(dtype)
+
+
+def zeros_of(like: Any) -> Any:
+    """Zeros of a shape and dtype, on the library that `like` belongs to."""
+    if type(like) is Spec or isinstance(like, np.generic):
+        return np.zeros(like.shape, like.dtype)
+    return np.zeros_like(like)
+
+
+# --- Backward -----------------------------------------------------------------------------------
+
+
+def replay_backward(entries: list[Entry], bars: list[Any], *, consume: bool) -> None:
+    """Push cotangents back through raw entries: `bars[slot]` holds a cotangent or None.
+
+    `consume` empties `entries` on the way, which frees what they keep as early as possible.
+    """
+    owned: set[int] = set()  # slots whose buffer nobody else holds: added to in place
+    for slot, rule, out, x, y, x_slot, y_slot in _reversed(entries, consume):
+        g = bars[slot]
+        if g is None:
+            continue
+        bars[slot] = None
+        if y_slot is None:
+            _pull_general(bars, owned, g, (slot, rule, out, x, y, x_slot, None))
+            continue
+        strong = rule.strong
+        if x_slot >= 0:
+            partial = rule.x_partial
+            if partial is None:
+                bar = g
+            elif strong is None:
+                bar = g * (partial(out, x) if rule.unary else partial(out, x, y))
+            else:
+                bar = strong(g, partial(out, x) if rule.unary else partial(out, x, y))
+            before = bars[x_slot]
+            if before is None:
+                bars[x_slot] = bar
+            elif x_slot in owned:
+                before += bar
+                bars[x_slot] = before  # a NumPy scalar is not changed in place
+            else:
+                bars[x_slot] = before + bar
+                owned.add(x_slot)
+        if y_slot >= 0:
+            partial = rule.y_partial
+            if partial is None:
+                bar = g
+            elif strong is None:
+                bar = g * partial(out, x, y)
+            else:
+                bar = strong(g, partial(out, x, y))
+            before = bars[y_slot]
+            if before is None:
+                bars[y_slot] = bar
+            elif y_slot in owned:
+                before += bar
+                bars[y_slot] = before
+            else:
+                bars[y_slot] = before + bar
+                owned.add(y_slot)
+
+
+def _reversed(entries: list[Entry], consume: bool) -> Iterable[Entry]:
+    return _consumed(entries) if consume else reversed(entries)
+
+
+def _consumed(entries: list[Entry]) -> Iterator[Entry]:
+    """Entries from last to first, removed from the list before they are used."""
+    while entries:
+        yield entries.pop()
+
+
+class SparseBars(dict[Any, Any]):
+    """Cotangents by slot for a stretch in the middle of a tape; slots before `start` get none."""
+
+    def __init__(self, start: int) -> None:
+        super().__init__()
+        self.start = start
+
+    def __missing__(self, slot: Any) -> None:
+        return None
+
+
+def replay_nested(entries: list[Entry], bars: SparseBars, tape: Tape | None) -> None:
+    """Push cotangents back through a stretch while an outer transform is open on its tape.
+
+    With `tape`, kept values are wrapped with their slots again: the rules then log themselves.
+    """
+    owned: set[int] = set()
+    for entry in reversed(entries):
+        slot, rule, out, x, y, x_slot, y_slot = entry
+        g = bars.pop(slot, None)
+        if g is None:
+            continue
+        if tape is not None:
+            out, x, y = _wrap_kept(tape, entry)
+        if y_slot is None:
+            _pull_general(bars, owned, g, (slot, rule, out, x, y, x_slot, None))
+            continue
+        for arg_slot, partial in ((x_slot, rule.x_partial), (y_slot, rule.y_partial)):
+            if arg_slot >= bars.start:
+                args = (out, x) if rule.unary else (out, x, y)
+                bar = g if partial is None else rule.times(g, partial(*args))
+                _accumulate(bars, owned, arg_slot, bar, None)
+
+
+def _wrap_kept(tape: Tape, entry: Entry) -> tuple[Any, Any, Any]:
+    """What an entry keeps (out, x, y), wrapped with its slots."""
+    slot, rule, out, x, y, x_slot, y_slot = entry
+    if y_slot is not None:
+        return _wrap(tape, out, slot), _wrap(tape, x, x_slot), _wrap(tape, y, y_slot)
+    if rule is PROJECT or rule is WRITE:
+        return out, x, y
+    if isinstance(out, Outputs):
+        slots = out.slots
+        out = Outputs(_wrap(tape, part, at) for part, at in zip(out, slots, strict=True))
+        out.slots = slots
+    else:
+        out = _wrap(tape, out, slot)
+    return out, tuple(_wrap(tape, arg, at) for arg, at in zip(x, x_slot, strict=True)), y
+
+
+def _wrap(tape: Tape, value: Any, slot: int) -> Any:
+    if slot < 0 or value is None or type(value) is Spec:
+        return value
+    return tape.wrap(value, slot)
+
+
+def _pull_general(bars: Any, owned: set[int], g: Any, entry: Entry) -> None:
+    """One entry of the general layout, backward."""
+    slot, rule, out, args, params, slots, _ = entry
+    if rule is PROJECT:
+        if bars[slots] is None:
+            bars[slots] = [None] * params
+        bars[slots][args] = g
+        return
+    if rule is WRITE:
+        _pull_write(bars, owned, g, entry)
+        return
+    start = getattr(bars, "start", 0)
+    wanted = [at >= start for at in slots]
+    for at, like, bar in zip(slots, args, rule.pull(g, out, args, params, wanted), strict=True):
+        if bar is not None and at >= start:
+            if type(bar) is not Scatter:
+                bar = fit(bar, like, rule)
+            _accumulate(bars, owned, at, bar, like)
+
+
+def _accumulate(bars: Any, owned: set[int], slot: int, bar: Any, like: Any) -> None:
+    before = bars[slot]
+    if type(bar) is Scatter:
+        if before is None or slot not in owned:
+            # Only the first of many reads of parts pays for a buffer of the whole.
+            start = _zeros_beside(bar.value, like)
+            before = start if before is None else start + before
+            owned.add(slot)
+        bars[slot] = _add_at(before, bar.index, bar.value)
+    elif before is None:
+        bars[slot] = bar
+    else:
+        bars[slot] = before + bar
+        owned.add(slot)
+
+
+def _zeros_beside(value: Any, like: Any) -> Any:
+    """Zeros like an argument; on the tape of `value` where that is traced, to be written to."""
+    if isinstance(value, Traced):
+        return value.tape.wrap(_zeros_beside(value.value, like), -1)
+    if type(value) is np.ndarray or isinstance(value, np.generic):
+        return np.zeros(like.shape, like.dtype)
+    return np.zeros(like.shape, like.dtype, like=value)
+
+
+def _add_at(buffer: Any, index: Any, value: Any) -> Any:
+    if buffer.shape == ():
+        return buffer + value
+    value = cast(value, buffer.dtype) if value.dtype != buffer.dtype else value
+    if is_basic(index):
+        buffer[index] += value
+    else:
+        np.add.at(buffer, index, value)
+    return buffer
+
+
+def _pull_write(bars: Any, owned: set[int], g: Any, entry: Entry) -> None:
+    """`out = x with x[index] = v`: v gets the cotangent there, x all the rest."""
+    slot, _, _, (x, v), index, (x_slot, v_slot), _ = entry
+    start = getattr(bars, "start", 0)
+    if slot not in owned:
+        g = g.copy() if g.shape else g
+    if v_slot >= start:
+        v_bar = g[index]
+        if v_bar is g or v_bar.shape:
+            v_bar = v_bar.copy()
+        if not is_basic(index):
+            v_bar = _last_writers(v_bar, x.shape, index)
+        _accumulate(bars, owned, v_slot, fit(v_bar, v, WRITE), v)
+    if x_slot >= start:
+        if g.shape:
+            g[index] = 0
+        else:
+            g = g * 0
+        before = bars[x_slot]
+        bars[x_slot] = g if before is None else before + g
+        owned.add(x_slot)
+
+
+def _last_writers(v_bar: Any, shape: tuple[int, ...], index: Any) -> Any:
+    """Zero for the values that a later one at the same place overwrote: `x[[0, 0]] = [a, b]`."""
+    order = np.arange(v_bar.size).reshape(v_bar.shape)
+    winner = np.zeros(shape, np.intp)
+    winner[index] = order
+    return np.where(winner[index] == order, v_bar, 0)
+
+
+# --- Forward ------------------------------------------------------------------------------------
+
+
+def push(entry: Entry, dot_of: Callable[[Any], Any]) -> Any:
+    """The tangent of an entry's result from those of its arguments, or None where it has none.
+
+    `dot_of(slot)` is the tangent at a slot or None.
+    """
+    slot, rule, out, x, y, x_slot, y_slot = entry
+    if y_slot is None:
+        return _push_general(entry, dot_of)
+    total = None
+    for arg_slot, partial in ((x_slot, rule.x_partial), (y_slot, rule.y_partial)):
+        dot = None if arg_slot == -1 else dot_of(arg_slot)
+        if dot is not None:
+            if partial is not None:
+                dot = rule.times(dot, partial(out, x) if rule.unary else partial(out, x, y))
+            total = dot if total is None else total + dot
+    return total
+
+
+def _push_general(entry: Entry, dot_of: Callable[[Any], Any]) -> Any:
+    slot, rule, out, args, params, slots, _ = entry
+    if rule is PROJECT:
+        dots = dot_of(slots)
+        return None if dots is None else dots[args]
+    x_dots = [None if at == -1 else dot_of(at) for at in slots]
+    if all(dot is None for dot in x_dots):
+        return None
+    if rule is WRITE:
+        return _push_write(args, params, *x_dots)
+    out_dot = rule.push(x_dots, out, args, params)
+    if isinstance(out, Outputs):
+        return [
+            None if part is None or at == -1 else fit_tangent(part, like, rule)
+            for part, like, at in zip(out_dot, out, out.slots, strict=True)
+        ]
+    return fit_tangent(out_dot, out, rule)
+
+
+def _push_write(args: tuple[Any, Any], index: Any, x_dot: Any, v_dot: Any) -> Any:
+    x, _ = args
+    given = x_dot if x_dot is not None else v_dot
+    out_dot = _zeros_beside(given, x)
+    if x_dot is not None:
+        out_dot = out_dot + x_dot
+    if not x.shape:
+        return out_dot * 0 if v_dot is None else out_dot * 0 + v_dot
+    out_dot[index] = 0 if v_dot is None else v_dot
+    return out_dot
+
+
+def fit_tangent(dot: Any, like: Any, rule: Any) -> Any:
+    """A tangent broadcast to the shape of its value, cast to its dtype and realness."""
+    if dot.shape != like.shape:
+        if len(dot.shape) > len(like.shape):
+            raise RuleError(
+                f"{rule.name}: its rule returned a tangent of shape {dot.shape} for a result of "
+                f"shape {like.shape}. A tangent has the shape of its value."
+            )
+        dot = np.broadcast_to(dot, like.shape)
+    return dot if dot.dtype == like.dtype else cast(dot, like.dtype)
+
+
+def replay_forward(
+    entries: Iterable[Entry], dots: dict[Any, Any], tape: Tape | None, inputs: Iterable[Any]
+) -> None:
+    """Push tangents forward through a stretch: `dots` maps slots to tangents, and grows."""
+    entered = set(inputs)
+    for entry in entries:
+        slot = entry[0]
+        if slot in entered:
+            continue  # an input's entry: its tangent is given
+        if tape is not None:
+            entry = (slot, entry[1], *_wrap_kept(tape, entry), entry[5], entry[6])
+        out_dot = push(entry, dots.get)
+        if out_dot is not None:
+            dots[slot] = out_dot

@@ -1,0 +1,189 @@
+"""Pytrees: nested tuples, lists, dicts, namedtuples, dataclasses and None around leaves.
+
+Knows only containers; anything that is not a registered container is a leaf.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from tapegrad._errors import InputError, message
+
+
+class Container(NamedTuple):
+    """How a container type comes apart: `flatten(x) -> (children, aux)` and back."""
+
+    flatten: Callable[[Any], tuple[Iterable[Any], Any]]
+    unflatten: Callable[[Any, Iterable[Any]], Any]
+
+
+class Structure(NamedTuple):
+    """The shape of a tree without its leaves. `kind` is None for a leaf."""
+
+    kind: type | None
+    aux: Any
+    children: tuple[Structure, ...]
+
+
+LEAF = Structure(None, None, ())
+
+
+def _flatten_dict(x: dict[Any, Any]) -> tuple[Iterable[Any], Any]:
+    return x.values(), tuple(x)
+
+
+_CONTAINERS: dict[type, Container] = {
+    tuple: Container(lambda x: (x, None), lambda _, children: tuple(children)),
+    list: Container(lambda x: (x, None), lambda _, children: list(children)),
+    dict: Container(_flatten_dict, lambda keys, children: dict(zip(keys, children, strict=True))),
+    OrderedDict: Container(
+        _flatten_dict, lambda keys, children: OrderedDict(zip(keys, children, strict=True))
+    ),
+    defaultdict: Container(
+        lambda x: (x.values(), (x.default_factory, tuple(x))),
+        lambda aux, children: defaultdict(aux[0], zip(aux[1], children, strict=True)),
+    ),
+    type(None): Container(lambda _: ((), None), lambda *_: None),
+}
+
+
+def register(
+    kind: type,
+    flatten: Callable[[Any], tuple[Iterable[Any], Any]],
+    unflatten: Callable[[Any, Iterable[Any]], Any],
+) -> None:
+    """Make `kind` a container: its leaves are differentiated, its rest is carried along.
+
+    `flatten(x)` returns `(children, aux)`, `unflatten(aux, children)` rebuilds x; `aux` must
+    support `==`. Raises InputError where `kind` is registered already.
+
+    >>> class Pair:
+    ...     def __init__(self, a, b):
+    ...         self.a, self.b = a, b
+    >>> register(Pair, lambda p: ((p.a, p.b), None), lambda _, children: Pair(*children))
+    >>> flatten(Pair(1.0, 2.0))[0]
+    [1.0, 2.0]
+    """
+    if kind in _CONTAINERS:
+        raise InputError(
+            message("register", "a type without a registration", kind.__name__, "Register it once")
+        )
+    _CONTAINERS[kind] = Container(flatten, unflatten)
+
+
+def _container_of(kind: type) -> Container | None:
+    """The container that `kind` is; namedtuples and dataclasses register at first sight."""
+    found = _CONTAINERS.get(kind)
+    if found is None:
+        if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+            found = Container(lambda x: (x, None), lambda _, children: kind(*children))
+        elif dataclasses.is_dataclass(kind):
+            found = _dataclass_container(kind)
+        else:
+            return None
+        _CONTAINERS[kind] = found
+    return found
+
+
+def _dataclass_container(kind: type) -> Container:
+    names = [field.name for field in dataclasses.fields(kind)]
+
+    def unflatten(_: Any, children: Iterable[Any]) -> Any:
+        # Not __init__: it may convert, check or refuse what stands in for a leaf.
+        instance = object.__new__(kind)
+        for name, child in zip(names, children, strict=True):
+            object.__setattr__(instance, name, child)
+        return instance
+
+    return Container(lambda x: ([getattr(x, name) for name in names], None), unflatten)
+
+
+def flatten(tree: Any) -> tuple[list[Any], Structure]:
+    """Leaves of `tree` from left to right (dicts in insertion order), and its structure."""
+    leaves: list[Any] = []
+    return leaves, _flatten_into(tree, leaves)
+
+
+def _flatten_into(tree: Any, leaves: list[Any]) -> Structure:
+    kind = type(tree)
+    container = _CONTAINERS.get(kind) or _container_of(kind)
+    if container is None:
+        leaves.append(tree)
+        return LEAF
+    children, aux = container.flatten(tree)
+    return Structure(kind, aux, tuple(_flatten_into(child, leaves) for child in children))
+
+
+def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
+    """The tree of this structure with these leaves, as many as `flatten` gave."""
+    return _unflatten(structure, iter(leaves))
+
+
+def _unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:
+    if structure.kind is None:
+        return next(leaves)
+    children = [_unflatten(child, leaves) for child in structure.children]
+    return _CONTAINERS[structure.kind].unflatten(structure.aux, children)
+
+
+def tree_map(function: Callable[..., Any], tree: Any, *rest: Any) -> Any:
+    """`function` applied to the leaves of `tree` and, side by side, of trees of its structure."""
+    leaves, structure = flatten(tree)
+    others = [flatten_like(structure, other, "tree_map") for other in rest]
+    return unflatten(structure, map(function, leaves, *others))
+
+
+def flatten_like(structure: Structure, tree: Any, call: str) -> list[Any]:
+    """Leaves of `tree`, which must have this structure; `call` names the caller in the error.
+
+    Dicts are matched by key, whatever their order.
+    """
+    leaves: list[Any] = []
+    _match(structure, tree, leaves, call)
+    return leaves
+
+
+def _match(structure: Structure, tree: Any, leaves: list[Any], call: str) -> None:
+    if structure.kind is None:
+        leaves.append(tree)
+        return
+    children, aux = _children(structure, tree)
+    if type(tree) is not structure.kind or aux != structure.aux:
+        raise InputError(
+            message(call, f"the structure {render(structure)}", render(flatten(tree)[1]),
+                    "Pass a tree with the same containers")
+        )
+    for child, part in zip(structure.children, children, strict=False):
+        _match(child, part, leaves, call)
+
+
+def _children(structure: Structure, tree: Any) -> tuple[list[Any], Any]:
+    if structure.kind in (dict, OrderedDict) and type(tree) is structure.kind:
+        if tree.keys() == set(structure.aux):
+            return [tree[key] for key in structure.aux], structure.aux
+        return [], None
+    container = _container_of(type(tree))
+    if container is None:
+        return [], object()
+    children, aux = container.flatten(tree)
+    listed = list(children)
+    return listed, aux if len(listed) == len(structure.children) else object()
+
+
+def render(structure: Structure) -> str:
+    """A structure in words: `(*, [*, *])`."""
+    if structure.kind is None:
+        return "*"
+    if structure.kind is type(None):
+        return "None"
+    inner = [render(child) for child in structure.children]
+    if structure.kind is dict:
+        pairs = zip(structure.aux, inner, strict=True)
+        return "{" + ", ".join(f"{key!r}: {text}" for key, text in pairs) + "}"
+    if structure.kind is list:
+        return "[" + ", ".join(inner) + "]"
+    name = "" if structure.kind is tuple else structure.kind.__name__
+    return f"{name}({', '.join(inner)})"

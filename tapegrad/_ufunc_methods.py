@@ -1,0 +1,168 @@
+"""The methods and keywords of ufuncs (reduce, accumulate, outer, at, out=, where=, dtype=).
+
+Knows how NumPy defines them in terms of functions that have rules. Must not know single rules, or
+the class of traced arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._errors import NotDifferentiableError
+from tapegrad._rule import Constant, Rule, Unsupported, lift, plain, write_out
+from tapegrad._tape import Traced, is_basic
+
+_REDUCTIONS = {
+    np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min,
+}
+_ACCUMULATIONS = {np.add: np.cumsum, np.multiply: np.cumprod}
+
+
+def call_with_keywords(
+    rule: Rule, ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """A ufunc call with any of NumPy's keywords."""
+    kwargs = dict(kwargs)
+    if isinstance(rule, (Constant, Unsupported)):
+        return rule.apply(*inputs, **kwargs)
+    out = kwargs.pop("out", None)
+    where = kwargs.pop("where", True)
+    inputs = tuple(map(lift, inputs))
+    dtype = kwargs.pop("dtype", None)
+    for name in ("casting", "order", "subok", "signature"):
+        kwargs.pop(name, None)  # how memory is laid out and checked: nothing to differentiate
+    if dtype is not None:
+        inputs = tuple(_as_type(x, np.dtype(dtype)) for x in inputs)
+    if where is True:
+        result = rule.apply(*inputs, **kwargs) if kwargs else ufunc(*inputs)
+    else:
+        result = _where(ufunc(*_quiet(inputs, where)), plain(where), out)
+    return result if out is None else write_out(out, result, rule.name)
+
+
+def _as_type(x: Any, dtype: np.dtype[Any]) -> Any:
+    return x.astype(dtype) if hasattr(x, "astype") else np.asarray(x, dtype)
+
+
+def _quiet(inputs: tuple[Any, ...], where: Any) -> list[Any]:
+    """Inputs with 1 where nothing is to be computed: no warning, no infinity from there."""
+    where = plain(where)
+    return [np.where(where, x, 1) for x in inputs]
+
+
+def _where(result: Any, where: Any, out: Any) -> Any:
+    # Without out= NumPy leaves such places uninitialised; here they are zero.
+    old = out[0] if isinstance(out, tuple) else out
+    return np.where(where, result, 0 if old is None else old)
+
+
+def call_method(
+    rule: Rule, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """`ufunc.method(*inputs, **kwargs)` on traced values."""
+    if isinstance(rule, (Constant, Unsupported)) and method != "at":
+        return getattr(ufunc, method)(*map(plain, inputs), **kwargs)
+    call = _METHODS[method]
+    if method == "at":
+        return call(ufunc, *inputs)
+    out = kwargs.pop("out", None)
+    result = call(ufunc, *map(lift, inputs), **kwargs)
+    return result if out is None else write_out(out, result, f"{rule.name}.{method}")
+
+
+def _reduce(
+    ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False,
+    initial: Any = None, where: Any = True,
+) -> Any:
+    function = _REDUCTIONS.get(ufunc)
+    if function is not None:
+        options: dict[str, Any] = {"axis": axis, "keepdims": keepdims}
+        for name, value, default in (("dtype", dtype, None), ("where", where, True)):
+            if value is not default:
+                options[name] = value
+        if initial is not None:
+            options["initial"] = initial
+        return function(array, **options)
+    if where is not True or isinstance(axis, tuple):
+        raise NotDifferentiableError(
+            f"np.{ufunc.__name__}.reduce: not differentiable with where= or several axes. Reduce "
+            "one axis after the other, and select with np.where first."
+        )
+    x = array if dtype is None else array.astype(dtype)
+    x = x.reshape(-1) if axis is None else np.moveaxis(x, axis, 0)
+    total = x[0] if initial is None else ufunc(initial, x[0])
+    for i in range(1, x.shape[0]):
+        total = ufunc(total, x[i])
+    return np.expand_dims(total, 0 if axis is None else axis) if keepdims else total
+
+
+def _accumulate(ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None) -> Any:
+    x = array if dtype is None else array.astype(dtype)
+    function = _ACCUMULATIONS.get(ufunc)
+    if function is not None:
+        return function(x, axis=axis)
+    x = np.moveaxis(x, axis, 0)
+    parts = [x[0]]
+    for i in range(1, x.shape[0]):
+        parts.append(ufunc(parts[-1], x[i]))
+    return np.moveaxis(np.stack(parts), 0, axis)
+
+
+def _reduceat(
+    ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0, dtype: Any = None
+) -> Any:
+    x = np.moveaxis(array if dtype is None else array.astype(dtype), axis, 0)
+    starts = [int(i) for i in plain(indices)]
+    ends = [*starts[1:], x.shape[0]]
+    parts = [
+        _reduce(ufunc, x[start:end]) if start < end else x[start]
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    return np.moveaxis(np.stack(parts), 0, axis)
+
+
+def _outer(ufunc: np.ufunc, x: Any, y: Any, **kwargs: Any) -> Any:
+    x = x if isinstance(x, Traced) else np.asarray(x)
+    y = y if isinstance(y, Traced) else np.asarray(y)
+    return ufunc(x.reshape(x.shape + (1,) * y.ndim), y, **kwargs)
+
+
+def _at(ufunc: np.ufunc, x: Any, index: Any, *operands: Any) -> None:
+    """`x[index] = ufunc(x[index], *operands)`, once for each time that a place is named."""
+    if not isinstance(x, Traced):
+        raise NotDifferentiableError(
+            f"np.{ufunc.__name__}.at: expected a traced array to write into, got a plain one, "
+            "which cannot carry a derivative. Make it with np.zeros_like(x) of a traced x."
+        )
+    operands = tuple(lift(operand) for operand in operands)
+    if is_basic(index) or not operands:
+        x[index] = ufunc(x[index], *operands)  # type: ignore[index]
+        return
+    places = np.arange(x.size).reshape(x.shape)[index]  # type: ignore[attr-defined]
+    flat = np.ravel(places)
+    values = np.ravel(np.broadcast_to(operands[0], places.shape))
+    # Places named more than once are done in rounds, each of which names a place once.
+    round_of = _occurrence(flat)
+    for turn in range(int(round_of.max(initial=-1)) + 1):
+        chosen = np.flatnonzero(round_of == turn)
+        where = np.unravel_index(flat[chosen], x.shape)  # type: ignore[attr-defined]
+        x[where] = ufunc(x[where], values[chosen])  # type: ignore[index]
+
+
+def _occurrence(flat: Any) -> Any:
+    """For each entry, how many equal ones stand before it."""
+    order = np.argsort(flat, kind="stable")
+    ranked = flat[order]
+    first = np.searchsorted(ranked, ranked, side="left")
+    count = np.empty_like(order)
+    count[order] = np.arange(order.size) - first
+    return count
+
+
+_METHODS = {
+    "reduce": _reduce, "accumulate": _accumulate, "reduceat": _reduceat, "outer": _outer, "at": _at,
+}
+
+__all__ = ["call_method", "call_with_keywords"]

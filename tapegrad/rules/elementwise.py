@@ -1,0 +1,184 @@
+"""Rules of the ufuncs: one partial an argument.
+
+Partials are written with Python scalars, so that they keep the dtype of their arguments. `strong`
+marks those that can be infinite, at a singularity or by overflow.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import composite, elementwise, general, linear, plain
+
+LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
+
+# --- arithmetic
+elementwise(np.add, 1, 1)
+elementwise(np.subtract, 1, -1)
+elementwise(np.multiply, lambda _out, _x, y: y, lambda _out, x, _y: x)
+elementwise(
+    np.divide, lambda _out, _x, y: 1 / y, lambda out, _x, y: -out / y, strong=True
+)
+elementwise(np.negative, -1)
+elementwise(np.positive, 1)
+elementwise(np.reciprocal, lambda out, _x: -out * out, strong=True)
+elementwise(np.square, lambda _out, x: 2 * x)
+elementwise(np.sqrt, lambda out, _x: 0.5 / out, strong=True)
+elementwise(np.cbrt, lambda out, _x: 1 / (3 * out * out), strong=True)
+
+
+def _power_by_base(_out: Any, x: Any, y: Any) -> Any:
+    """y * x**(y - 1), and 0 for y = 0, also at x = 0, where the formula gives 0 * inf."""
+    if isinstance(y, (int, float)):
+        if y == 2:
+            return 2 * x
+        return y * x ** (y - 1) if y else x * 0
+    zero = plain(y) == 0
+    if not zero.any():
+        return y * x ** (y - 1)
+    return np.where(zero, 0, y * x ** np.where(zero, 1, y - 1))
+
+
+def _power_by_exponent(out: Any, x: Any, _y: Any) -> Any:
+    """out * log(x); the limit 0 where x is 0."""
+    if isinstance(x, (int, float)):
+        return out * float(np.log(x)) if x > 0 else out * (np.nan if x else 0.0)
+    zero = plain(x) == 0
+    return out * np.log(np.where(zero, 1, x)) if zero.any() else out * np.log(x)
+
+
+elementwise(np.power, _power_by_base, _power_by_exponent, strong=True)
+elementwise(np.float_power, _power_by_base, _power_by_exponent, strong=True)
+elementwise(np.remainder, 1, lambda _out, x, y: -np.floor(x / y))
+elementwise(np.fmod, 1, lambda _out, x, y: -np.trunc(x / y))
+
+# --- exponentials and logarithms: out overflows to inf before x does
+elementwise(np.exp, lambda out, _x: out, strong=True)
+elementwise(np.exp2, lambda out, _x: LN2 * out, strong=True)
+elementwise(np.expm1, lambda out, _x: out + 1, strong=True)
+elementwise(np.log, lambda _out, x: 1 / x, strong=True)
+elementwise(np.log2, lambda _out, x: 1 / (LN2 * x), strong=True)
+elementwise(np.log10, lambda _out, x: 1 / (LN10 * x), strong=True)
+elementwise(np.log1p, lambda _out, x: 1 / (1 + x), strong=True)
+
+
+def _share(x: Any, out: Any) -> Any:
+    """How much of a sum of exponentials is x; 0 where all of them are."""
+    empty = plain(out) == -np.inf
+    return np.where(empty, 0, x - out) if empty.any() else x - out
+
+
+def _share_of(x: Any, out: Any) -> Any:
+    empty = plain(out) == -np.inf
+    return np.exp(x - out) if not empty.any() else np.where(empty, 0, np.exp(_share(x, out)))
+
+
+elementwise(
+    np.logaddexp, lambda out, x, _y: _share_of(x, out), lambda out, _x, y: _share_of(y, out)
+)
+elementwise(
+    np.logaddexp2,
+    lambda out, x, _y: _share_of(LN2 * x, LN2 * out),
+    lambda out, _x, y: _share_of(LN2 * y, LN2 * out),
+)
+
+# --- trigonometric and hyperbolic functions, and their inverses
+elementwise(np.sin, lambda _out, x: np.cos(x))
+elementwise(np.cos, lambda _out, x: -np.sin(x))
+elementwise(np.tan, lambda out, _x: 1 + out * out)
+elementwise(np.arcsin, lambda _out, x: 1 / np.sqrt((1 - x) * (1 + x)), strong=True)
+elementwise(np.arccos, lambda _out, x: -1 / np.sqrt((1 - x) * (1 + x)), strong=True)
+elementwise(np.arctan, lambda _out, x: 1 / (1 + x * x))
+elementwise(np.sinh, lambda _out, x: np.cosh(x), strong=True)
+elementwise(np.cosh, lambda _out, x: np.sinh(x), strong=True)
+elementwise(np.tanh, lambda out, _x: 1 - out * out)
+elementwise(np.arcsinh, lambda _out, x: 1 / np.sqrt(1 + x * x))
+# Two roots, not one of the product: that is the branch on which complex arccosh lies.
+elementwise(np.arccosh, lambda _out, x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)), strong=True)
+elementwise(np.arctanh, lambda _out, x: 1 / ((1 - x) * (1 + x)), strong=True)
+
+
+def _squared_radius(x: Any, y: Any) -> Any:
+    """x**2 + y**2, and 1 at the origin, where arctan2 gets the gradient 0."""
+    square = x * x + y * y
+    return np.where(plain(square) == 0, 1, square)
+
+
+elementwise(
+    np.arctan2,
+    lambda _out, y, x: x / _squared_radius(x, y),
+    lambda _out, y, x: -y / _squared_radius(x, y),
+)
+
+
+def _nonzero(out: Any) -> Any:
+    return np.where(plain(out) == 0, 1, out)
+
+
+elementwise(
+    np.hypot, lambda out, x, _y: x / _nonzero(out), lambda out, _x, y: y / _nonzero(out)
+)
+for degrees in (np.degrees, np.rad2deg):
+    elementwise(degrees, lambda _out, _x: 180 / np.pi)
+for radians in (np.radians, np.deg2rad):
+    elementwise(radians, lambda _out, _x: np.pi / 180)
+
+# --- magnitudes, signs, complex parts
+elementwise(
+    np.absolute,
+    lambda _out, x: np.conjugate(np.sign(x)) if x.dtype.kind == "c" else np.sign(x),
+    to_real=True,
+)
+elementwise(np.fabs, lambda _out, x: np.sign(x))
+elementwise(
+    np.copysign, lambda out, x, _y: np.sign(x) * np.sign(out), lambda out, _x, _y: out * 0
+)
+elementwise(np.heaviside, lambda out, _x, _y: out * 0, lambda out, x, _y: (x == 0) + out * 0)
+elementwise(np.ldexp, lambda out, _x, i: np.ldexp(np.ones_like(plain(out)), i), 0)
+linear(np.conjugate, lambda g, _out, _x: np.conjugate(g), batch="align")
+linear(np.real, lambda g, _out, _x: g, batch="align")
+linear(np.imag, lambda g, _out, _x: -1j * g, batch="align")
+
+
+def _sign(x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return np.sign(plain(x))
+    size = np.absolute(x)
+    return x / np.where(plain(size) == 0, 1, size)
+
+
+def _angle(z: Any, deg: bool = False) -> Any:
+    radians = np.arctan2(np.imag(z), np.real(z))
+    return np.degrees(radians) if deg else radians
+
+
+composite(np.sign, _sign)
+composite(np.angle, _angle)
+
+
+# --- the larger and the smaller: ties share the cotangent evenly
+def _wins(out: Any, x: Any, y: Any) -> Any:
+    """1 where x is the result, 1/2 where y is as well, 0 elsewhere."""
+    x, y, out = plain(x), plain(y), plain(out)
+    taken = (x == out) | ((x != x) & (out != out))
+    other = (y == out) | ((y != y) & (out != out))
+    return (taken / np.where(other, 2, 1)).astype(out.dtype)
+
+
+for choice in (np.maximum, np.minimum, np.fmax, np.fmin):
+    elementwise(choice, _wins, lambda out, x, y: _wins(out, y, x))
+
+# --- two results
+general(
+    np.modf, vjp=lambda g, _out, _x: g[0], jvp=lambda dots, _out, _x: (dots[0], dots[0] * 0),
+    batch="align",
+)
+general(
+    np.frexp,
+    vjp=lambda g, out, _x: g[0] * np.ldexp(1.0, -out[1]),
+    jvp=lambda dots, out, _x: (dots[0] * np.ldexp(1.0, -out[1]), None),
+    batch="align",
+)
+composite(np.divmod, lambda x, y: (np.floor_divide(x, y), np.remainder(x, y)))

@@ -1,0 +1,22 @@
+"""Settings that every test shares: how Hypothesis draws its examples."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# No deadline: the first call of a test pays for imports, and machines differ. In CI the examples
+# are the same on every run, so that a red run is red again; elsewhere they are fresh.
+settings.register_profile(
+    "default",
+    deadline=None,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
+settings.register_profile("thorough", settings.get_profile("default"), max_examples=500)
+
+settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
+)

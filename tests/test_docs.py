@@ -1,0 +1,83 @@
+"""The README and the pages under docs/: their programs run, their commands and links are right."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [page for page in PAGES if "_build" not in page.parts]
+
+FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [text for kind, text in FENCE.findall(page.read_text()) if kind == language]
+
+
+def page_id(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def run_prompts(text: str, scope: dict, name: str) -> None:
+    """Run lines with `>>>` and compare what they print."""
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    test = doctest.DocTestParser().get_doctest(text, scope, name, name, 0)
+    result = runner.run(test, clear_globs=False)
+    scope.update(test.globs)
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_programs_run(page, tmp_path, monkeypatch):
+    """The Python blocks of a page are one program, in the order in which they stand."""
+    monkeypatch.chdir(tmp_path)
+    scope = {"__name__": "__main__"}
+    for number, block in enumerate(blocks(page, "python")):
+        name = f"{page_id(page)}, block {number}"
+        if block.lstrip().startswith(">>>"):
+            run_prompts(block, scope, name)
+        else:
+            exec(compile(block, name, "exec"), scope)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_links_within_the_project_lead_somewhere(page):
+    targets = [link for link in LINK.findall(page.read_text()) if "://" not in link]
+    assert not [link for link in targets if not (page.parent / link).exists()]
+
+
+def test_the_readme_has_two_commands_of_one_line_each():
+    commands = [line for block in blocks(README, "bash") for line in block.splitlines()]
+    setups = [line for line in commands if line.startswith("python3 -m venv ")]
+    assert len(setups) == 2
+    assert setups[0].endswith(" -m tapegrad demo")
+    assert " -m pytest" in setups[1]
+
+
+def test_ci_runs_the_commands_of_the_readme():
+    """`.ci/run` picks them out of the README with these patterns, and must find one line each."""
+    script = (ROOT / ".ci" / "run").read_text()
+    patterns = re.findall(r'grep -E "([^"]+)" README\.md', script)
+    assert len(patterns) == 2
+    lines = README.read_text().splitlines()
+    for pattern in patterns:
+        assert len([line for line in lines if re.search(pattern, line)]) == 1
+
+
+def test_the_commands_install_extras_that_exist():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for extras in re.findall(r"'\.\[([\w,]+)\]'", README.read_text()):
+        assert set(extras.split(",")) <= set(project["optional-dependencies"])
+
+
+def test_the_changelog_knows_the_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert f"## {project['version']}" in (ROOT / "CHANGELOG.md").read_text()

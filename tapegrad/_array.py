@@ -20,7 +20,7 @@ from tapegrad._ndarray import NdarrayInterface
 from tapegrad._rule import (
     REGISTRY, Elementwise, Rule, deepest_tape, lift, linear, plain,
 )
-from tapegrad._tape import WRITE, Scatter, Spec, Tape, Traced, cast, spec_of
+from tapegrad._tape import READ, WRITE, Spec, Tape, Traced, cast, spec_of
 from tapegrad._ufunc_methods import call_method, call_with_keywords
 
 
@@ -114,12 +114,12 @@ class Array(Traced, NdarrayInterface):
         out = value[index]
         tape = self.tape
         slot = tape.fresh()
-        spec = spec_of(out)
-        tape.log((slot, GETITEM, spec, (self.spec,), {"index": index}, (self.slot,), None))
+        spec = self.spec.family[out.shape]
+        tape.log((slot, READ, None, self.spec, index, self.slot, None))
         if _shares(out, value):
             if self.slot in tape.buffers:
                 out = out.copy()  # the buffer itself stays ours alone, to be written in place
-            return View(out, slot, tape, spec, self, GETITEM, {"index": index})
+            return View(out, slot, tape, spec, self, None, index)
         return Array(out, slot, tape, spec)
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -174,17 +174,10 @@ class Array(Traced, NdarrayInterface):
 Tape.array = Array
 
 
-def _getitem(x: Any, index: Any) -> Any:
-    return x[index]
-
-
 def _astype(x: Any, dtype: np.dtype[Any]) -> Any:
     return x.astype(dtype)
 
 
-GETITEM = linear(
-    _getitem, lambda g, _out, _x, index: Scatter(index, g), name="x[...]", batch="axis"
-)
 ASTYPE = linear(_astype, lambda g, _out, x, dtype: cast(g, x.dtype), name="astype", batch="align")
 
 
@@ -272,14 +265,15 @@ class View(Array):
     since they were taken, they are taken again. Writes go through to the parent.
     """
 
-    __slots__ = ("params", "parent", "rule", "seen")
+    __slots__ = ("params", "parent", "rule", "seen", "taken", "taken_slot")
 
     def __init__(
-        self, value: Any, slot: Any, tape: Tape, spec: Spec, parent: Array, rule: Rule,
-        params: dict[str, Any],
+        self, value: Any, slot: Any, tape: Tape, spec: Spec, parent: Array, rule: Rule | None,
+        params: Any,
     ) -> None:
-        _VALUE.__set__(self, value)
-        _SLOT.__set__(self, slot)
+        """`rule` and its `params` made the view; without a rule `params` is an index."""
+        self.taken = value
+        self.taken_slot = slot
         self.tape = tape
         self.spec = spec
         self.parent = parent
@@ -287,30 +281,33 @@ class View(Array):
         self.params = params
         self.seen = parent.slot  # slots are never reused, so a slot is a version too
 
-    def _sync(self) -> None:
-        if self.parent.slot is not self.seen:
-            fresh = self.rule.apply_bound([self.parent], self.params)
-            self.tape = fresh.tape
-            value = fresh.value
-            in_buffer = self.parent.slot in fresh.tape.buffers
-            _VALUE.__set__(self, value.copy() if in_buffer and value.shape else value)
-            _SLOT.__set__(self, fresh.slot)
-            self.seen = self.parent.slot
+    def _take(self) -> None:
+        """Take the view anew from the parent's present state."""
+        if self.rule is None:
+            fresh = self.parent[self.params]
+        else:
+            fresh = as_view(self.rule, self.parent, self.params)
+        self.tape = fresh.tape
+        self.taken = fresh.value
+        self.taken_slot = fresh.slot
+        self.seen = self.parent.slot
 
     @property
     def value(self) -> Any:  # type: ignore[override]
-        self._sync()
-        return _VALUE.__get__(self)
+        if self.parent.slot is not self.seen:
+            self._take()
+        return self.taken
 
     @property
     def slot(self) -> Any:  # type: ignore[override]
-        self._sync()
-        return _SLOT.__get__(self)
+        if self.parent.slot is not self.seen:
+            self._take()
+        return self.taken_slot
 
     def _rebind(self, new: Traced) -> None:
         """Write the new state through: into the parent's index, or over all of the parent."""
-        if not isinstance(self.params.get("index", 0), (np.ndarray, list)) and self.rule is GETITEM:
-            _write(self.parent, self.params["index"], new)
+        if self.rule is None:
+            _write(self.parent, self.params, new)
         else:
             (back,) = self.rule.pull(new, None, [self.parent.spec], self.params, [True])
             self.parent._rebind(back)
@@ -320,10 +317,6 @@ class View(Array):
 
 
 View.__name__ = View.__qualname__ = "Array"  # users see one class
-
-_VALUE: Any = Traced.value  # type: ignore[misc]
-_SLOT: Any = Traced.slot  # type: ignore[misc]
-
 
 def as_view(rule: Rule, parent: Any, params: dict[str, Any]) -> Any:
     """The result of a rule whose NumPy function may return a view; a view where it does."""

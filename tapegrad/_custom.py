@@ -25,7 +25,7 @@ def stop_gradient(x: Any) -> Any:
     >>> tapegrad.grad(lambda x: x * stop_gradient(x))(3.0)
     np.float64(3.0)
     """
-    return tree_map(plain, x)
+    return tree_map(lambda leaf: plain(leaf).copy() if isinstance(leaf, Traced) else leaf, x)
 
 
 class primitive:
@@ -78,6 +78,7 @@ class _CustomCall(General):
         self.sequence = False
         self.batch = "loop"
         self.view = False
+        self._needed = {}
         self._pull = pull
         self._push = push
 

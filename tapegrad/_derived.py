@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad._errors import InputError, OutputError, describe, message, name_of
 from tapegrad._forward import jvp, linearize
-from tapegrad._reverse import Argnums, Inputs, grad, vjp
+from tapegrad._reverse import Argnums, Inputs, Selection, grad, vjp
 from tapegrad._tree import flatten, unflatten
 
 Function = Callable[..., Any]
@@ -126,7 +126,7 @@ def jacobian(
 
 def _cheaper(f: Function, argnums: Argnums, args: Any, kwargs: Any, has_aux: bool) -> str:
     """The direction with fewer replays, found by running f once on plain values."""
-    inputs = Inputs(f"jacobian({name_of(f)})", args, kwargs, argnums, None)
+    inputs = Inputs(Selection(f"jacobian({name_of(f)})", argnums), args, kwargs)
     out = f(*args, **kwargs)
     leaves = flatten(out[0] if has_aux else out)[0]
     size_in = sum(np.size(leaf) for leaf in inputs.leaves)
@@ -198,7 +198,7 @@ def _reduced(
     call: str, f: Function, args: Any, kwargs: Any, argnums: Argnums
 ) -> tuple[Inputs, Function]:
     """The leaves that argnums selects, and f as a function of those alone."""
-    inputs = Inputs(call, args, kwargs, argnums, None)
+    inputs = Inputs(Selection(call, argnums), args, kwargs)
 
     def of_leaves(*leaves: Any) -> Any:
         return inputs.call(f, list(leaves))
@@ -208,8 +208,8 @@ def _reduced(
 
 
 def _by_input(inputs: Inputs, parts: list[Any]) -> Any:
-    trees = inputs._trees(parts)
-    return trees[0] if inputs.single else tuple(trees)
+    trees = inputs.trees(parts)
+    return trees[0] if inputs.selection.single else tuple(trees)
 
 
 def _check_output(call: str, leaf: Any) -> None:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakSet
 
 import numpy as np
 
 from tapegrad._errors import InputError, LeakedValueError, message, name_of
-from tapegrad._reverse import Inputs, Stretch, _split_aux, as_cotangent, as_tangent, own_copy
+from tapegrad._reverse import Inputs, Selection, Stretch, as_cotangent, as_tangent, own_copy, split_aux
 from tapegrad._tape import CURRENT, Entry, Tape, Traced, push, replay_forward, spec_of
 from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
 
@@ -23,10 +22,24 @@ Function = Callable[..., Any]
 class Cell:
     """The slot of a value in forward mode: it holds the tangent, and dies with the value."""
 
-    __slots__ = ("__weakref__", "tangent")
+    __slots__ = ("tangent", "written")
 
     def __init__(self) -> None:
         self.tangent: Any = None
+        self.written = False
+
+
+class _WrittenCells:
+    """The part of a set of slots that arrays use, kept in the cells themselves."""
+
+    def __contains__(self, slot: Any) -> bool:
+        return type(slot) is Cell and slot.written
+
+    def add(self, slot: Cell) -> None:
+        slot.written = True
+
+    def discard(self, slot: Any) -> None:
+        """A cell that has been written over is not asked for again."""
 
 
 def _tangent_at(cell: Cell) -> Any:
@@ -45,7 +58,7 @@ class ForwardTape(Tape):
         super().__init__(name)
         self.fresh = Cell
         self.log = self._push
-        self.buffers = WeakSet()  # type: ignore[assignment]  # cells die with their values
+        self.buffers = _WrittenCells()  # type: ignore[assignment]
 
     def keep(self, constant: Any) -> Any:
         return constant  # an entry is used up before the program can change it
@@ -70,13 +83,17 @@ def jvp(f: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
         raise InputError(
             message(name, "primals in a tuple", type(primals).__name__, "Write (x,) for one primal")
         )
-    inputs = Inputs(name, tuple(primals), {}, tuple(range(len(primals))), None)
+    inputs = Inputs(Selection(name, tuple(range(len(primals)))), tuple(primals), {})
     dots = _tangent_leaves(name, inputs, tangents)
     tape = ForwardTape(name)
     token = CURRENT.set(tape)
     try:
-        traced = [tape.wrap(leaf, _cell(dot)) for leaf, dot in zip(inputs.leaves, dots, strict=True)]
-        out, aux = _split_aux(name, inputs.call(f, list(traced)), has_aux)
+        traced = [
+            tape.wrap(Tape.keep(tape, leaf), _cell(dot))
+            for leaf, dot in zip(inputs.leaves, dots, strict=True)
+        ]
+        out = inputs.call(f, list(traced))
+        out, aux = split_aux(name, out) if has_aux else (out, None)
         leaves, structure = flatten(out)
         pairs = [_primal_and_tangent(leaf, tape) for leaf in leaves]
         aux = tree_map(lambda leaf: _primal_and_tangent(leaf, tape)[0], aux)
@@ -117,7 +134,7 @@ def _primal_and_tangent(leaf: Any, tape: Tape) -> tuple[Any, Any]:
     if isinstance(leaf, Traced):
         if leaf.tape is tape:
             dot = leaf.slot.tangent if isinstance(leaf.slot, Cell) else None
-            return leaf.value, as_cotangent(dot, leaf.value)
+            return leaf.value, own_copy(as_cotangent(dot, leaf.value))
         if leaf.tape.level > tape.level:
             raise LeakedValueError(
                 f"value from {leaf.tape.name} returned out of {tape.name} after {leaf.tape.name} "
@@ -151,7 +168,7 @@ class Pushforward:
             replay_forward(stretch.entries, dots, stretch.tape if stretch.dependent else None,
                            self.slots)
         parts = [
-            as_cotangent(None if slot is None else dots.get(slot), like)
+            own_copy(as_cotangent(None if slot is None else dots.get(slot), like))
             if hasattr(like, "dtype") else 0.0
             for slot, like in zip(self.out_slots, self.out, strict=True)
         ]
@@ -169,14 +186,15 @@ def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     (np.float64(1.0), np.float64(2.0))
     """
     name = f"linearize({name_of(f)})"
-    inputs = Inputs(name, primals, {}, tuple(range(len(primals))), None)
+    inputs = Inputs(Selection(name, tuple(range(len(primals)))), primals, {})
     with Stretch(name, copies=True) as stretch:
-        traced = [stretch.input(own_copy(leaf)) for leaf in inputs.leaves]
+        traced = [stretch.input(leaf) for leaf in inputs.leaves]
         slots = [x.slot for x in traced]
-        out, aux = _split_aux(name, inputs.call(f, list(traced)), has_aux)
+        out = inputs.call(f, list(traced))
+        out, aux = split_aux(name, out) if has_aux else (out, None)
         stretch.finish()
         pushforward = Pushforward(name, stretch, inputs, slots, out)
-        out = tree_map(stretch.strip, out)
+        out = tree_map(lambda leaf: own_copy(stretch.strip(leaf)), out)
         aux = tree_map(stretch.strip, aux)
     return (out, pushforward, aux) if has_aux else (out, pushforward)
 

@@ -7,6 +7,7 @@ to the traced array's protocols. Must not know tapes, slots or rules.
 from __future__ import annotations
 
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -54,7 +55,7 @@ class NdarrayInterface:
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.intp))
+        return math.prod(self.shape)
 
     @property
     def itemsize(self) -> int:

@@ -18,13 +18,16 @@ from tapegrad._errors import (
     InputError, LeakedValueError, OutputError, ShapeMismatchError, describe, message, name_of,
 )
 from tapegrad._tape import (
-    CURRENT, PROJECT, Entry, SparseBars, Tape, Traced, cast, is_inexact, replay_backward,
+    CURRENT, PROJECT, READ, Entry, SparseBars, Tape, Traced, cast, is_inexact, replay_backward,
     replay_nested, spec_of,
 )
-from tapegrad._tree import Structure, flatten, flatten_like, tree_map, unflatten
+from tapegrad._tree import LEAF, Structure, flatten, flatten_like, tree_map, unflatten
 
 Function = Callable[..., Any]
 Argnums = int | Sequence[int] | None
+
+
+LARGE = 256  # elements from which adding in place is faster than making a new array
 
 
 class IndependentOutputWarning(UserWarning):
@@ -52,7 +55,7 @@ class Stretch:
     outer one, the stretch is replayed raw and removed from the tape when it closes.
     """
 
-    __slots__ = ("dependent", "end", "entries", "first", "linked", "shared", "start", "tape", "token")
+    __slots__ = ("dependent", "end", "entries", "first", "large", "linked", "shared", "start", "tape", "token")
 
     def __init__(self, name: str, *, copies: bool = False) -> None:
         outer = CURRENT.get()
@@ -62,6 +65,7 @@ class Stretch:
         self.start = self.end = self.tape.fresh()
         self.entries: list[Entry] = self.tape.entries
         self.dependent = False  # whether an outer transform can differentiate what is logged here
+        self.large = False  # whether an input is
         self.linked = False  # whether an input is traced by one
         self.token: Token[Tape | None] | None = None
 
@@ -87,7 +91,8 @@ class Stretch:
             self.first = len(tape.entries)
             self.linked = self.linked or leaf.slot != -1
             return tape.array(leaf.value, slot, tape, leaf.spec)
-        return tape.wrap(leaf, slot)
+        self.large = self.large or leaf.size > LARGE
+        return tape.wrap(tape.keep(leaf), slot)
 
     def finish(self) -> None:
         """The function has returned: what is logged from here on is not part of the stretch."""
@@ -136,7 +141,7 @@ class Stretch:
             if self.shared:
                 replay_nested(self.entries, table, self.tape if self.dependent else None)
             else:
-                replay_backward(self.entries, table, consume=consume)
+                replay_backward(self.entries, table, consume=consume, large=self.large)
         return table
 
 
@@ -144,7 +149,7 @@ def _parents(entry: Entry) -> Iterable[int]:
     """The slots that an entry reads."""
     if entry[6] is not None:
         return entry[5], entry[6]
-    if entry[1] is PROJECT:
+    if entry[1] is PROJECT or entry[1] is READ:
         return (entry[5],)
     slots: tuple[int, ...] = entry[5]
     return slots
@@ -189,85 +194,113 @@ def as_cotangent(bar: Any, leaf: Any) -> Any:
     return bar
 
 
-class Inputs:
-    """The differentiated leaves of a call, and how to put others in their place."""
+class Selection:
+    """Which arguments a transform differentiates: what argnums and argnames say, checked once."""
 
-    __slots__ = ("args", "argnums", "kwargs", "leaves", "names", "single", "structures")
+    __slots__ = ("argnames", "argnums", "call", "names", "single")
 
     def __init__(
-        self, call: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums,
-        argnames: str | Sequence[str] | None,
+        self, call: str, argnums: Argnums, argnames: str | Sequence[str] | None = None
     ) -> None:
         if argnums is None:
             argnums = 0 if argnames is None else ()
-        self.args, self.kwargs = list(args), kwargs
+        self.call = call
         self.single = isinstance(argnums, (int, np.integer)) and argnames is None
-        given = (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
-        self.argnums = [_position(call, index, len(args)) for index in given]
-        self.names = [argnames] if isinstance(argnames, str) else list(argnames or ())
-        for name in self.names:
+        self.argnums = (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
+        self.argnames = argnames
+        self.names = (argnames,) if isinstance(argnames, str) else tuple(argnames or ())
+        for index in self.argnums:
+            if not isinstance(index, (int, np.integer)) or isinstance(index, bool):
+                raise InputError(
+                    message(call, "argnums of integers", describe(index),
+                            "Pass positions like 0 or (0, 1)")
+                )
+
+    def positions(self, count: int) -> list[int]:
+        """The selected positions among so many arguments."""
+        for index in self.argnums:
+            if not -count <= index < count:
+                raise InputError(
+                    message(self.call, f"argnums within the {count} positional arguments",
+                            str(index), "Pass that argument by position, or name it in argnames")
+                )
+        return [int(index) % count for index in self.argnums]
+
+
+class Inputs:
+    """The differentiated leaves of a call, and how to put others in their place."""
+
+    __slots__ = ("args", "kwargs", "leaves", "positions", "selection", "structures")
+
+    def __init__(
+        self, selection: Selection, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        self.selection = selection
+        self.args, self.kwargs = args, kwargs
+        self.positions = selection.positions(len(args))
+        for name in selection.names:
             if name not in kwargs:
                 raise InputError(
-                    message(call, f"the keyword argument {name!r} (argnames)",
+                    message(selection.call, f"the keyword argument {name!r} (argnames)",
                             f"keywords {sorted(kwargs)}", f"Pass {name}=... by keyword")
                 )
         self.leaves: list[Any] = []
         self.structures: list[Structure] = []
-        for tree in [args[i] for i in self.argnums] + [kwargs[name] for name in self.names]:
-            leaves, structure = flatten(tree)
-            self.leaves += [as_input(leaf, call) for leaf in leaves]
-            self.structures.append(structure)
+        for tree in self._selected():
+            if type(tree) is np.ndarray or type(tree) is float:
+                self.leaves.append(as_input(tree, selection.call))
+                self.structures.append(LEAF)
+            else:
+                leaves, structure = flatten(tree)
+                self.leaves += [as_input(leaf, selection.call) for leaf in leaves]
+                self.structures.append(structure)
+
+    def _selected(self) -> list[Any]:
+        return [self.args[i] for i in self.positions] + [
+            self.kwargs[name] for name in self.selection.names
+        ]
 
     def call(self, function: Function, leaves: list[Any]) -> Any:
         """`function` with other leaves in the differentiated places."""
-        trees = self._trees(leaves)
-        args, kwargs = list(self.args), dict(self.kwargs)
-        for index, tree in zip(self.argnums, trees, strict=False):
+        trees = self.trees(leaves)
+        args, kwargs = list(self.args), self.kwargs
+        for index, tree in zip(self.positions, trees, strict=False):
             args[index] = tree
-        for name, tree in zip(self.names, trees[len(self.argnums) :], strict=True):
-            kwargs[name] = tree
+        if self.selection.names:
+            named = trees[len(self.positions) :]
+            kwargs = {**kwargs, **dict(zip(self.selection.names, named, strict=True))}
         return function(*args, **kwargs)
 
-    def result(self, bars: list[Any], argnames: str | Sequence[str] | None) -> Any:
-        """Gradients in the containers that argnums and argnames ask for."""
-        trees = self._trees([as_cotangent(b, x) for b, x in zip(bars, self.leaves, strict=True)])
-        if self.single:
+    def result(self, bars: list[Any], given: Sequence[Any] = ()) -> Any:
+        """Finished cotangents in the containers that argnums and argnames ask for.
+
+        None of them is one of the `given` arrays, or another of them.
+        """
+        finished = [as_cotangent(b, x) for b, x in zip(bars, self.leaves, strict=True)]
+        if given or len(finished) > 1:
+            taken = {id(bar) for bar in given}
+            for i, bar in enumerate(finished):
+                if id(bar) in taken:
+                    finished[i] = own_copy(bar)
+                taken.add(id(bar))
+        trees = self.trees(finished)
+        selection = self.selection
+        if selection.single:
             return trees[0]
-        by_position = tuple(trees[: len(self.argnums)])
-        if not self.names:
+        by_position = tuple(trees[: len(self.positions)])
+        if not selection.names:
             return by_position
-        rest = trees[len(self.argnums) :]
-        by_name = rest[0] if isinstance(argnames, str) else dict(zip(self.names, rest, strict=True))
+        rest = trees[len(self.positions) :]
+        one = isinstance(selection.argnames, str)
+        by_name = rest[0] if one else dict(zip(selection.names, rest, strict=True))
         return (by_position, by_name) if by_position else by_name
 
-    def _trees(self, leaves: list[Any]) -> list[Any]:
-        trees, start = [], 0
-        for structure in self.structures:
-            if structure.kind is None:
-                trees.append(leaves[start])
-                start += 1
-            else:
-                count = _leaf_count(structure)
-                trees.append(unflatten(structure, leaves[start : start + count]))
-                start += count
-        return trees
-
-
-def _leaf_count(structure: Structure) -> int:
-    return 1 if structure.kind is None else sum(map(_leaf_count, structure.children))
-
-
-def _position(call: str, index: Any, count: int) -> int:
-    if not isinstance(index, (int, np.integer)) or isinstance(index, bool):
-        raise InputError(
-            message(call, "argnums of integers", describe(index), "Pass positions like 0 or (0, 1)")
-        )
-    if not -count <= index < count:
-        raise InputError(
-            message(call, f"argnums within the {count} positional arguments", str(index),
-                    "Pass that argument by position, or name it in argnames")
-        )
-    return int(index) % count
+    def trees(self, leaves: list[Any]) -> list[Any]:
+        """Leaves put into the containers that they came in, one tree an argument."""
+        if all(structure is LEAF for structure in self.structures):
+            return leaves
+        rest = iter(leaves)
+        return [unflatten(structure, rest) for structure in self.structures]
 
 
 # --- Transforms ---------------------------------------------------------------------------------
@@ -285,21 +318,11 @@ def value_and_grad(
     >>> float(value), gradient
     (5.0, array([2., 4.]))
     """
-    name = f"grad({name_of(f)})"
+    run = _gradient_runner(f, argnums, argnames, has_aux, holomorphic)
 
     @functools.wraps(f, updated=())
     def evaluate(*args: Any, **kwargs: Any) -> Any:
-        inputs = Inputs(name + "(...)", args, kwargs, argnums, argnames)
-        with Stretch(name) as stretch:
-            traced = [stretch.input(leaf) for leaf in inputs.leaves]
-            slots = [x.slot for x in traced]
-            out = inputs.call(f, list(traced))
-            out, aux = _split_aux(name, out, has_aux)
-            stretch.finish()
-            bars = _pull_scalar(name, stretch, out, slots, inputs.leaves, holomorphic)
-            gradient = inputs.result([stretch.strip(bar) for bar in bars], argnames)
-            value = stretch.strip(out)
-            aux = tree_map(stretch.strip, aux)
+        value, gradient, aux = run(args, kwargs)
         return ((value, aux), gradient) if has_aux else (value, gradient)
 
     return evaluate
@@ -325,21 +348,46 @@ def grad(
     >>> grad(lambda x, y: np.sum(x * y), argnums=(0, 1))(np.array([1.0, 2.0]), 3.0)
     (array([3., 3.]), np.float64(3.0))
     """
-    both = value_and_grad(
-        f, argnums, argnames=argnames, has_aux=has_aux, holomorphic=holomorphic
-    )
+    run = _gradient_runner(f, argnums, argnames, has_aux, holomorphic)
 
     @functools.wraps(f, updated=())
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        value, result = both(*args, **kwargs)
-        return (result, value[1]) if has_aux else result
+        _, result, aux = run(args, kwargs)
+        return (result, aux) if has_aux else result
 
     return gradient
 
 
-def _split_aux(call: str, out: Any, has_aux: bool) -> tuple[Any, Any]:
-    if not has_aux:
-        return out, None
+def _gradient_runner(
+    f: Function, argnums: Argnums, argnames: str | Sequence[str] | None, has_aux: bool,
+    holomorphic: bool,
+) -> Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, Any, Any]]:
+    """What grad and value_and_grad do at each call: value, gradient, aux."""
+    name = f"grad({name_of(f)})"
+    selection = Selection(f"{name}(...)", argnums, argnames)
+
+    def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+        inputs = Inputs(selection, args, kwargs)
+        with Stretch(name) as stretch:
+            traced = [stretch.input(leaf) for leaf in inputs.leaves]
+            slots = [x.slot for x in traced]
+            out = inputs.call(f, traced)
+            aux = None
+            if has_aux:
+                out, aux = split_aux(name, out)
+            stretch.finish()
+            bars = _pull_scalar(name, stretch, out, slots, inputs.leaves, holomorphic)
+            gradient = inputs.result(bars)
+            value = stretch.strip(out)
+            if has_aux:
+                aux = tree_map(stretch.strip, aux)
+        return value, gradient, aux
+
+    return run
+
+
+def split_aux(call: str, out: Any) -> tuple[Any, Any]:
+    """The two results of a function with `has_aux`."""
     if isinstance(out, tuple) and len(out) == 2:
         return out
     raise OutputError(
@@ -358,14 +406,15 @@ def _pull_scalar(
                 IndependentOutputWarning, stacklevel=4,
             )
         return [None] * len(slots)
-    out_slot = out.slot
-    one = np.ones(out.shape, out.dtype)
-    table = stretch.pull([out_slot], [one[()] if not out.shape else one], consume=True)
+    one = np.ones(out.shape, out.dtype) if out.shape else out.dtype.type(1)
+    table = stretch.pull([out.slot], [one], consume=True)
     return [table[slot] for slot in slots]
 
 
 def _check_scalar(name: str, out: Any, leaves: list[Any], holomorphic: bool) -> None:
     dtype = getattr(out, "dtype", None)
+    if not holomorphic and dtype is not None and dtype.kind == "f" and out.size == 1:
+        return
     kind = "f" if isinstance(out, float) else "c" if isinstance(out, complex) else ""
     kind = dtype.kind if dtype is not None else kind
     wanted = "complex" if holomorphic else "real"
@@ -412,8 +461,7 @@ class Pullback:
                 slots.append(slot)
                 given.append(as_tangent(bar, like, call, "cotangent"))
         table = self.stretch.pull(slots, given)
-        result = self.inputs.result([table[slot] for slot in self.slots], None)
-        return tuple(result)
+        return tuple(self.inputs.result([table[slot] for slot in self.slots], given))
 
 
 def as_tangent(dot: Any, like: Any, call: str, what: str) -> Any:
@@ -448,16 +496,16 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     (array([ 3., 40.]), array([ 1., 20.]))
     """
     name = f"vjp({name_of(f)})"
-    inputs = Inputs(name, primals, {}, tuple(range(len(primals))), None)
+    inputs = Inputs(Selection(name, tuple(range(len(primals)))), primals, {})
     with Stretch(name, copies=True) as stretch:
-        # Copies: the pullback may be called after the program has changed its arrays.
-        traced = [stretch.input(own_copy(leaf)) for leaf in inputs.leaves]
+        # With copies: the pullback may be called after the program has changed its arrays.
+        traced = [stretch.input(leaf) for leaf in inputs.leaves]
         slots = [x.slot for x in traced]
-        out = inputs.call(f, list(traced))
-        out, aux = _split_aux(name, out, has_aux)
+        out = inputs.call(f, traced)
+        out, aux = split_aux(name, out) if has_aux else (out, None)
         stretch.finish()
         pullback = Pullback(name, stretch, inputs, slots, out)
-        out = tree_map(stretch.strip, out)
+        out = tree_map(lambda leaf: own_copy(stretch.strip(leaf)), out)
         aux = tree_map(stretch.strip, aux)
     return (out, pullback, aux) if has_aux else (out, pullback)
 

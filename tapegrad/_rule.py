@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import NotDifferentiableError, RuleError, name_of
-from tapegrad._tape import Outputs, Scatter, Spec, Tape, Traced, cast, fit, replay_backward, spec_of, zeros_of
+from tapegrad._tape import MINUS, Outputs, Scatter, Spec, Tape, Traced, cast, fit, replay_backward, spec_of, zeros_of
 
 Function = Callable[..., Any]
 Partial = Function | int | None
@@ -30,6 +30,9 @@ REGISTRY: dict[Function, Rule] = {}
 # How a function batches, one word a declaration: "align" pads ranks, "axis" shifts axis parameters,
 # "loop" calls once an example; anything else is a signature of core dimensions like "(m,m),(m,k)".
 BATCH_WORDS = ("align", "axis", "loop")
+
+
+_ONE = (True,)
 
 
 class Rule:
@@ -51,8 +54,10 @@ class Rule:
         signature: str | None = None,
         batch: str = "loop",
         view: bool = False,
+        implementation: Function | None = None,
     ) -> None:
         self.function = function
+        self.implementation = implementation or function  # the same on plain values, but faster
         self.name = name or _qualified_name(function)
         self.sequence = sequence  # the first argument is a sequence of arrays
         self.batch = batch
@@ -61,11 +66,14 @@ class Rule:
         self._signature = signature
         self._names: tuple[str, ...] = ()
         self._array_names: tuple[str, ...] = ()
+        self._needed: dict[tuple[bool, ...], tuple[Sequence[bool], bool]] = {}
 
     # -- calling ---------------------------------------------------------------------------------
 
     def apply(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function on arguments of which some are traced."""
+        if not kwargs and len(args) == 1 and isinstance(args[0], Traced) and not self.sequence:
+            return self._apply_one(args[0], {})
         out = kwargs.pop("out", None)
         arrays, params = self.bind(args, kwargs)
         out = params.pop("out", None) if out is None else out
@@ -73,13 +81,15 @@ class Rule:
         return result if out is None else write_out(out, result, self.name)
 
     def apply_bound(self, arrays: list[Any], params: dict[str, Any]) -> Any:
-        tape = deepest_tape(arrays)
         for name, value in params.items():
             if _holds_traced(value):
                 raise NotDifferentiableError(
                     f"{self.name}: not differentiable by its argument {name!r}. Pass "
                     "tapegrad.stop_gradient(...) of it if it is a constant."
                 )
+        if len(arrays) == 1 and isinstance(arrays[0], Traced):
+            return self._apply_one(arrays[0], params)
+        tape = deepest_tape(arrays)
         if tape is None:
             return self.call(arrays, params)
         raws, slots = [], []
@@ -92,14 +102,29 @@ class Rule:
                 slots.append(-1)
         return tape.record(self, self.call(raws, params), raws, slots, params)
 
+    def _apply_one(self, x: Traced, params: dict[str, Any]) -> Any:
+        """The frequent case of one traced array."""
+        raw, slot, tape = x.value, x.slot, x.tape
+        out = self.call((raw,), params)
+        if slot == -1 or isinstance(out, (tuple, list)):
+            return tape.record(self, out, [raw], [slot], params)
+        (needed,), out_needed = self.needed(_ONE)
+        spec = spec_of(out)
+        out_slot = tape.fresh()
+        kept = (raw if needed else x.spec,)
+        params = tape.keep_params(params) if params else params
+        tape.log((out_slot, self, out if out_needed else spec, kept, params, (slot,), None))
+        return tape.array(out, out_slot, tape, spec)
+
     def call(self, arrays: Sequence[Any], params: dict[str, Any]) -> Any:
         """The function on normalised arguments."""
         if self.sequence:
-            return self.function(list(arrays), **params)
-        given = list(arrays)
-        while given and given[-1] is None:
-            given.pop()
-        return self.function(*given, **params)
+            return self.implementation(list(arrays), **params)
+        if arrays and arrays[-1] is None:
+            arrays = list(arrays)
+            while arrays and arrays[-1] is None:
+                arrays.pop()
+        return self.implementation(*arrays, **params)
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Arguments as a list of arrays, and the rest by keyword without what has its default."""
@@ -111,10 +136,11 @@ class Rule:
                 f"got {len(args)}."
             )
         params = dict(zip(self._names, args, strict=False))
-        twice = params.keys() & kwargs.keys()
-        if twice:
-            raise TypeError(f"{self.name}: got two values for argument {min(twice)!r}.")
-        params.update(kwargs)
+        if kwargs:
+            twice = params.keys() & kwargs.keys()
+            if twice:
+                raise TypeError(f"{self.name}: got two values for argument {min(twice)!r}.")
+            params.update(kwargs)
         given = [params.pop(name, None) for name in self._array_names]
         return [lift(array) for array in (given[0] if self.sequence else given)], params
 
@@ -132,6 +158,13 @@ class Rule:
         arrays = self._arrays
         self._array_names = tuple(names[:arrays] if isinstance(arrays, int) else arrays)
         self._names = tuple(names)
+
+    def needed(self, wanted: tuple[bool, ...]) -> tuple[Sequence[bool], bool]:
+        """`needs`, remembered."""
+        found = self._needed.get(wanted)
+        if found is None:
+            found = self._needed[wanted] = self.needs(wanted)
+        return found
 
     # -- replaying -------------------------------------------------------------------------------
 
@@ -274,7 +307,7 @@ class Elementwise(Rule):
         self.y_partial = self.partials[1] if len(partials) == 2 else None
         self._reads = [
             ([False] * len(partials), False)
-            if partial is None
+            if partial is None or partial is MINUS
             else _reads(partial, 0, len(partials))
             for partial in self.partials
         ]
@@ -315,6 +348,8 @@ def _as_partial(partial: Partial) -> Function | None:
     """A partial of 1 is None (the cotangent passes as it is); other constants become functions."""
     if partial == 1:
         return None
+    if partial == -1:
+        return MINUS
     if callable(partial) or partial is None:
         return partial
     constant = partial

@@ -9,6 +9,9 @@ An entry is a tuple of seven, in one of two layouts that the last item tells apa
     (slot, rule, out, x,    y,      x_slot, y_slot)   elementwise, arguments of out's shape and dtype
     (slot, rule, out, args, params, slots,  None)     anything else
 
+Reading a part (READ) and writing one (WRITE) are the tape's own, as are the several results of one
+call (PROJECT); the comments at these marks give their layouts.
+
 `slot` is where the result lives. An argument that no derivative depends on has slot -1. What the
 rule's derivatives do not read is not kept: None (first layout) or its `Spec` (second) takes its place.
 Entries hold raw values only. A replay that an enclosing transform must differentiate wraps them
@@ -18,6 +21,7 @@ again with their slots, so that the rules log themselves.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from typing import Any, NoReturn
@@ -32,11 +36,12 @@ Entry = tuple[Any, ...]
 class Spec:
     """Shape and dtype of a value. Interned: equal specs are one object, so `is` compares them."""
 
-    __slots__ = ("dtype", "shape")
+    __slots__ = ("dtype", "family", "shape")
 
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], family: _Family) -> None:
         self.shape = shape
         self.dtype = dtype
+        self.family = family  # the specs of this dtype by shape: cheaper to ask than `spec_of`
 
     @property
     def ndim(self) -> int:
@@ -44,24 +49,35 @@ class Spec:
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.intp))
+        return math.prod(self.shape)
 
     def __repr__(self) -> str:
         return f"Spec({describe(self)})"
 
 
-_SPECS: dict[tuple[tuple[int, ...], np.dtype[Any]], Spec] = {}
+class _Family(dict[tuple[int, ...], Spec]):
+    """All specs of one dtype, made when first asked for."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        super().__init__()
+        self.dtype = dtype
+
+    def __missing__(self, shape: tuple[int, ...]) -> Spec:
+        return self.setdefault(shape, Spec(shape, self.dtype, self))
+
+
+_FAMILIES: dict[np.dtype[Any], _Family] = {}
 
 
 def spec_of(value: Any) -> Spec:
     """The interned `Spec` of an array-like with `.shape` and `.dtype`."""
     if isinstance(value, Traced):
         return value.spec
-    key = (value.shape, value.dtype)
-    spec = _SPECS.get(key)
-    if spec is None:
-        spec = _SPECS.setdefault(key, Spec(*key))
-    return spec
+    dtype = value.dtype
+    family = _FAMILIES.get(dtype)
+    if family is None:
+        family = _FAMILIES.setdefault(dtype, _Family(dtype))
+    return family[value.shape]
 
 
 class Traced:
@@ -90,7 +106,18 @@ class _Mark:
 
 
 PROJECT = _Mark("output")  # (slot, PROJECT, None, position, count, slot of the tuple, None)
-WRITE = _Mark("write")  # (slot, WRITE, None, (x, v), index, (x_slot, v_slot), None): x[index] = v
+READ = _Mark("x[...]")  # (slot, READ, None, x, index, x_slot, None): x[index]
+WRITE = _Mark("x[...] =")  # (slot, WRITE, None, (x, v), index, (x_slot, v_slot), None): x[index] = v
+
+
+class _Minus:
+    """The partial -1, for which the replay negates: half the price of a product."""
+
+    def __call__(self, *_args: Any) -> int:
+        return -1
+
+
+MINUS = _Minus()
 
 
 class Scatter:
@@ -103,23 +130,24 @@ class Scatter:
         self.value = value
 
 
+_POSITIONS = (int, slice, type(None), type(Ellipsis), np.int64)
+
+
 def is_basic(index: Any) -> bool:
     """Whether an index has only integers, slices, None and Ellipsis: each element at most once."""
+    if type(index) in _POSITIONS:
+        return True
     parts = index if type(index) is tuple else (index,)
-    return all(
-        part is None or part is Ellipsis or isinstance(part, (slice, int, np.integer))
-        for part in parts
-        if not isinstance(part, (bool, np.bool_))
-    ) and not any(isinstance(part, (bool, np.bool_)) for part in parts)
+    return all(type(part) in _POSITIONS or isinstance(part, np.integer) for part in parts)
 
 
 # The innermost transform that is open in this thread or task.
 CURRENT: ContextVar[Tape | None] = ContextVar("tapegrad_current", default=None)
 _levels = itertools.count()
 
-# Constants up to this size are copied when a derivative needs them, larger ones are locked
-# against writes while their transform runs: a buffer that the program reuses must not change
-# what has been logged.
+# A constant that a derivative needs must not change when the program reuses its buffer. Up to this
+# size, and where it is a view, it is copied; a larger one is locked against writes while its
+# transform runs. (Writes through a view made before are then not seen: the docs say so.)
 COPY_BYTES = 1 << 16
 
 
@@ -149,11 +177,18 @@ class Tape:
         """A constant in a form that later writes of the program cannot reach."""
         if type(constant) is not np.ndarray or not constant.flags.writeable:
             return constant
-        if self.copies or constant.nbytes <= COPY_BYTES:
+        if self.copies or constant.nbytes <= COPY_BYTES or constant.base is not None:
             return constant.copy()
         constant.flags.writeable = False
         self.locked.append(constant)
         return constant
+
+    def keep_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Parameters of a call with arrays (where=, repeats) in a form that stays as it is."""
+        for value in params.values():
+            if type(value) is np.ndarray:
+                return {name: self.keep(value) for name, value in params.items()}
+        return params
 
     def close(self) -> None:
         """Forget all entries, and refuse values that outlive the transform."""
@@ -168,14 +203,15 @@ class Tape:
         self, rule: Any, out: Any, args: list[Any], slots: list[Any], params: dict[str, Any]
     ) -> Any:
         """Log a call in the general layout and wrap its result, or results, with fresh slots."""
-        wanted = [slot != -1 for slot in slots]
-        if not any(wanted):
+        wanted = tuple([slot != -1 for slot in slots])
+        if True not in wanted:
             return _map_outputs(out, lambda part: self.wrap(part, -1))
-        needed, out_needed = rule.needs(wanted)
-        kept = tuple(
+        needed, out_needed = rule.needed(wanted)
+        kept = tuple([
             (arg if want else self.keep(arg)) if need else _spec_or_plain(arg)
             for arg, want, need in zip(args, wanted, needed, strict=True)
-        )
+        ])
+        params = self.keep_params(params)
         slot = self.fresh()
         if isinstance(out, (tuple, list)):
             return self._record_outputs(rule, out, slot, kept, tuple(slots), params)
@@ -216,6 +252,8 @@ def is_inexact(value: Any) -> bool:
 
 
 def _spec_or_plain(arg: Any) -> Any:
+    if type(arg) is np.ndarray:
+        return spec_of(arg)
     return spec_of(arg) if hasattr(arg, "shape") and hasattr(arg, "dtype") else arg
 
 
@@ -286,10 +324,13 @@ def zeros_of(like: Any) -> Any:
 # --- Backward -----------------------------------------------------------------------------------
 
 
-def replay_backward(entries: list[Entry], bars: list[Any], *, consume: bool) -> None:
+def replay_backward(
+    entries: list[Entry], bars: list[Any], *, consume: bool, large: bool = False
+) -> None:
     """Push cotangents back through raw entries: `bars[slot]` holds a cotangent or None.
 
-    `consume` empties `entries` on the way, which frees what they keep as early as possible.
+    `consume` empties `entries` on the way, which frees what they keep as early as possible. `large`:
+    sums of cotangents are made in place, which pays from some hundred elements on.
     """
     owned: set[int] = set()  # slots whose buffer nobody else holds: added to in place
     for slot, rule, out, x, y, x_slot, y_slot in _reversed(entries, consume):
@@ -298,13 +339,18 @@ def replay_backward(entries: list[Entry], bars: list[Any], *, consume: bool) -> 
             continue
         bars[slot] = None
         if y_slot is None:
-            _pull_general(bars, owned, g, (slot, rule, out, x, y, x_slot, None))
+            if rule is READ and x_slot in owned and type(y) is slice and type(g) is np.ndarray:
+                bars[x_slot][y] += g
+            else:
+                _pull_general(bars, owned, g, (slot, rule, out, x, y, x_slot, None), 0)
             continue
         strong = rule.strong
         if x_slot >= 0:
             partial = rule.x_partial
             if partial is None:
                 bar = g
+            elif partial is MINUS:
+                bar = -g
             elif strong is None:
                 bar = g * (partial(out, x) if rule.unary else partial(out, x, y))
             else:
@@ -312,16 +358,19 @@ def replay_backward(entries: list[Entry], bars: list[Any], *, consume: bool) -> 
             before = bars[x_slot]
             if before is None:
                 bars[x_slot] = bar
-            elif x_slot in owned:
+            elif large and x_slot in owned and type(bar) is type(before):
                 before += bar
                 bars[x_slot] = before  # a NumPy scalar is not changed in place
             else:
                 bars[x_slot] = before + bar
-                owned.add(x_slot)
+                if large:
+                    owned.add(x_slot)
         if y_slot >= 0:
             partial = rule.y_partial
             if partial is None:
                 bar = g
+            elif partial is MINUS:
+                bar = -g
             elif strong is None:
                 bar = g * partial(out, x, y)
             else:
@@ -329,22 +378,21 @@ def replay_backward(entries: list[Entry], bars: list[Any], *, consume: bool) -> 
             before = bars[y_slot]
             if before is None:
                 bars[y_slot] = bar
-            elif y_slot in owned:
+            elif large and y_slot in owned and type(bar) is type(before):
                 before += bar
                 bars[y_slot] = before
             else:
                 bars[y_slot] = before + bar
-                owned.add(y_slot)
+                if large:
+                    owned.add(y_slot)
 
 
-def _reversed(entries: list[Entry], consume: bool) -> Iterable[Entry]:
-    return _consumed(entries) if consume else reversed(entries)
-
-
-def _consumed(entries: list[Entry]) -> Iterator[Entry]:
-    """Entries from last to first, removed from the list before they are used."""
-    while entries:
-        yield entries.pop()
+def _reversed(entries: list[Any], consume: bool) -> Iterable[Entry]:
+    """Entries from last to first; consumed ones leave the list before they are used."""
+    if not consume:
+        return reversed(entries)
+    entries.insert(0, None)
+    return iter(entries.pop, None)
 
 
 class SparseBars(dict[Any, Any]):
@@ -372,7 +420,9 @@ def replay_nested(entries: list[Entry], bars: SparseBars, tape: Tape | None) -> 
         if tape is not None:
             out, x, y = _wrap_kept(tape, entry)
         if y_slot is None:
-            _pull_general(bars, owned, g, (slot, rule, out, x, y, x_slot, None))
+            _pull_general(
+                bars, owned, g, (slot, rule, out, x, y, x_slot, None), bars.start
+            )
             continue
         for arg_slot, partial in ((x_slot, rule.x_partial), (y_slot, rule.y_partial)):
             if arg_slot >= bars.start:
@@ -386,7 +436,7 @@ def _wrap_kept(tape: Tape, entry: Entry) -> tuple[Any, Any, Any]:
     slot, rule, out, x, y, x_slot, y_slot = entry
     if y_slot is not None:
         return _wrap(tape, out, slot), _wrap(tape, x, x_slot), _wrap(tape, y, y_slot)
-    if rule is PROJECT or rule is WRITE:
+    if type(rule) is _Mark:
         return out, x, y
     if isinstance(out, Outputs):
         slots = out.slots
@@ -403,18 +453,20 @@ def _wrap(tape: Tape, value: Any, slot: int) -> Any:
     return tape.wrap(value, slot)
 
 
-def _pull_general(bars: Any, owned: set[int], g: Any, entry: Entry) -> None:
-    """One entry of the general layout, backward."""
+def _pull_general(bars: Any, owned: set[int], g: Any, entry: Entry, start: int) -> None:
+    """One entry of the general layout, backward; slots before `start` get no cotangent."""
     slot, rule, out, args, params, slots, _ = entry
-    if rule is PROJECT:
-        if bars[slots] is None:
-            bars[slots] = [None] * params
-        bars[slots][args] = g
+    if type(rule) is _Mark:
+        if rule is READ:
+            if slots >= start:
+                _scatter(bars, owned, slots, params, g, args)
+        elif rule is WRITE:
+            _pull_write(bars, owned, g, entry, start)
+        else:
+            if bars[slots] is None:
+                bars[slots] = [None] * params
+            bars[slots][args] = g
         return
-    if rule is WRITE:
-        _pull_write(bars, owned, g, entry)
-        return
-    start = getattr(bars, "start", 0)
     wanted = [at >= start for at in slots]
     for at, like, bar in zip(slots, args, rule.pull(g, out, args, params, wanted), strict=True):
         if bar is not None and at >= start:
@@ -424,19 +476,34 @@ def _pull_general(bars: Any, owned: set[int], g: Any, entry: Entry) -> None:
 
 
 def _accumulate(bars: Any, owned: set[int], slot: int, bar: Any, like: Any) -> None:
-    before = bars[slot]
     if type(bar) is Scatter:
-        if before is None or slot not in owned:
-            # Only the first of many reads of parts pays for a buffer of the whole.
-            start = _zeros_beside(bar.value, like)
-            before = start if before is None else start + before
-            owned.add(slot)
-        bars[slot] = _add_at(before, bar.index, bar.value)
-    elif before is None:
+        _scatter(bars, owned, slot, bar.index, bar.value, like)
+        return
+    before = bars[slot]
+    if before is None:
         bars[slot] = bar
     else:
         bars[slot] = before + bar
         owned.add(slot)
+
+
+def _scatter(bars: Any, owned: set[int], slot: int, index: Any, value: Any, like: Any) -> None:
+    """Add a value at an index of a cotangent; the first of many pays for a buffer of the whole."""
+    buffer = bars[slot]
+    if slot not in owned:
+        zeros = _zeros_beside(value, like)
+        buffer = zeros if buffer is None else zeros + buffer
+        owned.add(slot)
+    bars[slot] = _add_at(buffer, index, value)
+
+
+def _beside(buffer: Any, value: Any) -> Any:
+    """A buffer that `value` can be written into: on its tape, or a later one, if it is traced."""
+    if isinstance(value, Traced) and (
+        not isinstance(buffer, Traced) or buffer.tape.level < value.tape.level
+    ):
+        return value.tape.wrap(buffer, -1)
+    return buffer
 
 
 def _zeros_beside(value: Any, like: Any) -> Any:
@@ -451,7 +518,9 @@ def _zeros_beside(value: Any, like: Any) -> Any:
 def _add_at(buffer: Any, index: Any, value: Any) -> Any:
     if buffer.shape == ():
         return buffer + value
-    value = cast(value, buffer.dtype) if value.dtype != buffer.dtype else value
+    if value.dtype != buffer.dtype:
+        value = cast(value, buffer.dtype)
+    buffer = _beside(buffer, value)
     if is_basic(index):
         buffer[index] += value
     else:
@@ -459,10 +528,9 @@ def _add_at(buffer: Any, index: Any, value: Any) -> Any:
     return buffer
 
 
-def _pull_write(bars: Any, owned: set[int], g: Any, entry: Entry) -> None:
+def _pull_write(bars: Any, owned: set[int], g: Any, entry: Entry, start: int) -> None:
     """`out = x with x[index] = v`: v gets the cotangent there, x all the rest."""
     slot, _, _, (x, v), index, (x_slot, v_slot), _ = entry
-    start = getattr(bars, "start", 0)
     if slot not in owned:
         g = g.copy() if g.shape else g
     if v_slot >= start:
@@ -516,6 +584,9 @@ def _push_general(entry: Entry, dot_of: Callable[[Any], Any]) -> Any:
     if rule is PROJECT:
         dots = dot_of(slots)
         return None if dots is None else dots[args]
+    if rule is READ:
+        x_dot = None if slots == -1 else dot_of(slots)
+        return None if x_dot is None else x_dot[params]
     x_dots = [None if at == -1 else dot_of(at) for at in slots]
     if all(dot is None for dot in x_dots):
         return None
@@ -538,6 +609,7 @@ def _push_write(args: tuple[Any, Any], index: Any, x_dot: Any, v_dot: Any) -> An
         out_dot = out_dot + x_dot
     if not x.shape:
         return out_dot * 0 if v_dot is None else out_dot * 0 + v_dot
+    out_dot = _beside(out_dot, v_dot)
     out_dot[index] = 0 if v_dot is None else v_dot
     return out_dot
 

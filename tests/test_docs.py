@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import doctest
+import inspect
 import re
 import tomllib
 from pathlib import Path
 
 import pytest
 
+import tapegrad
+
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
+API = ROOT / "docs" / "api.md"
 PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [page for page in PAGES if "_build" not in page.parts]
 
@@ -81,3 +85,11 @@ def test_the_commands_install_extras_that_exist():
 def test_the_changelog_knows_the_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert f"## {project['version']}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_reference_lists_every_public_name_once():
+    listed = re.findall(
+        r"^\.\. auto(?:function|class|exception):: (\w+)$", API.read_text(), re.MULTILINE
+    )
+    names = [name for name in tapegrad.__all__ if not inspect.ismodule(getattr(tapegrad, name))]
+    assert sorted(listed) == sorted(names)

@@ -187,6 +187,7 @@ def test_a_function_in_a_class_or_in_a_module(report):
     assert report("grad", "numpy:sin", "--at", "0.0")["gradient"] == "1.0"
 
 
+@pytest.mark.filterwarnings("default")
 def test_a_gradient_of_zero_warns_in_one_line(command):
     status, out, err = command("grad", "model.py:constant", "--at", "START")
     assert status == 0

@@ -71,9 +71,10 @@ def _lines(value: Any, derivative: Any, names: list[str], order: str) -> Iterato
 def _text(value: Any) -> str:
     """Print a value as Python would read it; bare arrays and numbers without their type's name."""
     with np.printoptions(floatmode="unique"):
-        if not isinstance(value, (np.ndarray, np.generic)):
-            return pformat(value)
-        return np.array2string(value, separator=", ") if value.shape else str(value[()])
+        if isinstance(value, np.ndarray) and value.shape:
+            return np.array2string(value, separator=", ")
+        # str of a NumPy scalar is its number, while its repr tells the type as well.
+        return str(value) if isinstance(value, np.ndarray | np.generic) else pformat(value)
 
 
 def _report(lines: Iterator[tuple[str, str]] | list[tuple[str, str]]) -> None:

@@ -24,7 +24,7 @@ elementwise(
 elementwise(np.negative, -1)
 elementwise(np.positive, 1)
 elementwise(np.reciprocal, lambda out, _x: -out * out, strong=True)
-elementwise(np.square, lambda _out, x: 2 * x)
+elementwise(np.square, lambda _out, x: x + x)  # 2 * x at half the price
 elementwise(np.sqrt, lambda out, _x: 0.5 / out, strong=True)
 elementwise(np.cbrt, lambda out, _x: 1 / (3 * out * out), strong=True)
 

@@ -11,6 +11,9 @@ from tapegrad._rule import composite, general, linear, plain
 
 def _spread(g: Any, x: Any, axis: Any, keepdims: Any) -> Any:
     """A reduced value beside the array that it was reduced from: broadcast to its shape."""
+    if isinstance(g, np.generic):
+        # np.broadcast_to, ten times faster: one number seen at every place.
+        return np.ndarray(x.shape, g.dtype, np.array(g), 0, (0,) * x.ndim)
     if axis is not None and not keepdims:
         g = np.expand_dims(g, axis)
     return np.broadcast_to(g, x.shape)
@@ -53,7 +56,12 @@ def _sum_push(
     return np.sum(dots[0], axis=axis, dtype=dtype, keepdims=bool(keepdims), where=where)
 
 
-general(np.sum, vjp=[_sum_transpose], jvp=_sum_push, batch="axis")
+def _sum(a: Any, **params: Any) -> Any:
+    """np.sum; the frequent sum of everything without its wrapper, which costs as much again."""
+    return np.sum(a, **params) if params else np.add.reduce(a, None)
+
+
+general(np.sum, vjp=[_sum_transpose], jvp=_sum_push, batch="axis", implementation=_sum)
 
 
 def _mean_transpose(

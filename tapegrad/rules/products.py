@@ -1,0 +1,415 @@
+"""Products: matmul, dot, tensordot, einsum and their relatives, and the trace.
+
+A transpose takes no conjugates: the cotangent of x in `x @ y` is `g @ y.T`, for complex arrays too.
+Functions that conjugate an argument themselves (vdot, vecdot, vecmat) conjugate its cotangent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from string import ascii_letters
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import composite, constant, linear, multilinear
+
+
+def _shaped(x: Any) -> Any:
+    """An argument that came as a list or number, as an array; all others as they are."""
+    return x if hasattr(x, "shape") else np.asarray(x)
+
+
+def _column(x: Any) -> Any:
+    return np.expand_dims(x, -1)
+
+
+def _row(x: Any) -> Any:
+    return np.expand_dims(x, -2)
+
+
+def _flipped(x: Any) -> Any:
+    return np.swapaxes(x, -1, -2)
+
+
+# --- matmul
+
+
+def _matmul_x(g: Any, _out: Any, _x: Any, y: Any) -> Any:
+    y = _shaped(y)
+    if y.ndim == 1:
+        return _column(g) * y
+    if len(_x.shape) == 1:
+        return np.matmul(y, _column(g))[..., 0]
+    return np.matmul(g, _flipped(y))
+
+
+def _matmul_y(g: Any, _out: Any, x: Any, _y: Any) -> Any:
+    x = _shaped(x)
+    if len(_y.shape) == 1:
+        return g * x if x.ndim == 1 else np.matmul(_flipped(x), _column(g))[..., 0]
+    if x.ndim == 1:
+        return _column(x) * _row(g)
+    return np.matmul(_flipped(x), g)
+
+
+multilinear(np.matmul, _matmul_x, _matmul_y, signature="x1, x2", batch="(m?,n),(n,k?)")
+composite(np.linalg.matmul, lambda x1, x2: np.matmul(x1, x2))
+
+# --- contractions of any pair of axes
+
+
+def _contracted(x: Any, y: Any, axes: Any) -> tuple[list[int], list[int]]:
+    """The axes of x and of y that a tensordot sums over, none negative, pair by pair."""
+    if isinstance(axes, (int, np.integer)):
+        count = int(axes)
+        return list(range(len(x.shape) - count, len(x.shape))), list(range(count))
+    x_axes, y_axes = (np.atleast_1d(part) for part in axes)
+    return [int(a) % len(x.shape) for a in x_axes], [int(a) % len(y.shape) for a in y_axes]
+
+
+def _others(ndim: int, axes: Sequence[int]) -> list[int]:
+    return [axis for axis in range(ndim) if axis not in axes]
+
+
+def _tensordot_x(g: Any, _out: Any, _x: Any, y: Any, axes: Any = 2) -> Any:
+    y = _shaped(y)
+    x_axes, y_axes = _contracted(_x, y, axes)
+    x_kept, y_kept = _others(len(_x.shape), x_axes), _others(y.ndim, y_axes)
+    g_axes = list(range(len(x_kept), g.ndim))
+    bar = np.tensordot(g, y, (g_axes, y_kept))
+    # What is left of y are its summed axes in their own order; each stands for one of x.
+    came = x_kept + [x_axes[pair] for pair in np.argsort(y_axes)]
+    return np.transpose(bar, np.argsort(came))
+
+
+def _tensordot_y(g: Any, _out: Any, x: Any, _y: Any, axes: Any = 2) -> Any:
+    x = _shaped(x)
+    x_axes, y_axes = _contracted(x, _y, axes)
+    x_kept, y_kept = _others(x.ndim, x_axes), _others(len(_y.shape), y_axes)
+    bar = np.tensordot(x, g, (x_kept, list(range(len(x_kept)))))
+    came = [y_axes[pair] for pair in np.argsort(x_axes)] + y_kept
+    return np.transpose(bar, np.argsort(came))
+
+
+multilinear(np.tensordot, _tensordot_x, _tensordot_y)
+composite(np.linalg.tensordot, lambda x1, x2, /, *, axes=2: np.tensordot(x1, x2, axes))
+
+
+def _dot_x(g: Any, out: Any, x: Any, y: Any) -> Any:
+    y = _shaped(y)
+    if y.ndim == 0:
+        return g * y
+    if len(x.shape) == 0:
+        return np.sum(g * y)
+    if y.ndim == 1 or len(x.shape) == y.ndim == 2:
+        return _matmul_x(g, out, x, y)
+    return _tensordot_x(g, out, x, y, ([-1], [-2]))
+
+
+def _dot_y(g: Any, out: Any, x: Any, y: Any) -> Any:
+    x = _shaped(x)
+    if x.ndim == 0:
+        return x * g
+    if len(y.shape) == 0:
+        return np.sum(x * g)
+    if x.ndim == 1 and len(y.shape) < 3 or len(y.shape) == x.ndim == 2:
+        return _matmul_y(g, out, x, y)
+    return _tensordot_y(g, out, x, y, ([-1], [-2 if len(y.shape) > 1 else 0]))
+
+
+def _inner_x(g: Any, out: Any, x: Any, y: Any) -> Any:
+    y = _shaped(y)
+    if y.ndim == 0 or len(x.shape) == 0:
+        return _dot_x(g, out, x, y)
+    return _tensordot_x(g, out, x, y, ([-1], [-1]))
+
+
+def _inner_y(g: Any, out: Any, x: Any, y: Any) -> Any:
+    x = _shaped(x)
+    if x.ndim == 0 or len(y.shape) == 0:
+        return _dot_y(g, out, x, y)
+    return _tensordot_y(g, out, x, y, ([-1], [-1]))
+
+
+multilinear(np.dot, _dot_x, _dot_y, signature="a, b, out")
+multilinear(np.inner, _inner_x, _inner_y, signature="a, b")
+
+# --- products that conjugate their first argument
+
+
+def _vdot_x(g: Any, _out: Any, _x: Any, y: Any) -> Any:
+    return np.reshape(np.conjugate(g * _shaped(y)), _x.shape)
+
+
+def _vdot_y(g: Any, _out: Any, x: Any, _y: Any) -> Any:
+    return np.reshape(g * np.conjugate(_shaped(x)), _y.shape)
+
+
+multilinear(np.vdot, _vdot_x, _vdot_y, signature="a, b")
+
+if hasattr(np, "vecdot"):
+    multilinear(
+        np.vecdot,
+        lambda g, _out, _x, y: np.conjugate(_column(g) * _shaped(y)),
+        lambda g, _out, x, _y: _column(g) * np.conjugate(_shaped(x)),
+        signature="x1, x2", batch="(n),(n)",
+    )
+
+if hasattr(np, "matvec"):
+    multilinear(
+        np.matvec,
+        lambda g, _out, _x, y: _column(g) * _row(_shaped(y)),
+        lambda g, _out, x, _y: np.matmul(_flipped(_shaped(x)), _column(g))[..., 0],
+        signature="x1, x2", batch="(m,n),(n)",
+    )
+    multilinear(
+        np.vecmat,
+        lambda g, _out, _x, y: np.conjugate(np.matmul(_shaped(y), _column(g))[..., 0]),
+        lambda g, _out, x, _y: _column(np.conjugate(_shaped(x))) * _row(g),
+        signature="x1, x2", batch="(m),(m,n)",
+    )
+
+
+def _vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    return np.vecdot(np.moveaxis(_shaped(x1), axis, -1), np.moveaxis(_shaped(x2), axis, -1))
+
+
+if hasattr(np.linalg, "vecdot"):
+    composite(np.linalg.vecdot, _vecdot)
+
+# --- outer products
+
+
+def _outer(a: Any, b: Any) -> Any:
+    return _column(np.ravel(a)) * np.ravel(b)
+
+
+def _kron(a: Any, b: Any) -> Any:
+    a, b = _shaped(a), _shaped(b)
+    ndim = max(a.ndim, b.ndim)
+    a_shape = (1,) * (ndim - a.ndim) + a.shape
+    b_shape = (1,) * (ndim - b.ndim) + b.shape
+    apart = np.reshape(a, [size for n in a_shape for size in (n, 1)]) * np.reshape(
+        b, [size for n in b_shape for size in (1, n)]
+    )
+    return np.reshape(apart, [n * m for n, m in zip(a_shape, b_shape, strict=True)])
+
+
+def _cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x = np.moveaxis(_shaped(a), axisa, -1)
+    y = np.moveaxis(_shaped(b), axisb, -1)
+    if x.shape[-1] != 3 or y.shape[-1] != 3:
+        raise ValueError(
+            f"np.cross: expected vectors of 3 elements, got {x.shape[-1]} and {y.shape[-1]}. "
+            "Write x[0] * y[1] - x[1] * y[0] for vectors of 2."
+        )
+    parts = [
+        x[..., j] * y[..., k] - x[..., k] * y[..., j] for j, k in ((1, 2), (2, 0), (0, 1))
+    ]
+    return np.moveaxis(np.stack(parts, axis=-1), -1, axisc)
+
+
+composite(np.outer, _outer)
+composite(np.linalg.outer, lambda x1, x2, /: _outer(x1, x2))
+composite(np.kron, _kron)
+composite(np.cross, _cross)
+composite(np.linalg.cross, lambda x1, x2, /, *, axis=-1: _cross(x1, x2, axis=axis))
+
+# --- chains of matrices
+
+
+def _chain(matrices: Sequence[Any]) -> Any:
+    return matrices[0] if len(matrices) == 1 else np.linalg.multi_dot(list(matrices))
+
+
+def _chain_transpose(g: Any, _out: Any, *xs: Any, wanted: Any) -> list[Any]:
+    """One cotangent a factor: what stands left of it and right of it, transposed, around g."""
+    shapes = [_shaped(x).shape for x in xs]
+    sizes = [(1, s[0]) if i == 0 else (s[0], 1) for i, s in enumerate(shapes) if len(s) == 1]
+    flat = iter(sizes)
+    matrix_shapes = [next(flat) if len(s) == 1 else s for s in shapes]
+    whole = np.reshape(g, (matrix_shapes[0][0], matrix_shapes[-1][1]))
+
+    def factor_bar(i: int) -> Any:
+        left = [_matrix(xs[k], matrix_shapes[k]).T for k in reversed(range(i))]
+        right = [_matrix(xs[k], matrix_shapes[k]).T for k in reversed(range(i + 1, len(xs)))]
+        return np.reshape(_chain([*left, whole, *right]), shapes[i])
+
+    return [factor_bar(i) if want else None for i, want in enumerate(wanted)]
+
+
+def _matrix(x: Any, shape: tuple[int, ...]) -> Any:
+    return np.reshape(_shaped(x), shape)
+
+
+multilinear(
+    np.linalg.multi_dot, _chain_transpose, arrays=1, sequence=True, variadic=True,
+    signature="arrays, out",
+)
+
+
+def _matrix_power(a: Any, n: int) -> Any:
+    """By squaring, in the order in which NumPy multiplies."""
+    if n == 0:
+        return np.zeros_like(a) + np.eye(a.shape[-1], dtype=a.dtype)
+    if n < 0:
+        a, n = np.linalg.inv(a), -n
+    if n == 3:
+        return np.matmul(np.matmul(a, a), a)
+    square = result = None
+    while n > 0:
+        square = a if square is None else np.matmul(square, square)
+        n, bit = divmod(n, 2)
+        if bit:
+            result = square if result is None else np.matmul(result, square)
+    return result
+
+
+composite(np.linalg.matrix_power, _matrix_power)
+
+# --- diagonals
+
+
+def _trace_transpose(
+    g: Any, _out: Any, _x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None
+) -> Any:
+    rows, columns = _x.shape[axis1], _x.shape[axis2]
+    unit = np.eye(rows, columns, offset, dtype=_x.dtype)
+    return np.moveaxis(_column(_column(g)) * unit, (-2, -1), (axis1, axis2))
+
+
+def _trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    return np.trace(x, offset, -2, -1, dtype)
+
+
+linear(np.trace, _trace_transpose, batch="axis")
+composite(np.linalg.trace, _trace)
+composite(
+    np.linalg.diagonal, lambda x, /, *, offset=0: np.diagonal(x, offset, -2, -1)
+)
+composite(np.linalg.matrix_transpose, lambda x, /: np.swapaxes(x, -1, -2))
+
+# --- einsum
+
+
+class _Term:
+    """One operand of an einsum: its labels, the same for all broadcast axes."""
+
+    def __init__(self, labels: str, sizes: tuple[int, ...]) -> None:
+        self.labels = labels
+        self.sizes = sizes
+        self.unique = "".join(dict.fromkeys(labels))
+
+
+def _einsum(*operands: Any, optimize: Any = False, **options: Any) -> Any:
+    """np.einsum in all its ways to write subscripts, on one of them: letters only, with `->`."""
+    if isinstance(operands[0], str):
+        text, arrays = operands[0].replace(" ", ""), operands[1:]
+    else:
+        text, arrays = _from_interleaved(operands)
+    arrays = [_shaped(_lifted(array)) for array in arrays]
+    subscripts = _explicit(text, [array.ndim for array in arrays])
+    params = {"subscripts": subscripts, **options}
+    if optimize is not False:
+        params["optimize"] = optimize
+    return EINSUM.apply_bound(arrays, params)
+
+
+def _lifted(array: Any) -> Any:
+    return np.stack(list(map(_lifted, array))) if isinstance(array, (list, tuple)) else array
+
+
+def _from_interleaved(operands: Sequence[Any]) -> tuple[str, Sequence[Any]]:
+    """`einsum(x, [0, 1], y, [1, 2], [0, 2])` as "ab,bc->ac" and (x, y)."""
+
+    def written(labels: Any) -> str:
+        return "".join("..." if label is Ellipsis else ascii_letters[label] for label in labels)
+
+    pairs = len(operands) // 2
+    text = ",".join(written(operands[2 * i + 1]) for i in range(pairs))
+    if len(operands) % 2:
+        text += "->" + written(operands[-1])
+    return text, operands[0 : 2 * pairs : 2]
+
+
+def _explicit(text: str, ndims: Sequence[int]) -> str:
+    """Subscripts with the output written out and a letter for each axis of an ellipsis."""
+    given, arrow, result = text.partition("->")
+    terms = given.split(",")
+    if not arrow:
+        letters = given.replace(",", "").replace(".", "")
+        once = sorted(label for label in set(letters) if letters.count(label) == 1)
+        result = ("..." if "..." in given else "") + "".join(once)
+    spare = [label for label in reversed(ascii_letters) if label not in text]
+    counts = [
+        ndim - len(term.replace("...", "")) if "..." in term else 0
+        for term, ndim in zip(terms, ndims, strict=False)
+    ]
+    widest = "".join(spare[: max(counts, default=0)])
+    expanded = [
+        term.replace("...", widest[len(widest) - count :])
+        for term, count in zip(terms, counts, strict=False)
+    ]
+    return ",".join(expanded) + "->" + result.replace("...", widest)
+
+
+def _einsum_letters(*operands: Any, subscripts: str, **options: Any) -> Any:
+    return np.einsum(subscripts, *operands, **options)
+
+
+def _einsum_transpose(
+    g: Any, out: Any, *xs: Any, wanted: Any, subscripts: str, optimize: Any = False, **_: Any
+) -> list[Any]:
+    given, _arrow, result = subscripts.partition("->")
+    terms = [_Term(t, x.shape) for t, x in zip(given.split(","), xs, strict=True)]
+    sizes: dict[str, int] = {}
+    for term in terms:
+        for label, size in zip(term.labels, term.sizes, strict=True):
+            sizes[label] = size if sizes.get(label, 1) == 1 else sizes[label]
+
+    def operand_bar(position: int) -> Any:
+        others = [i for i in range(len(xs)) if i != position]
+        labels = [result, *(terms[i].labels for i in others)]
+        arrays = [g, *(xs[i] for i in others)]
+        path = True if isinstance(optimize, (list, tuple)) else optimize
+        return _transposed_term(terms[position], labels, arrays, sizes, path)
+
+    return [operand_bar(i) if want else None for i, want in enumerate(wanted)]
+
+
+def _transposed_term(
+    term: _Term, labels: list[str], arrays: list[Any], sizes: dict[str, int], path: Any
+) -> Any:
+    """The product of everything else, brought to the axes of one operand."""
+    present = set("".join(labels))
+    found = "".join(label for label in term.unique if label in present)
+    bar = np.einsum(",".join(labels) + "->" + found, *arrays, optimize=path)
+    # A label of this operand alone was summed: its cotangent is the same all along.
+    shape = [sizes[label] if label in present else 1 for label in term.unique]
+    bar = np.broadcast_to(np.reshape(bar, shape), [sizes[label] for label in term.unique])
+    return bar if term.unique == term.labels else _on_diagonal(bar, term, sizes)
+
+
+def _on_diagonal(bar: Any, term: _Term, sizes: dict[str, int]) -> Any:
+    """A label that the operand repeats ran along its diagonal: zero beside it."""
+    spare = (label for label in ascii_letters if label not in term.labels)
+    labels, seen, units = "", set(), []
+    for label in term.labels:
+        fresh = next(spare) if label in seen else label
+        if label in seen:
+            units.append((label + fresh, np.eye(sizes[label], dtype=bar.dtype)))
+        seen.add(label)
+        labels += fresh
+    subscripts = ",".join([term.unique, *(pair for pair, _ in units)]) + "->" + labels
+    return np.einsum(subscripts, bar, *(unit for _, unit in units))
+
+
+EINSUM = multilinear(_einsum_letters, _einsum_transpose, variadic=True, arrays=0, name="np.einsum")
+composite(np.einsum, _einsum)
+
+constant(np.einsum_path)

@@ -18,7 +18,7 @@ import numpy as np
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._ndarray import NdarrayInterface
 from tapegrad._rule import (
-    REGISTRY, Elementwise, Rule, deepest_tape, lift, linear, plain,
+    REGISTRY, Elementwise, Multilinear, Rule, deepest_tape, lift, linear, plain,
 )
 from tapegrad._tape import READ, WRITE, Spec, Tape, Traced, cast, spec_of
 from tapegrad._ufunc_methods import call_method, call_with_keywords
@@ -84,6 +84,10 @@ class Array(Traced, NdarrayInterface):
                      self.slot, -1)
                 )
                 return Array(out, slot, tape, self.spec)
+        elif len(inputs) == 2 and not kwargs and method == "__call__":
+            call, rule = _PAIRS.get(ufunc, _UNKNOWN)
+            if call is not None:
+                return call(rule, as_operand(inputs[0]), as_operand(inputs[1]))
         return _ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(
@@ -202,31 +206,55 @@ def _no_rule(function: Any) -> NotDifferentiableError:
 _UNARY: dict[np.ufunc, tuple[Rule, bool, bool]] = {}
 
 
-def binary(rule: Elementwise, function: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
+# ufunc -> (binary or product, rule), likewise.
+_PAIRS: dict[np.ufunc, tuple[Callable[..., Any], Rule]] = {}
+_UNKNOWN: tuple[Any, Any] = (None, None)
+
+
+def binary(rule: Elementwise, x: Any, y: Any) -> Any:
     """A two-argument elementwise call: logged in the short layout where nothing broadcasts."""
-    tape = deepest_tape((x, y))
+    x_tape = x.tape if isinstance(x, Traced) else None
+    y_tape = y.tape if isinstance(y, Traced) else None
+    tape = x_tape or y_tape
     if tape is None:
-        return function(x, y)
-    x_in = isinstance(x, Traced) and x.tape is tape
-    y_in = isinstance(y, Traced) and y.tape is tape
-    if x_in and y_in:
-        if x.spec is not y.spec:
-            return rule.apply_bound([x, y], {})
-        out, spec = function(x.value, y.value), x.spec
-    else:
-        spec = x.spec if x_in else y.spec
-        out = function(x.value, y) if x_in else function(x, y.value)
-    if out.shape != spec.shape or out.dtype != spec.dtype:
-        return rule.apply_bound([lift(x), lift(y)], {})
+        return rule.function(x, y)
+    if y_tape is not None and y_tape.level > tape.level:
+        tape = y_tape
+    x_in, y_in = x_tape is tape, y_tape is tape
+    raw_x, raw_y = x.value if x_in else x, y.value if y_in else y
+    x_slot, y_slot = x.slot if x_in else -1, y.slot if y_in else -1
+    spec = x.spec if x_in else y.spec
+    out = rule.function(raw_x, raw_y)
+    if out.shape != spec.shape or out.dtype is not spec.dtype or (
+        x_in and y_in and x.spec is not y.spec
+    ):
+        return tape.record_pair(rule, out, raw_x, raw_y, x_slot, y_slot)
     x_kept, y_kept, out_kept = rule.keeps[x_in, y_in]
     slot = tape.fresh()
     tape.log((
         slot, rule, out if out_kept else None,
-        None if not x_kept else x.value if x_in else tape.keep(x),
-        None if not y_kept else y.value if y_in else tape.keep(y),
-        x.slot if x_in else -1, y.slot if y_in else -1,
+        None if not x_kept else raw_x if x_in else tape.keep(raw_x),
+        None if not y_kept else raw_y if y_in else tape.keep(raw_y),
+        x_slot, y_slot,
     ))
     return Array(out, slot, tape, spec)
+
+
+def product(rule: Multilinear, x: Any, y: Any) -> Any:
+    """A two-argument product, such as np.matmul."""
+    x_tape = x.tape if isinstance(x, Traced) else None
+    y_tape = y.tape if isinstance(y, Traced) else None
+    tape = x_tape or y_tape
+    if tape is None:
+        return rule.function(x, y)
+    if y_tape is not None and y_tape.level > tape.level:
+        tape = y_tape
+    x_in, y_in = x_tape is tape, y_tape is tape
+    raw_x, raw_y = x.value if x_in else x, y.value if y_in else y
+    out = rule.function(raw_x, raw_y)
+    return tape.record_pair(
+        rule, out, raw_x, raw_y, x.slot if x_in else -1, y.slot if y_in else -1
+    )
 
 
 def as_operand(other: Any) -> Any:
@@ -245,8 +273,13 @@ def _ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     if method != "__call__":
         return call_method(rule, ufunc, method, inputs, kwargs)
     if not kwargs:
-        if isinstance(rule, Elementwise) and len(rule.partials) == 2:
-            return binary(rule, ufunc, *map(as_operand, inputs))
+        if len(inputs) == 2:
+            call = product if isinstance(rule, Multilinear) else (
+                binary if isinstance(rule, Elementwise) else None
+            )
+            if call is not None:
+                _PAIRS[ufunc] = call, rule
+                return call(rule, *map(as_operand, inputs))
         result = rule.apply(*inputs)
         if rule.unary and not rule.to_real and isinstance(result, Array):
             x_kept, out_kept = rule.keeps[True,]

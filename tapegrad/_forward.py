@@ -60,7 +60,7 @@ class ForwardTape(Tape):
         self.log = self._push
         self.buffers = _WrittenCells()  # type: ignore[assignment]
 
-    def keep(self, constant: Any) -> Any:
+    def keep(self, constant: Any, limit: int = 0) -> Any:
         return constant  # an entry is used up before the program can change it
 
     def _push(self, entry: Entry) -> None:
@@ -89,7 +89,7 @@ def jvp(f: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     token = CURRENT.set(tape)
     try:
         traced = [
-            tape.wrap(Tape.keep(tape, leaf), _cell(dot))
+            tape.wrap(Tape.keep(tape, leaf, 0), _cell(dot))
             for leaf, dot in zip(inputs.leaves, dots, strict=True)
         ]
         out = inputs.call(f, list(traced))

@@ -207,7 +207,7 @@ def _define_operators() -> None:
     for name, function in comparisons.items():
         _operator(f"__{name}__", function)
     arithmetic = {
-        "floordiv": np.floor_divide, "mod": np.remainder, "matmul": np.matmul,
+        "floordiv": np.floor_divide, "mod": np.remainder,
     }
     for name, function in arithmetic.items():
         _operator(f"__{name}__", function)

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._array import Array, as_operand, binary
-from tapegrad._rule import REGISTRY, Elementwise, write_out
-from tapegrad.rules import elementwise as _rules
+from tapegrad._array import Array, as_operand, binary, product
+from tapegrad._rule import REGISTRY, Elementwise, Multilinear, write_out
+from tapegrad.rules import products as _rules
 
 assert _rules, "the operators' rules are declared by importing them"
 
@@ -53,7 +53,7 @@ def _operator(ufunc: np.ufunc, function: Callable[[Any, Any], Any], name: str) -
             return Array(out, slot, tape, self.spec)
         elif getattr(kind, "__array_ufunc__", 0) is None:
             return NotImplemented
-        return binary(rule, ufunc, self, as_operand(other))
+        return binary(rule, self, as_operand(other))
 
     def reflected(self: Array, other: Any) -> Any:
         kind = type(other)
@@ -69,7 +69,7 @@ def _operator(ufunc: np.ufunc, function: Callable[[Any, Any], Any], name: str) -
             return Array(out, slot, tape, self.spec)
         if getattr(kind, "__array_ufunc__", 0) is None:
             return NotImplemented
-        return binary(rule, ufunc, as_operand(other), self)
+        return binary(rule, as_operand(other), self)
 
     def in_place(self: Array, other: Any) -> Any:
         return write_out(self, forward(self, other), f"x {name} y")
@@ -90,6 +90,21 @@ def _prefix_operator(ufunc: np.ufunc, name: str) -> None:
     method.__qualname__ = f"Array.__{name}__"
     setattr(Array, method.__name__, method)
 
+
+def _matmul(self: Array, other: Any) -> Any:
+    if getattr(type(other), "__array_ufunc__", 0) is None:
+        return NotImplemented
+    return product(_product, self, as_operand(other))
+
+
+def _rmatmul(self: Array, other: Any) -> Any:
+    return product(_product, as_operand(other), self)
+
+
+_product = REGISTRY[np.matmul]
+assert isinstance(_product, Multilinear)
+Array.__matmul__ = _matmul
+Array.__rmatmul__ = _rmatmul
 
 _operator(np.add, operator.add, "add")
 _operator(np.subtract, operator.sub, "sub")

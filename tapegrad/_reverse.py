@@ -19,7 +19,7 @@ from tapegrad._errors import (
 )
 from tapegrad._tape import (
     CURRENT, PROJECT, READ, Entry, SparseBars, Tape, Traced, cast, is_inexact, replay_backward,
-    replay_nested, spec_of,
+    replay_nested, spec_of, zeros_of,
 )
 from tapegrad._tree import LEAF, Structure, flatten, flatten_like, tree_map, unflatten
 
@@ -85,14 +85,16 @@ class Stretch:
         """A leaf as an input: the same value at a slot of this stretch."""
         tape = self.tape
         slot = tape.fresh()
+        if type(leaf) is np.ndarray:
+            self.large = self.large or leaf.size > LARGE
+            return tape.array(tape.keep(leaf, 0), slot, tape, spec_of(leaf))
         if isinstance(leaf, Traced) and leaf.tape is tape:
             tape.log((slot, _ENTER, None, None, None, leaf.slot, -1))
             # The outer replay goes through this entry, the stretch's own ends before it.
             self.first = len(tape.entries)
             self.linked = self.linked or leaf.slot != -1
             return tape.array(leaf.value, slot, tape, leaf.spec)
-        self.large = self.large or leaf.size > LARGE
-        return tape.wrap(tape.keep(leaf), slot)
+        return tape.wrap(leaf, slot)
 
     def finish(self) -> None:
         """The function has returned: what is logged from here on is not part of the stretch."""
@@ -179,7 +181,9 @@ def as_input(leaf: Any, call: str) -> Any:
 def as_cotangent(bar: Any, leaf: Any) -> Any:
     """A finished cotangent: shape, dtype and kind of its input, and memory of its own."""
     if bar is None:
-        bar = np.zeros_like(leaf) if not isinstance(leaf, Traced) else np.zeros(leaf.shape, leaf.dtype)
+        return zeros_of(spec_of(leaf) if isinstance(leaf, Traced) else leaf)
+    if type(bar) is np.ndarray is type(leaf) and bar.dtype is leaf.dtype:
+        return bar if bar.base is None and bar.flags.writeable else bar.copy()
     if isinstance(bar, Traced):
         # A new handle: writing to one gradient must not reach another.
         return bar.tape.array(bar.value, bar.slot, bar.tape, bar.spec)

@@ -328,10 +328,17 @@ class Elementwise(Rule):
     def pull(
         self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
     ) -> Sequence[Any]:
-        return [
-            None if not want else g if partial is None else self.times(g, partial(out, *args))
-            for partial, want in zip(self.partials, wanted, strict=True)
-        ]
+        bars: list[Any] = []
+        for partial, want in zip(self.partials, wanted):
+            if not want:
+                bars.append(None)
+            elif partial is None:
+                bars.append(g)
+            elif partial is MINUS:
+                bars.append(-g)
+            else:
+                bars.append(self.times(g, partial(out, *args)))
+        return bars
 
     def push(
         self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
@@ -432,8 +439,8 @@ class Multilinear(Rule):
         if self.variadic:
             return list(self.transposes[0](g, out, *args, wanted=wanted, **params))
         return [
-            transpose(g, out, *args, **params) if want else None
-            for transpose, want in zip(self.transposes, wanted, strict=True)
+            transpose(g, out, *args, **params) if wanted[position] else None
+            for position, transpose in enumerate(self.transposes)
         ]
 
     def push(

@@ -173,13 +173,16 @@ class Tape:
         """A traced value; a slot of -1 makes a constant that can be written to."""
         return self.array(value, slot, self, spec_of(value))
 
-    def keep(self, constant: Any) -> Any:
+    def keep(self, constant: Any, limit: int = COPY_BYTES) -> Any:
         """A constant in a form that later writes of the program cannot reach."""
-        if type(constant) is not np.ndarray or not constant.flags.writeable:
+        if type(constant) is not np.ndarray:
             return constant
-        if self.copies or constant.nbytes <= COPY_BYTES or constant.base is not None:
+        flags = constant.flags
+        if not flags.writeable:
+            return constant
+        if self.copies or constant.nbytes <= limit or not flags.owndata:
             return constant.copy()
-        constant.flags.writeable = False
+        flags.writeable = False
         self.locked.append(constant)
         return constant
 
@@ -207,16 +210,41 @@ class Tape:
         if True not in wanted:
             return _map_outputs(out, lambda part: self.wrap(part, -1))
         needed, out_needed = rule.needed(wanted)
-        kept = tuple([
-            (arg if want else self.keep(arg)) if need else _spec_or_plain(arg)
-            for arg, want, need in zip(args, wanted, needed, strict=True)
-        ])
-        params = self.keep_params(params)
+        kept = []
+        for position, arg in enumerate(args):
+            if not needed[position]:
+                arg = _spec_or_plain(arg)
+            elif not wanted[position]:
+                arg = self.keep(arg)
+            kept.append(arg)
+        if params:
+            params = self.keep_params(params)
         slot = self.fresh()
         if isinstance(out, (tuple, list)):
-            return self._record_outputs(rule, out, slot, kept, tuple(slots), params)
-        self.log((slot, rule, out if out_needed else spec_of(out), kept, params, tuple(slots), None))
-        return self.wrap(out, slot)
+            return self._record_outputs(rule, out, slot, tuple(kept), tuple(slots), params)
+        spec = spec_of(out)
+        self.log(
+            (slot, rule, out if out_needed else spec, tuple(kept), params, tuple(slots), None)
+        )
+        return self.array(out, slot, self, spec)
+
+    def record_pair(
+        self, rule: Any, out: Any, x: Any, y: Any, x_slot: Any, y_slot: Any
+    ) -> Traced:
+        """`record` for two arguments, one result and no parameters, at half the price."""
+        (x_needed, y_needed), out_needed = rule.needed((x_slot != -1, y_slot != -1))
+        if not x_needed:
+            x = _spec_or_plain(x)
+        elif x_slot == -1:
+            x = self.keep(x)
+        if not y_needed:
+            y = _spec_or_plain(y)
+        elif y_slot == -1:
+            y = self.keep(y)
+        slot = self.fresh()
+        spec = spec_of(out)
+        self.log((slot, rule, out if out_needed else spec, (x, y), {}, (x_slot, y_slot), None))
+        return self.array(out, slot, self, spec)
 
     def _record_outputs(
         self, rule: Any, out: Any, slot: Any, args: Any, slots: Any, params: dict[str, Any]
@@ -283,7 +311,7 @@ def fit(bar: Any, like: Any, rule: Any) -> Any:
     if bar.shape != shape:
         bar = _unbroadcast(bar, shape, rule)
     dtype = like.dtype
-    return bar if bar.dtype == dtype else cast(bar, dtype)
+    return bar if bar.dtype is dtype else cast(bar, dtype)
 
 
 def _unbroadcast(bar: Any, shape: tuple[int, ...], rule: Any) -> Any:
@@ -294,9 +322,10 @@ def _unbroadcast(bar: Any, shape: tuple[int, ...], rule: Any) -> Any:
         for axis, (size, came) in enumerate(zip(shape, given, strict=False))
         if size == 1 and came != 1
     )
-    axes = (*range(lead), *stretched)
-    if axes:
-        bar = np.sum(bar, axis=axes, keepdims=True)
+    if lead > 0 and not stretched:
+        bar = np.add.reduce(bar, tuple(range(lead)))
+    elif stretched:
+        bar = np.add.reduce(bar, (*range(lead), *stretched), keepdims=True)
         bar = bar.reshape(bar.shape[lead:])
     if bar.shape != shape:
         raise RuleError(
@@ -316,7 +345,9 @@ def cast(value: Any, dtype: np.dtype[Any]) -> Any:
 
 def zeros_of(like: Any) -> Any:
     """Zeros of a shape and dtype, on the library that `like` belongs to."""
-    if type(like) is Spec or isinstance(like, np.generic):
+    if isinstance(like, np.generic):
+        return like.dtype.type(0)
+    if type(like) is Spec or type(like) is np.ndarray:
         return np.zeros(like.shape, like.dtype)
     return np.zeros_like(like)
 
@@ -468,11 +499,16 @@ def _pull_general(bars: Any, owned: set[int], g: Any, entry: Entry, start: int) 
             bars[slots][args] = g
         return
     wanted = [at >= start for at in slots]
-    for at, like, bar in zip(slots, args, rule.pull(g, out, args, params, wanted), strict=True):
-        if bar is not None and at >= start:
-            if type(bar) is not Scatter:
+    found = rule.pull(g, out, args, params, wanted)
+    for position, want in enumerate(wanted):
+        bar = found[position]
+        if want and bar is not None:
+            like = args[position]
+            if type(bar) is not Scatter and (
+                bar.shape != like.shape or bar.dtype is not like.dtype
+            ):
                 bar = fit(bar, like, rule)
-            _accumulate(bars, owned, at, bar, like)
+            _accumulate(bars, owned, slots[position], bar, like)
 
 
 def _accumulate(bars: Any, owned: set[int], slot: int, bar: Any, like: Any) -> None:

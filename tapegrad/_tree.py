@@ -72,10 +72,16 @@ def register(
             message("register", "a type without a registration", kind.__name__, "Register it once")
         )
     _CONTAINERS[kind] = Container(flatten, unflatten)
+    _LEAF_TYPES.discard(kind)
+
+
+_LEAF_TYPES: set[type] = set()  # types known not to be containers
 
 
 def _container_of(kind: type) -> Container | None:
     """The container that `kind` is; namedtuples and dataclasses register at first sight."""
+    if kind in _LEAF_TYPES:
+        return None
     found = _CONTAINERS.get(kind)
     if found is None:
         if issubclass(kind, tuple) and hasattr(kind, "_fields"):
@@ -83,6 +89,7 @@ def _container_of(kind: type) -> Container | None:
         elif dataclasses.is_dataclass(kind):
             found = _dataclass_container(kind)
         else:
+            _LEAF_TYPES.add(kind)
             return None
         _CONTAINERS[kind] = found
     return found
@@ -109,12 +116,15 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
 
 def _flatten_into(tree: Any, leaves: list[Any]) -> Structure:
     kind = type(tree)
+    if kind in _LEAF_TYPES:
+        leaves.append(tree)
+        return LEAF
     container = _CONTAINERS.get(kind) or _container_of(kind)
     if container is None:
         leaves.append(tree)
         return LEAF
     children, aux = container.flatten(tree)
-    return Structure(kind, aux, tuple(_flatten_into(child, leaves) for child in children))
+    return Structure(kind, aux, tuple([_flatten_into(child, leaves) for child in children]))
 
 
 def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
@@ -125,7 +135,10 @@ def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
 def _unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:
     if structure.kind is None:
         return next(leaves)
-    children = [_unflatten(child, leaves) for child in structure.children]
+    children = [
+        next(leaves) if child is LEAF else _unflatten(child, leaves)
+        for child in structure.children
+    ]
     return _CONTAINERS[structure.kind].unflatten(structure.aux, children)
 
 

@@ -32,9 +32,9 @@ CORE = (
 
 # What stands outside the core, and what of tapegrad it may import. "" is the public API.
 OUTSIDE = {
-    "testing": {"", "rules", *CORE},
+    "testing": {"", "testing", "rules", *CORE},
     "_picture": set(),
-    "_cli": {"", "_cli", "_picture", "_errors", "_tree", "_reverse"},
+    "_cli": {"", "_cli", "_picture", "_errors", "_tree", "_tape", "_reverse"},
     "__main__": {"_cli"},
     "rules": {"_rule", "rules"},
     "_operators": {"_rule", "_array", "rules"},  # installed last: it reads the registered rules

@@ -30,6 +30,7 @@ from timing import (
     BuildOfLength,
     Figure,
     Figures,
+    format_number,
     format_seconds,
     gradient_ratios,
     growth_ratios,
@@ -123,7 +124,7 @@ def large_gradient(setting: Setting) -> Figures:
     if isinstance(forward, str):
         return {}
     figures = {
-        name: as_figure(outcome, "{:.2g}x", forward)
+        name: as_figure(outcome, "x", forward)
         for name, outcome in zip(names[1:], gradients, strict=True)
     }
     return {"forward": Figure(None, format_seconds(forward)), **figures}
@@ -131,12 +132,11 @@ def large_gradient(setting: Setting) -> Figures:
 
 def importing(setting: Setting) -> Figures:
     """Milliseconds of import time beyond NumPy's, the median of several processes."""
-    figures = {}
-    for library in setting.installed:
-        import_seconds(library.name)
-        times = [import_seconds(library.name) for _ in range(3 if setting.quick else 9)]
-        figures[library.name] = as_figure(median(times), scale=1e-3)
-    return figures
+    runs = 3 if setting.quick else 9
+    return {
+        library.name: as_figure(median(import_seconds(library.name, runs)), scale=1e-3)
+        for library in setting.installed
+    }
 
 
 def median(outcomes: list[float | str]) -> float | str:
@@ -146,11 +146,11 @@ def median(outcomes: list[float | str]) -> float | str:
     return errors[0] if errors else statistics.median(numbers)
 
 
-def as_figure(outcome: float | str, form: str = "{:.3g}", scale: float = 1.0) -> Figure:
+def as_figure(outcome: float | str, unit: str = "", scale: float = 1.0) -> Figure:
     """A figure from what a child process said."""
     if isinstance(outcome, str):
         return Figure(None, outcome)
-    return Figure(outcome / scale, form.format(outcome / scale))
+    return Figure(outcome / scale, format_number(outcome / scale) + unit)
 
 
 VECTOR = programs.vector

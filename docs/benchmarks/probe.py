@@ -8,12 +8,14 @@ hands them the settings that hold every library to one thread.
 from __future__ import annotations
 
 import gc
+import os
 import resource
 import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -37,14 +39,26 @@ def probe(measure: str, library: str, count: int) -> float | str:
     return _child(__file__, measure, library, str(count))
 
 
-def import_seconds(library: str) -> float | str:
-    """Seconds that a fresh process, which has NumPy already, takes to import a library."""
-    return _child("-c", TIMED_IMPORT.format(libraries.MODULES[library]))
+def import_seconds(library: str, runs: int) -> list[float | str]:
+    """Seconds that fresh processes, which have NumPy already, take to import a library.
+
+    Bytecode is cached, as it is for an installed library, whatever the environment says.
+    """
+    with TemporaryDirectory() as folder:
+        cached = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": folder}
+        program = TIMED_IMPORT.format(libraries.MODULES[library])
+        _child("-c", program, **cached)
+        return [_child("-c", program, **cached) for _ in range(runs)]
 
 
-def _child(*arguments: str) -> float | str:
-    command = [sys.executable, *arguments]
-    child = subprocess.run(command, capture_output=True, text=True, check=False)
+def _child(*arguments: str, **environment: str) -> float | str:
+    child = subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | environment,
+    )
     if child.returncode == 0:
         return float(child.stdout)
     last_line = child.stderr.strip().rpartition("\n")[2]

@@ -50,7 +50,7 @@ def gradient_ratios(
     figures["forward"] = Figure(None, format_seconds(statistics.median(forward)))
     for name, times in samples.items():
         ratio = statistics.median(t / f for t, f in zip(times, forward, strict=True))
-        figures[name] = Figure(ratio, f"{ratio:.2g}x" if ratio < 10 else f"{ratio:.0f}x")
+        figures[name] = Figure(ratio, f"{format_number(ratio)}x")
     return figures
 
 
@@ -148,3 +148,8 @@ def format_seconds(seconds: float) -> str:
     if seconds < 1e-3:
         return f"{seconds * 1e6:.0f} us"
     return f"{seconds * 1e3:.3g} ms"
+
+
+def format_number(number: float) -> str:
+    """Three digits that count, and no exponent where the number is large."""
+    return f"{number:.3g}" if number < 100 else f"{number:.0f}"

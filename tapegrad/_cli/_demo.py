@@ -116,7 +116,7 @@ def train(
                 parameters = {**parameters, name: parameters[name] + velocity[name]}
         if epoch % 10 == 0 or epoch == 1:
             bar.write(f"epoch {epoch:3}: loss {np.mean(losses):.4f}")
-        bar.set_postfix(loss=f"{np.mean(losses):.4f}")
+        bar.set_postfix(loss=f"{np.mean(losses):.4f}", refresh=False)
     return parameters
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, constant, general, plain, strong_product, unsupported
+from tapegrad._rule import composite, constant, general, plain, strong_product
 
 
 def _transposed(x: Any) -> Any:
@@ -232,3 +232,398 @@ def _cholesky_jvp(dots: Any, out: Any, _a: Any, upper: bool = False) -> Any:
 
 
 general(np.linalg.cholesky, vjp=[_cholesky_vjp], jvp=_cholesky_jvp, batch="(m,m)")
+
+# --- Quotients that are 0/0 at equal eigenvalues, or at a norm of zero
+
+
+def _derivatives_along(value: Any, source: Any, directions: list[Any]) -> list[Any]:
+    return [np.zeros(value.shape, value.dtype) for _ in directions]
+
+
+def _close(distance: Any, w: Any) -> Any:
+    """Which distances of eigenvalues (or singular values) are zero to the precision of a solver."""
+    size = np.max(np.abs(plain(w)), axis=-1, initial=0)
+    tolerance = 8 * w.shape[-1] * np.finfo(w.dtype).eps * size
+    return np.abs(plain(distance)) <= _scalar(tolerance)
+
+
+def _quotient(x: Any, distance: Any, w: Any, sign: int) -> Any:
+    """x_ij / distance_ij for distances w_j + sign * w_i; where both vanish, the limit.
+
+    By l'Hopital's rule along (e_j + sign * e_i) / 2, in which the distance grows by one.
+    """
+    close = _close(distance, w)
+    result = np.where(close, 0, x / np.where(close, 1, distance))
+    limits = close & ~np.eye(w.shape[-1], dtype=bool) if sign < 0 else close
+    if not limits.any():
+        return result
+    units = np.eye(w.shape[-1], dtype=w.dtype)
+    involved = np.flatnonzero(limits.any(axis=-1).reshape(-1, w.shape[-1]).any(axis=0))
+    directions = [np.broadcast_to(units[k], w.shape) for k in involved]
+    for k, change in zip(involved, _derivatives_along(x, w, directions), strict=True):
+        share = (units[k] + sign * _column(units[k])) / 2
+        share[k, k] = 0.5 if sign > 0 else 0
+        result = result + np.where(limits, share * change, 0)
+    return result
+
+
+def _over_differences(x: Any, w: Any) -> Any:
+    """x_ij / (w_j - w_i), zero on the diagonal."""
+    return _quotient(x, _row(w) - _column(w), w, -1)
+
+
+def _over_sums(x: Any, w: Any) -> Any:
+    """x_ij / (w_j + w_i)."""
+    return _quotient(x, _row(w) + _column(w), w, 1)
+
+
+def _over_columns(x: Any, w: Any) -> Any:
+    """x_ij / w_j."""
+    close = np.broadcast_to(_close(_row(w), w), x.shape)
+    result = np.where(close, 0, x / np.where(close, 1, _row(w)))
+    if not close.any():
+        return result
+    units = np.eye(w.shape[-1], dtype=w.dtype)
+    directions = [np.broadcast_to(unit, w.shape) for unit in units]
+    for unit, change in zip(units, _derivatives_along(x, w, directions), strict=True):
+        result = result + np.where(close, unit * change, 0)
+    return result
+
+
+# --- Symmetric eigenvalues
+
+
+def _eigh_vjp(g: Any, out: Any, _a: Any, UPLO: str = "L") -> Any:
+    """M. Giles (2008), section 3.1, for Hermitian matrices, in a form that has limits."""
+    w, v = out
+    w_bar, v_bar = g
+    turned = np.matmul(_adjoint(v), _conjugate(v_bar))
+    inner = _over_differences(turned - _adjoint(turned), w) / 2 + _unit(v) * _column(w_bar)
+    return (_conjugate(np.matmul(np.matmul(v, inner), _adjoint(v))),)
+
+
+def _eigh_jvp(dots: Any, out: Any, _a: Any, UPLO: str = "L") -> Any:
+    w, v = out
+    turned = np.matmul(np.matmul(_adjoint(v), _hermitian_part(dots[0])), v)
+    return np.real(_diagonal(turned)), np.matmul(v, _over_differences(turned, w))
+
+
+def _eigvalsh_and_vectors(a: Any, UPLO: str = "L") -> Any:
+    """With the values that np.linalg.eigvalsh has: eigh's may differ in the last digit."""
+    return np.linalg.eigvalsh(a, UPLO), np.linalg.eigh(a, UPLO)[1]
+
+
+SYMMETRIC = {"vjp": _eigh_vjp, "jvp": _eigh_jvp, "batch": "(m,m)"}
+general(np.linalg.eigh, **SYMMETRIC)
+EIGVALSH = general(_eigvalsh_and_vectors, name="np.linalg.eigvalsh", **SYMMETRIC)
+composite(
+    np.linalg.eigvalsh, lambda a, UPLO="L": EIGVALSH.apply_bound([a], {"UPLO": UPLO})[0]
+)
+
+# --- Singular values
+
+
+def _svd_vjp(
+    g: Any, out: Any, _a: Any, full_matrices: bool = True, hermitian: bool = False
+) -> Any:
+    """As `_eigh_vjp` of [[0, a], [a^H, 0]], whose eigenvalues are s and -s.
+
+    Sums of the rotations of u and v have the differences of singular values as denominators, and
+    their differences the sums.
+    """
+    u, s, vh = out
+    u_bar, s_bar, vh_bar = g
+    v, count = _adjoint(vh), s.shape[-1]
+    x = np.matmul(_adjoint(u), _conjugate(u_bar))
+    y = np.matmul(vh, _transposed(vh_bar))
+    u1, v1 = u[..., :count], v[..., :count]
+    both = x[..., :count, :count] + y[..., :count, :count]
+    opposed = x[..., :count, :count] - y[..., :count, :count]
+    inner = _over_differences(both - _adjoint(both), s) + _over_sums(
+        opposed - _adjoint(opposed), s
+    )
+    inner = inner / 2 + np.eye(count, dtype=s.dtype) * _column(s_bar)
+    whole = np.matmul(np.matmul(u1, inner), _adjoint(v1))
+    if u.shape[-2] > count:
+        beside = _over_columns(_perpendicular(u, x, _conjugate(u_bar), count), s)
+        whole = whole + np.matmul(beside, _adjoint(v1))
+    if v.shape[-2] > count:
+        beside = _over_columns(_perpendicular(v, y, _transposed(vh_bar), count), s)
+        whole = whole + np.matmul(u1, _adjoint(beside))
+    return (_conjugate(_hermitian_part(whole) if hermitian else whole),)
+
+
+def _perpendicular(u: Any, x: Any, u_bar: Any, count: int) -> Any:
+    """The part of a cotangent of u that turns its columns out of their span; x is u^H u_bar."""
+    if u.shape[-1] == count:
+        return u_bar - np.matmul(u, x)
+    return np.matmul(u[..., count:], x[..., count:, :count] - _adjoint(x[..., :count, count:]))
+
+
+def _svd_parts(a: Any, full_matrices: bool = True, hermitian: bool = False) -> Any:
+    return np.linalg.svd(a, full_matrices=full_matrices, hermitian=hermitian)
+
+
+def _singular_values_and_vectors(a: Any, full_matrices: bool, hermitian: bool = False) -> Any:
+    u, _, vh = np.linalg.svd(a, full_matrices=full_matrices, hermitian=hermitian)
+    return u, np.linalg.svd(a, compute_uv=False, hermitian=hermitian), vh
+
+
+SVD = general(_svd_parts, vjp=_svd_vjp, name="np.linalg.svd", batch="(m,n)")
+SVDVALS = general(
+    _singular_values_and_vectors, vjp=_svd_vjp, name="np.linalg.svdvals", batch="(m,n)"
+)
+
+
+def _svd(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
+    if compute_uv:
+        return SVD.apply_bound([a], {"full_matrices": full_matrices, "hermitian": hermitian})
+    return SVDVALS.apply_bound([a], {"full_matrices": False, "hermitian": hermitian})[1]
+
+
+composite(np.linalg.svd, _svd)
+composite(np.linalg.svdvals, lambda x, /: _svd(x, compute_uv=False))
+
+# --- QR: S. Walter, L. Lehmann, "Algorithmic differentiation of linear algebra functions" (2010)
+
+
+def _qr_vjp(g: Any, out: Any, _a: Any, mode: str = "reduced") -> Any:
+    q, r = out
+    q_bar, r_bar = _conjugate(g[0]), _conjugate(g[1])
+    count = q.shape[-1]
+    square, wide = r[..., :count], r[..., count:]
+    if wide.shape[-1] == 0:
+        return (_conjugate(_qr_square(q, square, q_bar, r_bar)),)
+    # a = (x, y) with x = q @ square and y = q @ wide: wide is q^H y.
+    y = np.matmul(q, wide)
+    wide_bar = r_bar[..., count:]
+    q_bar = q_bar + np.matmul(y, _adjoint(wide_bar))
+    left = _qr_square(q, square, q_bar, r_bar[..., :count])
+    return (_conjugate(np.concatenate([left, np.matmul(q, wide_bar)], axis=-1)),)
+
+
+def _qr_square(q: Any, r: Any, q_bar: Any, r_bar: Any) -> Any:
+    inner = np.matmul(r, _adjoint(r_bar)) - np.matmul(_adjoint(q_bar), q)
+    # The lower triangle, mirrored; the diagonal of r is real.
+    lower = _lower_with_half_diagonal(inner)
+    total = q_bar + np.matmul(q, lower + _adjoint(lower))
+    return _adjoint(np.linalg.solve(r, _adjoint(total)))
+
+
+def _qr_parts(a: Any, mode: str = "reduced") -> Any:
+    return np.linalg.qr(a, mode)
+
+
+QR = general(_qr_parts, vjp=_qr_vjp, name="np.linalg.qr", batch="(m,n)")
+
+
+def _qr(a: Any, mode: str = "reduced") -> Any:
+    if mode == "r":
+        return QR.apply_bound([a], {"mode": "reduced"})[1]
+    if mode == "reduced" or mode == "complete" and a.shape[-2] <= a.shape[-1]:
+        return QR.apply_bound([a], {"mode": mode})
+    raise NotImplementedError(
+        f"np.linalg.qr: no derivative rule for mode={mode!r} of shape {a.shape}. Use mode='reduced'."
+    )
+
+
+composite(np.linalg.qr, _qr)
+
+# --- Pseudo-inverse: G. Golub, V. Pereyra, "The differentiation of pseudo-inverses" (1973), 4.12
+
+
+def _pinv_vjp(g: Any, out: Any, a: Any, **_: Any) -> Any:
+    p, p_bar = out, _conjugate(g)
+    beside_range = np.matmul(a, p) - np.eye(a.shape[-2], dtype=a.dtype)
+    beside_rows = np.matmul(p, a) - np.eye(a.shape[-1], dtype=a.dtype)
+    adjoint = _adjoint(p)
+    total = np.matmul(np.matmul(adjoint, p_bar), adjoint)
+    total = total + np.matmul(np.matmul(beside_range, _adjoint(p_bar)), np.matmul(p, adjoint))
+    total = total + np.matmul(np.matmul(adjoint, p), np.matmul(_adjoint(p_bar), beside_rows))
+    return -_conjugate(total)
+
+
+general(np.linalg.pinv, vjp=[_pinv_vjp], batch="(m,n)")
+
+
+def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    """np.linalg.lstsq by the pseudo-inverse, which has the derivative at any rank that stays."""
+    a, b = _shaped(a), _shaped(b)
+    _, _, rank, _ = np.linalg.lstsq(plain(a), plain(b), rcond)
+    if rcond is None:
+        rcond = np.finfo(a.dtype).eps * max(a.shape)
+    x = np.matmul(np.linalg.pinv(a, rcond), b)
+    if rank < a.shape[1] or a.shape[0] <= a.shape[1]:
+        residuals = np.zeros(0, x.dtype)
+    else:
+        difference = b - np.matmul(a, x)
+        squares = np.sum(np.real(np.conjugate(difference) * difference), axis=0)
+        residuals = squares if b.ndim > 1 else np.reshape(squares, (1,))
+    return x, residuals, rank, np.linalg.svd(a, compute_uv=False)
+
+
+composite(np.linalg.lstsq, _lstsq)
+
+# --- Eigenvalues of any matrix: C. Boeddeker et al., "On the computation of complex-valued gradients
+# with application to statistically optimum beamforming" (2017), equation 4.77
+
+
+def _eig_vjp(g: Any, out: Any, _a: Any) -> Any:
+    w, v = out
+    w_bar, v_bar = _conjugate(g[0]), _conjugate(g[1])
+    above = _adjoint(v)
+    turned = np.matmul(above, v_bar)
+    lengths = np.matmul(above, v) * _row(np.real(_diagonal(turned)))
+    distance = np.conjugate(_row(w) - _column(w))
+    same = plain(distance) == 0
+    inner = np.where(same, 0, (turned - lengths) / np.where(same, 1, distance))
+    inner = inner + np.eye(v.shape[-1]) * _column(w_bar)
+    return (_conjugate(np.matmul(np.linalg.solve(above, inner), above)),)
+
+
+def _eigvals_and_vectors(a: Any) -> Any:
+    return np.linalg.eigvals(a), np.linalg.eig(a)[1]
+
+
+general(np.linalg.eig, vjp=_eig_vjp, batch="(m,m)")
+EIGVALS = general(_eigvals_and_vectors, vjp=_eig_vjp, name="np.linalg.eigvals", batch="(m,m)")
+composite(np.linalg.eigvals, lambda a: EIGVALS.apply_bound([a], {})[0])
+
+# --- Norms
+
+
+def _beside(value: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    """A norm, or its cotangent, with the axes of the array that it was taken of."""
+    if keepdims:
+        return value
+    axes = tuple(range(len(x.shape))) if axis is None else axis
+    return np.expand_dims(value, axes)
+
+
+def _euclidean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The root of the sum of squares, in NumPy's own way for these axes."""
+    return np.linalg.norm(x, None, axis, keepdims)
+
+
+def _euclidean_vjp(
+    g: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = False
+) -> Any:
+    """g * x / out: the gradient at zero is zero.
+
+    The quotient g / out is formed first. In norm(x)**2, g is 2 * out: then the quotient has a limit
+    at zero, and the second derivative there, which is its derivative times x, is right.
+    """
+    zero = plain(out) == 0
+    if not zero.any():
+        return _beside(g / out, x, axis, keepdims) * _conjugate(x)
+    (limit,) = _derivatives_along(g, out, [np.where(zero, 1, plain(out) * 0)])
+    ratio = np.where(zero, limit, g / np.where(zero, 1, out))
+    return strong_product(_conjugate(x), _beside(ratio, x, axis, keepdims))
+
+
+def _euclidean_jvp(
+    dots: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = False
+) -> Any:
+    zero = plain(out) == 0
+    change = np.sum(np.real(_conjugate(x) * dots[0]), axis=axis, keepdims=keepdims)
+    return np.where(zero, 0, change / np.where(zero, 1, out)) if zero.any() else change / out
+
+
+EUCLIDEAN = general(
+    _euclidean, vjp=[_euclidean_vjp], jvp=_euclidean_jvp, name="np.linalg.norm", batch="axis"
+)
+
+
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    x = _lifted(x)
+    if axis is None and (
+        ord is None or ord in ("f", "fro") and x.ndim == 2 or ord == 2 and x.ndim == 1
+    ):
+        return EUCLIDEAN.apply_bound([x], {"keepdims": keepdims} if keepdims else {})
+    axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = tuple(int(a) % x.ndim for a in axes)
+    if len(axes) == 1:
+        return _norm_of_vectors(x, ord, axes[0], keepdims)
+    if len(axes) == 2:
+        return _norm_of_matrices(x, ord, axes, keepdims)
+    raise ValueError("Improper number of dimensions to norm.")
+
+
+def _lifted(x: Any) -> Any:
+    return np.stack(list(map(_lifted, x))) if isinstance(x, (list, tuple)) else x
+
+
+def _norm_of_vectors(x: Any, order: Any, axis: int, keepdims: bool) -> Any:
+    if isinstance(order, str):
+        raise ValueError(f"Invalid norm order '{order}' for vectors")
+    if order is None or order == 2:
+        return EUCLIDEAN.apply_bound([x], {"axis": (axis,), "keepdims": keepdims})
+    if order == np.inf:
+        return np.max(np.abs(x), axis=axis, keepdims=keepdims, initial=0)
+    if order == -np.inf:
+        return np.min(np.abs(x), axis=axis, keepdims=keepdims)
+    if order == 0:
+        return np.linalg.norm(plain(x), 0, axis, keepdims)
+    if order == 1:
+        return np.sum(np.abs(x), axis=axis, keepdims=keepdims)
+    total = np.sum(np.abs(x) ** order, axis=axis, keepdims=keepdims)
+    root = float(np.reciprocal(order, dtype=total.dtype))
+    zero = plain(total) == 0  # the gradient there is zero, not 0 * inf
+    if not zero.any():
+        return total**root
+    return np.where(zero, plain(total) ** root, np.where(zero, 1, total) ** root)
+
+
+def _norm_of_matrices(x: Any, order: Any, axes: tuple[int, int], keepdims: bool) -> Any:
+    if axes[0] == axes[1]:
+        raise ValueError("Duplicate axes given.")
+    if order is None or order in ("f", "fro"):
+        return EUCLIDEAN.apply_bound([x], {"axis": axes, "keepdims": keepdims})
+    matrices = np.moveaxis(x, axes, (-2, -1))
+    if order in (2, -2, "nuc"):
+        values = np.linalg.svd(matrices, compute_uv=False)
+        reduced = _reduced_spectrum(values, order)
+    elif order in (1, -1, np.inf, -np.inf):
+        sums = np.sum(np.abs(matrices), axis=-2 if abs(order) == 1 else -1)
+        reduced = np.max(sums, axis=-1, initial=0) if order > 0 else np.min(sums, axis=-1)
+    else:
+        raise ValueError("Invalid norm order for matrices.")
+    return np.expand_dims(reduced, axes) if keepdims else reduced
+
+
+def _reduced_spectrum(values: Any, order: Any) -> Any:
+    if order == "nuc":
+        return np.sum(values, axis=-1)
+    return np.max(values, axis=-1, initial=0) if order == 2 else np.min(values, axis=-1)
+
+
+def _vector_norm(
+    x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2,
+) -> Any:
+    x = _lifted(x)
+    axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = tuple(int(a) % x.ndim for a in axes)
+    moved = np.moveaxis(x, axes, range(len(axes)))
+    flat = np.reshape(moved, (-1, *moved.shape[len(axes) :]))
+    result = _norm_of_vectors(flat, ord, 0, False)
+    return np.expand_dims(result, axes) if keepdims else result
+
+
+def _matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    return _norm(x, ord, (-2, -1), keepdims)
+
+
+def _cond(x: Any, p: Any = None) -> Any:
+    if p is None or p in (2, -2):
+        s = np.linalg.svd(x, compute_uv=False)
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    return _norm(x, p, (-2, -1)) * _norm(np.linalg.inv(x), p, (-2, -1))
+
+
+composite(np.linalg.norm, _norm)
+composite(np.linalg.vector_norm, _vector_norm)
+composite(np.linalg.matrix_norm, _matrix_norm)
+composite(np.linalg.cond, _cond)
+constant(np.linalg.matrix_rank)

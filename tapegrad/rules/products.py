@@ -17,7 +17,7 @@ from tapegrad._rule import composite, constant, linear, multilinear
 
 def _shaped(x: Any) -> Any:
     """An argument that came as a list or number, as an array; all others as they are."""
-    return x if hasattr(x, "shape") else np.asarray(x)
+    return np.asarray(x) if isinstance(x, (list, tuple, int, float, complex)) else x
 
 
 def _column(x: Any) -> Any:
@@ -29,7 +29,7 @@ def _row(x: Any) -> Any:
 
 
 def _flipped(x: Any) -> Any:
-    return np.swapaxes(x, -1, -2)
+    return x.mT
 
 
 # --- matmul
@@ -201,17 +201,15 @@ def _cross(
 ) -> Any:
     if axis is not None:
         axisa = axisb = axisc = axis
-    x = np.moveaxis(_shaped(a), axisa, -1)
-    y = np.moveaxis(_shaped(b), axisb, -1)
-    if x.shape[-1] != 3 or y.shape[-1] != 3:
+    x = np.moveaxis(_shaped(a), axisa, 0)
+    y = np.moveaxis(_shaped(b), axisb, 0)
+    if x.shape[0] != 3 or y.shape[0] != 3:
         raise ValueError(
-            f"np.cross: expected vectors of 3 elements, got {x.shape[-1]} and {y.shape[-1]}. "
+            f"np.cross: expected vectors of 3 elements, got {x.shape[0]} and {y.shape[0]}. "
             "Write x[0] * y[1] - x[1] * y[0] for vectors of 2."
         )
-    parts = [
-        x[..., j] * y[..., k] - x[..., k] * y[..., j] for j, k in ((1, 2), (2, 0), (0, 1))
-    ]
-    return np.moveaxis(np.stack(parts, axis=-1), -1, axisc)
+    parts = [x[j] * y[k] - x[k] * y[j] for j, k in ((1, 2), (2, 0), (0, 1))]
+    return np.moveaxis(np.stack(parts), 0, axisc)
 
 
 composite(np.outer, _outer)

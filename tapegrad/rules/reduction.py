@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def _axes(x: Any, axis: Any) -> tuple[int, ...]:
 def _count(x: Any, axis: Any, keepdims: Any, where: Any) -> Any:
     """How many elements each result is made from."""
     if where is True:
-        return int(np.prod([x.shape[a] for a in _axes(x, axis)], dtype=np.intp))
+        return math.prod([x.shape[a] for a in _axes(x, axis)])
     chosen = np.broadcast_to(plain(where), x.shape)
     return np.sum(chosen, axis=axis, keepdims=bool(keepdims))
 

@@ -1,0 +1,118 @@
+"""check_grads: the derivatives of a function against central differences, to any order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._errors import InputError, describe, message, name_of
+from tapegrad._forward import jvp
+from tapegrad._reverse import as_input, vjp
+from tapegrad._tree import flatten, unflatten
+from tapegrad.testing._differences import FlatFunction, direction
+from tapegrad.testing._laws import Exactness, Subject, check_first_order
+
+MODES = ("fwd", "rev")
+
+
+def check_grads(
+    f: Callable[..., Any], args: Sequence[Any], order: int = 2, modes: Sequence[str] = MODES, *,
+    rtol: float | None = None, atol: float | None = None, eps: float | None = None,
+) -> None:
+    """Check the derivatives of `f(*args)` up to an order, as `jax.test_util.check_grads` does.
+
+    `args` is a tuple of pytrees of floating or complex arrays, `f` returns a pytree of arrays.
+    "fwd" compares `jvp` with central differences along random directions, the same in every run.
+    "rev" checks the adjoint identity Re<vjp(g), t> = Re<g, jvp(t)>, and compares with differences
+    where "fwd" is not asked for. Each order after the first checks the derivative functions of the
+    one before it, in all modes.
+
+    `eps` is the step of the differences; `rtol` (relative to the largest element) and `atol` are
+    what may differ. All three follow from the dtypes when left away, for values around 1.
+
+    Raises AssertionError naming the check, the order and the argument, with what was expected and
+    what came; InputError for modes other than "fwd" and "rev".
+
+    >>> check_grads(np.sin, (np.array([0.5, 1.0]),), order=3)
+    >>> check_grads(lambda pair: pair["a"] * pair["b"], ({"a": 2.0, "b": np.ones(3)},))
+    >>> import tapegrad
+    >>> wrong = tapegrad.custom_vjp(lambda x: x * x)
+    >>> wrong.defvjp(lambda x: (x * x, x), lambda x, g: (g * x,))
+    >>> try:
+    ...     check_grads(wrong, (3.0,), order=1)
+    ... except AssertionError as error:
+    ...     print(str(error).split(" by ")[0])
+    check_grads(<lambda>) at order 1: the jvp
+    """
+    if not modes or not set(modes) <= set(MODES):
+        raise InputError(
+            message("check_grads", 'modes from "fwd" and "rev"', repr(modes), "Leave it away for both")
+        )
+    call = f"check_grads({name_of(f)})"
+    leaves, structures, names = [], [], []
+    for position, arg in enumerate(args):
+        found, structure = flatten(arg)
+        structures.append(structure)
+        leaves += [as_input(leaf, call) for leaf in found]
+        names += [f"argument {position}" + (f", leaf {i} ({describe(leaf)})" if structure.kind else "")
+                  for i, leaf in enumerate(found)]
+
+    def of_leaves(*given: Any) -> tuple[Any, ...]:
+        rest = iter(given)
+        return inexact_leaves(f(*(unflatten(structure, rest) for structure in structures)))
+
+    subject = Subject(call, of_leaves, tuple(leaves), tuple(names))
+    exactness = Exactness(eps=eps, rtol=rtol, atol=atol)
+    _check_to_order(subject, 1, order, tuple(modes), exactness, np.random.default_rng(0))
+
+
+def _check_to_order(
+    subject: Subject, order: int, last: int, modes: Sequence[str], exactness: Exactness,
+    random: np.random.Generator,
+) -> None:
+    named = subject._replace(call=f"{subject.call} at order {order}")
+    check_first_order(named, modes, exactness, random)
+    if order < last:
+        for derived in derivatives(subject, modes, random):
+            _check_to_order(derived, order + 1, last, modes, exactness, random)
+
+
+def derivatives(
+    subject: Subject, modes: Sequence[str], random: np.random.Generator
+) -> list[Subject]:
+    """The derivative of a function, in each mode, as functions of the same leaves."""
+    outs = subject.function(*subject.leaves)
+    dots = tuple(direction(random, leaf) for leaf in subject.leaves)
+    bars = tuple(direction(random, out) for out in outs)
+    made = {"fwd": _tangent_function(subject.function, dots),
+            "rev": _cotangent_function(subject.function, bars)}
+    words = {"fwd": "jvp", "rev": "vjp"}
+    return [
+        subject._replace(call=f"{subject.call}, {words[mode]}", function=made[mode])
+        for mode in modes
+    ]
+
+
+def _tangent_function(function: FlatFunction, dots: Sequence[Any]) -> FlatFunction:
+    def tangents(*leaves: Any) -> tuple[Any, ...]:
+        return tuple(jvp(function, leaves, tuple(dots))[1])
+
+    return tangents
+
+
+def _cotangent_function(function: FlatFunction, bars: Sequence[Any]) -> FlatFunction:
+    def cotangents(*leaves: Any) -> tuple[Any, ...]:
+        return tuple(vjp(function, *leaves)[1](tuple(bars)))
+
+    return cotangents
+
+
+def inexact_leaves(out: Any) -> tuple[Any, ...]:
+    """The floating and complex parts of a result; Python numbers as NumPy's."""
+    leaves = [
+        np.asarray(leaf)[()] if isinstance(leaf, (float, complex)) else leaf
+        for leaf in flatten(out)[0]
+    ]
+    return tuple(leaf for leaf in leaves if getattr(leaf, "dtype", np.dtype(bool)).kind in "fc")

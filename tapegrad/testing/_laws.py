@@ -1,0 +1,154 @@
+"""The laws that first derivatives keep, for any function of leaves at a point.
+
+Knows vjp, jvp and differences. Must not know rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from tapegrad._errors import describe
+from tapegrad._forward import jvp
+from tapegrad._reverse import vjp
+from tapegrad.testing._differences import (
+    FlatFunction, central_differences, direction, step_of, widened,
+)
+from tapegrad.testing._tolerances import resolution_of, tolerance_of
+
+
+class Subject(NamedTuple):
+    """A function under test: of leaves, to a tuple of leaves."""
+
+    call: str  # how messages name the check
+    function: FlatFunction
+    leaves: tuple[Any, ...]
+    names: tuple[str, ...]  # how messages name the leaves
+
+
+class Exactness(NamedTuple):
+    """What a check demands. `wide`: differences in higher precision than the leaves have."""
+
+    wide: bool = False
+    eps: float | None = None
+    rtol: float | None = None
+    atol: float | None = None
+
+
+def check_first_order(
+    subject: Subject, modes: Sequence[str], exactness: Exactness, random: np.random.Generator
+) -> None:
+    """Forward mode against differences, reverse mode against forward, one leaf at a time."""
+    pullback = vjp(subject.function, *subject.leaves)[1] if "rev" in modes else None
+    for position in range(len(subject.leaves)):
+        dots = [np.zeros_like(leaf) for leaf in subject.leaves]
+        dots[position] = direction(random, subject.leaves[position])
+        expected, error = _differences(subject, dots, exactness)
+        compared, tight = expected, False
+        if "fwd" in modes:
+            compared, tight = _check_jvp(subject, position, dots, expected, error, exactness), True
+        if pullback is not None:
+            bars = tuple(direction(random, out) for out in expected)
+            found = _check_cotangent(subject, position, pullback(bars))
+            _check_adjoint(
+                subject, position, (found, dots[position]), (bars, compared),
+                exactness, 0.0 if tight else error,
+            )
+
+
+def _differences(
+    subject: Subject, dots: list[Any], exactness: Exactness
+) -> tuple[list[Any], float]:
+    """Differences along a direction, in the dtypes of the results, and their relative error."""
+    plain = subject.function(*subject.leaves)
+    leaves, power = list(subject.leaves), 1 / 3
+    if exactness.wide:
+        leaves, power = widened(subject.function, leaves), 1 / 4
+    wide_dots = [dot.astype(leaf.dtype) for dot, leaf in zip(dots, leaves, strict=True)]
+    step = exactness.eps or step_of(leaves, power)
+    found = central_differences(subject.function, leaves, wide_dots, step)
+    error = (
+        100 * resolution_of(*leaves) / step
+        if exactness.wide
+        else tolerance_of(*subject.leaves, *plain).differences
+    )
+    return [dot.astype(out.dtype) for dot, out in zip(found, plain, strict=True)], error
+
+
+def _check_jvp(
+    subject: Subject, position: int, dots: list[Any], expected: list[Any], error: float,
+    exactness: Exactness,
+) -> list[Any]:
+    """The tangents, after a look at their shape, dtype and values."""
+    outs, out_dots = jvp(subject.function, subject.leaves, tuple(dots))
+    what = f"the jvp by {subject.names[position]}"
+    for out, out_dot, difference in zip(outs, out_dots, expected, strict=True):
+        if describe(out_dot) != describe(out):
+            fail(subject, f"{what} has another shape or dtype than the result",
+                 describe(out), describe(out_dot))
+        check_close(
+            subject, f"{what} differs from central differences", difference, out_dot,
+            exactness, error,
+        )
+    return list(out_dots)
+
+
+def _check_cotangent(subject: Subject, position: int, bars: Sequence[Any]) -> Any:
+    """The cotangent of one leaf, which has that leaf's shape and dtype."""
+    leaf, bar = subject.leaves[position], bars[position]
+    if describe(bar) != describe(leaf) or type(bar) is not type(leaf):
+        fail(
+            subject,
+            f"the vjp by {subject.names[position]} has another shape, dtype or type than it",
+            f"{type(leaf).__name__} {describe(leaf)}", f"{type(bar).__name__} {describe(bar)}",
+        )
+    return bar
+
+
+def _check_adjoint(
+    subject: Subject, position: int, inner: tuple[Any, Any], outer: tuple[Any, Any],
+    exactness: Exactness, error: float,
+) -> None:
+    """Re<vjp(g), t> = Re<g, jvp(t)>, the pairing without conjugates, as rules have none."""
+    got, size = _pairing([inner[0]], [inner[1]])
+    expected, other_size = _pairing(*outer)
+    scale = max(1.0, float(size), float(other_size))
+    check_close(
+        subject,
+        f"the vjp by {subject.names[position]} is not the adjoint of "
+        + ("the differences" if error else "the jvp") + ": Re<vjp(g), t> != Re<g, jvp(t)>",
+        np.asarray(expected), np.asarray(got), exactness, error,
+        scale=scale, like=(*inner, *outer[0]),
+    )
+
+
+def _pairing(bars: Sequence[Any], dots: Sequence[Any]) -> tuple[Any, Any]:
+    """The real part of the sum of products, and that of their sizes, in wide numbers."""
+    products = [
+        np.asarray(bar, np.clongdouble) * np.asarray(dot, np.clongdouble)
+        for bar, dot in zip(bars, dots, strict=True)
+    ]
+    total = sum((np.sum(product.real) for product in products), np.longdouble(0))
+    return total, sum((np.sum(np.abs(product)) for product in products), np.longdouble(0))
+
+
+def check_close(
+    subject: Subject, what: str, expected: Any, got: Any, exactness: Exactness, error: float, *,
+    scale: float = 1.0, like: Sequence[Any] = (),
+) -> None:
+    """Fail unless two arrays agree to the tolerance of their dtype and of the leaves'."""
+    allowed = tolerance_of(*subject.leaves, *(like or (got,))).rounding + error
+    rtol = allowed if exactness.rtol is None else exactness.rtol
+    atol = allowed * scale if exactness.atol is None else exactness.atol
+    size = float(np.max(np.abs(expected), initial=0.0))
+    wrong = np.abs(got - expected)
+    if not np.all(wrong <= atol + rtol * size):  # also where one of them is NaN
+        worst = float(np.max(wrong, initial=0.0))
+        fail(subject, f"{what} by {worst:.3g} (allowed {atol + rtol * size:.3g})", expected, got)
+
+
+def fail(subject: Subject, what: str, expected: Any, got: Any) -> NoReturn:
+    """Raise the AssertionError of a law that does not hold."""
+    raise AssertionError(f"{subject.call}: {what}.\nexpected {expected}\ngot      {got}")

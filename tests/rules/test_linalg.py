@@ -1,0 +1,313 @@
+"""Linear algebra against central differences: batched, complex, singular and degenerate matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tapegrad
+from tapegrad.testing import check_grads
+
+RNG = np.random.default_rng(5)
+
+
+def real(*shape):
+    return RNG.standard_normal(shape)
+
+
+def complex_(*shape):
+    return real(*shape) + 1j * real(*shape)
+
+
+MAKERS = pytest.mark.parametrize("make", [real, complex_])
+
+
+def adjoint(x):
+    return np.conjugate(np.swapaxes(x, -1, -2))
+
+
+def hermitian(x):
+    return (x + adjoint(x)) / 2
+
+
+def positive(x):
+    return np.matmul(x, adjoint(x)) + 2 * np.eye(x.shape[-1])
+
+
+# --- solve, inv, det
+
+
+@MAKERS
+def test_inv(make):
+    check_grads(np.linalg.inv, (make(2, 3, 3) + 3 * np.eye(3),), order=2)
+    check_grads(np.linalg.inv, (np.zeros((0, 3, 3)),), order=1)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [((3, 3), (3,)), ((3, 3), (3, 2)), ((2, 3, 3), (3,)), ((2, 3, 3), (3, 2)), ((3, 3), (2, 3, 2)),
+     ((2, 1, 3, 3), (4, 3, 1)), ((3, 3), (3, 0))],
+)
+@MAKERS
+def test_solve(a, b, make):
+    check_grads(np.linalg.solve, (make(*a) + 3 * np.eye(3), make(*b)), order=2)
+
+
+def test_solve_with_plain_operands():
+    a, b = real(3, 3) + 3 * np.eye(3), real(3)
+    check_grads(lambda b: np.linalg.solve(a, b), (b,), order=2)
+    check_grads(lambda a: np.linalg.solve(a, b), (a,), order=2)
+
+
+def test_tensorinv_and_tensorsolve():
+    check_grads(np.linalg.tensorinv, (real(4, 6, 8, 3) + 2,), order=1)
+    check_grads(lambda a: np.linalg.tensorinv(a, ind=1), (real(6, 2, 3),), order=1)
+    check_grads(np.linalg.tensorsolve, (real(2, 3, 6), real(2, 3)), order=2)
+    check_grads(
+        lambda a, b: np.linalg.tensorsolve(a, b, axes=(0,)), (real(6, 2, 3), real(2, 3)), order=1
+    )
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 4])
+@MAKERS
+def test_det(size, make):
+    check_grads(np.linalg.det, (make(2, size, size),), order=2)
+
+
+SINGULAR = {
+    "rank 2 of 3": np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [5.0, 7.0, 9.0]]),
+    "rank 2 of 3, rounded": np.arange(1.0, 10).reshape(3, 3),
+    "rank 1 of 3": np.outer([1.0, 2.0, 3.0], [1.0, -1.0, 0.5]),
+    "zeros": np.zeros((3, 3)),
+    "rank 1 of 2": np.array([[1.0, 2.0], [2.0, 4.0]]),
+    "one zero": np.zeros((1, 1)),
+    "permuted": np.diag([1.0, 2.0, 0.0])[[1, 2, 0]],
+    "in a batch": np.stack([np.eye(3), np.zeros((3, 3)), np.ones((3, 3))]),
+}
+
+
+@pytest.mark.parametrize("name", SINGULAR)
+@MAKERS
+def test_det_of_singular_matrices(name, make):
+    phase = 1 if make is real else np.exp(1j)
+    check_grads(np.linalg.det, (SINGULAR[name] * phase,), order=2)
+
+
+def test_gradient_of_det_of_a_singular_matrix_is_its_cofactors():
+    gradient = tapegrad.grad(np.linalg.det)
+    np.testing.assert_allclose(gradient(np.array([[1.0, 2], [2, 4]])), [[4, -2], [-2, 1]])
+    np.testing.assert_allclose(gradient(np.zeros((3, 3))), np.zeros((3, 3)))
+
+
+def test_third_derivative_of_det():
+    def f(t):
+        return np.linalg.det(t * np.eye(3) + np.ones((3, 3)))  # t**3 + 3 t**2
+
+    third = tapegrad.grad(tapegrad.grad(tapegrad.grad(f)))
+    np.testing.assert_allclose(third(2.0), 6)
+
+
+@MAKERS
+def test_slogdet(make):
+    check_grads(np.linalg.slogdet, (make(2, 3, 3),), order=2)
+    assert np.linalg.slogdet(np.eye(2)).sign == 1
+
+
+def test_slogdet_result_keeps_its_names():
+    assert tapegrad.grad(lambda a: np.linalg.slogdet(a).logabsdet)(2 * np.eye(1)) == 0.5
+
+
+def test_slogdet_of_a_singular_matrix_in_a_branch_not_taken():
+    def f(a):
+        sign, logabsdet = np.linalg.slogdet(a)
+        return np.sum(np.where(sign == 0, 0.0, logabsdet))
+
+    gradient = tapegrad.grad(f)(np.stack([np.zeros((2, 2)), 2 * np.eye(2)]))
+    np.testing.assert_allclose(gradient, np.stack([np.zeros((2, 2)), np.eye(2) / 2]))
+
+
+# --- factorisations
+
+
+@MAKERS
+def test_cholesky(make):
+    check_grads(lambda x: np.linalg.cholesky(positive(x)), (make(2, 3, 3),), order=2)
+
+
+@MAKERS
+def test_cholesky_upper(make):
+    check_grads(lambda x: np.linalg.cholesky(positive(x), upper=True), (make(2, 3, 3),), order=2)
+
+
+def test_gradient_of_cholesky_is_symmetric():
+    gradient = tapegrad.grad(lambda a: np.sum(np.linalg.cholesky(a)))(positive(real(3, 3)))
+    np.testing.assert_allclose(gradient, gradient.T)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4), (2, 5, 3)])
+@MAKERS
+def test_qr(shape, make):
+    check_grads(np.linalg.qr, (make(*shape),), order=2)
+    check_grads(lambda a: np.linalg.qr(a, "r"), (make(*shape),), order=1)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4), (2, 5, 3)])
+@MAKERS
+def test_pinv(shape, make):
+    check_grads(np.linalg.pinv, (make(*shape),), order=2)
+
+
+def test_pinv_at_constant_rank():
+    def f(x):
+        return np.linalg.pinv(np.outer(x[:3], x[3:]))
+
+    check_grads(f, (real(7),), order=1)
+
+
+@pytest.mark.parametrize(("a", "b"), [((4, 2), (4,)), ((4, 2), (4, 3)), ((2, 4), (2,))])
+def test_lstsq(a, b):
+    check_grads(lambda a, b: np.linalg.lstsq(a, b), (real(*a), real(*b)), order=2)
+
+
+# --- spectra: functions that do not depend on the phases of vectors
+
+
+@MAKERS
+def test_eigh(make):
+    weights = make(3, 3)
+
+    def f(x):
+        w, v = np.linalg.eigh(hermitian(x))
+        return w, np.matmul(v * np.sin(w)[..., None, :], adjoint(v)), np.abs(weights @ v) ** 2
+
+    check_grads(f, (make(2, 3, 3),), order=2)
+
+
+@pytest.mark.parametrize("UPLO", ["L", "U"])
+@MAKERS
+def test_eigvalsh(UPLO, make):
+    check_grads(lambda x: np.linalg.eigvalsh(hermitian(x), UPLO), (make(2, 3, 3),), order=2)
+
+
+def test_gradient_of_eigh_is_symmetric():
+    gradient = tapegrad.grad(lambda a: np.linalg.eigh(a).eigenvalues[0])(positive(real(3, 3)))
+    np.testing.assert_allclose(gradient, gradient.T)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4), (2, 4, 3)])
+@pytest.mark.parametrize("full_matrices", [False, True])
+@MAKERS
+def test_svd(shape, full_matrices, make):
+    left, right = make(shape[-2], shape[-2]), make(shape[-1], shape[-1])
+
+    def f(a):
+        u, s, vh = np.linalg.svd(a, full_matrices=full_matrices)
+        count = s.shape[-1]
+        rebuilt = np.matmul(u[..., :count] * np.sin(s)[..., None, :], vh[..., :count, :])
+        # The projector on the first columns, and one on those beside them.
+        beside = np.matmul(u[..., 2:], adjoint(u[..., 2:]))
+        return s, rebuilt, np.abs(left @ u[..., :2]) ** 2, np.abs(vh[..., :2, :] @ right) ** 2, beside
+
+    check_grads(f, (make(*shape),), order=2)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4), (2, 4, 3)])
+@MAKERS
+def test_singular_values(shape, make):
+    check_grads(lambda a: np.linalg.svd(a, compute_uv=False), (make(*shape),), order=2)
+    check_grads(np.linalg.svdvals, (make(*shape),), order=1)
+
+
+@MAKERS
+def test_eig(make):
+    weights = make(3, 3)
+
+    def f(a):
+        w, v = np.linalg.eig(a)
+        return w, np.matmul(v * np.exp(w)[..., None, :], np.linalg.inv(v)), np.abs(weights @ v) ** 2
+
+    a = make(2, 3, 3) + np.diag([1.0, 4.0, 8.0])
+    check_grads(f, (a,), order=2)
+    check_grads(np.linalg.eigvals, (a,), order=2)
+
+
+def test_eigenvalues_that_are_complex_of_a_real_matrix():
+    rotation = np.array([[0.5, -1.0], [1.0, 0.3]])
+    check_grads(np.linalg.eigvals, (rotation,), order=2)
+
+
+# --- norms
+
+NORMS = [
+    *({"ord": order} for order in (None, "fro", 1, 2, -1, -2, np.inf, -np.inf, "nuc")),
+    *({"ord": order, "axis": 1} for order in (None, 0, 1, 2, 3, -1, 2.5, np.inf, -np.inf)),
+    {"axis": -1, "keepdims": True},
+    {"ord": 2, "axis": (1, 0), "keepdims": True},
+    {"ord": 1, "axis": (1, 0), "keepdims": True},
+    {"axis": (0, 1)},
+    {"keepdims": True},
+]
+
+
+@pytest.mark.parametrize("options", NORMS, ids=str)
+@MAKERS
+def test_norm(options, make):
+    x = make(3, 4)
+    np.testing.assert_array_equal(
+        tapegrad.vjp(lambda x: np.linalg.norm(x, **options), x)[0], np.linalg.norm(x, **options)
+    )
+    check_grads(lambda x: np.linalg.norm(x, **options), (x,), order=2)
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"ord": "fro"}, {"axis": (0, 2)}, {"ord": 2, "axis": (2, 0)}, {"ord": "nuc", "axis": (1, 2)},
+], ids=str)
+def test_norm_of_a_stack(options):
+    x = real(2, 3, 4) if options.get("axis") or not options else real(3, 4)
+    check_grads(lambda x: np.linalg.norm(x, **options), (x,), order=2)
+
+
+def test_vector_norm_and_matrix_norm():
+    x = real(2, 3, 4)
+    check_grads(np.linalg.vector_norm, (x,), order=2)
+    check_grads(lambda x: np.linalg.vector_norm(x, axis=(0, 2), ord=3, keepdims=True), (x,))
+    check_grads(lambda x: np.linalg.matrix_norm(x, ord=2), (x,), order=2)
+    check_grads(lambda x: np.linalg.matrix_norm(x, keepdims=True), (x,), order=2)
+
+
+@pytest.mark.parametrize("p", [None, 2, -2, 1, np.inf, "fro"])
+def test_cond(p):
+    check_grads(lambda x: np.linalg.cond(x, p), (real(3, 3) + 2 * np.eye(3),), order=1)
+
+
+@pytest.mark.parametrize("order", [None, 1, 2, 3, np.inf])
+def test_gradient_of_a_norm_at_zero_is_zero(order):
+    gradient = tapegrad.grad(lambda x: np.linalg.norm(x, order))(np.zeros(3))
+    np.testing.assert_array_equal(gradient, np.zeros(3))
+    _, out_dot = tapegrad.jvp(lambda x: np.linalg.norm(x, order), (np.zeros(3),), (np.ones(3),))
+    assert out_dot == 0
+
+
+def test_norm_at_zero_along_an_axis():
+    x = np.array([[0.0, 0.0], [3.0, 4.0]])
+    gradient = tapegrad.grad(lambda x: np.sum(np.linalg.norm(x, axis=1)))(x)
+    np.testing.assert_allclose(gradient, [[0, 0], [0.6, 0.8]])
+
+
+# --- dtypes
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_small_dtypes_stay(dtype):
+    a = positive((real(3, 3) + (0 if dtype is np.float32 else 1j * real(3, 3)))).astype(dtype)
+    for function in (
+        np.linalg.inv, np.linalg.det, np.linalg.cholesky, np.linalg.eigh, np.linalg.slogdet,
+        np.linalg.norm, np.linalg.eigvalsh, np.linalg.svd, np.linalg.qr, np.linalg.pinv,
+        np.linalg.svdvals, lambda a: np.linalg.norm(a, "nuc"), lambda a: np.linalg.norm(a, 2),
+    ):
+        out, pullback = tapegrad.vjp(function, a)
+        assert pullback(out)[0].dtype == dtype
+        out, out_dot = tapegrad.jvp(function, (a,), (a,))
+        outs = out if isinstance(out, tuple) else (out,)
+        dots = out_dot if isinstance(out_dot, tuple) else (out_dot,)
+        assert [part.dtype for part in outs] == [part.dtype for part in dots]

@@ -1,0 +1,228 @@
+"""Products against central differences: shapes, broadcasting, complex arrays, einsum's notations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tapegrad
+from tapegrad.testing import check_grads
+
+RNG = np.random.default_rng(3)
+
+
+def real(*shape):
+    return RNG.standard_normal(shape)
+
+
+def complex_(*shape):
+    return real(*shape) + 1j * real(*shape)
+
+
+SHAPES = [
+    ((3,), (3,)),
+    ((2, 3), (3,)),
+    ((3,), (3, 4)),
+    ((2, 3), (3, 4)),
+    ((5, 2, 3), (3, 4)),
+    ((2, 3), (5, 3, 4)),
+    ((3,), (5, 3, 4)),
+    ((5, 2, 3), (3,)),
+    ((1, 2, 3), (5, 3, 4)),
+    ((0, 3), (3, 4)),
+    ((2, 0), (0, 4)),
+]
+
+
+@pytest.mark.parametrize(("x", "y"), SHAPES)
+@pytest.mark.parametrize("make", [real, complex_])
+def test_matmul(x, y, make):
+    check_grads(np.matmul, (make(*x), make(*y)), order=2)
+
+
+def test_matmul_of_real_and_complex_keeps_the_real_one_real():
+    x, y = real(2, 3), complex_(3, 4)
+    check_grads(np.matmul, (x, y), order=2)
+    _, pullback = tapegrad.vjp(np.matmul, x, y)
+    assert pullback(np.ones((2, 4), complex))[0].dtype == np.float64
+
+
+def test_operators_with_plain_operands_and_lists():
+    x = real(2, 3)
+    check_grads(lambda x: real_matrix @ x @ vector, (x,), order=2)
+    check_grads(lambda x: np.dot(x, [1.0, 2.0, 3.0]), (x,), order=1)
+
+
+real_matrix = real(4, 2)
+vector = real(3)
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [*(pair for pair in SHAPES if len(pair[0]) < 3), ((), (2, 3)), ((2, 3), ()), ((), ()),
+     ((2, 3, 4), (5, 4, 2)), ((2, 3, 4), (4,)), ((2, 3, 4), (4, 2))],
+)
+@pytest.mark.parametrize("make", [real, complex_])
+def test_dot(x, y, make):
+    check_grads(np.dot, (make(*x), make(*y)), order=2)
+
+
+@pytest.mark.parametrize(
+    ("x", "y"), [((3,), (3,)), ((2, 3), (3,)), ((2, 3), (4, 3)), ((2, 4, 3), (3,)), ((), (2, 3)),
+                 ((2, 3), ()), ((2, 4, 3), (5, 3))],
+)
+def test_inner(x, y):
+    check_grads(np.inner, (real(*x), complex_(*y)), order=2)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "axes"),
+    [
+        ((2, 3), (4, 5), 0),
+        ((2, 3), (3, 5), 1),
+        ((4, 2, 3), (2, 3, 5), 2),
+        ((2, 3, 4), (4, 5, 3), ([1, 2], [2, 0])),
+        ((2, 3, 4), (4, 5, 3), ([-1, 1], [0, -1])),
+        ((2, 3, 4), (5, 3), (1, 1)),
+        ((2, 3), (2, 3), ([0, 1], [0, 1])),
+        ((3, 2, 4), (4, 3, 2), ([2, 0, 1], [0, 1, 2])),
+    ],
+)
+def test_tensordot(x, y, axes):
+    check_grads(lambda x, y: np.tensordot(x, y, axes), (real(*x), complex_(*y)), order=2)
+    check_grads(lambda x, y: np.linalg.tensordot(x, y, axes=axes), (real(*x), real(*y)), order=1)
+
+
+PRODUCTS = {
+    "vdot": (np.vdot, (2, 3), (3, 2)),
+    "outer": (np.outer, (2, 2), (3,)),
+    "linalg.outer": (np.linalg.outer, (2,), (3,)),
+    "kron": (np.kron, (2, 3), (3, 2)),
+    "kron of vector and matrix": (np.kron, (2,), (3, 2)),
+    "cross": (np.cross, (2, 3), (3,)),
+    "cross along axes": (lambda x, y: np.cross(x, y, 0, 1, 0), (3, 2), (2, 3)),
+    "linalg.cross": (lambda x, y: np.linalg.cross(x, y, axis=0), (3, 2), (3, 2)),
+    "linalg.matmul": (np.linalg.matmul, (2, 3), (3, 2)),
+    "vecdot": (np.vecdot, (2, 3), (4, 1, 3)),
+    "linalg.vecdot": (lambda x, y: np.linalg.vecdot(x, y, axis=0), (3, 2), (3, 2)),
+}
+if hasattr(np, "matvec"):
+    PRODUCTS["matvec"] = (np.matvec, (4, 2, 3), (3,))
+    PRODUCTS["vecmat"] = (np.vecmat, (3,), (4, 3, 2))
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("make", [real, complex_])
+def test_products(name, make):
+    function, x, y = PRODUCTS[name]
+    check_grads(function, (make(*x), make(*y)), order=2)
+
+
+def test_vdot_conjugates_its_first_argument():
+    z = np.array([1 + 2j, 3j])
+    gradient = tapegrad.grad(lambda z: np.vdot(z, z).real)(z)
+    np.testing.assert_allclose(gradient, 2 * z.conj())
+
+
+EINSUMS = [
+    ("ij,jk->ik", (2, 3), (3, 4)),
+    ("ij,jk", (2, 3), (3, 4)),
+    ("ji", (2, 3)),
+    ("ba", (2, 3)),
+    ("ii->i", (3, 3)),
+    ("ii", (3, 3)),
+    ("iij->j", (3, 3, 2)),
+    ("iii->i", (3, 3, 3)),
+    ("ij->", (2, 3)),
+    ("ij->j", (2, 3)),
+    ("i,j->", (2,), (3,)),
+    ("ij,k->ik", (2, 3), (4,)),
+    ("ii,ij->j", (3, 3), (3, 2)),
+    ("i,i,i->i", (3,), (3,), (3,)),
+    ("ij,jk,kl->il", (2, 3), (3, 4), (4, 2)),
+    ("...ij,...jk->...ik", (5, 2, 3), (5, 3, 4)),
+    ("...ij,...jk", (1, 2, 3), (5, 3, 4)),
+    ("...ij,jk", (6, 5, 2, 3), (3, 4)),
+    ("i...->...", (2, 3, 4)),
+    ("...i,...i->...", (2, 3), (3,)),
+    ("...", (2, 3)),
+    ("ij,ij->ij", (1, 3), (2, 3)),
+    (" i j , j -> i ", (2, 3), (3,)),
+    (",i->i", (), (3,)),
+    ("ij,jk->ik", (0, 3), (3, 4)),
+]
+
+
+@pytest.mark.parametrize(("subscripts", "shapes"), [(text, shapes) for text, *shapes in EINSUMS])
+@pytest.mark.parametrize("make", [real, complex_])
+def test_einsum(subscripts, shapes, make):
+    args = tuple(make(*shape) for shape in shapes)
+    check_grads(lambda *xs: np.einsum(subscripts, *xs), args, order=2)
+
+
+@pytest.mark.parametrize("optimize", [True, "greedy", "optimal"])
+def test_einsum_optimize(optimize):
+    args = real(2, 3), real(3, 4), real(4, 2)
+    check_grads(lambda *xs: np.einsum("ij,jk,kl->il", *xs, optimize=optimize), args, order=2)
+
+
+def test_einsum_with_a_path():
+    args = real(2, 3), real(3, 4), real(4, 2)
+    path = np.einsum_path("ij,jk,kl->il", *args)[0]
+    check_grads(lambda *xs: np.einsum("ij,jk,kl->il", *xs, optimize=path), args, order=2)
+
+
+def test_einsum_interleaved():
+    x, y = real(2, 3), real(3, 4)
+    check_grads(lambda x, y: np.einsum(x, [0, 1], y, [1, 2], [0, 2]), (x, y), order=2)
+    check_grads(lambda x, y: np.einsum(x, [0, 1], y, [1, 2]), (x, y), order=1)
+    check_grads(lambda x, y: np.einsum(x, [..., 1], y, [1, 2], [..., 2]), (x, y), order=1)
+
+
+def test_einsum_of_one_operand_twice():
+    check_grads(lambda x: np.einsum("ij,kj->ik", x, x), (real(2, 3),), order=2)
+
+
+def test_einsum_of_traced_and_plain():
+    weights = real(3)
+    check_grads(lambda x: np.einsum("ij,j->i", x, weights), (real(2, 3),), order=2)
+
+
+@pytest.mark.parametrize("shapes", [
+    [(2, 3), (3, 4)], [(2, 3), (3, 4), (4, 2)], [(3,), (3, 4), (4, 2)],
+    [(2, 3), (3, 4), (4,)], [(3,), (3, 4), (4,)], [(3,), (3,)], [(2, 3), (3, 1), (1, 4), (4, 2)],
+])
+@pytest.mark.parametrize("make", [real, complex_])
+def test_multi_dot(shapes, make):
+    args = tuple(make(*shape) for shape in shapes)
+    check_grads(lambda *xs: np.linalg.multi_dot(xs), args, order=2)
+
+
+@pytest.mark.parametrize("n", [-2, -1, 0, 1, 2, 3, 5, 6])
+def test_matrix_power(n):
+    check_grads(lambda a: np.linalg.matrix_power(a, n), (real(2, 3, 3) + 3 * np.eye(3),), order=2)
+
+
+@pytest.mark.parametrize("offset", [-1, 0, 2, 7])
+def test_trace(offset):
+    check_grads(lambda x: np.trace(x, offset), (real(3, 4),), order=2)
+    check_grads(lambda x: np.trace(x, offset, 2, 0), (complex_(3, 2, 4),), order=2)
+    check_grads(lambda x: np.linalg.trace(x, offset=offset), (real(2, 3, 4),), order=1)
+
+
+@pytest.mark.parametrize("offset", [-1, 0, 2])
+def test_linalg_diagonal(offset):
+    check_grads(lambda x: np.linalg.diagonal(x, offset=offset), (real(2, 3, 4),), order=2)
+
+
+def test_float32_stays():
+    x, y = real(2, 3).astype(np.float32), real(3, 4).astype(np.float32)
+    for product in (np.matmul, np.dot, lambda x, y: np.einsum("ij,jk->ik", x, y)):
+        out, pullback = tapegrad.vjp(product, x, y)
+        assert [bar.dtype for bar in pullback(out)] == [np.float32, np.float32]
+
+
+def test_third_derivative():
+    gradient = tapegrad.grad
+    f = gradient(gradient(gradient(lambda t: np.dot(np.stack([t, t]), np.stack([t * t, t]) * t))))
+    np.testing.assert_allclose(f(2.0), 24 * 2.0 + 6)

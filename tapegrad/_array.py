@@ -53,11 +53,21 @@ class Array(Traced, NdarrayInterface):
 
     @property
     def real(self) -> Any:
-        return np.real(self)  # type: ignore[call-overload]
+        return np.real(self) if self.dtype.kind == "c" else self  # type: ignore[call-overload]
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self[...] = value + 1j * self.imag if self.dtype.kind == "c" else value
 
     @property
     def imag(self) -> Any:
         return np.imag(self)  # type: ignore[call-overload]
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if self.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
+        self[...] = self.real + 1j * value
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -96,18 +106,21 @@ class Array(Traced, NdarrayInterface):
         rule = REGISTRY.get(function)
         if rule is None:
             if function in _CREATION:
-                return self._created(function(*map(lift, args), **kwargs))
+                return self._created(function, args, kwargs)
             raise _no_rule(function)
         if rule.view:
             arrays, params = rule.bind(args, kwargs)
             return as_view(rule, arrays[0], params)
         return rule.apply(*args, **kwargs)
 
-    def _created(self, made: Any) -> Any:
-        """What np.zeros(shape, like=self) and its kin return: a constant that can be written to."""
-        if isinstance(made, Traced) or made.dtype.kind not in "fc":
-            return made
-        return self.tape.wrap(made, -1)
+    def _created(self, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+        """What np.zeros(shape, like=self) and its kin return: traced, so that it can be written to."""
+        lifted = lift(args[0])
+        if isinstance(lifted, Traced):
+            dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
+            return lifted.copy() if dtype is None else lifted.astype(dtype)  # type: ignore[attr-defined]
+        made = function(*args, **kwargs)
+        return self.tape.wrap(made, -1) if made.dtype.kind in "fc" else made
 
     # -- indexing and writing --------------------------------------------------------------------
 
@@ -128,6 +141,9 @@ class Array(Traced, NdarrayInterface):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         _write(self, _frozen_index(index), value)
+
+    def __delitem__(self, index: Any) -> None:
+        raise ValueError("cannot delete array elements")
 
     def _rebind(self, new: Traced) -> None:
         """Make this array the other one: what an in-place operation does to a name."""
@@ -349,7 +365,19 @@ class View(Array):
         return NdarrayInterface.__reduce__(self)
 
 
-View.__name__ = View.__qualname__ = "Array"  # users see one class
+class Part(Array):
+    """The real or imaginary part of a complex array: a view in NumPy, but not written through."""
+
+    __slots__ = ()
+
+    def _rebind(self, new: Traced) -> None:
+        raise NotDifferentiableError(
+            "z.real[...] = v: writing into a part of a complex traced array is not supported. "
+            "Assign the whole: z.real = r, or z[...] = v + 1j * z.imag."
+        )
+
+
+View.__name__ = View.__qualname__ = Part.__name__ = Part.__qualname__ = "Array"
 
 def as_view(rule: Rule, parent: Any, params: dict[str, Any]) -> Any:
     """The result of a rule whose NumPy function may return a view; a view where it does."""
@@ -358,6 +386,8 @@ def as_view(rule: Rule, parent: Any, params: dict[str, Any]) -> Any:
         return out
     if out.tape is not parent.tape or not _shares(out.value, parent.value):
         return out
+    if rule.view == "part":
+        return Part(out.value, out.slot, out.tape, out.spec)
     value = out.value.copy() if parent.slot in out.tape.buffers else out.value
     return View(value, out.slot, out.tape, out.spec, parent, rule, params)
 
@@ -377,17 +407,17 @@ def _frozen_index(index: Any) -> Any:
     """An index without tracing, and safe from later changes of the arrays in it."""
     if type(index) is tuple:
         return tuple(_frozen_index(part) for part in index)
-    if isinstance(index, (list, np.ndarray)):
-        return np.array(plain(index)) if len(index) or type(index) is np.ndarray else (
-            np.array(index, dtype=np.intp)
-        )
+    if type(index) is np.ndarray:
+        return index.copy()
+    if isinstance(index, list):
+        return np.array(plain(index)) if index else np.array(index, dtype=np.intp)
     return plain(index) if isinstance(index, Traced) else index
 
 
 def _write(x: Array, index: Any, value: Any) -> None:
     """`x[index] = value`, differentiably."""
     value = lift(value)
-    if isinstance(x, View):
+    if isinstance(x, (View, Part)):
         whole = Array(x.value, x.slot, x.tape, x.spec)
         _write(whole, index, value)
         x._rebind(whole)

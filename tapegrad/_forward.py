@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._errors import InputError, LeakedValueError, message, name_of
+from tapegrad._errors import InputError, message, name_of
 from tapegrad._reverse import Inputs, Selection, Stretch, as_cotangent, as_tangent, own_copy, split_aux
 from tapegrad._tape import CURRENT, Entry, Tape, Traced, push, replay_forward, spec_of
 from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
@@ -135,11 +135,7 @@ def _primal_and_tangent(leaf: Any, tape: Tape) -> tuple[Any, Any]:
         if leaf.tape is tape:
             dot = leaf.slot.tangent if isinstance(leaf.slot, Cell) else None
             return leaf.value, own_copy(as_cotangent(dot, leaf.value))
-        if leaf.tape.level > tape.level:
-            raise LeakedValueError(
-                f"value from {leaf.tape.name} returned out of {tape.name} after {leaf.tape.name} "
-                "returned. Return it from the function instead of keeping it."
-            )
+        leaf.tape.require_open()
     return leaf, np.zeros_like(leaf) if hasattr(leaf, "dtype") else 0.0
 
 
@@ -194,8 +190,7 @@ def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
         out, aux = split_aux(name, out) if has_aux else (out, None)
         stretch.finish()
         pushforward = Pushforward(name, stretch, inputs, slots, out)
-        out = tree_map(lambda leaf: own_copy(stretch.strip(leaf)), out)
-        aux = tree_map(stretch.strip, aux)
+        out, aux = tree_map(lambda leaf: own_copy(stretch.strip(leaf)), (out, aux))
     return (out, pushforward, aux) if has_aux else (out, pushforward)
 
 

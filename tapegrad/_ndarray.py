@@ -17,7 +17,7 @@ from tapegrad._errors import ConversionError
 
 # Methods whose NumPy function takes the array first and the rest alike.
 _SAME_AS_FUNCTION = (
-    "all any argmax argmin argpartition argsort choose clip compress conj conjugate copy cumprod "
+    "all any argmax argmin argpartition argsort conj conjugate copy cumprod "
     "cumsum diagonal dot max mean min nonzero prod ptp put ravel repeat round searchsorted "
     "squeeze std sum swapaxes take trace var"
 ).split()
@@ -40,6 +40,32 @@ def refuse(call: str, advice: str) -> NoReturn:
     raise ConversionError(
         f"{call}: expected a plain value, got a traced one, whose derivative would be lost. {advice}"
     )
+
+
+class Flat:
+    """What `x.flat` is: the elements in C order, to read, to write and to iterate over."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __len__(self) -> int:
+        return int(self.array.size)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(np.ravel(self.array))
+
+    def __getitem__(self, index: Any) -> Any:
+        return np.ravel(self.array)[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        shape = self.array.shape
+        self.array[np.unravel_index(np.arange(len(self))[index], shape)] = value
+
+    def copy(self) -> Any:
+        """A one-dimensional copy."""
+        return np.ravel(self.array).copy()
 
 
 class NdarrayInterface:
@@ -74,8 +100,20 @@ class NdarrayInterface:
         return np.matrix_transpose(self)  # type: ignore[arg-type]
 
     @property
-    def flat(self) -> Any:
-        return np.ravel(self)  # type: ignore[call-overload]
+    def flat(self) -> Flat:
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        self.flat[:] = np.resize(value, self.size) if np.size(value) != 1 else value
+
+    @property
+    def base(self) -> None:
+        return None
+
+    @property
+    def device(self) -> str:
+        return "cpu"
 
     # -- methods with a signature of their own ---------------------------------------------------
 
@@ -109,6 +147,20 @@ class NdarrayInterface:
     def tolist(self) -> Any:
         """Nested lists of traced 0-d arrays."""
         return [part.tolist() for part in self] if self.shape else self  # type: ignore[attr-defined]
+
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+        """As `numpy.ndarray.clip`."""
+        return np.clip(self, min, max, out=out, **kwargs)  # type: ignore[call-overload]
+
+    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
+        """As `numpy.ndarray.compress`."""
+        return np.compress(condition, self, axis, out)  # type: ignore[call-overload]
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> Any:
+        """The array itself, for the only device, "cpu"; ValueError for another."""
+        if device != "cpu":
+            raise ValueError(f"Unsupported device: {device!r}. Expected 'cpu'.")
+        return self
 
     def fill(self, value: Any) -> None:
         """Set every element; the old values have no derivative any more."""
@@ -180,6 +232,15 @@ class NdarrayInterface:
     def __round__(self, decimals: int | None = None) -> Any:
         rounded = np.round(self, decimals or 0)  # type: ignore[call-overload]
         return int(rounded) if decimals is None else rounded
+
+    def __floor__(self) -> int:
+        return math.floor(np.floor(self))  # type: ignore[call-overload]
+
+    def __ceil__(self) -> int:
+        return math.ceil(np.ceil(self))  # type: ignore[call-overload]
+
+    def __trunc__(self) -> int:
+        return math.trunc(np.trunc(self))  # type: ignore[call-overload]
 
     def __divmod__(self, other: Any) -> Any:
         return np.floor_divide(self, other), np.remainder(self, other)  # type: ignore[call-overload]

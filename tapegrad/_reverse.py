@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import (
-    InputError, LeakedValueError, OutputError, ShapeMismatchError, describe, message, name_of,
+    InputError, OutputError, ShapeMismatchError, describe, message, name_of,
 )
 from tapegrad._tape import (
     CURRENT, PROJECT, READ, Entry, SparseBars, Tape, Traced, cast, is_inexact, replay_backward,
@@ -39,8 +39,7 @@ class _Enter:
 
     name = "input"
     unary = True
-    strong = None
-    times = None
+    strong = False
     x_partial = None
     y_partial = None
 
@@ -117,16 +116,15 @@ class Stretch:
             return False
         if value.tape is self.tape:
             return bool(value.slot >= self.start)
-        if value.tape.level > self.tape.level:
-            raise LeakedValueError(
-                f"value from {value.tape.name} returned out of another transform after "
-                f"{value.tape.name} returned. Return it from the function instead of keeping it."
-            )
+        value.tape.require_open()
         return False
 
     def strip(self, value: Any) -> Any:
         """A value as the surroundings may see it: plain, or traced by an outer transform."""
-        if not isinstance(value, Traced) or value.tape is not self.tape:
+        if not isinstance(value, Traced):
+            return value
+        if value.tape is not self.tape:
+            value.tape.require_open()
             return value
         if self.shared and (self.dependent or value.slot < self.start):
             return value
@@ -509,8 +507,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
         out, aux = split_aux(name, out) if has_aux else (out, None)
         stretch.finish()
         pullback = Pullback(name, stretch, inputs, slots, out)
-        out = tree_map(lambda leaf: own_copy(stretch.strip(leaf)), out)
-        aux = tree_map(stretch.strip, aux)
+        out, aux = tree_map(lambda leaf: own_copy(stretch.strip(leaf)), (out, aux))
     return (out, pullback, aux) if has_aux else (out, pullback)
 
 

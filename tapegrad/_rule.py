@@ -13,7 +13,6 @@ and dtypes are none of a rule's business, the replay fits what a rule returns to
 from __future__ import annotations
 
 import inspect
-import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -40,7 +39,8 @@ class Rule:
 
     form = "rule"
     unary = False
-    strong: Function | None = None
+    strong = False
+    times: Function
     x_partial: Function | None = None
     y_partial: Function | None = None
 
@@ -53,7 +53,7 @@ class Rule:
         name: str | None = None,
         signature: str | None = None,
         batch: str = "loop",
-        view: bool = False,
+        view: bool | str = False,
         implementation: Function | None = None,
     ) -> None:
         self.function = function
@@ -61,7 +61,7 @@ class Rule:
         self.name = name or _qualified_name(function)
         self.sequence = sequence  # the first argument is a sequence of arrays
         self.batch = batch
-        self.view = view  # NumPy may return a view of the first argument
+        self.view = view  # NumPy may return a view of the first argument, or "part" of it
         self._arrays = arrays
         self._signature = signature
         self._names: tuple[str, ...] = ()
@@ -142,7 +142,10 @@ class Rule:
                 raise TypeError(f"{self.name}: got two values for argument {min(twice)!r}.")
             params.update(kwargs)
         given = [params.pop(name, None) for name in self._array_names]
-        return [lift(array) for array in (given[0] if self.sequence else given)], params
+        if self.sequence:
+            parts = [lift(part) for part in given[0]]
+            return [x if hasattr(x, "shape") else np.asarray(x) for x in parts], params
+        return [lift(array) for array in given], params
 
     def _learn_names(self) -> None:
         if isinstance(self.function, np.ufunc):
@@ -269,28 +272,38 @@ def _either(first: Sequence[bool], second: Sequence[bool]) -> list[bool]:
 
 
 def strong_product(g: Any, partial: Any) -> Any:
-    """`g * partial`, but exactly zero where g is: even if the partial is infinite or NaN.
+    """`g * partial`, but exactly zero where either is: even if the other is infinite or NaN.
 
-    A branch that `np.where` did not take sends a cotangent of zero, which must stay zero.
+    A branch that `np.where` did not take sends a cotangent of zero, which must stay zero; and an
+    infinite cotangent, as from a root at 0, must not make NaN of the zero in `2 * x`.
 
-    >>> strong_product(np.array([0.0, 2.0]), np.array([np.inf, 3.0]))
-    array([0., 6.])
+    >>> strong_product(np.array([0.0, 2.0, np.inf]), np.array([np.inf, 3.0, 0.0]))
+    array([0., 6., 0.])
     """
     if isinstance(g, Traced) or isinstance(partial, Traced):
         return STRONG.apply_bound([g, partial], {})
     product = g * partial
-    if type(g) is np.ndarray and np.count_nonzero(g) == g.size:
-        return product  # the common case, for the price of a count
-    return np.where(g == 0, 0, product)
+    if (
+        type(g) is np.ndarray
+        and np.count_nonzero(g) == g.size
+        and np.count_nonzero(partial) == np.size(partial)
+    ):
+        return product  # the common case, for the price of two counts
+    return np.where((g == 0) | (partial == 0), 0, product)
 
 
 # --- The forms ----------------------------------------------------------------------------------
 
 
 class Elementwise(Rule):
-    """out[i] depends on the i-th element of each argument: one partial an argument."""
+    """out[i] depends on the i-th element of each argument: one partial an argument.
+
+    A replay multiplies plainly where it can: for a rule that is not `strong`, and as long as no
+    cotangent is infinite.
+    """
 
     form = "elementwise"
+    times = staticmethod(strong_product)
 
     def __init__(
         self, function: Function, partials: Sequence[Partial], *, strong: bool = False,
@@ -301,8 +314,7 @@ class Elementwise(Rule):
         self.partials = [_as_partial(partial) for partial in partials]
         self.unary = len(partials) == 1
         self.to_real = to_real
-        self.strong = strong_product if strong else None
-        self.times: Function = strong_product if strong else operator.mul
+        self.strong = strong
         self.x_partial = self.partials[0]
         self.y_partial = self.partials[1] if len(partials) == 2 else None
         self._reads = [
@@ -614,7 +626,19 @@ class Constant(Rule):
     form = "constant"
 
     def apply(self, *args: Any, **kwargs: Any) -> Any:
-        return self.function(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
+        if len(args) > 1 and not isinstance(self.function, np.ufunc):
+            self._learn_names()
+            if "out" in self._names[: len(args)]:
+                position = self._names.index("out")
+                kwargs["out"] = args[position]
+                args = args[:position]
+        out = kwargs.get("out")
+        traced_out = any(isinstance(x, Traced) for x in (out if isinstance(out, tuple) else (out,)))
+        if traced_out:
+            kwargs.pop("out")
+        named = {name: plain(value) for name, value in kwargs.items()}
+        result = self.function(*map(plain, args), **named)
+        return write_out(out, result, self.name) if traced_out else result
 
 
 def plain(value: Any) -> Any:

@@ -193,6 +193,11 @@ class Tape:
                 return {name: self.keep(value) for name, value in params.items()}
         return params
 
+    def require_open(self) -> None:
+        """Raise LeakedValueError if the transform of this tape has returned."""
+        if isinstance(self.log, _Refusal):
+            self.log(())
+
     def close(self) -> None:
         """Forget all entries, and refuse values that outlive the transform."""
         for constant in reversed(self.locked):
@@ -364,6 +369,7 @@ def replay_backward(
     sums of cotangents are made in place, which pays from some hundred elements on.
     """
     owned: set[int] = set()  # slots whose buffer nobody else holds: added to in place
+    careful = False  # an infinity is on its way: from here on every product is a strong one
     for slot, rule, out, x, y, x_slot, y_slot in _reversed(entries, consume):
         g = bars[slot]
         if g is None:
@@ -375,17 +381,18 @@ def replay_backward(
             else:
                 _pull_general(bars, owned, g, (slot, rule, out, x, y, x_slot, None), 0)
             continue
-        strong = rule.strong
+        strong = careful or rule.strong
         if x_slot >= 0:
             partial = rule.x_partial
             if partial is None:
                 bar = g
             elif partial is MINUS:
                 bar = -g
-            elif strong is None:
+            elif not strong:
                 bar = g * (partial(out, x) if rule.unary else partial(out, x, y))
             else:
-                bar = strong(g, partial(out, x) if rule.unary else partial(out, x, y))
+                bar = rule.times(g, partial(out, x) if rule.unary else partial(out, x, y))
+                careful = careful or _overflows(bar)
             before = bars[x_slot]
             if before is None:
                 bars[x_slot] = bar
@@ -402,10 +409,11 @@ def replay_backward(
                 bar = g
             elif partial is MINUS:
                 bar = -g
-            elif strong is None:
+            elif not strong:
                 bar = g * partial(out, x, y)
             else:
-                bar = strong(g, partial(out, x, y))
+                bar = rule.times(g, partial(out, x, y))
+                careful = careful or _overflows(bar)
             before = bars[y_slot]
             if before is None:
                 bars[y_slot] = bar
@@ -416,6 +424,13 @@ def replay_backward(
                 bars[y_slot] = before + bar
                 if large:
                     owned.add(y_slot)
+
+
+def _overflows(bar: Any) -> bool:
+    """Whether a cotangent became infinite or NaN; of NumPy's arrays only, others may be lazy."""
+    while isinstance(bar, Traced):
+        bar = bar.value
+    return isinstance(bar, (np.ndarray, np.generic)) and not np.isfinite(bar).all()
 
 
 def _reversed(entries: list[Any], consume: bool) -> Iterable[Entry]:
@@ -443,6 +458,7 @@ def replay_nested(entries: list[Entry], bars: SparseBars, tape: Tape | None) -> 
     With `tape`, kept values are wrapped with their slots again: the rules then log themselves.
     """
     owned: set[int] = set()
+    careful = False
     for entry in reversed(entries):
         slot, rule, out, x, y, x_slot, y_slot = entry
         g = bars.pop(slot, None)
@@ -455,11 +471,19 @@ def replay_nested(entries: list[Entry], bars: SparseBars, tape: Tape | None) -> 
                 bars, owned, g, (slot, rule, out, x, y, x_slot, None), bars.start
             )
             continue
+        strong = careful or rule.strong
         for arg_slot, partial in ((x_slot, rule.x_partial), (y_slot, rule.y_partial)):
-            if arg_slot >= bars.start:
-                args = (out, x) if rule.unary else (out, x, y)
-                bar = g if partial is None else rule.times(g, partial(*args))
-                _accumulate(bars, owned, arg_slot, bar, None)
+            if arg_slot < bars.start:
+                continue
+            if partial is None:
+                bar = g
+            elif partial is MINUS:
+                bar = -g
+            else:
+                values = partial(out, x) if rule.unary else partial(out, x, y)
+                bar = rule.times(g, values) if strong else g * values
+                careful = careful or (strong and _overflows(bar))
+            _accumulate(bars, owned, arg_slot, bar, None)
 
 
 def _wrap_kept(tape: Tape, entry: Entry) -> tuple[Any, Any, Any]:
@@ -571,8 +595,8 @@ def _pull_write(bars: Any, owned: set[int], g: Any, entry: Entry, start: int) ->
         g = g.copy() if g.shape else g
     if v_slot >= start:
         v_bar = g[index]
-        if v_bar is g or v_bar.shape:
-            v_bar = v_bar.copy()
+        if isinstance(v_bar, (np.ndarray, Traced)):
+            v_bar = v_bar.copy()  # not a view of what is about to be cleared
         if not is_basic(index):
             v_bar = _last_writers(v_bar, x.shape, index)
         _accumulate(bars, owned, v_slot, fit(v_bar, v, WRITE), v)

@@ -23,7 +23,7 @@ elementwise(
 )
 elementwise(np.negative, -1)
 elementwise(np.positive, 1)
-elementwise(np.reciprocal, lambda out, _x: -out * out, strong=True)
+elementwise(np.reciprocal, lambda _out, x: -(x**-2.0), strong=True)
 elementwise(np.square, lambda _out, x: x + x)  # 2 * x at half the price
 elementwise(np.sqrt, lambda out, _x: 0.5 / out, strong=True)
 elementwise(np.cbrt, lambda out, _x: 1 / (3 * out * out), strong=True)
@@ -51,8 +51,8 @@ def _power_by_exponent(out: Any, x: Any, _y: Any) -> Any:
 
 elementwise(np.power, _power_by_base, _power_by_exponent, strong=True)
 elementwise(np.float_power, _power_by_base, _power_by_exponent, strong=True)
-elementwise(np.remainder, 1, lambda _out, x, y: -np.floor(x / y))
-elementwise(np.fmod, 1, lambda _out, x, y: -np.trunc(x / y))
+elementwise(np.remainder, 1, lambda _out, x, y: -np.floor(x / y), strong=True)
+elementwise(np.fmod, 1, lambda _out, x, y: -np.trunc(x / y), strong=True)
 
 # --- exponentials and logarithms: out overflows to inf before x does
 elementwise(np.exp, lambda out, _x: out, strong=True)
@@ -96,7 +96,7 @@ elementwise(np.cosh, lambda _out, x: np.sinh(x), strong=True)
 elementwise(np.tanh, lambda out, _x: 1 - out * out)
 elementwise(np.arcsinh, lambda _out, x: 1 / np.sqrt(1 + x * x))
 # Two roots, not one of the product: that is the branch on which complex arccosh lies.
-elementwise(np.arccosh, lambda _out, x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)), strong=True)
+elementwise(np.arccosh, lambda _out, x: 1 / np.sqrt(x - 1) / np.sqrt(x + 1), strong=True)
 elementwise(np.arctanh, lambda _out, x: 1 / ((1 - x) * (1 + x)), strong=True)
 
 
@@ -138,8 +138,8 @@ elementwise(
 elementwise(np.heaviside, lambda out, _x, _y: out * 0, lambda out, x, _y: (x == 0) + out * 0)
 elementwise(np.ldexp, lambda out, _x, i: np.ldexp(np.ones_like(plain(out)), i), 0)
 linear(np.conjugate, lambda g, _out, _x: np.conjugate(g), batch="align")
-linear(np.real, lambda g, _out, _x: g, batch="align")
-linear(np.imag, lambda g, _out, _x: -1j * g, batch="align")
+linear(np.real, lambda g, _out, _x: g, batch="align", view="part")
+linear(np.imag, lambda g, _out, _x: -1j * g, batch="align", view="part")
 
 
 def _sign(x: Any) -> Any:
@@ -168,7 +168,7 @@ def _wins(out: Any, x: Any, y: Any) -> Any:
 
 
 for choice in (np.maximum, np.minimum, np.fmax, np.fmin):
-    elementwise(choice, _wins, lambda out, x, y: _wins(out, y, x))
+    elementwise(choice, _wins, lambda out, x, y: _wins(out, y, x), strong=True)
 
 # --- two results
 general(

@@ -24,7 +24,7 @@ of them. Numbers must be floating point: 3.0, not 3.
 examples:
   python -m tapegrad grad model.py:loss --at 'np.ones(3)'
   python -m tapegrad grad model.py:energy --at '1.0, np.zeros((2, 2))' --check
-  python -m tapegrad grad scipy.optimize:rosen --at 'np.array([1.3, 0.7])' --hessian
+  python -m tapegrad grad numpy.linalg:det --at '2.0 * np.eye(2)' --hessian
 
 exit status: 0 success, 1 the check failed, 2 bad input."""
 

@@ -236,7 +236,9 @@ def binary(rule: Elementwise, x: Any, y: Any) -> Any:
         return rule.function(x, y)
     if y_tape is not None and y_tape.level > tape.level:
         tape = y_tape
-    x_in, y_in = x_tape is tape, y_tape is tape
+    root = tape.root
+    x_in = x_tape is not None and x_tape.root is root
+    y_in = y_tape is not None and y_tape.root is root
     raw_x, raw_y = x.value if x_in else x, y.value if y_in else y
     x_slot, y_slot = x.slot if x_in else -1, y.slot if y_in else -1
     spec = x.spec if x_in else y.spec
@@ -265,7 +267,9 @@ def product(rule: Multilinear, x: Any, y: Any) -> Any:
         return rule.function(x, y)
     if y_tape is not None and y_tape.level > tape.level:
         tape = y_tape
-    x_in, y_in = x_tape is tape, y_tape is tape
+    root = tape.root
+    x_in = x_tape is not None and x_tape.root is root
+    y_in = y_tape is not None and y_tape.root is root
     raw_x, raw_y = x.value if x_in else x, y.value if y_in else y
     out = rule.function(raw_x, raw_y)
     return tape.record_pair(
@@ -381,6 +385,10 @@ View.__name__ = View.__qualname__ = Part.__name__ = Part.__qualname__ = "Array"
 
 def as_view(rule: Rule, parent: Any, params: dict[str, Any]) -> Any:
     """The result of a rule whose NumPy function may return a view; a view where it does."""
+    if params.get("order") == "A" and isinstance(parent, Traced):
+        # The layout in memory decides, which no replay will know.
+        flags = plain(parent).flags
+        params = {**params, "order": "F" if flags.fnc else "C"}
     out = rule.apply_bound([parent], params)
     if not isinstance(out, Array) or not isinstance(parent, Array):
         return out
@@ -396,6 +404,8 @@ def _shares(out: Any, value: Any) -> bool:
     """Whether a result is a view of the array that it was made from."""
     if isinstance(out, Traced):
         return isinstance(out, View)
+    if out is value:
+        return True
     base = getattr(out, "base", None)
     return base is not None and (base is value or base is getattr(value, "base", None))
 
@@ -423,10 +433,12 @@ def _write(x: Array, index: Any, value: Any) -> None:
         x._rebind(whole)
         return
     if isinstance(value, Traced) and value.tape.level > x.tape.level:
-        # x is a constant of the inner transform that value belongs to, until it is written to.
-        x.value, x.slot, x.tape = _handle(x), -1, value.tape
+        if value.tape.root is not x.tape.root:
+            # x is a constant of the inner transform that value belongs to, until it is written to.
+            x.value, x.slot = _handle(x), -1
+        x.tape = value.tape
     value = _fitted(x, index, value)
-    inner = isinstance(value, Traced) and value.tape is x.tape
+    inner = isinstance(value, Traced) and value.tape.root is x.tape.root
     raw = value.value if inner else value
     buffer = _exclusive_buffer(x)
     if isinstance(raw, Traced) and (

@@ -13,7 +13,9 @@ import numpy as np
 
 from tapegrad._errors import InputError, message, name_of
 from tapegrad._reverse import Inputs, Selection, Stretch, as_cotangent, as_tangent, own_copy, split_aux
-from tapegrad._tape import CURRENT, Entry, Tape, Traced, push, replay_forward, spec_of
+from tapegrad._tape import (
+    CURRENT, Entry, Spec, Tape, Traced, is_array, push, replay_forward, spec_of, zeros_of,
+)
 from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
 
 Function = Callable[..., Any]
@@ -136,7 +138,7 @@ def _primal_and_tangent(leaf: Any, tape: Tape) -> tuple[Any, Any]:
             dot = leaf.slot.tangent if isinstance(leaf.slot, Cell) else None
             return leaf.value, own_copy(as_cotangent(dot, leaf.value))
         leaf.tape.require_open()
-    return leaf, np.zeros_like(leaf) if hasattr(leaf, "dtype") else 0.0
+    return leaf, zeros_of(leaf) if is_array(leaf) else 0.0
 
 
 class Pushforward:
@@ -150,7 +152,7 @@ class Pushforward:
         self.name, self.stretch, self.inputs, self.slots = name, stretch, inputs, slots
         leaves, self.structure = flatten(out)
         self.out_slots = [leaf.slot if stretch.owns(leaf) else None for leaf in leaves]
-        self.out = [spec_of(leaf) if hasattr(leaf, "dtype") else leaf for leaf in leaves]
+        self.out = [spec_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
 
     def __call__(self, *tangents: Any) -> Any:
         """The output's tangent, with its containers, shapes and dtypes.
@@ -161,11 +163,10 @@ class Pushforward:
         dots: dict[Any, Any] = dict(zip(self.slots, leaves, strict=True))
         stretch = self.stretch
         with np.errstate(all="ignore"):
-            replay_forward(stretch.entries, dots, stretch.tape if stretch.dependent else None,
-                           self.slots)
+            replay_forward(stretch.entries, dots, stretch.surroundings, self.slots)
         parts = [
             own_copy(as_cotangent(None if slot is None else dots.get(slot), like))
-            if hasattr(like, "dtype") else 0.0
+            if isinstance(like, Spec) else 0.0
             for slot, like in zip(self.out_slots, self.out, strict=True)
         ]
         return unflatten(self.structure, parts)

@@ -105,7 +105,8 @@ class NdarrayInterface:
 
     @flat.setter
     def flat(self, value: Any) -> None:
-        self.flat[:] = np.resize(value, self.size) if np.size(value) != 1 else value
+        values = np.ravel(value)  # type: ignore[call-overload]
+        self.flat[:] = values[np.arange(self.size) % values.size]
 
     @property
     def base(self) -> None:
@@ -190,9 +191,13 @@ class NdarrayInterface:
         return bool((self == value).any())  # type: ignore[attr-defined]
 
     def __float__(self) -> float:
-        refuse("float(x)", "Leave the conversion away: arithmetic and NumPy functions take traced "
-               "values (np.sqrt for math.sqrt); for a number without derivative use "
-               "tapegrad.stop_gradient(x).")
+        refuse(
+            "float(x), or a write of x into a plain array",
+            "Leave the conversion away: arithmetic and NumPy functions take traced values (np.sqrt "
+            "for math.sqrt). A buffer for traced values is made with np.zeros_like(x) or "
+            "np.zeros(shape, like=x). For a number without derivative use "
+            "tapegrad.stop_gradient(x).",
+        )
 
     def __complex__(self) -> complex:
         refuse("complex(x)", "Use x.astype(complex), or tapegrad.stop_gradient(x).")

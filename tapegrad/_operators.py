@@ -106,6 +106,19 @@ assert isinstance(_product, Multilinear)
 Array.__matmul__ = _matmul
 Array.__rmatmul__ = _rmatmul
 
+def _in_place(name: str, function: Callable[[Any, Any], Any]) -> None:
+    """Give Array the in-place form of an operator without a rule of two partials."""
+
+    def method(self: Array, other: Any) -> Any:
+        return write_out(self, function(self, other), f"x {name} y")
+
+    method.__name__ = f"__i{name}__"
+    setattr(Array, method.__name__, method)
+
+
+_in_place("mod", np.remainder)
+_in_place("floordiv", np.floor_divide)
+_in_place("matmul", np.matmul)
 _operator(np.add, operator.add, "add")
 _operator(np.subtract, operator.sub, "sub")
 _operator(np.multiply, operator.mul, "mul")

@@ -18,7 +18,7 @@ from tapegrad._errors import (
     InputError, OutputError, ShapeMismatchError, describe, message, name_of,
 )
 from tapegrad._tape import (
-    CURRENT, PROJECT, READ, Entry, SparseBars, Tape, Traced, cast, is_inexact, replay_backward,
+    CURRENT, PROJECT, READ, Entry, SparseBars, Tape, Traced, cast, is_array, is_inexact, replay_backward,
     replay_nested, spec_of, zeros_of,
 )
 from tapegrad._tree import LEAF, Structure, flatten, flatten_like, tree_map, unflatten
@@ -59,7 +59,7 @@ class Stretch:
     def __init__(self, name: str, *, copies: bool = False) -> None:
         outer = CURRENT.get()
         self.shared = type(outer) is Tape
-        self.tape: Tape = outer if self.shared else Tape(name, copies=copies)  # type: ignore[assignment]
+        self.tape = Tape(name, copies=copies, parent=outer if self.shared else None)
         self.first = len(self.tape.entries)
         self.start = self.end = self.tape.fresh()
         self.entries: list[Entry] = self.tape.entries
@@ -69,16 +69,15 @@ class Stretch:
         self.token: Token[Tape | None] | None = None
 
     def __enter__(self) -> Stretch:
-        if not self.shared:
-            self.token = CURRENT.set(self.tape)
+        self.token = CURRENT.set(self.tape)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self.token is not None:
             CURRENT.reset(self.token)
-            self.tape.close()
-        elif not self.dependent and not self._depends_on_outer():
+        if self.shared and not self.dependent and not self._depends_on_outer():
             del self.tape.entries[self.first :]
+        self.tape.close()
 
     def input(self, leaf: Any) -> Traced:
         """A leaf as an input: the same value at a slot of this stretch."""
@@ -87,7 +86,8 @@ class Stretch:
         if type(leaf) is np.ndarray:
             self.large = self.large or leaf.size > LARGE
             return tape.array(tape.keep(leaf, 0), slot, tape, spec_of(leaf))
-        if isinstance(leaf, Traced) and leaf.tape is tape:
+        if isinstance(leaf, Traced) and leaf.tape.root is tape.root:
+            leaf.tape.require_open()
             tape.log((slot, _ENTER, None, None, None, leaf.slot, -1))
             # The outer replay goes through this entry, the stretch's own ends before it.
             self.first = len(tape.entries)
@@ -114,21 +114,24 @@ class Stretch:
         """Whether a value's derivative is in this stretch."""
         if not isinstance(value, Traced):
             return False
-        if value.tape is self.tape:
-            return bool(value.slot >= self.start)
         value.tape.require_open()
-        return False
+        return bool(value.tape.root is self.tape.root and value.slot >= self.start)
 
     def strip(self, value: Any) -> Any:
         """A value as the surroundings may see it: plain, or traced by an outer transform."""
         if not isinstance(value, Traced):
             return value
+        value.tape.require_open()
         if value.tape is not self.tape:
-            value.tape.require_open()
             return value
-        if self.shared and (self.dependent or value.slot < self.start):
-            return value
-        return value.value
+        if not self.shared or (not self.dependent and value.slot >= self.start):
+            return value.value
+        return value.tape.array(value.value, value.slot, self.tape.parent, value.spec)
+
+    @property
+    def surroundings(self) -> Tape | None:
+        """The tape on which a replay logs: the outer one, if it can differentiate the replay."""
+        return self.tape.parent if self.dependent else None
 
     def pull(self, slots: list[int], bars: list[Any], *, consume: bool = False) -> Any:
         """A table of cotangents by slot from those of outputs; inputs' slots keep theirs."""
@@ -139,7 +142,7 @@ class Stretch:
         # Infinities at singular points are for the strong product to judge, not for warnings.
         with np.errstate(all="ignore"):
             if self.shared:
-                replay_nested(self.entries, table, self.tape if self.dependent else None)
+                replay_nested(self.entries, table, self.surroundings)
             else:
                 replay_backward(self.entries, table, consume=consume, large=self.large)
         return table
@@ -447,7 +450,7 @@ class Pullback:
         self.name, self.stretch, self.inputs, self.slots = name, stretch, inputs, slots
         leaves, self.structure = flatten(out)
         self.out_slots = [leaf.slot if stretch.owns(leaf) else None for leaf in leaves]
-        self.out_leaves = [spec_of(leaf) if hasattr(leaf, "dtype") else leaf for leaf in leaves]
+        self.out_leaves = [spec_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
 
     def __call__(self, out_bar: Any) -> tuple[Any, ...]:
         """One cotangent a primal, each with its primal's containers, shapes and dtypes.
@@ -513,3 +516,47 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
 
 def own_copy(leaf: Any) -> Any:
     return leaf.copy() if type(leaf) is np.ndarray else leaf
+
+
+# --- Looking at a tape --------------------------------------------------------------------------
+
+
+def tape_rows(f: Function, *args: Any) -> list[tuple[int, str, tuple[int, ...], str]]:
+    """What a run of f on floating arguments logs: (slot, name, parents' slots, dtype and shape).
+
+    The inputs come first, without parents.
+
+    >>> for row in tape_rows(lambda x: np.sum(x * x), np.ones(2)):
+    ...     print(row[1:])
+    ('input', (), 'float64[2]')
+    ('np.multiply', (1, 1), 'float64[2]')
+    ('np.sum', (3,), 'float64 scalar')
+    """
+    selection = Selection(f"tape of {name_of(f)}", tuple(range(len(args))))
+    inputs = Inputs(selection, args, {})
+    with Stretch(selection.call) as stretch:
+        traced = [stretch.input(leaf) for leaf in inputs.leaves]
+        rows: list[tuple[int, str, tuple[int, ...], str]] = [
+            (x.slot, "input", (), describe(x)) for x in traced
+        ]
+        kinds: dict[int, Any] = {x.slot: x.spec for x in traced}
+        inputs.call(f, traced)
+        stretch.finish()
+        for entry in stretch.entries:
+            parents = tuple(slot for slot in _parents(entry) if slot >= 0)
+            kinds[entry[0]] = kind = _kind_of_result(entry, kinds)
+            text = ", ".join(map(describe, kind)) if isinstance(kind, tuple) else describe(kind)
+            rows.append((entry[0], entry[1].name, parents, text))
+    return rows
+
+
+def _kind_of_result(entry: Entry, kinds: dict[int, Any]) -> Any:
+    """Something with the shape and dtype of an entry's result."""
+    _, rule, out, x, y, x_slot, y_slot = entry
+    if y_slot is not None:
+        return kinds[x_slot if x_slot != -1 else y_slot]
+    if rule is PROJECT:
+        return kinds[x_slot][x]
+    if rule is READ:
+        return np.broadcast_to(np.zeros((), x.dtype), x.shape)[y]
+    return x[0] if out is None else out

@@ -94,7 +94,7 @@ class Rule:
             return self.call(arrays, params)
         raws, slots = [], []
         for array in arrays:
-            if isinstance(array, Traced) and array.tape is tape:
+            if isinstance(array, Traced) and array.tape.root is tape.root:
                 raws.append(array.value)
                 slots.append(array.slot)
             else:

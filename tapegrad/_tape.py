@@ -152,15 +152,28 @@ COPY_BYTES = 1 << 16
 
 
 class Tape:
-    """A log of primitive calls. Nested reverse transforms share one, each with its own stretch."""
+    """A log of primitive calls.
 
-    __slots__ = ("buffers", "copies", "entries", "fresh", "level", "locked", "log", "name")
+    A reverse transform inside another gets a tape with the outer one as `parent`: the same entries,
+    slots and `root`, but a name of its own, and an end of its own, after which its values are refused.
+    """
+
+    __slots__ = (
+        "buffers", "copies", "entries", "fresh", "level", "locked", "log", "name", "parent", "root",
+    )
 
     array: type[Traced] = Traced  # the class of traced values: `_array` sets its own
 
-    def __init__(self, name: str, *, copies: bool = False) -> None:
+    def __init__(self, name: str, *, copies: bool = False, parent: Tape | None = None) -> None:
         self.name = name
         self.level = next(_levels)  # a later tape is an inner one
+        self.parent = parent
+        if parent is not None:
+            self.root: object = parent.root
+            self.entries, self.log, self.fresh = parent.entries, parent.log, parent.fresh
+            self.buffers, self.copies, self.locked = parent.buffers, parent.copies, parent.locked
+            return
+        self.root = object()  # not self: a cycle would keep every tape until a collection
         self.entries: list[Entry] = []
         # Bound methods, because every operation calls both.
         self.log: Callable[[Entry], None] = self.entries.append
@@ -181,7 +194,7 @@ class Tape:
         if not flags.writeable:
             return constant
         if self.copies or constant.nbytes <= limit or not flags.owndata:
-            return constant.copy()
+            return constant.copy("K")
         flags.writeable = False
         self.locked.append(constant)
         return constant
@@ -200,12 +213,14 @@ class Tape:
 
     def close(self) -> None:
         """Forget all entries, and refuse values that outlive the transform."""
+        self.log = _Refusal(self.name)
+        if self.parent is not None:
+            return
         for constant in reversed(self.locked):
             constant.flags.writeable = True
         self.locked = []
         self.entries = []
         self.buffers = set()
-        self.log = _Refusal(self.name)
 
     def record(
         self, rule: Any, out: Any, args: list[Any], slots: list[Any], params: dict[str, Any]
@@ -278,10 +293,14 @@ class _Refusal:
         )
 
 
+def is_array(value: Any) -> bool:
+    """Whether a value has a dtype and a shape (NumPy's scalar types have, and are none)."""
+    return isinstance(getattr(value, "dtype", None), np.dtype) and hasattr(value, "shape")
+
+
 def is_inexact(value: Any) -> bool:
     """Whether a value has a floating or complex dtype: only such values are traced."""
-    dtype = getattr(value, "dtype", None)
-    return dtype is not None and dtype.kind in "fc"
+    return is_array(value) and value.dtype.kind in "fc"
 
 
 def _spec_or_plain(arg: Any) -> Any:
@@ -321,6 +340,8 @@ def fit(bar: Any, like: Any, rule: Any) -> Any:
 
 def _unbroadcast(bar: Any, shape: tuple[int, ...], rule: Any) -> Any:
     lead = len(bar.shape) - len(shape)
+    if lead == 1 and bar.shape[1:] == shape:
+        return np.add.reduce(bar)  # a bias added to rows: the frequent case
     given = bar.shape[lead:] if lead >= 0 else ()
     stretched = tuple(
         lead + axis
@@ -379,7 +400,7 @@ def replay_backward(
             if rule is READ and x_slot in owned and type(y) is slice and type(g) is np.ndarray:
                 bars[x_slot][y] += g
             else:
-                _pull_general(bars, owned, g, (slot, rule, out, x, y, x_slot, None), 0)
+                _pull_general(bars, owned, g, (slot, rule, out, x, y, x_slot, None), 0, careful)
             continue
         strong = careful or rule.strong
         if x_slot >= 0:
@@ -468,7 +489,7 @@ def replay_nested(entries: list[Entry], bars: SparseBars, tape: Tape | None) -> 
             out, x, y = _wrap_kept(tape, entry)
         if y_slot is None:
             _pull_general(
-                bars, owned, g, (slot, rule, out, x, y, x_slot, None), bars.start
+                bars, owned, g, (slot, rule, out, x, y, x_slot, None), bars.start, False
             )
             continue
         strong = careful or rule.strong
@@ -508,7 +529,9 @@ def _wrap(tape: Tape, value: Any, slot: int) -> Any:
     return tape.wrap(value, slot)
 
 
-def _pull_general(bars: Any, owned: set[int], g: Any, entry: Entry, start: int) -> None:
+def _pull_general(
+    bars: Any, owned: set[int], g: Any, entry: Entry, start: int, careful: bool
+) -> None:
     """One entry of the general layout, backward; slots before `start` get no cotangent."""
     slot, rule, out, args, params, slots, _ = entry
     if type(rule) is _Mark:
@@ -523,7 +546,10 @@ def _pull_general(bars: Any, owned: set[int], g: Any, entry: Entry, start: int) 
             bars[slots][args] = g
         return
     wanted = [at >= start for at in slots]
-    found = rule.pull(g, out, args, params, wanted)
+    if careful and isinstance(g, (np.ndarray, np.generic)) and np.isinf(g).any():
+        found = _pull_infinite(rule, g, out, args, params, wanted)
+    else:
+        found = rule.pull(g, out, args, params, wanted)
     for position, want in enumerate(wanted):
         bar = found[position]
         if want and bar is not None:
@@ -533,6 +559,21 @@ def _pull_general(bars: Any, owned: set[int], g: Any, entry: Entry, start: int) 
             ):
                 bar = fit(bar, like, rule)
             _accumulate(bars, owned, slots[position], bar, like)
+
+
+def _pull_infinite(rule: Any, g: Any, *call: Any) -> list[Any]:
+    """Cotangents for a g with infinities, which must not make NaN of zeros in the arguments.
+
+    A pull is linear in g: the finite part and the direction of the infinite part go through it
+    apart, and only where the direction is not zero the result is infinite.
+    """
+    infinite = np.isinf(g)
+    finite = rule.pull(np.where(infinite, 0, g), *call)
+    direction = rule.pull(np.where(infinite, np.sign(g), 0), *call)
+    return [
+        a if a is None or isinstance(a, Scatter) else np.where(b == 0, a, b * np.inf)
+        for a, b in zip(finite, direction, strict=True)
+    ]
 
 
 def _accumulate(bars: Any, owned: set[int], slot: int, bar: Any, like: Any) -> None:

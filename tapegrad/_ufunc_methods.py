@@ -137,18 +137,18 @@ def _at(ufunc: np.ufunc, x: Any, index: Any, *operands: Any) -> None:
             "which cannot carry a derivative. Make it with np.zeros_like(x) of a traced x."
         )
     operands = tuple(lift(operand) for operand in operands)
-    if is_basic(index) or not operands:
+    if is_basic(index):
         x[index] = ufunc(x[index], *operands)  # type: ignore[index]
         return
     places = np.arange(x.size).reshape(x.shape)[index]  # type: ignore[attr-defined]
     flat = np.ravel(places)
-    values = np.ravel(np.broadcast_to(operands[0], places.shape))
+    values = [np.ravel(np.broadcast_to(operand, places.shape)) for operand in operands]
     # Places named more than once are done in rounds, each of which names a place once.
     round_of = _occurrence(flat)
     for turn in range(int(round_of.max(initial=-1)) + 1):
         chosen = np.flatnonzero(round_of == turn)
         where = np.unravel_index(flat[chosen], x.shape)  # type: ignore[attr-defined]
-        x[where] = ufunc(x[where], values[chosen])  # type: ignore[index]
+        x[where] = ufunc(x[where], *(value[chosen] for value in values))  # type: ignore[index]
 
 
 def _occurrence(flat: Any) -> Any:

@@ -6,12 +6,14 @@ a sample, each of its differentiable arguments, shapes, broadcasting, dtypes, ax
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from samples import SAMPLES
 
-from tapegrad._rule import REGISTRY, Constant
+from tapegrad import grad, hvp, jvp, vjp
+from tapegrad._rule import REGISTRY, rules_of_form
 from tapegrad.testing import check_rule
 
 QUICK = settings(max_examples=10, suppress_health_check=list(HealthCheck))
@@ -44,3 +46,70 @@ def test_a_rule_keeps_the_laws_at_many_arguments(entry, data):
     check_one(entry, data)
 
 
+# --- Special points -----------------------------------------------------------------------------
+
+SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e150, -1e150, np.inf, -np.inf])
+# Products with infinite arguments are left out: their partial is the other argument, and only what
+# is infinite at finite points pays for a strong zero.
+FINITE = SPECIAL[:8]
+each_elementwise = pytest.mark.parametrize(
+    "rule", [r for r in rules_of_form("elementwise") if r.function in SAMPLES],
+    ids=lambda rule: rule.name,
+)
+
+
+def special_arguments(rule):
+    """Each combination of special points, one place of the arrays each."""
+    points = SPECIAL if rule.strong and len(rule.partials) == 1 else FINITE
+    grids = np.meshgrid(*[points] * len(rule.partials))
+    takes_floats = any(t.startswith("d" * rule.function.nin + "->") for t in rule.function.types)
+    args = [grid.ravel() for grid in grids]
+    return args if takes_floats else [args[0], np.sign(args[1]).astype(int)]
+
+
+@each_elementwise
+def test_a_zero_cotangent_stays_zero_at_every_special_point(rule):
+    args = special_arguments(rule)
+    floats = [x for x in args if x.dtype.kind == "f"]
+    with np.errstate(all="ignore"):
+        out, pullback = vjp(lambda *xs: rule.function(*xs, *args[len(floats) :]), *floats)
+    for bar in pullback(np.zeros_like(out)):
+        np.testing.assert_array_equal(bar, np.zeros_like(bar))
+
+
+@each_elementwise
+def test_a_zero_tangent_stays_zero_at_every_special_point(rule):
+    args = special_arguments(rule)
+    floats = tuple(x for x in args if x.dtype.kind == "f")
+    with np.errstate(all="ignore"):
+        out_dot = jvp(
+            lambda *xs: rule.function(*xs, *args[len(floats) :]), floats,
+            tuple(np.zeros_like(x) for x in floats),
+        )[1]
+    np.testing.assert_array_equal(out_dot, np.zeros_like(out_dot))
+
+
+@each_elementwise
+def test_the_branch_that_where_did_not_take_adds_nothing(rule):
+    args = special_arguments(rule)
+
+    def masked(x):
+        with np.errstate(all="ignore"):
+            return np.sum(np.where(x == 0.5, x, rule.function(x, *args[1:])) * (x == 0.5))
+
+    np.testing.assert_array_equal(grad(masked)(args[0]), (args[0] == 0.5).astype(float))
+    hessian_times_one = hvp(masked, (args[0],), (np.ones_like(args[0]),))
+    np.testing.assert_array_equal(hessian_times_one, np.zeros_like(args[0]))
+
+
+@each_elementwise
+@pytest.mark.parametrize("kind", [np.float32, np.array])
+def test_a_scalar_stays_a_scalar_and_a_0d_array_one_in_float32(rule, kind):
+    sample = SAMPLES[rule.function]
+    x = kind(np.float32(np.mean(sample.domains[0]) + 0.25))
+    rest = [kind(np.float32(2.625))] * (len(rule.partials) - 1)
+    if rule.function is np.ldexp:
+        rest = [3]
+    gradient = grad(lambda x: np.sum(rule.function(x, *rest)))(x)
+    assert type(gradient) is type(x)
+    assert gradient.dtype == np.float32

@@ -139,14 +139,20 @@ elementwise(np.heaviside, lambda out, _x, _y: out * 0, lambda out, x, _y: (x == 
 elementwise(np.ldexp, lambda out, _x, i: np.ldexp(np.ones_like(plain(out)), i), 0)
 linear(np.conjugate, lambda g, _out, _x: np.conjugate(g), batch="align")
 linear(np.real, lambda g, _out, _x: g, batch="align", view="part")
-linear(np.imag, lambda g, _out, _x: -1j * g, batch="align", view="part")
+linear(np.imag, lambda g, _out, _x: g * -1j, batch="align", view="part")
 
 
-def _sign(x: Any) -> Any:
+def _sign_vjp(g: Any, out: Any, x: Any) -> Any:
+    """x / |x| turns by the part of x_dot across x; a sign of real numbers stays as it is."""
     if x.dtype.kind != "c":
-        return np.sign(plain(x))
-    size = np.absolute(x)
-    return x / np.where(plain(size) == 0, 1, size)
+        return g * 0
+    return np.imag(g * out) * (1j * np.conjugate(out)) / _nonzero(np.absolute(x))
+
+
+def _sign_jvp(dots: Any, out: Any, x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return dots[0] * 0
+    return np.imag(dots[0] * np.conjugate(out)) * (1j * out) / _nonzero(np.absolute(x))
 
 
 def _angle(z: Any, deg: bool = False) -> Any:
@@ -154,7 +160,7 @@ def _angle(z: Any, deg: bool = False) -> Any:
     return np.degrees(radians) if deg else radians
 
 
-composite(np.sign, _sign)
+general(np.sign, vjp=[_sign_vjp], jvp=_sign_jvp, batch="align")
 composite(np.angle, _angle)
 
 

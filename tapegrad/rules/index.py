@@ -53,12 +53,8 @@ def _take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     indices = plain(indices)
     if axis is None:
         return np.ravel(arr)[indices]
-    grid = list(np.indices(indices.shape, sparse=True))
-    axis = axis % arr.ndim
-    grid = [
-        g if arr.shape[i] != 1 or i == axis else np.zeros_like(g) for i, g in enumerate(grid)
-    ]
-    grid[axis] = indices
+    grid = list(np.indices(arr.shape, sparse=True))
+    grid[axis % arr.ndim] = indices
     return arr[tuple(grid)]
 
 
@@ -112,11 +108,14 @@ def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -
 
 
 def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    positions = np.unravel_index(np.ravel(plain(ind)), a.shape) if mode == "raise" else (
-        np.unravel_index(np.ravel(plain(ind)), a.shape, mode))
-    count = positions[0].size
+    ind = np.ravel(plain(ind))
     values = np.ravel(v) if hasattr(v, "shape") else np.ravel(np.asarray(v))
-    a[positions] = values[np.arange(count) % values.shape[0]]
+    chosen = values[np.arange(ind.size) % values.shape[0]]
+    if a.ndim > 0:
+        positions = np.take(np.arange(a.size), ind, mode=mode)
+        a[np.unravel_index(positions, a.shape)] = chosen
+    elif ind.size:
+        a[...] = chosen[-1]
 
 
 def _putmask(a: Any, mask: Any, values: Any) -> None:

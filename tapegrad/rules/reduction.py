@@ -69,7 +69,7 @@ def _mean_transpose(
     g: Any, _out: Any, _x: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False,
     where: Any = True,
 ) -> Any:
-    share = g / _count(_x, axis, keepdims, where)
+    share = g / (_x.size if axis is None and where is True else _count(_x, axis, keepdims, where))
     return _masked(_spread(share, _x, axis, keepdims), where)
 
 
@@ -110,7 +110,8 @@ def _var(
     else:
         square = deviation * deviation
     degrees = _count(x, axis, keepdims, where) - (ddof if correction is None else correction)
-    return np.sum(square, axis=axis, keepdims=bool(keepdims)) / np.maximum(degrees, 0)
+    total = np.sum(square, axis=axis, keepdims=bool(keepdims))
+    return total / (max(degrees, 0) if where is True else np.maximum(degrees, 0).astype(total.dtype))
 
 
 def _std(*args: Any, **kwargs: Any) -> Any:
@@ -217,15 +218,21 @@ def _cumsum_transpose(g: Any, _out: Any, _x: Any, axis: Any = None, dtype: Any =
 linear(np.cumsum, _cumsum_transpose, batch="axis")
 
 
-def _cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
-    """Doubling: after k rounds each element is the product of the last 2**k, zeros or not."""
-    x = a if dtype is None else a.astype(dtype)
-    x = x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1)
+def _cumprod_jvp(dots: Any, _out: Any, x: Any, axis: Any = None, dtype: Any = None) -> Any:
+    """Doubling: after k rounds an element has the product of the last 2**k and its derivative.
+
+    No division, so it is exact at zeros.
+    """
+    x, x_dot = (
+        part.reshape(-1) if axis is None else np.moveaxis(part, axis, -1) for part in (x, dots[0])
+    )
     step, count = 1, x.shape[-1]
     while step < count:
+        product_dot = x_dot[..., step:] * x[..., :-step] + x[..., step:] * x_dot[..., :-step]
+        x_dot = np.concatenate([x_dot[..., :step], product_dot], axis=-1)
         x = np.concatenate([x[..., :step], x[..., step:] * x[..., :-step]], axis=-1)
         step *= 2
-    return x if axis is None else np.moveaxis(x, -1, axis)
+    return x_dot if axis is None else np.moveaxis(x_dot, -1, axis)
 
 
-composite(np.cumprod, _cumprod)
+general(np.cumprod, jvp=_cumprod_jvp, batch="axis")

@@ -20,6 +20,17 @@ def _known_order(order: str) -> str:
     return "F" if order == "F" else "C"
 
 
+def _ravel(a: Any, order: str) -> Any:
+    """The elements in a row; "A" and "K" ask for the order in memory, known here and not later."""
+    if order == "A":
+        flags = plain(a).flags
+        order = "F" if flags.f_contiguous and not flags.c_contiguous else "C"
+    elif order == "K":
+        strides = plain(a).strides
+        a, order = np.transpose(a, sorted(range(a.ndim), key=lambda i: -abs(strides[i]))), "C"
+    return np.reshape(a, -1, order=order)
+
+
 def _transposed(g: Any, _out: Any, _x: Any, axes: Any = None) -> Any:
     return np.transpose(g) if axes is None else np.transpose(g, np.argsort(_positive(axes, _x.ndim)))
 
@@ -34,10 +45,7 @@ def _to_argument(g: Any, _out: Any, _x: Any, *_: Any, **__: Any) -> Any:
 
 
 linear(np.reshape, _reshape_transpose, view=True, signature="a, shape, order, copy")
-linear(
-    np.ravel, lambda g, _out, _x, order="C": np.reshape(g, _x.shape, order=_known_order(order)),
-    view=True,
-)
+composite(np.ravel, lambda a, order="C": _ravel(a, order))
 linear(np.transpose, _transposed, view=True, batch="axis")
 linear(np.matrix_transpose, lambda g, _out, _x: np.swapaxes(g, -1, -2), view=True)
 linear(
@@ -56,8 +64,14 @@ linear(
 )
 composite(np.fliplr, lambda m: m[:, ::-1])
 composite(np.flipud, lambda m: m[::-1, ...])
-composite(np.rollaxis, lambda a, axis, start=0: np.moveaxis(
-    a, axis, (start if start >= 0 else start + a.ndim) - (axis % a.ndim < start)))
+composite(np.rollaxis, lambda a, axis, start=0: _rollaxis(
+    a, axis % a.ndim, start if start >= 0 else start + a.ndim))
+
+
+def _rollaxis(a: Any, axis: int, start: int) -> Any:
+    return np.moveaxis(a, axis, start - (axis < start))
+
+
 linear(
     np.roll, lambda g, _out, _x, shift, axis=None: np.roll(
         g, [-s for s in shift] if isinstance(shift, (tuple, list)) else -shift, axis),

@@ -115,4 +115,9 @@ def inexact_leaves(out: Any) -> tuple[Any, ...]:
         np.asarray(leaf)[()] if isinstance(leaf, (float, complex)) else leaf
         for leaf in flatten(out)[0]
     ]
-    return tuple(leaf for leaf in leaves if getattr(leaf, "dtype", np.dtype(bool)).kind in "fc")
+    return tuple(leaf for leaf in leaves if _is_inexact(leaf))
+
+
+def _is_inexact(leaf: Any) -> bool:
+    dtype = getattr(leaf, "dtype", None)
+    return isinstance(dtype, np.dtype) and dtype.kind in "fc"  # scalar types have dtype as well

@@ -9,26 +9,73 @@ from tapegrad import _operators, rules
 from tapegrad._array import Array
 from tapegrad._custom import custom_jvp, custom_vjp, primitive, stop_gradient
 from tapegrad._derived import (
-    elementwise_grad, hessian, hvp, jacfwd, jacobian, jacrev, vhp,
+    elementwise_grad,
+    hessian,
+    hvp,
+    jacfwd,
+    jacobian,
+    jacrev,
+    vhp,
 )
 from tapegrad._errors import (
-    ConversionError, InputError, LeakedValueError, NotDifferentiableError, OutputError, RuleError,
-    ShapeMismatchError, TapegradError,
+    ConversionError,
+    InputError,
+    LeakedValueError,
+    NotDifferentiableError,
+    OutputError,
+    RuleError,
+    ShapeMismatchError,
+    TapegradError,
 )
 from tapegrad._forward import jvp, linearize
 from tapegrad._reverse import IndependentOutputWarning, grad, value_and_grad, vjp
 from tapegrad._rule import (
-    composite, constant, elementwise, general, linear, multilinear, unsupported,
+    composite,
+    constant,
+    elementwise,
+    general,
+    linear,
+    multilinear,
+    unsupported,
 )
 from tapegrad._tree import register as register_pytree
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Array", "ConversionError", "IndependentOutputWarning", "InputError", "LeakedValueError",
-    "NotDifferentiableError", "OutputError", "RuleError", "ShapeMismatchError", "TapegradError",
-    "composite", "constant", "custom_jvp", "custom_vjp", "elementwise", "elementwise_grad",
-    "general", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp", "linear",
-    "linearize", "multilinear", "primitive", "register_pytree", "rules", "stop_gradient",
-    "unsupported", "value_and_grad", "vhp", "vjp",
+    "Array",
+    "ConversionError",
+    "IndependentOutputWarning",
+    "InputError",
+    "LeakedValueError",
+    "NotDifferentiableError",
+    "OutputError",
+    "RuleError",
+    "ShapeMismatchError",
+    "TapegradError",
+    "composite",
+    "constant",
+    "custom_jvp",
+    "custom_vjp",
+    "elementwise",
+    "elementwise_grad",
+    "general",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "jvp",
+    "linear",
+    "linearize",
+    "multilinear",
+    "primitive",
+    "register_pytree",
+    "rules",
+    "stop_gradient",
+    "unsupported",
+    "value_and_grad",
+    "vhp",
+    "vjp",
 ]

@@ -18,7 +18,13 @@ import numpy as np
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._ndarray import NdarrayInterface
 from tapegrad._rule import (
-    REGISTRY, Elementwise, Multilinear, Rule, deepest_tape, lift, linear, plain,
+    REGISTRY,
+    Elementwise,
+    Multilinear,
+    Rule,
+    lift,
+    linear,
+    plain,
 )
 from tapegrad._tape import READ, WRITE, Spec, Tape, Traced, cast, spec_of
 from tapegrad._ufunc_methods import call_method, call_with_keywords
@@ -79,9 +85,11 @@ class Array(Traced, NdarrayInterface):
 
     # -- NumPy's protocols -----------------------------------------------------------------------
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, first: Any, /, *rest: Any, **kwargs: Any
+    ) -> Any:
         # The short path: a one-argument function of a floating array keeps shape and dtype.
-        if len(inputs) == 1 and not kwargs and method == "__call__":
+        if not rest and not kwargs and method == "__call__":
             short = _UNARY.get(ufunc)
             if short is not None:
                 rule, x_kept, out_kept = short
@@ -90,18 +98,29 @@ class Array(Traced, NdarrayInterface):
                 tape = self.tape
                 slot = tape.fresh()
                 tape.log(
-                    (slot, rule, out if out_kept else None, x if x_kept else None, None,
-                     self.slot, -1)
+                    (
+                        slot,
+                        rule,
+                        out if out_kept else None,
+                        x if x_kept else None,
+                        None,
+                        self.slot,
+                        -1,
+                    )
                 )
                 return Array(out, slot, tape, self.spec)
-        elif len(inputs) == 2 and not kwargs and method == "__call__":
+        elif len(rest) == 1 and not kwargs and method == "__call__":
             call, rule = _PAIRS.get(ufunc, _UNKNOWN)
             if call is not None:
-                return call(rule, as_operand(inputs[0]), as_operand(inputs[1]))
-        return _ufunc(ufunc, method, inputs, kwargs)
+                return call(rule, as_operand(first), as_operand(rest[0]))
+        return _ufunc(ufunc, method, (first, *rest), kwargs)
 
     def __array_function__(
-        self, function: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        function: Callable[..., Any],
+        types: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
     ) -> Any:
         rule = REGISTRY.get(function)
         if rule is None:
@@ -152,7 +171,11 @@ class Array(Traced, NdarrayInterface):
         self.slot = new.slot
 
     def astype(
-        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
+        self,
+        dtype: Any,
+        order: str = "K",
+        casting: str = "unsafe",
+        subok: bool = True,
         copy: bool = True,
     ) -> Any:
         """As `numpy.ndarray.astype`; integer and boolean results are plain arrays."""
@@ -202,10 +225,23 @@ ASTYPE = linear(_astype, lambda g, _out, x, dtype: cast(g, x.dtype), name="astyp
 
 
 # Functions that NumPy hands over for their like= argument alone.
-_CREATION = frozenset({
-    np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.zeros, np.ones,
-    np.empty, np.full, np.eye, np.identity, np.arange, np.tri,
-})
+_CREATION = frozenset(
+    {
+        np.array,
+        np.asarray,
+        np.asanyarray,
+        np.ascontiguousarray,
+        np.asfortranarray,
+        np.zeros,
+        np.ones,
+        np.empty,
+        np.full,
+        np.eye,
+        np.identity,
+        np.arange,
+        np.tri,
+    }
+)
 
 
 def _no_rule(function: Any) -> NotDifferentiableError:
@@ -243,18 +279,25 @@ def binary(rule: Elementwise, x: Any, y: Any) -> Any:
     x_slot, y_slot = x.slot if x_in else -1, y.slot if y_in else -1
     spec = x.spec if x_in else y.spec
     out = rule.function(raw_x, raw_y)
-    if out.shape != spec.shape or out.dtype is not spec.dtype or (
-        x_in and y_in and x.spec is not y.spec
+    if (
+        out.shape != spec.shape
+        or out.dtype is not spec.dtype
+        or (x_in and y_in and x.spec is not y.spec)
     ):
         return tape.record_pair(rule, out, raw_x, raw_y, x_slot, y_slot)
     x_kept, y_kept, out_kept = rule.keeps[x_in, y_in]
     slot = tape.fresh()
-    tape.log((
-        slot, rule, out if out_kept else None,
-        None if not x_kept else raw_x if x_in else tape.keep(raw_x),
-        None if not y_kept else raw_y if y_in else tape.keep(raw_y),
-        x_slot, y_slot,
-    ))
+    tape.log(
+        (
+            slot,
+            rule,
+            out if out_kept else None,
+            None if not x_kept else raw_x if x_in else tape.keep(raw_x),
+            None if not y_kept else raw_y if y_in else tape.keep(raw_y),
+            x_slot,
+            y_slot,
+        )
+    )
     return Array(out, slot, tape, spec)
 
 
@@ -294,8 +337,10 @@ def _ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[s
         return call_method(rule, ufunc, method, inputs, kwargs)
     if not kwargs:
         if len(inputs) == 2:
-            call = product if isinstance(rule, Multilinear) else (
-                binary if isinstance(rule, Elementwise) else None
+            call = (
+                product
+                if isinstance(rule, Multilinear)
+                else (binary if isinstance(rule, Elementwise) else None)
             )
             if call is not None:
                 _PAIRS[ufunc] = call, rule
@@ -321,7 +366,13 @@ class View(Array):
     __slots__ = ("params", "parent", "rule", "seen", "taken", "taken_slot")
 
     def __init__(
-        self, value: Any, slot: Any, tape: Tape, spec: Spec, parent: Array, rule: Rule | None,
+        self,
+        value: Any,
+        slot: Any,
+        tape: Tape,
+        spec: Spec,
+        parent: Array,
+        rule: Rule | None,
         params: Any,
     ) -> None:
         """`rule` and its `params` made the view; without a rule `params` is an index."""
@@ -382,6 +433,7 @@ class Part(Array):
 
 
 View.__name__ = View.__qualname__ = Part.__name__ = Part.__qualname__ = "Array"
+
 
 def as_view(rule: Rule, parent: Any, params: dict[str, Any]) -> Any:
     """The result of a rule whose NumPy function may return a view; a view where it does."""
@@ -449,9 +501,11 @@ def _write(x: Array, index: Any, value: Any) -> None:
     if x.shape:
         buffer[index] = raw
     else:
-        buffer = (buffer * 0 + raw).reshape(()) if isinstance(raw, Traced) else np.array(
-            raw, dtype=x.dtype
-        ).reshape(())
+        buffer = (
+            (buffer * 0 + raw).reshape(())
+            if isinstance(raw, Traced)
+            else np.array(raw, dtype=x.dtype).reshape(())
+        )
     slot = tape.fresh()
     kept = (x.spec, spec_of(value) if hasattr(value, "shape") else None)
     tape.log((slot, WRITE, None, kept, index, (x.slot, value.slot if inner else -1), None))
@@ -490,11 +544,7 @@ def _exclusive_buffer(x: Array) -> Any:
         return _handle(value)  # type: ignore[arg-type]
     if type(value) is not np.ndarray:
         return value.copy()
-    if (
-        x.slot in x.tape.buffers
-        and value.base is None
-        and _references(value) <= _EXCLUSIVE
-    ):
+    if x.slot in x.tape.buffers and value.base is None and _references(value) <= _EXCLUSIVE:
         return value
     return value.copy()
 

@@ -78,6 +78,7 @@ class _CustomCall(General):
         self.sequence = False
         self.batch = "loop"
         self.view = False
+        self.singular = None
         self._needed = {}
         self._pull = pull
         self._push = push
@@ -101,7 +102,9 @@ class _CustomCall(General):
         self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
     ) -> Any:
         if self._push is not None:
-            filled = [zeros_of(x) if dot is None else dot for dot, x in zip(dots, args, strict=True)]
+            filled = [
+                zeros_of(x) if dot is None else dot for dot, x in zip(dots, args, strict=True)
+            ]
             return self._push(filled, args)
         return self._transposed_vjp(dots, out, args, params)
 
@@ -159,8 +162,12 @@ class _Custom:
         bound.apply_defaults()
         if bound.kwargs:
             raise RuleError(
-                message(name_of(self.function), "arguments that can be passed by position",
-                        f"keywords {sorted(bound.kwargs)}", "Make them positional parameters")
+                message(
+                    name_of(self.function),
+                    "arguments that can be passed by position",
+                    f"keywords {sorted(bound.kwargs)}",
+                    "Make them positional parameters",
+                )
             )
         return bound.args
 
@@ -172,7 +179,9 @@ class _Custom:
         if tape is None:
             return self.function(*args)
         run = self._call_of(fixed, structure)
-        moving = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Traced) or is_inexact(leaf)]
+        moving = [
+            i for i, leaf in enumerate(leaves) if isinstance(leaf, Traced) or is_inexact(leaf)
+        ]
         rule = run.rule(leaves, moving)
         parts = rule.apply_bound([leaves[i] for i in moving], {})
         return unflatten(run.out_structure, parts)
@@ -236,7 +245,9 @@ class _VjpRun(_Run):
             residuals = self.residuals
             if deepest_tape(list(args)) is not None:
                 # A transform differentiates this replay: the residuals must be traced as well.
-                residuals = self.custom.forward(*self.custom._joined(self.fixed, with_moving(args)))[1]
+                residuals = self.custom.forward(
+                    *self.custom._joined(self.fixed, with_moving(args))
+                )[1]
             out_bar = unflatten(self.out_structure, g)
             bars = self.custom.backward(*self.fixed, residuals, out_bar)
             return chosen(self._cotangent_leaves(bars))
@@ -249,8 +260,12 @@ class _VjpRun(_Run):
         if not isinstance(bars, (tuple, list)) or len(bars) != len(children):
             got = f"{len(bars)}" if isinstance(bars, (tuple, list)) else type(bars).__name__
             raise RuleError(
-                message(f"backward of {self.name}", f"a tuple of {len(children)} cotangents", got,
-                        "Return one (or None) for each argument that is differentiated")
+                message(
+                    f"backward of {self.name}",
+                    f"a tuple of {len(children)} cotangents",
+                    got,
+                    "Return one (or None) for each argument that is differentiated",
+                )
             )
         leaves: list[Any] = []
         for child, bar in zip(children, bars, strict=True):

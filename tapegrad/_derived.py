@@ -44,10 +44,15 @@ def jacrev(f: Function, argnums: Argnums = None, *, has_aux: bool = False) -> Fu
                 bars = [np.zeros_like(other) for other in leaves]
                 bars[position] = basis
                 rows.append(pullback(unflatten(structure, bars)))
-            blocks.append(_by_input(inputs, [
-                _stacked([row[i] for row in rows], leaf.shape + np.shape(x), x, front=True)
-                for i, x in enumerate(inputs.leaves)
-            ]))
+            blocks.append(
+                _by_input(
+                    inputs,
+                    [
+                        _stacked([row[i] for row in rows], leaf.shape + np.shape(x), x, front=True)
+                        for i, x in enumerate(inputs.leaves)
+                    ],
+                )
+            )
         result = unflatten(structure, blocks)
         return (result, *aux) if has_aux else result
 
@@ -73,11 +78,18 @@ def jacfwd(f: Function, argnums: Argnums = None, *, has_aux: bool = False) -> Fu
             _check_output(f"jacfwd({name_of(f)})", leaf)
         columns = [_columns(pushforward, inputs.leaves, i) for i in range(len(inputs.leaves))]
         blocks = [
-            _by_input(inputs, [
-                _stacked([column[k] for column in columns[i]], leaf.shape + np.shape(x), leaf,
-                         front=False)
-                for i, x in enumerate(inputs.leaves)
-            ])
+            _by_input(
+                inputs,
+                [
+                    _stacked(
+                        [column[k] for column in columns[i]],
+                        leaf.shape + np.shape(x),
+                        leaf,
+                        front=False,
+                    )
+                    for i, x in enumerate(inputs.leaves)
+                ],
+            )
             for k, leaf in enumerate(leaves)
         ]
         result = unflatten(structure, blocks)
@@ -108,8 +120,12 @@ def jacobian(
     """
     if mode not in ("auto", "forward", "reverse"):
         raise InputError(
-            message(f"jacobian({name_of(f)})", 'mode "auto", "forward" or "reverse"', repr(mode),
-                    "Leave it away to have one chosen")
+            message(
+                f"jacobian({name_of(f)})",
+                'mode "auto", "forward" or "reverse"',
+                repr(mode),
+                "Leave it away to have one chosen",
+            )
         )
     modes = {
         "forward": jacfwd(f, argnums, has_aux=has_aux),
@@ -235,5 +251,11 @@ def _stacked(parts: list[Any], shape: tuple[int, ...], like: Any, *, front: bool
 
 
 __all__ = [
-    "elementwise_grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "vhp",
+    "elementwise_grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "vhp",
 ]

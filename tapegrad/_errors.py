@@ -60,4 +60,6 @@ def describe(value: Any) -> str:
 def name_of(function: Any) -> str:
     """The name by which a user knows a callable; partials and instances get their class's name."""
     inner = getattr(function, "__wrapped__", function)
-    return getattr(function, "__name__", None) or getattr(inner, "__name__", type(function).__name__)
+    return getattr(function, "__name__", None) or getattr(
+        inner, "__name__", type(function).__name__
+    )

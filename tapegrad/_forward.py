@@ -12,9 +12,26 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import InputError, message, name_of
-from tapegrad._reverse import Inputs, Selection, Stretch, as_cotangent, as_tangent, own_copy, split_aux
+from tapegrad._reverse import (
+    Inputs,
+    Selection,
+    Stretch,
+    as_cotangent,
+    as_tangent,
+    own_copy,
+    split_aux,
+)
 from tapegrad._tape import (
-    CURRENT, Entry, Spec, Tape, Traced, is_array, push, replay_forward, spec_of, zeros_of,
+    CURRENT,
+    Entry,
+    Spec,
+    Tape,
+    Traced,
+    is_array,
+    push,
+    replay_forward,
+    spec_of,
+    zeros_of,
 )
 from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
 
@@ -83,7 +100,9 @@ def jvp(f: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     name = f"jvp({name_of(f)})"
     if not isinstance(primals, (tuple, list)):
         raise InputError(
-            message(name, "primals in a tuple", type(primals).__name__, "Write (x,) for one primal")
+            message(
+                name, "primals in a tuple", type(primals).__name__, "Write (x,) for one primal"
+            )
         )
     inputs = Inputs(Selection(name, tuple(range(len(primals)))), tuple(primals), {})
     dots = _tangent_leaves(name, inputs, tangents)
@@ -116,10 +135,14 @@ def _cell(tangent: Any) -> Cell:
 def _tangent_leaves(name: str, inputs: Inputs, tangents: Any) -> list[Any]:
     if not isinstance(tangents, (tuple, list)) or len(tangents) != len(inputs.structures):
         raise InputError(
-            message(name, f"a tuple of {len(inputs.structures)} tangents, one a primal",
-                    f"{type(tangents).__name__} of {len(tangents)}"
-                    if isinstance(tangents, (tuple, list)) else type(tangents).__name__,
-                    "Pass a tangent of the primal's shape for each")
+            message(
+                name,
+                f"a tuple of {len(inputs.structures)} tangents, one a primal",
+                f"{type(tangents).__name__} of {len(tangents)}"
+                if isinstance(tangents, (tuple, list))
+                else type(tangents).__name__,
+                "Pass a tangent of the primal's shape for each",
+            )
         )
     leaves = [
         leaf
@@ -166,7 +189,8 @@ class Pushforward:
             replay_forward(stretch.entries, dots, stretch.surroundings, self.slots)
         parts = [
             own_copy(as_cotangent(None if slot is None else dots.get(slot), like))
-            if isinstance(like, Spec) else 0.0
+            if isinstance(like, Spec)
+            else 0.0
             for slot, like in zip(self.out_slots, self.out, strict=True)
         ]
         return unflatten(self.structure, parts)

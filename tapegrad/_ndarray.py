@@ -6,7 +6,6 @@ to the traced array's protocols. Must not know tapes, slots or rules.
 
 from __future__ import annotations
 
-
 import math
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
@@ -151,11 +150,17 @@ class NdarrayInterface:
 
     def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
         """As `numpy.ndarray.clip`."""
-        return np.clip(self, min, max, out=out, **kwargs)  # type: ignore[call-overload]
+        options = kwargs if out is None else {**kwargs, "out": out}
+        return np.clip(self, min, max, **options)  # type: ignore[call-overload]
 
     def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
         """As `numpy.ndarray.compress`."""
-        return np.compress(condition, self, axis, out)  # type: ignore[call-overload]
+        options = {} if out is None else {"out": out}
+        return np.compress(condition, self, axis, **options)  # type: ignore[call-overload]
+
+    def choose(self, *_: Any, **__: Any) -> NoReturn:
+        """Always raises, as for every floating array: choices are picked by integers."""
+        raise TypeError("x.choose(choices): expected an array of integers, got a floating one.")
 
     def to_device(self, device: str, /, *, stream: Any = None) -> Any:
         """The array itself, for the only device, "cpu"; ValueError for another."""
@@ -228,6 +233,8 @@ class NdarrayInterface:
         """Always raises: a file carries no derivative."""
         refuse("x.dump()", "Use tapegrad.stop_gradient(x).dump(...).")
 
+    dumps = dump
+
     def __copy__(self) -> Any:
         return np.copy(self)  # type: ignore[call-overload]
 
@@ -267,13 +274,18 @@ def _operator(name: str, function: Callable[..., Any], *, swap: bool = False) ->
 
 def _define_operators() -> None:
     comparisons = {
-        "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-        "eq": np.equal, "ne": np.not_equal,
+        "lt": np.less,
+        "le": np.less_equal,
+        "gt": np.greater,
+        "ge": np.greater_equal,
+        "eq": np.equal,
+        "ne": np.not_equal,
     }
     for name, function in comparisons.items():
         _operator(f"__{name}__", function)
     arithmetic = {
-        "floordiv": np.floor_divide, "mod": np.remainder,
+        "floordiv": np.floor_divide,
+        "mod": np.remainder,
     }
     for name, function in arithmetic.items():
         _operator(f"__{name}__", function)
@@ -283,4 +295,3 @@ def _define_operators() -> None:
 
 
 _define_operators()
-

@@ -18,6 +18,7 @@ from tapegrad.rules import products as _rules
 
 assert _rules, "the operators' rules are declared by importing them"
 
+
 def _operator(ufunc: np.ufunc, function: Callable[[Any, Any], Any], name: str) -> None:
     """Give Array `__name__`, `__rname__` and `__iname__` from the rule of a ufunc."""
     rule = REGISTRY[ufunc]
@@ -37,8 +38,15 @@ def _operator(ufunc: np.ufunc, function: Callable[[Any, Any], Any], name: str) -
                 out = function(x, y)
                 slot = tape.fresh()
                 tape.log(
-                    (slot, rule, out if out_kept else None, x if x_kept else None,
-                     y if y_kept else None, self.slot, other.slot)
+                    (
+                        slot,
+                        rule,
+                        out if out_kept else None,
+                        x if x_kept else None,
+                        y if y_kept else None,
+                        self.slot,
+                        other.slot,
+                    )
                 )
                 return Array(out, slot, tape, spec)
         elif kind is float or kind is int:
@@ -47,8 +55,15 @@ def _operator(ufunc: np.ufunc, function: Callable[[Any, Any], Any], name: str) -
             tape = self.tape
             slot = tape.fresh()
             tape.log(
-                (slot, rule, out if out_alone else None, x if x_alone else None, other,
-                 self.slot, -1)
+                (
+                    slot,
+                    rule,
+                    out if out_alone else None,
+                    x if x_alone else None,
+                    other,
+                    self.slot,
+                    -1,
+                )
             )
             return Array(out, slot, tape, self.spec)
         elif getattr(kind, "__array_ufunc__", 0) is None:
@@ -63,8 +78,15 @@ def _operator(ufunc: np.ufunc, function: Callable[[Any, Any], Any], name: str) -
             tape = self.tape
             slot = tape.fresh()
             tape.log(
-                (slot, rule, out if out_reflected else None, other, y if y_alone else None, -1,
-                 self.slot)
+                (
+                    slot,
+                    rule,
+                    out if out_reflected else None,
+                    other,
+                    y if y_alone else None,
+                    -1,
+                    self.slot,
+                )
             )
             return Array(out, slot, tape, self.spec)
         if getattr(kind, "__array_ufunc__", 0) is None:
@@ -105,6 +127,7 @@ _product = REGISTRY[np.matmul]
 assert isinstance(_product, Multilinear)
 Array.__matmul__ = _matmul
 Array.__rmatmul__ = _rmatmul
+
 
 def _in_place(name: str, function: Callable[[Any, Any], Any]) -> None:
     """Give Array the in-place form of an operator without a rule of two partials."""

@@ -15,11 +15,28 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import (
-    InputError, OutputError, ShapeMismatchError, describe, message, name_of,
+    InputError,
+    OutputError,
+    ShapeMismatchError,
+    describe,
+    message,
+    name_of,
 )
 from tapegrad._tape import (
-    CURRENT, PROJECT, READ, Entry, SparseBars, Tape, Traced, cast, is_array, is_inexact, replay_backward,
-    replay_nested, spec_of, zeros_of,
+    CURRENT,
+    PROJECT,
+    READ,
+    Entry,
+    SparseBars,
+    Tape,
+    Traced,
+    cast,
+    is_array,
+    is_inexact,
+    replay_backward,
+    replay_nested,
+    spec_of,
+    zeros_of,
 )
 from tapegrad._tree import LEAF, Structure, flatten, flatten_like, tree_map, unflatten
 
@@ -54,7 +71,19 @@ class Stretch:
     outer one, the stretch is replayed raw and removed from the tape when it closes.
     """
 
-    __slots__ = ("dependent", "end", "entries", "first", "large", "linked", "shared", "start", "tape", "token")
+    __slots__ = (
+        "dependent",
+        "end",
+        "entries",
+        "first",
+        "large",
+        "linked",
+        "shared",
+        "singular",
+        "start",
+        "tape",
+        "token",
+    )
 
     def __init__(self, name: str, *, copies: bool = False) -> None:
         outer = CURRENT.get()
@@ -63,6 +92,7 @@ class Stretch:
         self.first = len(self.tape.entries)
         self.start = self.end = self.tape.fresh()
         self.entries: list[Entry] = self.tape.entries
+        self.singular = False  # whether a rule in the replay needs to take a limit
         self.dependent = False  # whether an outer transform can differentiate what is logged here
         self.large = False  # whether an input is
         self.linked = False  # whether an input is traced by one
@@ -98,6 +128,7 @@ class Stretch:
     def finish(self) -> None:
         """The function has returned: what is logged from here on is not part of the stretch."""
         self.end = self.tape.fresh()
+        self.singular = self.tape.root.singular
         if self.shared:
             self.entries = self.tape.entries[self.first :]
             self.dependent = self._depends_on_outer()
@@ -135,17 +166,35 @@ class Stretch:
 
     def pull(self, slots: list[int], bars: list[Any], *, consume: bool = False) -> Any:
         """A table of cotangents by slot from those of outputs; inputs' slots keep theirs."""
-        table: Any = SparseBars(self.start) if self.shared else [None] * self.end
+        raw = not self.shared and not self.singular
+        table: Any = [None] * self.end if raw else SparseBars(self.start)
         for slot, bar in zip(slots, bars, strict=True):
             before = table[slot]
             table[slot] = bar if before is None else before + bar
         # Infinities at singular points are for the strong product to judge, not for warnings.
         with np.errstate(all="ignore"):
-            if self.shared:
-                replay_nested(self.entries, table, self.surroundings)
-            else:
+            if raw:
                 replay_backward(self.entries, table, consume=consume, large=self.large)
+            elif self.singular and not self.dependent:
+                self._pull_singular(table)
+            else:
+                replay_nested(self.entries, table, self.surroundings)
         return table
+
+    def _pull_singular(self, table: SparseBars) -> None:
+        """A replay that nothing differentiates, but traced: a rule in it takes a limit.
+
+        The replay logs on a replica of the tape, where `derivatives_along` finds how cotangents
+        came about.
+        """
+        tape = self.tape.replica(self.entries, self.end)
+        try:
+            replay_nested(self.entries, table, tape)
+            for slot, bar in table.items():
+                if isinstance(bar, Traced) and bar.tape is tape:
+                    table[slot] = bar.value
+        finally:
+            tape.close()
 
 
 def _parents(entry: Entry) -> Iterable[int]:
@@ -174,8 +223,12 @@ def as_input(leaf: Any, call: str) -> Any:
     elif is_inexact(leaf) and hasattr(leaf, "shape"):
         return leaf
     raise InputError(
-        message(call, "floating or complex inputs", describe(leaf),
-                "Pass floats (x.astype(float), or 3.0 for 3), or leave this argument out of argnums")
+        message(
+            call,
+            "floating or complex inputs",
+            describe(leaf),
+            "Pass floats (x.astype(float), or 3.0 for 3), or leave this argument out of argnums",
+        )
     )
 
 
@@ -217,8 +270,12 @@ class Selection:
         for index in self.argnums:
             if not isinstance(index, (int, np.integer)) or isinstance(index, bool):
                 raise InputError(
-                    message(call, "argnums of integers", describe(index),
-                            "Pass positions like 0 or (0, 1)")
+                    message(
+                        call,
+                        "argnums of integers",
+                        describe(index),
+                        "Pass positions like 0 or (0, 1)",
+                    )
                 )
 
     def positions(self, count: int) -> list[int]:
@@ -226,8 +283,12 @@ class Selection:
         for index in self.argnums:
             if not -count <= index < count:
                 raise InputError(
-                    message(self.call, f"argnums within the {count} positional arguments",
-                            str(index), "Pass that argument by position, or name it in argnames")
+                    message(
+                        self.call,
+                        f"argnums within the {count} positional arguments",
+                        str(index),
+                        "Pass that argument by position, or name it in argnames",
+                    )
                 )
         return [int(index) % count for index in self.argnums]
 
@@ -246,8 +307,12 @@ class Inputs:
         for name in selection.names:
             if name not in kwargs:
                 raise InputError(
-                    message(selection.call, f"the keyword argument {name!r} (argnames)",
-                            f"keywords {sorted(kwargs)}", f"Pass {name}=... by keyword")
+                    message(
+                        selection.call,
+                        f"the keyword argument {name!r} (argnames)",
+                        f"keywords {sorted(kwargs)}",
+                        f"Pass {name}=... by keyword",
+                    )
                 )
         self.leaves: list[Any] = []
         self.structures: list[Structure] = []
@@ -312,8 +377,12 @@ class Inputs:
 
 
 def value_and_grad(
-    f: Function, argnums: Argnums = None, *, argnames: str | Sequence[str] | None = None,
-    has_aux: bool = False, holomorphic: bool = False,
+    f: Function,
+    argnums: Argnums = None,
+    *,
+    argnames: str | Sequence[str] | None = None,
+    has_aux: bool = False,
+    holomorphic: bool = False,
 ) -> Function:
     """A function that returns `(f(...), gradient)`; for the options see `grad`.
 
@@ -334,8 +403,12 @@ def value_and_grad(
 
 
 def grad(
-    f: Function, argnums: Argnums = None, *, argnames: str | Sequence[str] | None = None,
-    has_aux: bool = False, holomorphic: bool = False,
+    f: Function,
+    argnums: Argnums = None,
+    *,
+    argnames: str | Sequence[str] | None = None,
+    has_aux: bool = False,
+    holomorphic: bool = False,
 ) -> Function:
     """The gradient of a function with a real scalar output, by reverse mode.
 
@@ -364,7 +437,10 @@ def grad(
 
 
 def _gradient_runner(
-    f: Function, argnums: Argnums, argnames: str | Sequence[str] | None, has_aux: bool,
+    f: Function,
+    argnums: Argnums,
+    argnames: str | Sequence[str] | None,
+    has_aux: bool,
     holomorphic: bool,
 ) -> Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, Any, Any]]:
     """What grad and value_and_grad do at each call: value, gradient, aux."""
@@ -408,7 +484,8 @@ def _pull_scalar(
         if not stretch.entries:
             warnings.warn(
                 f"{name}: the output does not depend on the input; the gradient is zero.",
-                IndependentOutputWarning, stacklevel=4,
+                IndependentOutputWarning,
+                stacklevel=4,
             )
         return [None] * len(slots)
     one = np.ones(out.shape, out.dtype) if out.shape else out.dtype.type(1)
@@ -426,8 +503,12 @@ def _check_scalar(name: str, out: Any, leaves: list[Any], holomorphic: bool) -> 
     if kind == ("c" if holomorphic else "f") and getattr(out, "size", 1) == 1:
         if holomorphic and not all(leaf.dtype.kind == "c" for leaf in leaves):
             raise InputError(
-                message(f"{name}(x)", "complex inputs, for holomorphic=True",
-                        ", ".join(map(describe, leaves)), "Pass x.astype(complex)")
+                message(
+                    f"{name}(x)",
+                    "complex inputs, for holomorphic=True",
+                    ", ".join(map(describe, leaves)),
+                    "Pass x.astype(complex)",
+                )
             )
         return
     if kind == "c":
@@ -476,11 +557,17 @@ def as_tangent(dot: Any, like: Any, call: str, what: str) -> Any:
             raise InputError(
                 message(call, f"a {what} like {describe(like)}", describe(dot), "Pass an array")
             )
-        dot = like.dtype.type(dot) if like.dtype.kind == "c" or not isinstance(dot, complex) else dot
+        dot = (
+            like.dtype.type(dot) if like.dtype.kind == "c" or not isinstance(dot, complex) else dot
+        )
     if getattr(dot, "shape", None) != like.shape:
         raise ShapeMismatchError(
-            message(call, f"a {what} of shape {like.shape}", describe(dot),
-                    f"Pass one like {describe(like)}")
+            message(
+                call,
+                f"a {what} of shape {like.shape}",
+                describe(dot),
+                f"Pass one like {describe(like)}",
+            )
         )
     if like.dtype.kind != "c" and getattr(dot, "dtype", np.dtype(complex)).kind == "c":
         raise InputError(

@@ -19,7 +19,20 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import NotDifferentiableError, RuleError, name_of
-from tapegrad._tape import MINUS, Outputs, Scatter, Spec, Tape, Traced, cast, fit, replay_backward, spec_of, zeros_of
+from tapegrad._tape import (
+    MINUS,
+    Outputs,
+    Scatter,
+    Spec,
+    Tape,
+    Traced,
+    cast,
+    derivatives_along,
+    fit,
+    replay_backward,
+    spec_of,
+    zeros_of,
+)
 
 Function = Callable[..., Any]
 Partial = Function | int | None
@@ -55,11 +68,13 @@ class Rule:
         batch: str = "loop",
         view: bool | str = False,
         implementation: Function | None = None,
+        singular: Function | None = None,
     ) -> None:
         self.function = function
         self.implementation = implementation or function  # the same on plain values, but faster
         self.name = name or _qualified_name(function)
         self.sequence = sequence  # the first argument is a sequence of arrays
+        self.singular = singular  # tells of a result whether its cotangent is a limit
         self.batch = batch
         self.view = view  # NumPy may return a view of the first argument, or "part" of it
         self._arrays = arrays
@@ -106,7 +121,7 @@ class Rule:
         """The frequent case of one traced array."""
         raw, slot, tape = x.value, x.slot, x.tape
         out = self.call((raw,), params)
-        if slot == -1 or isinstance(out, (tuple, list)):
+        if slot == -1 or self.singular is not None or isinstance(out, (tuple, list)):
             return tape.record(self, out, [raw], [slot], params)
         (needed,), out_needed = self.needed(_ONE)
         spec = spec_of(out)
@@ -126,7 +141,9 @@ class Rule:
                 arrays.pop()
         return self.implementation(*arrays, **params)
 
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    def bind(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
         """Arguments as a list of arrays, and the rest by keyword without what has its default."""
         if not self._names:
             self._learn_names()
@@ -283,12 +300,10 @@ def strong_product(g: Any, partial: Any) -> Any:
     if isinstance(g, Traced) or isinstance(partial, Traced):
         return STRONG.apply_bound([g, partial], {})
     product = g * partial
-    if (
-        type(g) is np.ndarray
-        and np.count_nonzero(g) == g.size
-        and np.count_nonzero(partial) == np.size(partial)
-    ):
-        return product  # the common case, for the price of two counts
+    if type(product) is np.ndarray:
+        total = np.add.reduce(product, None)
+        if total - total == 0:
+            return product  # all finite, the common case, for the price of a sum
     return np.where((g == 0) | (partial == 0), 0, product)
 
 
@@ -306,8 +321,13 @@ class Elementwise(Rule):
     times = staticmethod(strong_product)
 
     def __init__(
-        self, function: Function, partials: Sequence[Partial], *, strong: bool = False,
-        to_real: bool = False, **options: Any,
+        self,
+        function: Function,
+        partials: Sequence[Partial],
+        *,
+        strong: bool = False,
+        to_real: bool = False,
+        **options: Any,
     ) -> None:
         """`to_real`: the result is real for complex arguments too (np.absolute)."""
         super().__init__(function, arrays=len(partials), **options)
@@ -326,7 +346,9 @@ class Elementwise(Rule):
         # The short path of the traced array asks by (is x traced, is y traced).
         self.keeps = {
             wanted: (*map(bool, self.needs(wanted)[0]), self.needs(wanted)[1])
-            for wanted in ([(True,)] if self.unary else [(True, False), (False, True), (True, True)])
+            for wanted in (
+                [(True,)] if self.unary else [(True, False), (False, True), (True, True)]
+            )
             if len(partials) <= 2
         }
 
@@ -381,8 +403,13 @@ class Linear(Rule):
     form = "linear"
 
     def __init__(
-        self, function: Function, transposes: Sequence[Function | None], *, fixed: int = 0,
-        variadic: bool = False, **options: Any,
+        self,
+        function: Function,
+        transposes: Sequence[Function | None],
+        *,
+        fixed: int = 0,
+        variadic: bool = False,
+        **options: Any,
     ) -> None:
         """`fixed` leading arrays are not differentiated (the condition of np.where)."""
         options.setdefault("arrays", fixed + len(transposes))
@@ -411,8 +438,10 @@ class Linear(Rule):
     ) -> Any:
         given = next(dot for dot in dots if dot is not None)
         filled = [
-            dot if dot is not None
-            else arg if position < self.fixed or arg is None
+            dot
+            if dot is not None
+            else arg
+            if position < self.fixed or arg is None
             else _zero_tangent(arg, given)
             for position, (arg, dot) in enumerate(zip(args, dots, strict=True))
         ]
@@ -432,7 +461,11 @@ class Multilinear(Rule):
     form = "multilinear"
 
     def __init__(
-        self, function: Function, transposes: Sequence[Function], *, variadic: bool = False,
+        self,
+        function: Function,
+        transposes: Sequence[Function],
+        *,
+        variadic: bool = False,
         **options: Any,
     ) -> None:
         options.setdefault("arrays", len(transposes))
@@ -472,8 +505,12 @@ class General(Rule):
     form = "general"
 
     def __init__(
-        self, function: Function, *, vjp: Function | Sequence[Function | None] | None = None,
-        jvp: Function | None = None, **options: Any,
+        self,
+        function: Function,
+        *,
+        vjp: Function | Sequence[Function | None] | None = None,
+        jvp: Function | None = None,
+        **options: Any,
     ) -> None:
         """`vjp(g, out, *args, **params)`: one an argument, or a single one that returns them all.
 
@@ -544,7 +581,8 @@ class General(Rule):
         parts = list(out) if several else [out]
         results = transpose_linear(cotangents_of, parts, dots)
         filled = [
-            zeros_of(part) if dot is None else dot for part, dot in zip(parts, results, strict=True)
+            zeros_of(part) if dot is None else dot
+            for part, dot in zip(parts, results, strict=True)
         ]
         if not several:
             return filled[0]
@@ -633,7 +671,9 @@ class Constant(Rule):
                 kwargs["out"] = args[position]
                 args = args[:position]
         out = kwargs.get("out")
-        traced_out = any(isinstance(x, Traced) for x in (out if isinstance(out, tuple) else (out,)))
+        traced_out = any(
+            isinstance(x, Traced) for x in (out if isinstance(out, tuple) else (out,))
+        )
         if traced_out:
             kwargs.pop("out")
         named = {name: plain(value) for name, value in kwargs.items()}
@@ -759,6 +799,20 @@ def rules_of_form(form: str) -> Iterator[Rule]:
 
 
 __all__ = [
-    "REGISTRY", "Rule", "Scatter", "Spec", "cast", "composite", "constant", "elementwise", "general", "linear",
-    "multilinear", "plain", "spec_of", "strong_product", "unsupported",
+    "REGISTRY",
+    "Rule",
+    "Scatter",
+    "Spec",
+    "cast",
+    "composite",
+    "constant",
+    "derivatives_along",
+    "elementwise",
+    "general",
+    "linear",
+    "multilinear",
+    "plain",
+    "spec_of",
+    "strong_product",
+    "unsupported",
 ]

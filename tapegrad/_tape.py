@@ -107,7 +107,9 @@ class _Mark:
 
 PROJECT = _Mark("output")  # (slot, PROJECT, None, position, count, slot of the tuple, None)
 READ = _Mark("x[...]")  # (slot, READ, None, x, index, x_slot, None): x[index]
-WRITE = _Mark("x[...] =")  # (slot, WRITE, None, (x, v), index, (x_slot, v_slot), None): x[index] = v
+WRITE = _Mark(
+    "x[...] ="
+)  # (slot, WRITE, None, (x, v), index, (x_slot, v_slot), None): x[index] = v
 
 
 class _Minus:
@@ -151,6 +153,15 @@ _levels = itertools.count()
 COPY_BYTES = 1 << 16
 
 
+class _Root:
+    """What tapes with the same entries share, told apart by identity."""
+
+    __slots__ = ("singular",)
+
+    def __init__(self) -> None:
+        self.singular = False  # whether a result was logged whose cotangent is a limit
+
+
 class Tape:
     """A log of primitive calls.
 
@@ -159,7 +170,16 @@ class Tape:
     """
 
     __slots__ = (
-        "buffers", "copies", "entries", "fresh", "level", "locked", "log", "name", "parent", "root",
+        "buffers",
+        "copies",
+        "entries",
+        "fresh",
+        "level",
+        "locked",
+        "log",
+        "name",
+        "parent",
+        "root",
     )
 
     array: type[Traced] = Traced  # the class of traced values: `_array` sets its own
@@ -169,11 +189,11 @@ class Tape:
         self.level = next(_levels)  # a later tape is an inner one
         self.parent = parent
         if parent is not None:
-            self.root: object = parent.root
+            self.root: _Root = parent.root
             self.entries, self.log, self.fresh = parent.entries, parent.log, parent.fresh
             self.buffers, self.copies, self.locked = parent.buffers, parent.copies, parent.locked
             return
-        self.root = object()  # not self: a cycle would keep every tape until a collection
+        self.root = _Root()  # not self: a cycle would keep every tape until a collection
         self.entries: list[Entry] = []
         # Bound methods, because every operation calls both.
         self.log: Callable[[Entry], None] = self.entries.append
@@ -205,6 +225,13 @@ class Tape:
             if type(value) is np.ndarray:
                 return {name: self.keep(value) for name, value in params.items()}
         return params
+
+    def replica(self, entries: list[Entry], end: int) -> Tape:
+        """A new tape that holds these entries and goes on after slot `end`, for a traced replay."""
+        tape = Tape(self.name)
+        tape.entries.extend(entries)
+        tape.fresh = itertools.count(end).__next__
+        return tape
 
     def require_open(self) -> None:
         """Raise LeakedValueError if the transform of this tape has returned."""
@@ -239,6 +266,8 @@ class Tape:
             kept.append(arg)
         if params:
             params = self.keep_params(params)
+        if rule.singular is not None and rule.singular(out):
+            self.root.singular = True
         slot = self.fresh()
         if isinstance(out, (tuple, list)):
             return self._record_outputs(rule, out, slot, tuple(kept), tuple(slots), params)
@@ -248,9 +277,7 @@ class Tape:
         )
         return self.array(out, slot, self, spec)
 
-    def record_pair(
-        self, rule: Any, out: Any, x: Any, y: Any, x_slot: Any, y_slot: Any
-    ) -> Traced:
+    def record_pair(self, rule: Any, out: Any, x: Any, y: Any, x_slot: Any, y_slot: Any) -> Traced:
         """`record` for two arguments, one result and no parameters, at half the price."""
         (x_needed, y_needed), out_needed = rule.needed((x_slot != -1, y_slot != -1))
         if not x_needed:
@@ -309,9 +336,7 @@ def _spec_or_plain(arg: Any) -> Any:
     return spec_of(arg) if hasattr(arg, "shape") and hasattr(arg, "dtype") else arg
 
 
-def _map_outputs(
-    out: Any, wrap: Callable[[Any], Any], plain: Iterator[Any] | None = None
-) -> Any:
+def _map_outputs(out: Any, wrap: Callable[[Any], Any], plain: Iterator[Any] | None = None) -> Any:
     """`wrap` over the floating parts of one or several results, in their own container."""
     if not isinstance(out, (tuple, list)):
         return wrap(out) if is_inexact(out) else out
@@ -400,7 +425,8 @@ def replay_backward(
             if rule is READ and x_slot in owned and type(y) is slice and type(g) is np.ndarray:
                 bars[x_slot][y] += g
             else:
-                _pull_general(bars, owned, g, (slot, rule, out, x, y, x_slot, None), 0, careful)
+                call = (slot, rule, out, x, y, x_slot, None)
+                careful = _pull_general(bars, owned, g, call, 0, careful)
             continue
         strong = careful or rule.strong
         if x_slot >= 0:
@@ -409,11 +435,12 @@ def replay_backward(
                 bar = g
             elif partial is MINUS:
                 bar = -g
-            elif not strong:
-                bar = g * (partial(out, x) if rule.unary else partial(out, x, y))
             else:
-                bar = rule.times(g, partial(out, x) if rule.unary else partial(out, x, y))
-                careful = careful or _overflows(bar)
+                factor = partial(out, x) if rule.unary else partial(out, x, y)
+                bar = g * factor
+                if strong and not _is_finite(bar):
+                    bar = rule.times(g, factor)
+                    careful = careful or not _is_finite(bar)
             before = bars[x_slot]
             if before is None:
                 bars[x_slot] = bar
@@ -430,11 +457,12 @@ def replay_backward(
                 bar = g
             elif partial is MINUS:
                 bar = -g
-            elif not strong:
-                bar = g * partial(out, x, y)
             else:
-                bar = rule.times(g, partial(out, x, y))
-                careful = careful or _overflows(bar)
+                factor = partial(out, x, y)
+                bar = g * factor
+                if strong and not _is_finite(bar):
+                    bar = rule.times(g, factor)
+                    careful = careful or not _is_finite(bar)
             before = bars[y_slot]
             if before is None:
                 bars[y_slot] = bar
@@ -447,11 +475,17 @@ def replay_backward(
                     owned.add(y_slot)
 
 
-def _overflows(bar: Any) -> bool:
-    """Whether a cotangent became infinite or NaN; of NumPy's arrays only, others may be lazy."""
+def _is_finite(bar: Any) -> bool:
+    """Whether a cotangent has no infinity or NaN, told by its sum: one pass, no array of flags.
+
+    A sum that overflows says no, which costs time alone. Arrays of other libraries may be lazy: yes.
+    """
     while isinstance(bar, Traced):
         bar = bar.value
-    return isinstance(bar, (np.ndarray, np.generic)) and not np.isfinite(bar).all()
+    if not isinstance(bar, (np.ndarray, np.generic)):
+        return True
+    total = np.add.reduce(bar, None)
+    return bool(total - total == 0)
 
 
 def _reversed(entries: list[Any], consume: bool) -> Iterable[Entry]:
@@ -488,9 +522,8 @@ def replay_nested(entries: list[Entry], bars: SparseBars, tape: Tape | None) -> 
         if tape is not None:
             out, x, y = _wrap_kept(tape, entry)
         if y_slot is None:
-            _pull_general(
-                bars, owned, g, (slot, rule, out, x, y, x_slot, None), bars.start, False
-            )
+            call = (slot, rule, out, x, y, x_slot, None)
+            careful = _pull_general(bars, owned, g, call, bars.start, careful)
             continue
         strong = careful or rule.strong
         for arg_slot, partial in ((x_slot, rule.x_partial), (y_slot, rule.y_partial)):
@@ -503,7 +536,7 @@ def replay_nested(entries: list[Entry], bars: SparseBars, tape: Tape | None) -> 
             else:
                 values = partial(out, x) if rule.unary else partial(out, x, y)
                 bar = rule.times(g, values) if strong else g * values
-                careful = careful or (strong and _overflows(bar))
+                careful = careful or (strong and not _is_finite(bar))
             _accumulate(bars, owned, arg_slot, bar, None)
 
 
@@ -531,8 +564,11 @@ def _wrap(tape: Tape, value: Any, slot: int) -> Any:
 
 def _pull_general(
     bars: Any, owned: set[int], g: Any, entry: Entry, start: int, careful: bool
-) -> None:
-    """One entry of the general layout, backward; slots before `start` get no cotangent."""
+) -> bool:
+    """One entry of the general layout, backward; slots before `start` get no cotangent.
+
+    Whether an infinity is on its way: so it was, or a strong product has made one.
+    """
     slot, rule, out, args, params, slots, _ = entry
     if type(rule) is _Mark:
         if rule is READ:
@@ -544,7 +580,7 @@ def _pull_general(
             if bars[slots] is None:
                 bars[slots] = [None] * params
             bars[slots][args] = g
-        return
+        return careful
     wanted = [at >= start for at in slots]
     if careful and isinstance(g, (np.ndarray, np.generic)) and np.isinf(g).any():
         found = _pull_infinite(rule, g, out, args, params, wanted)
@@ -554,11 +590,12 @@ def _pull_general(
         bar = found[position]
         if want and bar is not None:
             like = args[position]
-            if type(bar) is not Scatter and (
-                bar.shape != like.shape or bar.dtype is not like.dtype
-            ):
-                bar = fit(bar, like, rule)
+            if type(bar) is not Scatter:
+                if bar.shape != like.shape or bar.dtype is not like.dtype:
+                    bar = fit(bar, like, rule)
+                careful = careful or (rule.strong and not _is_finite(bar))
             _accumulate(bars, owned, slots[position], bar, like)
+    return careful
 
 
 def _pull_infinite(rule: Any, g: Any, *call: Any) -> list[Any]:
@@ -741,3 +778,25 @@ def replay_forward(
         out_dot = push(entry, dots.get)
         if out_dot is not None:
             dots[slot] = out_dot
+
+
+def derivatives_along(value: Any, source: Any, directions: list[Any]) -> list[Any]:
+    """How `value` changes when the traced `source`, which it was made from, moves along directions.
+
+    One tangent a direction, zeros where the tape knows of no dependence. A rule whose cotangent is
+    0/0 takes the limit with it: a cotangent is a function of the values that the program went on
+    with. It needs a traced replay, which a rule declared `singular` gets.
+    """
+    zeros = zeros_of(spec_of(value))
+    if not isinstance(value, Traced) or not isinstance(source, Traced):
+        return [zeros for _ in directions]
+    tape = value.tape
+    if tape.root is not source.tape.root:
+        return [zeros for _ in directions]
+    between = [entry for entry in tape.entries if source.slot < entry[0] <= value.slot]
+    changes = []
+    for direction in directions:
+        dots = {source.slot: direction}
+        replay_forward(between, dots, tape, ())
+        changes.append(dots.get(value.slot, zeros))
+    return changes

@@ -166,8 +166,12 @@ def _match(structure: Structure, tree: Any, leaves: list[Any], call: str) -> Non
     children, aux = _children(structure, tree)
     if type(tree) is not structure.kind or aux != structure.aux:
         raise InputError(
-            message(call, f"the structure {render(structure)}", render(flatten(tree)[1]),
-                    "Pass a tree with the same containers")
+            message(
+                call,
+                f"the structure {render(structure)}",
+                render(flatten(tree)[1]),
+                "Pass a tree with the same containers",
+            )
         )
     for child, part in zip(structure.children, children, strict=False):
         _match(child, part, leaves, call)

@@ -15,7 +15,10 @@ from tapegrad._rule import Constant, Rule, Unsupported, lift, plain, write_out
 from tapegrad._tape import Traced, is_basic
 
 _REDUCTIONS = {
-    np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min,
+    np.add: np.sum,
+    np.multiply: np.prod,
+    np.maximum: np.max,
+    np.minimum: np.min,
 }
 _ACCUMULATIONS = {np.add: np.cumsum, np.multiply: np.cumprod}
 
@@ -73,8 +76,13 @@ def call_method(
 
 
 def _reduce(
-    ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False,
-    initial: Any = None, where: Any = True,
+    ufunc: np.ufunc,
+    array: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
     function = _REDUCTIONS.get(ufunc)
     if function is not None:
@@ -110,9 +118,7 @@ def _accumulate(ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None) -
     return np.moveaxis(np.stack(parts), 0, axis)
 
 
-def _reduceat(
-    ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0, dtype: Any = None
-) -> Any:
+def _reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0, dtype: Any = None) -> Any:
     x = np.moveaxis(array if dtype is None else array.astype(dtype), axis, 0)
     starts = [int(i) for i in plain(indices)]
     ends = [*starts[1:], x.shape[0]]
@@ -162,7 +168,11 @@ def _occurrence(flat: Any) -> Any:
 
 
 _METHODS = {
-    "reduce": _reduce, "accumulate": _accumulate, "reduceat": _reduceat, "outer": _outer, "at": _at,
+    "reduce": _reduce,
+    "accumulate": _accumulate,
+    "reduceat": _reduceat,
+    "outer": _outer,
+    "at": _at,
 }
 
 __all__ = ["call_method", "call_with_keywords"]

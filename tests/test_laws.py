@@ -53,7 +53,8 @@ SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e150, -1e150, np.inf, -np.i
 # is infinite at finite points pays for a strong zero.
 FINITE = SPECIAL[:8]
 each_elementwise = pytest.mark.parametrize(
-    "rule", [r for r in rules_of_form("elementwise") if r.function in SAMPLES],
+    "rule",
+    [r for r in rules_of_form("elementwise") if r.function in SAMPLES],
     ids=lambda rule: rule.name,
 )
 
@@ -83,7 +84,8 @@ def test_a_zero_tangent_stays_zero_at_every_special_point(rule):
     floats = tuple(x for x in args if x.dtype.kind == "f")
     with np.errstate(all="ignore"):
         out_dot = jvp(
-            lambda *xs: rule.function(*xs, *args[len(floats) :]), floats,
+            lambda *xs: rule.function(*xs, *args[len(floats) :]),
+            floats,
             tuple(np.zeros_like(x) for x in floats),
         )[1]
     np.testing.assert_array_equal(out_dot, np.zeros_like(out_dot))

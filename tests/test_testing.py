@@ -39,7 +39,9 @@ def declare():
 # --- check_grads --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.longdouble, np.complex64, np.complex128])
+@pytest.mark.parametrize(
+    "dtype", [np.float32, np.float64, np.longdouble, np.complex64, np.complex128]
+)
 def test_right_gradients_pass_in_every_dtype(dtype):
     x = (POINT + (0.4j if np.dtype(dtype).kind == "c" else 0)).astype(dtype)
     check_grads(lambda x: np.sin(x) * x, (x,))
@@ -48,7 +50,7 @@ def test_right_gradients_pass_in_every_dtype(dtype):
 @pytest.mark.parametrize("modes", [("fwd",), ("rev",), ("fwd", "rev"), ["rev"]])
 def test_each_mode_alone_finds_a_wrong_gradient(modes):
     check_grads(gradient_scaled(1.0), (POINT,), modes=modes)
-    with pytest.raises(AssertionError, match="order 1: the (jvp|vjp) by argument 0"):
+    with pytest.raises(AssertionError, match=r"order 1: the (jvp|vjp) by argument 0"):
         check_grads(gradient_scaled(1.001), (POINT,), modes=modes)
 
 
@@ -112,7 +114,9 @@ def test_a_nan_never_passes():
 
 
 def test_modes_that_do_not_exist_are_refused():
-    with pytest.raises(tapegrad.InputError, match=r"check_grads: expected modes .* got \('forward',\)"):
+    with pytest.raises(
+        tapegrad.InputError, match=r"check_grads: expected modes .* got \('forward',\)"
+    ):
         check_grads(np.sin, (POINT,), modes=("forward",))
     with pytest.raises(tapegrad.InputError, match="modes"):
         check_grads(np.sin, (POINT,), modes=())
@@ -129,7 +133,7 @@ def test_a_right_rule_passes(declare):
 
 def test_a_wrong_partial(declare):
     rule = declare(tapegrad.elementwise, lambda x: x**3, lambda _out, x: 2 * x**2)
-    with pytest.raises(AssertionError, match="the jvp by array 0 .* differs from central differences"):
+    with pytest.raises(AssertionError, match=r"array 0 .* differs from central differences"):
         check_rule(rule, POINT)
 
 
@@ -149,7 +153,7 @@ def test_a_derivative_that_cannot_be_differentiated(declare):
     rule = declare(
         tapegrad.elementwise, lambda x: x**3, lambda _out, x: 3 * tapegrad.stop_gradient(x) ** 2
     )
-    with pytest.raises(AssertionError, match="squared, (jvp|vjp): the jvp by array 0"):
+    with pytest.raises(AssertionError, match=r"squared, (jvp|vjp): the jvp by array 0"):
         check_rule(rule, POINT)
 
 
@@ -160,7 +164,9 @@ def test_a_value_that_is_another_when_traced(declare):
 
 
 def test_a_value_that_is_another_in_its_last_bits(declare):
-    rule = declare(tapegrad.composite, lambda x: np.float64(x.sum() * (1 + 1e-15)), lambda x: x.sum())
+    rule = declare(
+        tapegrad.composite, lambda x: np.float64(x.sum() * (1 + 1e-15)), lambda x: x.sum()
+    )
     check_rule(rule, POINT)  # a composite may round otherwise
 
     def bitwise(x):
@@ -211,7 +217,9 @@ def test_a_constant_rule_passes_at_any_point_and_a_sloped_one_does_not(declare):
 def test_arrays_in_lists_and_keywords_are_differentiated():
     check_rule(np.concatenate, [POINT, POINT], axis=0)
     with pytest.raises(AssertionError, match="by array 1"):
-        check_rule(lambda xs, weight: xs[0] * tapegrad.stop_gradient(weight), [POINT], weight=POINT)
+        check_rule(
+            lambda xs, weight: xs[0] * tapegrad.stop_gradient(weight), [POINT], weight=POINT
+        )
 
 
 def test_infinite_derivatives_do_not_pass_as_right():
@@ -273,5 +281,7 @@ try:
 except ImportError as error:
     print(error)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert "Install tapegrad[test]." in done.stdout

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, linear, plain
+from tapegrad._rule import composite, lift, linear, plain
 
 
 def _where_x(g: Any, _out: Any, condition: Any, _x: Any, _y: Any) -> Any:
@@ -25,7 +25,7 @@ def _where(condition: Any, *branches: Any) -> Any:
     condition = plain(condition)
     if not branches:
         return np.where(condition)
-    x, y = branches
+    x, y = map(lift, branches)
     return WHERE.apply_bound([condition, x, y], {})
 
 

@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, constant, general, plain, strong_product
+from tapegrad._rule import (
+    composite, constant, derivatives_along, general, plain, strong_product,
+)
 
 
 def _transposed(x: Any) -> Any:
@@ -236,10 +238,6 @@ general(np.linalg.cholesky, vjp=[_cholesky_vjp], jvp=_cholesky_jvp, batch="(m,m)
 # --- Quotients that are 0/0 at equal eigenvalues, or at a norm of zero
 
 
-def _derivatives_along(value: Any, source: Any, directions: list[Any]) -> list[Any]:
-    return [np.zeros(value.shape, value.dtype) for _ in directions]
-
-
 def _close(distance: Any, w: Any) -> Any:
     """Which distances of eigenvalues (or singular values) are zero to the precision of a solver."""
     size = np.max(np.abs(plain(w)), axis=-1, initial=0)
@@ -260,7 +258,7 @@ def _quotient(x: Any, distance: Any, w: Any, sign: int) -> Any:
     units = np.eye(w.shape[-1], dtype=w.dtype)
     involved = np.flatnonzero(limits.any(axis=-1).reshape(-1, w.shape[-1]).any(axis=0))
     directions = [np.broadcast_to(units[k], w.shape) for k in involved]
-    for k, change in zip(involved, _derivatives_along(x, w, directions), strict=True):
+    for k, change in zip(involved, derivatives_along(x, w, directions), strict=True):
         share = (units[k] + sign * _column(units[k])) / 2
         share[k, k] = 0.5 if sign > 0 else 0
         result = result + np.where(limits, share * change, 0)
@@ -285,9 +283,23 @@ def _over_columns(x: Any, w: Any) -> Any:
         return result
     units = np.eye(w.shape[-1], dtype=w.dtype)
     directions = [np.broadcast_to(unit, w.shape) for unit in units]
-    for unit, change in zip(units, _derivatives_along(x, w, directions), strict=True):
+    for unit, change in zip(units, derivatives_along(x, w, directions), strict=True):
         result = result + np.where(close, unit * change, 0)
     return result
+
+
+def _degenerate(out: Any) -> bool:
+    """Whether a decomposition (w, v) has equal eigenvalues: the cotangent is then a limit."""
+    w = plain(out[0])
+    gaps = np.diff(np.sort(w, axis=-1), axis=-1)
+    return bool(_close(_column(gaps), w).any())
+
+
+def _degenerate_svd(out: Any) -> bool:
+    """Whether singular values are equal, or zero."""
+    s = plain(out[1])
+    both = np.concatenate([s, -s], axis=-1)
+    return _degenerate((both,))
 
 
 # --- Symmetric eigenvalues
@@ -314,7 +326,7 @@ def _eigvalsh_and_vectors(a: Any, UPLO: str = "L") -> Any:
 
 
 SYMMETRIC = {"vjp": _eigh_vjp, "jvp": _eigh_jvp, "batch": "(m,m)"}
-general(np.linalg.eigh, **SYMMETRIC)
+general(np.linalg.eigh, singular=_degenerate, **SYMMETRIC)
 EIGVALSH = general(_eigvalsh_and_vectors, name="np.linalg.eigvalsh", **SYMMETRIC)
 composite(
     np.linalg.eigvalsh, lambda a, UPLO="L": EIGVALSH.apply_bound([a], {"UPLO": UPLO})[0]
@@ -369,7 +381,9 @@ def _singular_values_and_vectors(a: Any, full_matrices: bool, hermitian: bool = 
     return u, np.linalg.svd(a, compute_uv=False, hermitian=hermitian), vh
 
 
-SVD = general(_svd_parts, vjp=_svd_vjp, name="np.linalg.svd", batch="(m,n)")
+SVD = general(
+    _svd_parts, vjp=_svd_vjp, name="np.linalg.svd", batch="(m,n)", singular=_degenerate_svd
+)
 SVDVALS = general(
     _singular_values_and_vectors, vjp=_svd_vjp, name="np.linalg.svdvals", batch="(m,n)"
 )
@@ -518,7 +532,7 @@ def _euclidean_vjp(
     zero = plain(out) == 0
     if not zero.any():
         return _beside(g / out, x, axis, keepdims) * _conjugate(x)
-    (limit,) = _derivatives_along(g, out, [np.where(zero, 1, plain(out) * 0)])
+    (limit,) = derivatives_along(g, out, [np.where(zero, 1, plain(out) * 0)])
     ratio = np.where(zero, limit, g / np.where(zero, 1, out))
     return strong_product(_conjugate(x), _beside(ratio, x, axis, keepdims))
 
@@ -532,7 +546,8 @@ def _euclidean_jvp(
 
 
 EUCLIDEAN = general(
-    _euclidean, vjp=[_euclidean_vjp], jvp=_euclidean_jvp, name="np.linalg.norm", batch="axis"
+    _euclidean, vjp=[_euclidean_vjp], jvp=_euclidean_jvp, name="np.linalg.norm", batch="axis",
+    singular=lambda out: bool((plain(out) == 0).any()),
 )
 
 

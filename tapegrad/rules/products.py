@@ -307,10 +307,10 @@ class _Term:
 def _einsum(*operands: Any, optimize: Any = False, **options: Any) -> Any:
     """np.einsum in all its ways to write subscripts, on one of them: letters only, with `->`."""
     if isinstance(operands[0], str):
-        text, arrays = operands[0].replace(" ", ""), operands[1:]
+        text, given = operands[0].replace(" ", ""), operands[1:]
     else:
-        text, arrays = _from_interleaved(operands)
-    arrays = [_shaped(_lifted(array)) for array in arrays]
+        text, given = _from_interleaved(operands)
+    arrays = [_shaped(_lifted(array)) for array in given]
     subscripts = _explicit(text, [array.ndim for array in arrays])
     params = {"subscripts": subscripts, **options}
     if optimize is not False:
@@ -322,7 +322,7 @@ def _lifted(array: Any) -> Any:
     return np.stack(list(map(_lifted, array))) if isinstance(array, (list, tuple)) else array
 
 
-def _from_interleaved(operands: Sequence[Any]) -> tuple[str, Sequence[Any]]:
+def _from_interleaved(operands: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     """`einsum(x, [0, 1], y, [1, 2], [0, 2])` as "ab,bc->ac" and (x, y)."""
 
     def written(labels: Any) -> str:

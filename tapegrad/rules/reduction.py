@@ -111,7 +111,9 @@ def _var(
         square = deviation * deviation
     degrees = _count(x, axis, keepdims, where) - (ddof if correction is None else correction)
     total = np.sum(square, axis=axis, keepdims=bool(keepdims))
-    return total / (max(degrees, 0) if where is True else np.maximum(degrees, 0).astype(total.dtype))
+    if where is True:
+        return total / max(degrees, 0)
+    return total / np.maximum(degrees, 0).astype(total.dtype)
 
 
 def _std(*args: Any, **kwargs: Any) -> Any:

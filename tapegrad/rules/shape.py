@@ -207,7 +207,7 @@ composite(np.append, _append)
 def _block(arrays: Any) -> Any:
     """The innermost lists join along the last axis, each list around them one axis earlier."""
     depth = _depth(arrays)
-    ndim = max(depth, max(np.ndim(leaf) for leaf in _leaves(arrays)))
+    ndim = max(depth, *(np.ndim(leaf) for leaf in _leaves(arrays)))
     return _block_level(arrays, depth, ndim)
 
 

@@ -19,7 +19,7 @@ FlatFunction = Callable[..., tuple[Any, ...]]
 def central_differences(
     function: FlatFunction, leaves: Sequence[Any], dots: Sequence[Any], step: float
 ) -> list[Any]:
-    """The derivative along a direction by the five-point formula, whose error is of order step^4."""
+    """The derivative along a direction by the five-point formula: its error is of order step^4."""
 
     def at(steps: int) -> tuple[Any, ...]:
         moved = [x + np.asarray(steps * step).astype(real_dtype(x.dtype)) * dot

@@ -10,7 +10,7 @@ import numpy as np
 from tapegrad._errors import InputError, describe, message, name_of
 from tapegrad._forward import jvp
 from tapegrad._reverse import as_input, vjp
-from tapegrad._tree import flatten, unflatten
+from tapegrad._tree import Structure, flatten, unflatten
 from tapegrad.testing._differences import FlatFunction, direction
 from tapegrad.testing._laws import Exactness, Subject, check_first_order
 
@@ -48,7 +48,8 @@ def check_grads(
     """
     if not modes or not set(modes) <= set(MODES):
         raise InputError(
-            message("check_grads", 'modes from "fwd" and "rev"', repr(modes), "Leave it away for both")
+            message("check_grads", 'modes from "fwd" and "rev"', repr(modes),
+                    "Leave it away for both")
         )
     call = f"check_grads({name_of(f)})"
     leaves, structures, names = [], [], []
@@ -56,8 +57,7 @@ def check_grads(
         found, structure = flatten(arg)
         structures.append(structure)
         leaves += [as_input(leaf, call) for leaf in found]
-        names += [f"argument {position}" + (f", leaf {i} ({describe(leaf)})" if structure.kind else "")
-                  for i, leaf in enumerate(found)]
+        names += [_leaf_name(position, i, leaf, structure) for i, leaf in enumerate(found)]
 
     def of_leaves(*given: Any) -> tuple[Any, ...]:
         rest = iter(given)
@@ -66,6 +66,11 @@ def check_grads(
     subject = Subject(call, of_leaves, tuple(leaves), tuple(names))
     exactness = Exactness(eps=eps, rtol=rtol, atol=atol)
     _check_to_order(subject, 1, order, tuple(modes), exactness, np.random.default_rng(0))
+
+
+def _leaf_name(position: int, i: int, leaf: Any, structure: Structure) -> str:
+    inner = f", leaf {i} ({describe(leaf)})" if structure.kind else ""
+    return f"argument {position}{inner}"
 
 
 def _check_to_order(

@@ -14,7 +14,11 @@ from tapegrad._errors import describe
 from tapegrad._forward import jvp
 from tapegrad._reverse import vjp
 from tapegrad.testing._differences import (
-    FlatFunction, central_differences, direction, step_of, widened,
+    FlatFunction,
+    central_differences,
+    direction,
+    step_of,
+    widened,
 )
 from tapegrad.testing._tolerances import resolution_of, tolerance_of
 

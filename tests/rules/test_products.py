@@ -1,4 +1,4 @@
-"""Products against central differences: shapes, broadcasting, complex arrays, einsum's notations."""
+"""Products against central differences: shapes, broadcasting, complex, einsum's notations."""
 
 from __future__ import annotations
 

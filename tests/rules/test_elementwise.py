@@ -1,0 +1,264 @@
+"""Ufuncs at the points where a convention decides, and the dtypes that partials have to keep."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from tolerances import assert_close
+
+from tapegrad import elementwise_grad, grad, hvp, jvp, vjp
+from tapegrad.testing import check_rule
+
+
+def slopes(function, *args):
+    """The derivative by each argument at each place."""
+    with np.errstate(all="ignore"):
+        out, pullback = vjp(function, *map(np.array, args))
+    return pullback(np.ones_like(out))
+
+
+# --- powers
+
+
+def test_power_at_zero():
+    by_base, by_exponent = slopes(np.power, [0.0, 0.0, 0.0, 0.0], [0.0, 1.0, 2.0, 0.5])
+    np.testing.assert_array_equal(by_base, [0.0, 1.0, 0.0, np.inf])
+    np.testing.assert_array_equal(by_exponent, [0.0, 0.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3, -1, 0.0, 1.0, 2.0, 0.5, np.float64(2)])
+def test_powers_by_numbers(exponent):
+    check_rule(lambda x: x**exponent, np.array([0.7, 1.3]))
+
+
+def test_powers_of_negative_numbers_by_whole_exponents():
+    check_rule(lambda x: np.power(x, 3.0), np.array([-0.7, -1.3]))
+    with np.errstate(all="ignore"):
+        assert np.isnan(grad(lambda y: np.float64(-2.0) ** y)(3.0))  # not a function of y nearby
+
+
+def test_the_second_derivative_of_a_square_at_zero():
+    assert hvp(lambda x: x**2, (0.0,), (1.0,)) == 2
+    assert hvp(lambda x: np.power(x, 2.0), (0.0,), (1.0,)) == 2
+
+
+def test_integer_exponents_keep_float32():
+    x = np.array([1.5, 2.5], np.float32)
+    assert elementwise_grad(lambda x: x ** np.array([2, 3]))(x).dtype == np.float32
+
+
+# --- singular points
+
+
+@pytest.mark.parametrize("function", [np.sqrt, np.cbrt, np.log, np.log2, np.log10, np.reciprocal])
+def test_a_pole_is_infinite_where_it_is_asked_for(function):
+    (slope,) = slopes(function, [0.0])
+    assert np.isinf(slope[0])
+
+
+@pytest.mark.parametrize("function", [np.arcsin, np.arccos, np.arctanh])
+def test_the_ends_of_the_inverse_functions(function):
+    (slope,) = slopes(function, [1.0])
+    assert np.isinf(slope[0])
+
+
+def test_no_warning_comes_from_a_derivative_at_a_singular_point():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert grad(lambda x: np.sum(np.sqrt(x)))(np.zeros(2)).tolist() == [np.inf, np.inf]
+
+
+# --- magnitudes
+
+
+@pytest.mark.parametrize("function", [np.absolute, np.fabs, np.sign])
+def test_magnitude_and_sign_are_flat_at_zero(function):
+    assert grad(function)(0.0) == 0
+
+
+def test_the_magnitude_of_complex_zero_is_flat():
+    assert grad(np.absolute)(0j) == 0
+    assert grad(lambda z: np.real(np.sign(z)))(0j) == 0
+
+
+def test_distance_and_angle_at_the_origin():
+    assert [slope.item() for slope in slopes(np.hypot, 0.0, 0.0)] == [0, 0]
+    assert [slope.item() for slope in slopes(np.arctan2, 0.0, 0.0)] == [0, 0]
+
+
+def test_copysign_follows_both_signs():
+    by_size, by_sign = slopes(
+        np.copysign, [2.0, -2.0, 2.0, -2.0, 0.0], [1.0, 1.0, -1.0, -1.0, 1.0]
+    )
+    np.testing.assert_array_equal(by_size, [1, -1, -1, 1, 0])
+    np.testing.assert_array_equal(by_sign, np.zeros(5))
+
+
+def test_heaviside_varies_by_its_value_at_zero_alone():
+    by_x, by_half = slopes(np.heaviside, [-1.0, 0.0, 1.0], [0.5, 0.5, 0.5])
+    np.testing.assert_array_equal(by_x, [0, 0, 0])
+    np.testing.assert_array_equal(by_half, [0, 1, 0])
+
+
+# --- choices
+
+
+@pytest.mark.parametrize("choice", [np.maximum, np.minimum, np.fmax, np.fmin])
+def test_ties_share_evenly(choice):
+    by_x, by_y = slopes(choice, [1.0, np.inf, -np.inf, 0.0], [1.0, np.inf, -np.inf, -0.0])
+    np.testing.assert_array_equal(by_x, [0.5] * 4)
+    np.testing.assert_array_equal(by_y, [0.5] * 4)
+
+
+def test_a_nan_wins_or_loses_as_its_function_says():
+    nan = np.nan
+    for choice in (np.maximum, np.minimum):
+        by_x, by_y = slopes(choice, [nan, 1.0, nan], [1.0, nan, nan])
+        np.testing.assert_array_equal(by_x, [1, 0, 0.5])
+        np.testing.assert_array_equal(by_y, [0, 1, 0.5])
+    for choice in (np.fmax, np.fmin):
+        by_x, by_y = slopes(choice, [nan, 1.0, nan], [1.0, nan, nan])
+        np.testing.assert_array_equal(by_x, [0, 1, 0.5])
+        np.testing.assert_array_equal(by_y, [1, 0, 0.5])
+
+
+# --- remainders
+
+
+@pytest.mark.parametrize("function", [np.remainder, np.fmod, np.divmod])
+def test_remainders_by_all_signs(function):
+    x, y = np.meshgrid([-7.3, -2.2, 2.2, 7.3], [-2.0, 2.0])
+    check_rule(function, x, y)
+
+
+# --- sums of exponentials
+
+
+def test_logaddexp_of_nothing():
+    by_x, by_y = slopes(np.logaddexp, [-np.inf, -np.inf, 0.0], [-np.inf, 0.0, -np.inf])
+    np.testing.assert_array_equal(by_x, [0, 0, 1])
+    np.testing.assert_array_equal(by_y, [0, 1, 0])
+
+
+@pytest.mark.parametrize("function", [np.logaddexp, np.logaddexp2])
+def test_logaddexp_of_large_numbers_does_not_overflow(function):
+    by_x, by_y = slopes(function, [1e4, 1e4, -1e4], [1e4, -1e4, -1e4])
+    assert_close(by_x, [0.5, 1, 0.5])
+    assert_close(by_y, [0.5, 0, 0.5])
+
+
+def test_the_logarithm_of_a_sum_of_exponentials():
+    def logsumexp(x):
+        top = np.max(x)
+        return top + np.log(np.sum(np.exp(x - top)))
+
+    x = np.array([1000.0, 1001.0, 999.5])
+    shares = np.exp(x - 1001) / np.sum(np.exp(x - 1001))
+    assert_close(grad(logsumexp)(x), shares)
+    hessian_times = hvp(logsumexp, (x,), (np.array([1.0, 0.0, 0.0]),))
+    assert_close(hessian_times, shares[0] * (np.array([1.0, 0, 0]) - shares))
+    assert_close(grad(np.logaddexp.reduce)(x), shares)
+
+
+def test_saturated_functions_are_flat_and_not_nan():
+    for function in (np.tanh, np.arctan, np.expm1):
+        (slope,) = slopes(function, [-800.0])
+        assert 0 <= slope[0] < 1e-5
+    (slope,) = slopes(lambda x: 1 / (1 + np.exp(-x)), [-800.0])
+    assert slope[0] == 0 or np.isfinite(slope[0])
+
+
+# --- complex numbers
+
+
+def test_real_functions_of_complex_numbers():
+    z = 1 + 2j
+    assert grad(lambda z: np.abs(z) ** 2)(z) == pytest.approx(2 - 4j)
+    assert grad(np.real)(z) == 1
+    assert grad(np.imag)(z) == -1j
+    assert grad(np.angle)(z) == pytest.approx(
+        (-2 - 1j) / 5
+    )  # d atan2(y, x) = (x dy - y dx) / |z|^2
+    assert_close(grad(lambda z: np.angle(z, deg=True))(z), 180 / np.pi * (-2 - 1j) / 5)
+
+
+@pytest.mark.parametrize(
+    "function", [np.exp, np.sin, np.sqrt, np.log, np.arctan, np.tanh, np.square]
+)
+def test_analytic_functions_have_their_complex_derivative(function):
+    z = 0.4 + 0.3j
+    h = 1e-5
+    difference = (function(z + h) - function(z - h)) / (2 * h)
+    assert grad(function, holomorphic=True)(z) == pytest.approx(difference, rel=1e-8)
+
+
+def test_parts_of_a_real_array():
+    x = np.array([1.0, 2.0])
+    check_rule(np.real, x)
+    check_rule(np.imag, x)
+    check_rule(np.conjugate, x)
+    np.testing.assert_array_equal(grad(lambda x: np.sum(np.imag(x) + 0 * x))(x), [0, 0])
+
+
+def test_a_real_argument_beside_a_complex_one_gets_a_real_cotangent():
+    x, z = np.array([0.5, 2.0]), np.array([1 + 2j, 3 - 1j])
+    for function in (np.add, np.multiply, np.divide, np.power):
+        check_rule(function, x, z)
+        check_rule(function, z, x)
+
+
+# --- dtypes
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.longdouble, np.complex64])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: 2 * np.sin(x) / 3 + x**2 - x / np.pi,
+        lambda x: np.sqrt(x) + np.cbrt(np.abs(x)) + np.log1p(x) + np.exp2(x) + np.log10(x),
+        lambda x: np.degrees(np.abs(x)) + np.arctan2(np.abs(x), 2.0) + np.hypot(np.abs(x), 1.0),
+        lambda x: np.maximum(x, 0.25) + np.logaddexp(np.abs(x), 1.0) + np.fmod(np.abs(x), 2.0),
+    ],
+)
+def test_python_numbers_leave_the_dtype_as_it_is(function, dtype):
+    if dtype is np.complex64:
+        function_of = function
+
+        def function(x):
+            return function_of(np.real(x)) + 1j * function_of(np.imag(x))
+
+    x = np.array([0.5, 1.25]).astype(dtype) * (1 if dtype is not np.complex64 else 1 + 1j)
+    x = x.astype(dtype)
+    out, out_dot = jvp(function, (x,), (np.ones_like(x),))
+    assert out.dtype == out_dot.dtype == function(x).dtype == np.dtype(dtype)
+    (x_bar,) = vjp(function, x)[1](np.ones_like(x))
+    assert x_bar.dtype == np.dtype(dtype)
+
+
+@pytest.mark.parametrize(
+    ("start", "target"),
+    [
+        (np.float64, np.float32),
+        (np.float32, np.float64),
+        (np.float64, complex),
+        (complex, np.complex64),
+    ],
+)
+def test_astype_casts_the_cotangent_back(start, target):
+    x = np.array([0.5, 1.25]).astype(start)
+    out, pullback = vjp(lambda x: x.astype(target), x)
+    assert out.dtype == np.dtype(target)
+    (x_bar,) = pullback(np.array([2.0, 3.0], target))
+    assert x_bar.dtype == np.dtype(start)
+    np.testing.assert_array_equal(x_bar, np.array([2, 3], start))
+
+
+def test_two_results():
+    (fraction, whole), pullback = vjp(np.modf, np.array([2.5, -1.25]))
+    np.testing.assert_array_equal(whole, [2, -1])
+    np.testing.assert_array_equal(pullback((np.ones(2), np.ones(2)))[0], [1, 1])
+    mantissa = grad(lambda x: np.frexp(x)[0])(6.0)
+    assert mantissa == 1 / 8
+    assert grad(lambda x: np.ldexp(x, 3))(1.5) == 8

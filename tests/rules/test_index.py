@@ -1,0 +1,114 @@
+"""Positions: negative, repeated and out of range, and functions that write to their argument."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tapegrad import grad, vjp
+from tapegrad.testing import check_rule
+
+X = np.array([[0.3, -1.2, 2.1], [1.7, 0.4, -0.6]])
+
+
+def after(write):
+    """What a writing function leaves in a copy of its first argument."""
+
+    def result(x, *args, **params):
+        y = np.copy(x)
+        write(y, *args, **params)
+        return y
+
+    return result
+
+
+@pytest.mark.parametrize("mode", ["wrap", "clip"])
+def test_positions_out_of_range(mode):
+    positions = np.array([[-9, 9], [0, 4]])
+    check_rule(np.take, X, positions, mode=mode)
+    check_rule(np.take, X, positions, axis=-1, mode=mode)
+    check_rule(after(np.put), X, positions, X[0, :2], mode=mode)
+
+
+def test_positions_out_of_range_are_numpys_error_by_default():
+    with pytest.raises(IndexError):
+        grad(lambda x: np.sum(np.take(x, [9])))(X)
+    with pytest.raises(IndexError):
+        grad(lambda x: np.sum(after(np.put)(x, [9], 1.0)))(X)
+
+
+def test_a_place_taken_many_times_sums_its_cotangents():
+    gradient = grad(lambda x: np.sum(np.take(x, [1, 1, 1, 0])))(X)
+    np.testing.assert_array_equal(gradient, [[1, 3, 0], [0, 0, 0]])
+
+
+def test_a_place_written_many_times_keeps_the_last():
+    values = np.array([1.0, 2.0, 3.0])
+    _, pullback = vjp(lambda x, v: after(np.put)(x, [0, 0, 4], v), X, values)
+    x_bar, v_bar = pullback(np.ones_like(X))
+    np.testing.assert_array_equal(x_bar, [[0, 1, 1], [1, 0, 1]])
+    np.testing.assert_array_equal(v_bar, [0, 1, 1])
+
+
+def test_too_few_values_are_repeated_as_numpy_does():
+    check_rule(after(np.put), X, [0, 2, 5], np.array([0.7, 0.8]))
+    check_rule(after(np.putmask), X, X > 0, np.array([0.7, 0.8]))
+    check_rule(after(np.place), X, X > 0, np.array([0.7, 0.8]))
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (3, 5), (5, 3), (3, 3, 3)])
+@pytest.mark.parametrize("wrap", [False, True])
+def test_filling_a_diagonal(shape, wrap):
+    x = np.linspace(-1, 1, int(np.prod(shape))).reshape(shape)
+    check_rule(after(np.fill_diagonal), x, np.array(2.5), wrap=wrap)
+    check_rule(after(np.fill_diagonal), x, np.array([2.5, 1.5, 0.5]), wrap=wrap)
+
+
+@pytest.mark.parametrize("k", [-4, -2, -1, 0, 1, 3])
+def test_diagonals_that_are_not_square_or_lie_outside(k):
+    check_rule(np.diag, X, k)
+    check_rule(np.diag, X[0], k)
+    check_rule(np.diagonal, X.reshape(1, 2, 3), k, axis1=-1, axis2=1)
+    check_rule(np.tril, X, k)
+    check_rule(np.triu, X, k)
+
+
+def test_triangles_of_stacks_and_vectors():
+    check_rule(np.tril, X.reshape(1, 2, 3))
+    check_rule(np.triu, X[0])
+
+
+def test_selecting_where_broadcasting_makes_all_three_larger():
+    check_rule(np.where, np.array([[True], [False]]), X[0], np.array(2.5))
+    assert len(np.where(X > 0)) == 2
+
+
+def test_the_condition_may_depend_on_what_is_differentiated():
+    gradient = grad(lambda x: np.sum(np.where(x > 0, x * 2, x * 3)))(X)
+    np.testing.assert_array_equal(gradient, np.where(X > 0, 2, 3))
+    positions = grad(lambda x: np.sum(x[np.where(x > 0)]))(X)
+    np.testing.assert_array_equal(positions, X > 0)
+
+
+def test_a_nan_in_the_branch_not_taken():
+    x = np.array([np.nan, 4.0])
+    gradient = grad(lambda x: np.sum(np.where(np.isnan(x), 0.0, np.sqrt(x))))(x)
+    np.testing.assert_array_equal(gradient, [0, 0.25])
+
+
+def test_copying_where_and_by_broadcasting():
+    check_rule(after(np.copyto), X, X[0])
+    check_rule(after(np.copyto), X, np.array(1.5), where=X > 0)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+def test_compressing_by_a_short_condition(axis):
+    check_rule(np.compress, [False, True], X, axis=axis)
+
+
+def test_along_an_axis_with_sides_that_broadcast():
+    order = np.argsort(X, axis=1)
+    check_rule(np.take_along_axis, X, order, axis=1)
+    check_rule(np.take_along_axis, X[:1], order, axis=1)
+    check_rule(np.take_along_axis, X, order[:1], axis=1)
+    check_rule(np.take_along_axis, X, np.array([4, 0]), axis=None)

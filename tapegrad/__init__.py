@@ -5,7 +5,8 @@
 array([0., 1.])
 """
 
-from tapegrad import _operators, rules
+from tapegrad import _operators as _operators
+from tapegrad import rules
 from tapegrad._array import Array
 from tapegrad._custom import custom_jvp, custom_vjp, primitive, stop_gradient
 from tapegrad._derived import (
@@ -18,6 +19,7 @@ from tapegrad._derived import (
     vhp,
 )
 from tapegrad._errors import (
+    ChangedConstantError,
     ConversionError,
     InputError,
     LeakedValueError,
@@ -44,6 +46,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Array",
+    "ChangedConstantError",
     "ConversionError",
     "IndependentOutputWarning",
     "InputError",

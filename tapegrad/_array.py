@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,16 +26,19 @@ from tapegrad._rule import (
     linear,
     plain,
 )
-from tapegrad._tape import READ, WRITE, Spec, Tape, Traced, cast, spec_of
+from tapegrad._tape import READ, WRITE, Spec, Tape, Traced, cast, handle, spec_of
 from tapegrad._ufunc_methods import call_method, call_with_keywords
+
+Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 
 
 class Array(Traced, NdarrayInterface):
     """An array whose history is on a tape; it behaves as the ndarray that it stands for.
 
-    Transforms make it; programs only meet it. `isinstance(x, tapegrad.Array)` tells that a value is
-    being differentiated. Attributes: `value` (the plain array), `shape`, `dtype` and the rest of
-    ndarray's. `float(x)`, `np.asarray(x)` and writes of x into a plain array raise ConversionError.
+    Transforms make it; programs only meet it. `isinstance(x, tapegrad.Array)` tells that a value
+    is being differentiated. Attributes: `value` (the plain array), `shape`, `dtype` and the rest
+    of ndarray's. `float(x)`, `np.asarray(x)` and writes of x into a plain array raise
+    ConversionError.
 
     >>> import tapegrad
     >>> tapegrad.grad(lambda x: print(type(x).__name__, x.shape) or (x * x).sum())(np.ones(2))
@@ -46,11 +49,11 @@ class Array(Traced, NdarrayInterface):
     __slots__ = ()
 
     @property
-    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+    def shape(self) -> tuple[int, ...]:
         return self.spec.shape
 
     @property
-    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
+    def dtype(self) -> np.dtype[Any]:
         return self.spec.dtype
 
     @property
@@ -59,7 +62,7 @@ class Array(Traced, NdarrayInterface):
 
     @property
     def real(self) -> Any:
-        return np.real(self) if self.dtype.kind == "c" else self  # type: ignore[call-overload]
+        return np.real(self) if self.dtype.kind == "c" else self
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -67,7 +70,7 @@ class Array(Traced, NdarrayInterface):
 
     @property
     def imag(self) -> Any:
-        return np.imag(self)  # type: ignore[call-overload]
+        return np.imag(self)
 
     @imag.setter
     def imag(self, value: Any) -> None:
@@ -133,11 +136,11 @@ class Array(Traced, NdarrayInterface):
         return rule.apply(*args, **kwargs)
 
     def _created(self, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
-        """What np.zeros(shape, like=self) and its kin return: traced, so that it can be written to."""
+        """What np.zeros(shape, like=self) and its kin return: traced, so that writes reach it."""
         lifted = lift(args[0])
         if isinstance(lifted, Traced):
             dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
-            return lifted.copy() if dtype is None else lifted.astype(dtype)  # type: ignore[attr-defined]
+            return lifted.copy() if dtype is None else lifted.astype(dtype)
         made = function(*args, **kwargs)
         return self.tape.wrap(made, -1) if made.dtype.kind in "fc" else made
 
@@ -174,13 +177,13 @@ class Array(Traced, NdarrayInterface):
         self,
         dtype: Any,
         order: str = "K",
-        casting: str = "unsafe",
+        casting: Casting = "unsafe",
         subok: bool = True,
         copy: bool = True,
     ) -> Any:
         """As `numpy.ndarray.astype`; integer and boolean results are plain arrays."""
         target = np.dtype(dtype)
-        if not np.can_cast(self.dtype, target, casting):  # type: ignore[arg-type]
+        if not np.can_cast(self.dtype, target, casting):
             raise TypeError(f"Cannot cast array data from {self.dtype} to {target} by {casting!r}")
         if target.kind not in "fc":
             return plain(self).astype(target)
@@ -225,7 +228,7 @@ ASTYPE = linear(_astype, lambda g, _out, x, dtype: cast(g, x.dtype), name="astyp
 
 
 # Functions that NumPy hands over for their like= argument alone.
-_CREATION = frozenset(
+_CREATION: frozenset[Callable[..., Any]] = frozenset(
     {
         np.array,
         np.asarray,
@@ -337,16 +340,21 @@ def _ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[s
         return call_method(rule, ufunc, method, inputs, kwargs)
     if not kwargs:
         if len(inputs) == 2:
-            call = (
-                product
-                if isinstance(rule, Multilinear)
-                else (binary if isinstance(rule, Elementwise) else None)
-            )
+            call: Callable[..., Any] | None = None
+            if isinstance(rule, Multilinear):
+                call = product
+            elif isinstance(rule, Elementwise):
+                call = binary
             if call is not None:
                 _PAIRS[ufunc] = call, rule
                 return call(rule, *map(as_operand, inputs))
         result = rule.apply(*inputs)
-        if rule.unary and not rule.to_real and isinstance(result, Array):
+        if (
+            isinstance(rule, Elementwise)
+            and rule.unary
+            and not rule.to_real
+            and isinstance(result, Array)
+        ):
             x_kept, out_kept = rule.keeps[True,]
             _UNARY[ufunc] = rule, x_kept, out_kept
         return result
@@ -397,13 +405,13 @@ class View(Array):
         self.seen = self.parent.slot
 
     @property
-    def value(self) -> Any:  # type: ignore[override]
+    def value(self) -> Any:
         if self.parent.slot is not self.seen:
             self._take()
         return self.taken
 
     @property
-    def slot(self) -> Any:  # type: ignore[override]
+    def slot(self) -> Any:
         if self.parent.slot is not self.seen:
             self._take()
         return self.taken_slot
@@ -487,7 +495,7 @@ def _write(x: Array, index: Any, value: Any) -> None:
     if isinstance(value, Traced) and value.tape.level > x.tape.level:
         if value.tape.root is not x.tape.root:
             # x is a constant of the inner transform that value belongs to, until it is written to.
-            x.value, x.slot = _handle(x), -1
+            x.value, x.slot = handle(x), -1
         x.tape = value.tape
     value = _fitted(x, index, value)
     inner = isinstance(value, Traced) and value.tape.root is x.tape.root
@@ -515,11 +523,6 @@ def _write(x: Array, index: Any, value: Any) -> None:
     x.slot = slot
 
 
-def _handle(x: Array) -> Array:
-    """Another handle on the present state of x, which writes to x do not reach."""
-    return Array(x.value, x.slot, x.tape, x.spec)
-
-
 def _fitted(x: Array, index: Any, value: Any) -> Any:
     """The value of a write with no more axes than its place, and of a dtype that x can hold."""
     dtype = getattr(value, "dtype", None)
@@ -541,7 +544,7 @@ def _exclusive_buffer(x: Array) -> Any:
     """The raw value of x for writing: itself where nobody else can hold it, else a copy."""
     value = x.value
     if isinstance(value, Traced):
-        return _handle(value)  # type: ignore[arg-type]
+        return handle(value)
     if type(value) is not np.ndarray:
         return value.copy()
     if x.slot in x.tape.buffers and value.base is None and _references(value) <= _EXCLUSIVE:
@@ -558,8 +561,10 @@ def _exclusive_count() -> int:
     class Holder:
         __slots__ = ("value",)
 
+        def __init__(self) -> None:
+            self.value = np.empty(1)
+
     x = Holder()
-    x.value = np.empty(1)  # type: ignore[attr-defined]
 
     def count(x: Any) -> int:
         value = x.value

@@ -31,9 +31,9 @@ def stop_gradient(x: Any) -> Any:
 class primitive:
     """A function that tapegrad does not look into: its derivative is declared by a rule form.
 
-    Decorate it, then declare it with `elementwise`, `linear`, `multilinear`, `general`, `composite`,
-    `constant` or `unsupported`. The function gets plain arrays. Calling it on traced values without
-    a declaration raises RuleError.
+    Decorate it, then declare it with `elementwise`, `linear`, `multilinear`, `general`,
+    `composite`, `constant` or `unsupported`. The function gets plain arrays. Calling it on traced
+    values without a declaration raises RuleError.
 
     >>> import numpy as np, tapegrad
     >>> @primitive
@@ -94,8 +94,7 @@ class _CustomCall(General):
     ) -> Sequence[Any]:
         g = [zeros_of(o) if part is None else part for part, o in zip(g, out, strict=True)]
         if self._pull is not None:
-            bars: Sequence[Any] = self._pull(g, args)
-            return bars
+            return [self._as_value(bar) for bar in self._pull(g, args)]
         return self._transposed_jvp(g, out, args, params, wanted)
 
     def push(
@@ -217,15 +216,12 @@ class _Run:
             parts, self.out_structure = flatten(out)
             return tuple(_as_array(part) for part in parts)
 
-        def chosen(parts: Sequence[Any]) -> list[Any]:
-            return [parts[i] for i in moving]
-
-        return self.rule_of(forward, with_moving, chosen)
+        return self.rule_of(forward, with_moving, moving)
 
     def run(self, trees: list[Any]) -> Any:
         raise NotImplementedError
 
-    def rule_of(self, forward: Function, with_moving: Function, chosen: Function) -> _CustomCall:
+    def rule_of(self, forward: Function, with_moving: Function, moving: list[int]) -> _CustomCall:
         raise NotImplementedError
 
 
@@ -240,7 +236,7 @@ class _VjpRun(_Run):
         out, self.residuals = self.custom.forward(*self.custom._joined(self.fixed, trees))
         return out
 
-    def rule_of(self, forward: Function, with_moving: Function, chosen: Function) -> _CustomCall:
+    def rule_of(self, forward: Function, with_moving: Function, moving: list[int]) -> _CustomCall:
         def pull(g: list[Any], args: Sequence[Any]) -> list[Any]:
             residuals = self.residuals
             if deepest_tape(list(args)) is not None:
@@ -250,12 +246,13 @@ class _VjpRun(_Run):
                 )[1]
             out_bar = unflatten(self.out_structure, g)
             bars = self.custom.backward(*self.fixed, residuals, out_bar)
-            return chosen(self._cotangent_leaves(bars))
+            leaves = self._cotangent_leaves(bars)
+            return [leaves[position] for position in moving]
 
         return _CustomCall(self.name, forward, pull, None)
 
     def _cotangent_leaves(self, bars: Any) -> list[Any]:
-        """Leaves of what the user's backward returned; None stands for zeros of a whole argument."""
+        """Leaves of what the user's backward returned; None stands for zeros of an argument."""
         children = self.structure.children
         if not isinstance(bars, (tuple, list)) or len(bars) != len(children):
             got = f"{len(bars)}" if isinstance(bars, (tuple, list)) else type(bars).__name__
@@ -269,17 +266,11 @@ class _VjpRun(_Run):
             )
         leaves: list[Any] = []
         for child, bar in zip(children, bars, strict=True):
-            count = len(flatten(unflatten(child, _repeat_none()))[0]) if child.kind else 1
             if bar is None:
-                leaves += [None] * (count if child.kind is None else _count(child))
+                leaves += [None] * _count(child)
             else:
                 leaves += flatten_like(child, bar, f"backward of {self.name}")
         return [_as_array(leaf) for leaf in leaves]
-
-
-def _repeat_none() -> Any:
-    while True:
-        yield 0
 
 
 def _count(structure: Any) -> int:
@@ -290,12 +281,13 @@ class _JvpRun(_Run):
     def run(self, trees: list[Any]) -> Any:
         return self.custom.function(*self.custom._joined(self.fixed, trees))
 
-    def rule_of(self, forward: Function, with_moving: Function, chosen: Function) -> _CustomCall:
+    def rule_of(self, forward: Function, with_moving: Function, moving: list[int]) -> _CustomCall:
         def push(dots: Sequence[Any], args: Sequence[Any]) -> list[Any]:
             primals = with_moving(args)
-            zeros = tree_map(_zero_tangent, tuple(primals))
-            leaves = flatten(zeros)[0]
-            tangents = _fill(self.structure, leaves, dots, flatten(tuple(primals))[0], args)
+            tangents = [_zero_tangent(leaf) for leaf in flatten(tuple(primals))[0]]
+            for position, dot in zip(moving, dots, strict=True):
+                tangents[position] = dot
+            tangents = unflatten(self.structure, tangents)
             out, out_dot = self.custom.jvp(*self.fixed, tuple(primals), tangents)
             parts = flatten_like(self.out_structure, out_dot, f"jvp of {self.name}")
             return [_as_array(part) for part in parts]
@@ -305,13 +297,6 @@ class _JvpRun(_Run):
 
 def _zero_tangent(leaf: Any) -> Any:
     return zeros_of(spec_of(leaf)) if hasattr(leaf, "dtype") else 0.0
-
-
-def _fill(structure: Any, zeros: list[Any], dots: Any, leaves: list[Any], args: Any) -> Any:
-    """Tangents in the containers of the primals, zeros for leaves that do not move."""
-    by_leaf = {id(arg): dot for arg, dot in zip(args, dots, strict=True)}
-    filled = [by_leaf.get(id(leaf), zero) for leaf, zero in zip(leaves, zeros, strict=True)]
-    return unflatten(structure, filled)
 
 
 class custom_vjp(_Custom):

@@ -112,8 +112,8 @@ def jacobian(
 ) -> Function:
     """The Jacobian of an array function; `mode` is "reverse", "forward" or "auto".
 
-    "auto" goes forward where the inputs have fewer elements than the output. Shapes, containers and
-    options as for `jacrev`. Raises InputError for another mode.
+    "auto" goes forward where the inputs have fewer elements than the output. Shapes, containers
+    and options as for `jacrev`. Raises InputError for another mode.
 
     >>> jacobian(lambda x: np.array([1.0, 2.0]) * x)(3.0)
     array([1., 2.])

@@ -1,7 +1,8 @@
 """Exception classes, and the one formatter of their messages.
 
 Knows nothing of tapes or arrays: callers describe what they got in words (`describe` helps).
-Every message has the same four parts: the call as written, what was expected, what came, what to do.
+Every message has the same four parts: the call as written, what was expected, what came, what to
+do.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ class ShapeMismatchError(TapegradError, ValueError):
 
 class LeakedValueError(TapegradError, RuntimeError):
     """A traced value was used after the transform that made it had returned."""
+
+
+class ChangedConstantError(TapegradError, RuntimeError):
+    """A program changed a plain array after a derivative had come to depend on it."""
 
 
 class NotDifferentiableError(TapegradError, TypeError):
@@ -60,6 +65,6 @@ def describe(value: Any) -> str:
 def name_of(function: Any) -> str:
     """The name by which a user knows a callable; partials and instances get their class's name."""
     inner = getattr(function, "__wrapped__", function)
-    return getattr(function, "__name__", None) or getattr(
-        inner, "__name__", type(function).__name__
-    )
+    own: str | None = getattr(function, "__name__", None)
+    inherited: str = getattr(inner, "__name__", type(function).__name__)
+    return own or inherited

@@ -1,7 +1,7 @@
 """Forward mode: jvp, linearize.
 
-Knows how tangents travel: with each operation as it is made (jvp), or along a stretch logged before
-(linearize). Must not know rules, or how arrays log.
+Knows how tangents travel: with each operation as it is made (jvp), or along a stretch logged
+before (linearize). Must not know rules, or how arrays log.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class ForwardTape(Tape):
         super().__init__(name)
         self.fresh = Cell
         self.log = self._push
-        self.buffers = _WrittenCells()  # type: ignore[assignment]
+        self.buffers = _WrittenCells()
 
     def keep(self, constant: Any, limit: int = 0) -> Any:
         return constant  # an entry is used up before the program can change it

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
 from tapegrad._errors import ConversionError
+
+Order = Literal["K", "A", "C", "F"]
 
 # Methods whose NumPy function takes the array first and the rest alike.
 _SAME_AS_FUNCTION = (
@@ -37,7 +39,8 @@ def _method(name: str) -> Callable[..., Any]:
 def refuse(call: str, advice: str) -> NoReturn:
     """Raise the error of a conversion that would lose the derivative."""
     raise ConversionError(
-        f"{call}: expected a plain value, got a traced one, whose derivative would be lost. {advice}"
+        f"{call}: expected a plain value, got a traced one, whose derivative would be lost. "
+        f"{advice}"
     )
 
 
@@ -71,10 +74,19 @@ class NdarrayInterface:
     """ndarray's interface over NumPy's functions; `Array` adds the tape."""
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: Any = None
 
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
+    if TYPE_CHECKING:  # what `Array` adds, and what is set below
+
+        @property
+        def shape(self) -> tuple[int, ...]: ...
+
+        @property
+        def dtype(self) -> np.dtype[Any]: ...
+
+        def __getitem__(self, index: Any) -> Any: ...
+
+        def __setitem__(self, index: Any, value: Any) -> None: ...
 
     # -- attributes ------------------------------------------------------------------------------
 
@@ -92,11 +104,11 @@ class NdarrayInterface:
 
     @property
     def T(self) -> Any:
-        return np.transpose(self)  # type: ignore[call-overload]
+        return np.transpose(self)
 
     @property
     def mT(self) -> Any:
-        return np.matrix_transpose(self)  # type: ignore[arg-type]
+        return np.matrix_transpose(self)
 
     @property
     def flat(self) -> Flat:
@@ -104,7 +116,7 @@ class NdarrayInterface:
 
     @flat.setter
     def flat(self, value: Any) -> None:
-        values = np.ravel(value)  # type: ignore[call-overload]
+        values = np.ravel(value)
         self.flat[:] = values[np.arange(self.size) % values.size]
 
     @property
@@ -127,11 +139,11 @@ class NdarrayInterface:
         """As `numpy.ndarray.transpose`: the axes as one tuple, one by one, or none."""
         if len(axes) == 1:
             axes = axes[0]
-        return np.transpose(self, axes or None)  # type: ignore[call-overload]
+        return np.transpose(self, axes or None)
 
-    def flatten(self, order: str = "C") -> Any:
+    def flatten(self, order: Order = "C") -> Any:
         """A one-dimensional copy."""
-        return np.ravel(self, order).copy()  # type: ignore[call-overload]
+        return np.ravel(self, order).copy()
 
     def item(self, *index: Any) -> Any:
         """The single element (or the one at an index), still traced: a 0-d array."""
@@ -141,22 +153,22 @@ class NdarrayInterface:
             return self.reshape(())
         where = index[0] if len(index) == 1 else index
         if isinstance(where, tuple):
-            return self[where]  # type: ignore[index]
+            return self[where]
         return self.reshape(-1)[where]
 
     def tolist(self) -> Any:
         """Nested lists of traced 0-d arrays."""
-        return [part.tolist() for part in self] if self.shape else self  # type: ignore[attr-defined]
+        return [part.tolist() for part in self] if self.shape else self
 
     def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
         """As `numpy.ndarray.clip`."""
         options = kwargs if out is None else {**kwargs, "out": out}
-        return np.clip(self, min, max, **options)  # type: ignore[call-overload]
+        return np.clip(self, min, max, **options)
 
     def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
         """As `numpy.ndarray.compress`."""
         options = {} if out is None else {"out": out}
-        return np.compress(condition, self, axis, **options)  # type: ignore[call-overload]
+        return np.compress(condition, self, axis, **options)
 
     def choose(self, *_: Any, **__: Any) -> NoReturn:
         """Always raises, as for every floating array: choices are picked by integers."""
@@ -170,15 +182,15 @@ class NdarrayInterface:
 
     def fill(self, value: Any) -> None:
         """Set every element; the old values have no derivative any more."""
-        self[...] = value  # type: ignore[index]
+        self[...] = value
 
     def sort(self, axis: int = -1, **kwargs: Any) -> None:
         """Sort in place."""
-        self[...] = np.sort(self, axis, **kwargs)  # type: ignore[index, call-overload]
+        self[...] = np.sort(self, axis, **kwargs)
 
     def partition(self, kth: Any, axis: int = -1, **kwargs: Any) -> None:
         """Partition in place."""
-        self[...] = np.partition(self, kth, axis, **kwargs)  # type: ignore[index, call-overload]
+        self[...] = np.partition(self, kth, axis, **kwargs)
 
     # -- protocols of the language ---------------------------------------------------------------
 
@@ -190,17 +202,17 @@ class NdarrayInterface:
     def __iter__(self) -> Iterator[Any]:
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(self.shape[0]))  # type: ignore[index]
+        return (self[i] for i in range(self.shape[0]))
 
     def __contains__(self, value: Any) -> bool:
-        return bool((self == value).any())  # type: ignore[attr-defined]
+        return bool((self == value).any())
 
     def __float__(self) -> float:
         refuse(
             "float(x), or a write of x into a plain array",
-            "Leave the conversion away: arithmetic and NumPy functions take traced values (np.sqrt "
-            "for math.sqrt). A buffer for traced values is made with np.zeros_like(x) or "
-            "np.zeros(shape, like=x). For a number without derivative use "
+            "Leave the conversion away: arithmetic and NumPy functions take traced values "
+            "(np.sqrt for math.sqrt). A buffer for traced values is made with np.zeros_like(x) "
+            "or np.zeros(shape, like=x). For a number without derivative use "
             "tapegrad.stop_gradient(x).",
         )
 
@@ -236,29 +248,29 @@ class NdarrayInterface:
     dumps = dump
 
     def __copy__(self) -> Any:
-        return np.copy(self)  # type: ignore[call-overload]
+        return np.copy(self)
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> Any:
-        return np.copy(self)  # type: ignore[call-overload]
+        return np.copy(self)
 
     def __round__(self, decimals: int | None = None) -> Any:
-        rounded = np.round(self, decimals or 0)  # type: ignore[call-overload]
+        rounded = np.round(self, decimals or 0)
         return int(rounded) if decimals is None else rounded
 
     def __floor__(self) -> int:
-        return math.floor(np.floor(self))  # type: ignore[call-overload]
+        return math.floor(np.floor(self))
 
     def __ceil__(self) -> int:
-        return math.ceil(np.ceil(self))  # type: ignore[call-overload]
+        return math.ceil(np.ceil(self))
 
     def __trunc__(self) -> int:
-        return math.trunc(np.trunc(self))  # type: ignore[call-overload]
+        return int(np.trunc(self))
 
     def __divmod__(self, other: Any) -> Any:
-        return np.floor_divide(self, other), np.remainder(self, other)  # type: ignore[call-overload]
+        return np.floor_divide(self, other), np.remainder(self, other)
 
     def __rdivmod__(self, other: Any) -> Any:
-        return np.floor_divide(other, self), np.remainder(other, self)  # type: ignore[call-overload]
+        return np.floor_divide(other, self), np.remainder(other, self)
 
 
 def _operator(name: str, function: Callable[..., Any], *, swap: bool = False) -> None:
@@ -273,16 +285,6 @@ def _operator(name: str, function: Callable[..., Any], *, swap: bool = False) ->
 
 
 def _define_operators() -> None:
-    comparisons = {
-        "lt": np.less,
-        "le": np.less_equal,
-        "gt": np.greater,
-        "ge": np.greater_equal,
-        "eq": np.equal,
-        "ne": np.not_equal,
-    }
-    for name, function in comparisons.items():
-        _operator(f"__{name}__", function)
     arithmetic = {
         "floordiv": np.floor_divide,
         "mod": np.remainder,

@@ -1,25 +1,34 @@
 """The arithmetic operators of the traced array: the hottest code of the library.
 
-Knows the short layout of entries, and the rules of the ufuncs behind the operators. Everything that
-is not plain (broadcasting, other dtypes, other tapes, views) goes to `_array.binary`.
+Knows the short layout of entries, and the rules of the ufuncs behind the operators. Everything
+that is not plain (broadcasting, other dtypes, other tapes, views) goes to `_array.binary`.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from tapegrad._array import Array, as_operand, binary, product
-from tapegrad._rule import REGISTRY, Elementwise, Multilinear, write_out
+from tapegrad._rule import REGISTRY, Elementwise, Multilinear, plain, write_out
 from tapegrad.rules import products as _rules
 
 assert _rules, "the operators' rules are declared by importing them"
 
 
-def _operator(ufunc: np.ufunc, function: Callable[[Any, Any], Any], name: str) -> None:
+Method = Callable[..., Any]
+
+
+def _install(name: str, method: Method) -> None:
+    method.__name__ = name
+    method.__qualname__ = f"Array.{name}"
+    setattr(Array, name, method)
+
+
+def _operator(ufunc: np.ufunc, function: Callable[[Any, Any], Any], name: str) -> Method:
     """Give Array `__name__`, `__rname__` and `__iname__` from the rule of a ufunc."""
     rule = REGISTRY[ufunc]
     assert isinstance(rule, Elementwise)
@@ -97,9 +106,21 @@ def _operator(ufunc: np.ufunc, function: Callable[[Any, Any], Any], name: str) -
         return write_out(self, forward(self, other), f"x {name} y")
 
     for prefix, method in (("", forward), ("r", reflected), ("i", in_place)):
-        method.__name__ = f"__{prefix}{name}__"
-        method.__qualname__ = f"Array.{method.__name__}"
-        setattr(Array, method.__name__, method)
+        _install(f"__{prefix}{name}__", method)
+    return forward
+
+
+def _comparison(name: str, function: Callable[[Any, Any], Any]) -> None:
+    """Give Array a comparison, whose result is plain."""
+
+    def method(self: Array, other: Any) -> Any:
+        return function(plain(self), plain(other))
+
+    _install(f"__{name}__", method)
+
+
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    _comparison(_name, getattr(operator, _name))
 
 
 def _prefix_operator(ufunc: np.ufunc, name: str) -> None:
@@ -108,9 +129,7 @@ def _prefix_operator(ufunc: np.ufunc, name: str) -> None:
     def method(self: Array) -> Any:
         return self.__array_ufunc__(ufunc, "__call__", self)
 
-    method.__name__ = f"__{name}__"
-    method.__qualname__ = f"Array.__{name}__"
-    setattr(Array, method.__name__, method)
+    _install(f"__{name}__", method)
 
 
 def _matmul(self: Array, other: Any) -> Any:
@@ -123,10 +142,9 @@ def _rmatmul(self: Array, other: Any) -> Any:
     return product(_product, as_operand(other), self)
 
 
-_product = REGISTRY[np.matmul]
-assert isinstance(_product, Multilinear)
-Array.__matmul__ = _matmul
-Array.__rmatmul__ = _rmatmul
+_product = cast(Multilinear, REGISTRY[np.matmul])
+_install("__matmul__", _matmul)
+_install("__rmatmul__", _rmatmul)
 
 
 def _in_place(name: str, function: Callable[[Any, Any], Any]) -> None:
@@ -135,8 +153,7 @@ def _in_place(name: str, function: Callable[[Any, Any], Any]) -> None:
     def method(self: Array, other: Any) -> Any:
         return write_out(self, function(self, other), f"x {name} y")
 
-    method.__name__ = f"__i{name}__"
-    setattr(Array, method.__name__, method)
+    _install(f"__i{name}__", method)
 
 
 _in_place("mod", np.remainder)
@@ -146,8 +163,7 @@ _operator(np.add, operator.add, "add")
 _operator(np.subtract, operator.sub, "sub")
 _operator(np.multiply, operator.mul, "mul")
 _operator(np.divide, operator.truediv, "truediv")
-_operator(np.power, operator.pow, "pow")
-_power = Array.__pow__
+_power = _operator(np.power, operator.pow, "pow")
 _square = REGISTRY[np.square]
 
 
@@ -165,7 +181,7 @@ def _pow(self: Array, other: Any, modulo: None = None) -> Any:
     return _power(self, other)
 
 
-Array.__pow__ = _pow
+_install("__pow__", _pow)
 _prefix_operator(np.negative, "neg")
 _prefix_operator(np.positive, "pos")
 _prefix_operator(np.absolute, "abs")

@@ -10,7 +10,7 @@ import functools
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import Token
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from tapegrad._tape import (
     Tape,
     Traced,
     cast,
+    handle,
     is_array,
     is_inexact,
     replay_backward,
@@ -98,16 +99,16 @@ class Stretch:
         self.linked = False  # whether an input is traced by one
         self.token: Token[Tape | None] | None = None
 
-    def __enter__(self) -> Stretch:
+    def __enter__(self) -> Self:
         self.token = CURRENT.set(self.tape)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self.token is not None:
             CURRENT.reset(self.token)
         if self.shared and not self.dependent and not self._depends_on_outer():
             del self.tape.entries[self.first :]
-        self.tape.close()
+        self.tape.close(verify=kind is None)
 
     def input(self, leaf: Any) -> Traced:
         """A leaf as an input: the same value at a slot of this stretch."""
@@ -123,7 +124,7 @@ class Stretch:
             self.first = len(tape.entries)
             self.linked = self.linked or leaf.slot != -1
             return tape.array(leaf.value, slot, tape, leaf.spec)
-        return tape.wrap(leaf, slot)
+        return tape.wrap(handle(leaf), slot)
 
     def finish(self) -> None:
         """The function has returned: what is logged from here on is not part of the stretch."""
@@ -155,9 +156,10 @@ class Stretch:
         value.tape.require_open()
         if value.tape is not self.tape:
             return value
-        if not self.shared or (not self.dependent and value.slot >= self.start):
+        outer = self.tape.parent
+        if outer is None or (not self.dependent and value.slot >= self.start):
             return value.value
-        return value.tape.array(value.value, value.slot, self.tape.parent, value.spec)
+        return outer.array(value.value, value.slot, outer, value.spec)
 
     @property
     def surroundings(self) -> Tape | None:
@@ -240,7 +242,7 @@ def as_cotangent(bar: Any, leaf: Any) -> Any:
         return bar if bar.base is None and bar.flags.writeable else bar.copy()
     if isinstance(bar, Traced):
         # A new handle: writing to one gradient must not reach another.
-        return bar.tape.array(bar.value, bar.slot, bar.tape, bar.spec)
+        return handle(bar)
     if bar.dtype != leaf.dtype:
         bar = cast(bar, leaf.dtype)
     if isinstance(leaf, np.generic):
@@ -264,7 +266,9 @@ class Selection:
             argnums = 0 if argnames is None else ()
         self.call = call
         self.single = isinstance(argnums, (int, np.integer)) and argnames is None
-        self.argnums = (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
+        self.argnums: tuple[Any, ...] = (
+            (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
+        )
         self.argnames = argnames
         self.names = (argnames,) if isinstance(argnames, str) else tuple(argnames or ())
         for index in self.argnums:
@@ -413,15 +417,17 @@ def grad(
     """The gradient of a function with a real scalar output, by reverse mode.
 
     `argnums` says which positional arguments to differentiate by (an integer, or several for a
-    tuple of gradients; by default the first), `argnames` which keyword arguments (a name, or several
-    for a dict). Arguments are arrays or scalars of a floating or complex dtype, or pytrees of them;
-    the gradient has their containers, shapes and dtypes. `has_aux`: f returns `(value, aux)`, and the
-    result is `(gradient, aux)`. `holomorphic`: inputs and output are complex, and f is analytic.
+    tuple of gradients; by default the first), `argnames` which keyword arguments (a name, or
+    several for a dict). Arguments are arrays or scalars of a floating or complex dtype, or pytrees
+    of them; the gradient has their containers, shapes and dtypes. `has_aux`: f returns `(value,
+    aux)`, and the result is `(gradient, aux)`. `holomorphic`: inputs and output are complex, and f
+    is analytic.
 
     For a complex input x + iy of a real output u the gradient is du/dx - i du/dy.
 
-    Raises InputError for integer inputs, OutputError for an output that is not a real scalar. Warns
-    (IndependentOutputWarning) where the output does not depend on the inputs; the gradient is 0.
+    Raises InputError for integer inputs, OutputError for an output that is not a real scalar.
+    Warns (IndependentOutputWarning) where the output does not depend on the inputs; the gradient
+    is 0.
 
     >>> grad(lambda x, y: np.sum(x * y), argnums=(0, 1))(np.array([1.0, 2.0]), 3.0)
     (array([3., 3.]), np.float64(3.0))
@@ -543,24 +549,28 @@ class Pullback:
         bars = flatten_like(self.structure, out_bar, call)
         slots, given = [], []
         for slot, bar, like in zip(self.out_slots, bars, self.out_leaves, strict=True):
+            if is_inexact(like):
+                bar = as_tangent(bar, like, call, "cotangent")
             if slot is not None:
                 slots.append(slot)
-                given.append(as_tangent(bar, like, call, "cotangent"))
+                given.append(bar)
         table = self.stretch.pull(slots, given)
         return tuple(self.inputs.result([table[slot] for slot in self.slots], given))
 
 
 def as_tangent(dot: Any, like: Any, call: str, what: str) -> Any:
     """A tangent or cotangent given by a user, checked against its value and cast to its dtype."""
-    if not hasattr(dot, "dtype"):
-        if isinstance(dot, bool) or not isinstance(dot, (int, float, complex)):
-            raise InputError(
-                message(call, f"a {what} like {describe(like)}", describe(dot), "Pass an array")
-            )
-        dot = (
-            like.dtype.type(dot) if like.dtype.kind == "c" or not isinstance(dot, complex) else dot
+    if isinstance(dot, (int, float, complex)) and not isinstance(dot, (bool, np.generic)):
+        dot = np.complex128(dot) if isinstance(dot, complex) else np.float64(dot)
+    if not is_array(dot) or dot.dtype.kind not in "iufc":
+        raise InputError(
+            message(call, f"a {what} like {describe(like)}", describe(dot), "Pass an array")
         )
-    if getattr(dot, "shape", None) != like.shape:
+    if like.dtype.kind != "c" and dot.dtype.kind == "c":
+        raise InputError(
+            message(call, f"a real {what}", describe(dot), f"Pass one like {describe(like)}")
+        )
+    if dot.shape != like.shape:
         raise ShapeMismatchError(
             message(
                 call,
@@ -568,10 +578,6 @@ def as_tangent(dot: Any, like: Any, call: str, what: str) -> Any:
                 describe(dot),
                 f"Pass one like {describe(like)}",
             )
-        )
-    if like.dtype.kind != "c" and getattr(dot, "dtype", np.dtype(complex)).kind == "c":
-        raise InputError(
-            message(call, f"a real {what}", describe(dot), f"Pass one like {describe(like)}")
         )
     return dot if dot.dtype == like.dtype else dot.astype(like.dtype)
 
@@ -602,7 +608,8 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
 
 
 def own_copy(leaf: Any) -> Any:
-    return leaf.copy() if type(leaf) is np.ndarray else leaf
+    """A leaf that shares no memory, and no handle, with what a replay keeps."""
+    return leaf.copy() if type(leaf) is np.ndarray else handle(leaf)
 
 
 # --- Looking at a tape --------------------------------------------------------------------------

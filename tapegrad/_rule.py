@@ -3,11 +3,12 @@
 Knows the tape's logging and replays. Must not know which functions exist (that is `rules/`), nor
 the class of traced arrays.
 
-One declaration serves every replay: the value (`rule.function`), the cotangent (`pull`), the tangent
-(`push`), and how the function batches (`batch`). Rules are plain NumPy code over `(out, *args,
-**params)`: arrays positional, everything else by keyword. A parameter whose name starts with an
-underscore is not read: its value is not kept for the replay, only its shape and dtype. Broadcasting
-and dtypes are none of a rule's business, the replay fits what a rule returns to its argument.
+One declaration serves every replay: the value (`rule.function`), the cotangent (`pull`), the
+tangent (`push`), and how the function batches (`batch`). Rules are plain NumPy code over `(out,
+*args, **params)`: arrays positional, everything else by keyword. A parameter whose name starts
+with an underscore is not read: its value is not kept for the replay, only its shape and dtype.
+Broadcasting and dtypes are none of a rule's business, the replay fits what a rule returns to its
+argument.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ Partial = Function | int | None
 
 REGISTRY: dict[Function, Rule] = {}
 
-# How a function batches, one word a declaration: "align" pads ranks, "axis" shifts axis parameters,
-# "loop" calls once an example; anything else is a signature of core dimensions like "(m,m),(m,k)".
+# How a function batches, one word a declaration: "align" pads ranks, "axis" shifts axis
+# parameters, "loop" calls once an example; anything else is a signature of core dimensions like
+# "(m,m),(m,k)".
 BATCH_WORDS = ("align", "axis", "loop")
 
 
@@ -189,7 +191,7 @@ class Rule:
     # -- replaying -------------------------------------------------------------------------------
 
     def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
-        """Which arguments, and whether the result, the derivatives by the wanted arguments read."""
+        """Which arguments, and whether the result, the derivatives by the wanted ones read."""
         return [True] * len(wanted), True
 
     def pull(
@@ -281,6 +283,14 @@ def _reads(function: Function, skip: int, count: int) -> tuple[list[bool], bool]
     return reads + [True] * (count - len(reads)), reads_out
 
 
+def _positional_count(function: Function) -> int:
+    """How many arguments a rule's function takes by position, those with a default left out."""
+    code = getattr(function, "__code__", None)
+    if code is None or code.co_flags & inspect.CO_VARARGS:
+        return 3
+    return int(code.co_argcount) - len(getattr(function, "__defaults__", None) or ())
+
+
 def _either(first: Sequence[bool], second: Sequence[bool]) -> list[bool]:
     return [a or b for a, b in zip(first, second, strict=True)]
 
@@ -363,7 +373,7 @@ class Elementwise(Rule):
         self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
     ) -> Sequence[Any]:
         bars: list[Any] = []
-        for partial, want in zip(self.partials, wanted):
+        for partial, want in zip(self.partials, wanted, strict=False):
             if not want:
                 bars.append(None)
             elif partial is None:
@@ -523,6 +533,10 @@ class General(Rule):
             raise RuleError(f"{name_of(function)}: expected a vjp or a jvp, got neither.")
         if self._each is not None:
             options.setdefault("arrays", len(self._each))
+        else:
+            given = self._joint or jvp
+            assert given is not None
+            options.setdefault("arrays", _positional_count(given) - 2)
         super().__init__(function, **options)
         self._jvp = jvp
 
@@ -548,20 +562,42 @@ class General(Rule):
             g = [zeros_of(o) if part is None else part for part, o in zip(g, out, strict=True)]
         if self._joint is not None:
             bars = self._joint(g, out, *args, **params)
-            return bars if isinstance(bars, (tuple, list)) else (bars,)
+            return self._checked(bars if isinstance(bars, (tuple, list)) else (bars,), args)
         if self._each is None:
             return self._transposed_jvp(g, out, args, params, wanted)
         bars = [
             vjp(g, out, *args, **params) if want and vjp is not None else None
             for vjp, want in zip(self._each, wanted, strict=False)
         ]
-        return bars + [None] * (len(args) - len(bars))
+        return self._checked(bars + [None] * (len(args) - len(bars)), args)
+
+    def _checked(self, parts: Sequence[Any], like: Sequence[Any]) -> Sequence[Any]:
+        """What a rule returned, one value (or None) each; numbers become arrays."""
+        if len(parts) != len(like):
+            raise RuleError(
+                f"{self.name}: its rule returned {len(parts)} values, expected {len(like)}. "
+                "Return one (or None) each."
+            )
+        return [self._as_value(part) for part in parts]
+
+    def _as_value(self, part: Any) -> Any:
+        if part is None or hasattr(part, "shape") or isinstance(part, Scatter):
+            return part
+        if isinstance(part, (int, float, complex)):
+            return np.asarray(part)
+        raise RuleError(
+            f"{self.name}: its rule returned a {type(part).__name__} as a cotangent or tangent. "
+            "Return an array, or None for zeros."
+        )
 
     def push(
         self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
     ) -> Any:
         if self._jvp is not None:
-            return self._jvp(dots, out, *args, **params)
+            out_dot = self._jvp(dots, out, *args, **params)
+            if isinstance(out, Outputs):
+                return self._checked(out_dot, out)
+            return self._as_value(out_dot)
         return self._transposed_vjp(dots, out, args, params)
 
     def _transposed_vjp(
@@ -727,8 +763,9 @@ def elementwise(function: Function, *partials: Partial, **options: Any) -> Rule:
     """Declare an elementwise function by one partial an argument.
 
     A partial is a function `(out, *args)` of broadcastable arrays, or 1 (or another number) where
-    it is constant. `strong=True` where a partial can be infinite at a finite point: an exactly zero
-    cotangent then stays zero. For a real result of a complex argument the partial is du/dx - i du/dy.
+    it is constant. `strong=True` where a partial can be infinite at a finite point: an exactly
+    zero cotangent then stays zero. For a real result of a complex argument the partial is du/dx -
+    i du/dy.
 
     >>> import numpy as np, tapegrad
     >>> @tapegrad.primitive
@@ -747,14 +784,15 @@ def linear(function: Function, *transposes: Function | None, **options: Any) -> 
     """Declare a linear function by its transposes `(g, out, *args, **params)`, one an argument.
 
     Arguments arrive as shapes and dtypes only. `fixed=k`: the first k arrays are not
-    differentiated, and arrive whole. `variadic=True`: one transpose returns all cotangents and gets
-    `wanted`, one truth value an argument. `sequence=True`: the first argument is a list of arrays.
+    differentiated, and arrive whole. `variadic=True`: one transpose returns all cotangents and
+    gets `wanted`, one truth value an argument. `sequence=True`: the first argument is a list of
+    arrays.
     """
     return _register(Linear(function, transposes, **options))
 
 
 def multilinear(function: Function, *transposes: Function, **options: Any) -> Rule:
-    """Declare a product, linear in each array, by one transpose `(g, out, *args, **params)` each."""
+    """Declare a product, linear in each array, by a transpose `(g, out, *args, **params)` each."""
     return _register(Multilinear(function, transposes, **options))
 
 

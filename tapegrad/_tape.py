@@ -6,16 +6,16 @@ how NumPy dispatches, or what a transform is.
 
 An entry is a tuple of seven, in one of two layouts that the last item tells apart:
 
-    (slot, rule, out, x,    y,      x_slot, y_slot)   elementwise, arguments of out's shape and dtype
-    (slot, rule, out, args, params, slots,  None)     anything else
+    (slot, rule, out, x,    y,      x_slot, y_slot)   elementwise, arguments of out's shape and
+    dtype (slot, rule, out, args, params, slots,  None)     anything else
 
 Reading a part (READ) and writing one (WRITE) are the tape's own, as are the several results of one
 call (PROJECT); the comments at these marks give their layouts.
 
 `slot` is where the result lives. An argument that no derivative depends on has slot -1. What the
-rule's derivatives do not read is not kept: None (first layout) or its `Spec` (second) takes its place.
-Entries hold raw values only. A replay that an enclosing transform must differentiate wraps them
-again with their slots, so that the rules log themselves.
+rule's derivatives do not read is not kept: None (first layout) or its `Spec` (second) takes its
+place. Entries hold raw values only. A replay that an enclosing transform must differentiate wraps
+them again with their slots, so that the rules log themselves.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
-from tapegrad._errors import LeakedValueError, RuleError, describe
+from tapegrad._errors import ChangedConstantError, LeakedValueError, RuleError, describe
 
 Entry = tuple[Any, ...]
 
@@ -91,6 +91,37 @@ class Traced:
         self.tape = tape
         self.spec = spec
 
+    if TYPE_CHECKING:  # what the class of traced values, `Tape.array`, adds
+
+        @property
+        def shape(self) -> tuple[int, ...]: ...
+
+        @property
+        def dtype(self) -> np.dtype[Any]: ...
+
+        @property
+        def ndim(self) -> int: ...
+
+        @property
+        def size(self) -> int: ...
+
+        def __getitem__(self, index: Any) -> Any: ...
+
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+
+        def astype(self, dtype: Any) -> Any: ...
+
+        def copy(self) -> Any: ...
+
+        def reshape(self, *shape: Any, **kwargs: Any) -> Any: ...
+
+
+def handle(value: Any) -> Any:
+    """Another handle on a traced value, which writes through the first do not reach."""
+    if not isinstance(value, Traced):
+        return value
+    return value.tape.array(value.value, value.slot, value.tape, value.spec)
+
 
 class Outputs(tuple[Any, ...]):
     """The results of a primitive with several, and the slots where they live."""
@@ -107,9 +138,8 @@ class _Mark:
 
 PROJECT = _Mark("output")  # (slot, PROJECT, None, position, count, slot of the tuple, None)
 READ = _Mark("x[...]")  # (slot, READ, None, x, index, x_slot, None): x[index]
-WRITE = _Mark(
-    "x[...] ="
-)  # (slot, WRITE, None, (x, v), index, (x_slot, v_slot), None): x[index] = v
+# (slot, WRITE, None, (x, v), index, (x_slot, v_slot), None): x[index] = v
+WRITE = _Mark("x[...] =")
 
 
 class _Minus:
@@ -149,8 +179,18 @@ _levels = itertools.count()
 
 # A constant that a derivative needs must not change when the program reuses its buffer. Up to this
 # size, and where it is a view, it is copied; a larger one is locked against writes while its
-# transform runs. (Writes through a view made before are then not seen: the docs say so.)
+# transform runs, and summed before and after, for writes through views that were made before.
 COPY_BYTES = 1 << 16
+
+
+class _Slots(Protocol):
+    """The part of a set of slots that arrays use."""
+
+    def __contains__(self, slot: Any, /) -> bool: ...
+
+    def add(self, slot: Any, /) -> None: ...
+
+    def discard(self, slot: Any, /) -> None: ...
 
 
 class _Root:
@@ -165,8 +205,9 @@ class _Root:
 class Tape:
     """A log of primitive calls.
 
-    A reverse transform inside another gets a tape with the outer one as `parent`: the same entries,
-    slots and `root`, but a name of its own, and an end of its own, after which its values are refused.
+    A reverse transform inside another gets a tape with the outer one as `parent`: the same
+    entries, slots and `root`, but a name of its own, and an end of its own, after which its values
+    are refused.
     """
 
     __slots__ = (
@@ -184,23 +225,31 @@ class Tape:
 
     array: type[Traced] = Traced  # the class of traced values: `_array` sets its own
 
+    root: _Root
+    entries: list[Entry]
+    log: Callable[[Entry], None]
+    fresh: Callable[[], Any]
+    copies: bool  # whether a pullback outlives the transform
+    buffers: _Slots  # slots whose value was last changed by a write
+    locked: list[tuple[Any, bytes]]
+
     def __init__(self, name: str, *, copies: bool = False, parent: Tape | None = None) -> None:
         self.name = name
         self.level = next(_levels)  # a later tape is an inner one
         self.parent = parent
         if parent is not None:
-            self.root: _Root = parent.root
+            self.root = parent.root
             self.entries, self.log, self.fresh = parent.entries, parent.log, parent.fresh
             self.buffers, self.copies, self.locked = parent.buffers, parent.copies, parent.locked
             return
         self.root = _Root()  # not self: a cycle would keep every tape until a collection
-        self.entries: list[Entry] = []
+        self.entries = []
         # Bound methods, because every operation calls both.
-        self.log: Callable[[Entry], None] = self.entries.append
-        self.fresh: Callable[[], Any] = itertools.count().__next__
-        self.buffers: set[Any] = set()  # slots whose value was last changed by a write
-        self.copies = copies  # whether a pullback outlives the transform
-        self.locked: list[np.ndarray] = []
+        self.log = self.entries.append
+        self.fresh = itertools.count().__next__
+        self.buffers = set()
+        self.copies = copies
+        self.locked = []
 
     def wrap(self, value: Any, slot: Any) -> Traced:
         """A traced value; a slot of -1 makes a constant that can be written to."""
@@ -209,14 +258,14 @@ class Tape:
     def keep(self, constant: Any, limit: int = COPY_BYTES) -> Any:
         """A constant in a form that later writes of the program cannot reach."""
         if type(constant) is not np.ndarray:
-            return constant
+            return handle(constant)
         flags = constant.flags
         if not flags.writeable:
             return constant
         if self.copies or constant.nbytes <= limit or not flags.owndata:
             return constant.copy("K")
         flags.writeable = False
-        self.locked.append(constant)
+        self.locked.append((constant, _checksum(constant)))
         return constant
 
     def keep_params(self, params: dict[str, Any]) -> dict[str, Any]:
@@ -227,7 +276,7 @@ class Tape:
         return params
 
     def replica(self, entries: list[Entry], end: int) -> Tape:
-        """A new tape that holds these entries and goes on after slot `end`, for a traced replay."""
+        """A new tape that holds these entries and goes on after `end`, for a traced replay."""
         tape = Tape(self.name)
         tape.entries.extend(entries)
         tape.fresh = itertools.count(end).__next__
@@ -238,16 +287,26 @@ class Tape:
         if isinstance(self.log, _Refusal):
             self.log(())
 
-    def close(self) -> None:
-        """Forget all entries, and refuse values that outlive the transform."""
+    def close(self, *, verify: bool = False) -> None:
+        """Forget all entries, and refuse values that outlive the transform.
+
+        `verify`: raise ChangedConstantError where a locked array has changed all the same.
+        """
         self.log = _Refusal(self.name)
         if self.parent is not None:
             return
-        for constant in reversed(self.locked):
+        locked, self.locked = self.locked, []
+        for constant, _ in reversed(locked):
             constant.flags.writeable = True
-        self.locked = []
+        changed = [constant for constant, before in locked if _checksum(constant) != before]
         self.entries = []
         self.buffers = set()
+        if changed and verify:
+            raise ChangedConstantError(
+                f"{self.name}: {describe(changed[0])} was changed through a view while the "
+                "function ran, after a derivative had come to depend on it. Copy it before the "
+                "change."
+            )
 
     def record(
         self, rule: Any, out: Any, args: list[Any], slots: list[Any], params: dict[str, Any]
@@ -306,6 +365,13 @@ class Tape:
         return _map_outputs(out, lambda part: self.wrap(part, next(wrapped)), plain=wrapped)
 
 
+def _checksum(constant: Any) -> bytes:
+    """The sum of an array, as bytes (NaN equals NaN): what a write changes, told in one pass."""
+    if constant.dtype.kind not in "biufc":
+        return b""
+    return bytes(np.add.reduce(constant, None).tobytes())
+
+
 class _Refusal:
     """What a closed tape logs with."""
 
@@ -314,9 +380,9 @@ class _Refusal:
 
     def __call__(self, entry: Entry) -> NoReturn:
         raise LeakedValueError(
-            f"value from {self.name} used after {self.name} returned. A traced value lives as long "
-            "as its transform: return it from the function (has_aux=True), or keep a plain copy "
-            "made with tapegrad.stop_gradient."
+            f"value from {self.name} used after {self.name} returned. A traced value lives as "
+            "long as its transform: return it from the function (has_aux=True), or keep a plain "
+            "copy made with tapegrad.stop_gradient."
         )
 
 
@@ -411,8 +477,8 @@ def replay_backward(
 ) -> None:
     """Push cotangents back through raw entries: `bars[slot]` holds a cotangent or None.
 
-    `consume` empties `entries` on the way, which frees what they keep as early as possible. `large`:
-    sums of cotangents are made in place, which pays from some hundred elements on.
+    `consume` empties `entries` on the way, which frees what they keep as early as possible.
+    `large`: sums of cotangents are made in place, which pays from some hundred elements on.
     """
     owned: set[int] = set()  # slots whose buffer nobody else holds: added to in place
     careful = False  # an infinity is on its way: from here on every product is a strong one
@@ -478,7 +544,8 @@ def replay_backward(
 def _is_finite(bar: Any) -> bool:
     """Whether a cotangent has no infinity or NaN, told by its sum: one pass, no array of flags.
 
-    A sum that overflows says no, which costs time alone. Arrays of other libraries may be lazy: yes.
+    A sum that overflows says no, which costs time alone. Arrays of other libraries may be lazy:
+    yes.
     """
     while isinstance(bar, Traced):
         bar = bar.value
@@ -781,7 +848,7 @@ def replay_forward(
 
 
 def derivatives_along(value: Any, source: Any, directions: list[Any]) -> list[Any]:
-    """How `value` changes when the traced `source`, which it was made from, moves along directions.
+    """How `value` changes when the traced `source`, of which it was made, moves along directions.
 
     One tangent a direction, zeros where the tape knows of no dependence. A rule whose cotangent is
     0/0 takes the limit with it: a cotangent is a function of the values that the program went on

@@ -100,7 +100,7 @@ def _dataclass_container(kind: type) -> Container:
 
     def unflatten(_: Any, children: Iterable[Any]) -> Any:
         # Not __init__: it may convert, check or refuse what stands in for a leaf.
-        instance = object.__new__(kind)
+        instance: Any = object.__new__(kind)
         for name, child in zip(names, children, strict=True):
             object.__setattr__(instance, name, child)
         return instance

@@ -6,6 +6,7 @@ the class of traced arrays.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,13 @@ from tapegrad._errors import NotDifferentiableError
 from tapegrad._rule import Constant, Rule, Unsupported, lift, plain, write_out
 from tapegrad._tape import Traced, is_basic
 
-_REDUCTIONS = {
+_REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: np.sum,
     np.multiply: np.prod,
     np.maximum: np.max,
     np.minimum: np.min,
 }
-_ACCUMULATIONS = {np.add: np.cumsum, np.multiply: np.cumprod}
+_ACCUMULATIONS: dict[np.ufunc, Callable[..., Any]] = {np.add: np.cumsum, np.multiply: np.cumprod}
 
 
 def call_with_keywords(
@@ -87,9 +88,10 @@ def _reduce(
     function = _REDUCTIONS.get(ufunc)
     if function is not None:
         options: dict[str, Any] = {"axis": axis, "keepdims": keepdims}
-        for name, value, default in (("dtype", dtype, None), ("where", where, True)):
-            if value is not default:
-                options[name] = value
+        if dtype is not None:
+            options["dtype"] = dtype
+        if where is not True:
+            options["where"] = where
         if initial is not None:
             options["initial"] = initial
         return function(array, **options)
@@ -144,17 +146,17 @@ def _at(ufunc: np.ufunc, x: Any, index: Any, *operands: Any) -> None:
         )
     operands = tuple(lift(operand) for operand in operands)
     if is_basic(index):
-        x[index] = ufunc(x[index], *operands)  # type: ignore[index]
+        x[index] = ufunc(x[index], *operands)
         return
-    places = np.arange(x.size).reshape(x.shape)[index]  # type: ignore[attr-defined]
+    places = np.arange(x.size).reshape(x.shape)[index]
     flat = np.ravel(places)
     values = [np.ravel(np.broadcast_to(operand, places.shape)) for operand in operands]
     # Places named more than once are done in rounds, each of which names a place once.
     round_of = _occurrence(flat)
     for turn in range(int(round_of.max(initial=-1)) + 1):
         chosen = np.flatnonzero(round_of == turn)
-        where = np.unravel_index(flat[chosen], x.shape)  # type: ignore[attr-defined]
-        x[where] = ufunc(x[where], *(value[chosen] for value in values))  # type: ignore[index]
+        where = np.unravel_index(flat[chosen], x.shape)
+        x[where] = ufunc(x[where], *(value[chosen] for value in values))
 
 
 def _occurrence(flat: Any) -> Any:
@@ -167,7 +169,7 @@ def _occurrence(flat: Any) -> Any:
     return count
 
 
-_METHODS = {
+_METHODS: dict[str, Callable[..., Any]] = {
     "reduce": _reduce,
     "accumulate": _accumulate,
     "reduceat": _reduceat,

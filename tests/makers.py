@@ -260,3 +260,13 @@ def of_hermitian_part(function: Callable[..., Any]) -> Callable[..., Any]:
         return function((a + np.conj(np.swapaxes(a, -1, -2))) / 2, **params)
 
     return result
+
+
+def unsigned(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Eigenvalues, and of the eigenvectors what their arbitrary signs leave determined."""
+
+    def result(a: Any) -> Any:
+        values, vectors = function(a)
+        return values, vectors * vectors
+
+    return result

@@ -41,6 +41,7 @@ from makers import (
     tall,
     tall_alone,
     tensor,
+    unsigned,
     upper,
     wider_shape,
     written,
@@ -221,7 +222,7 @@ sample(la.svdvals, tall, dtypes=LAPACK)
 sample(la.qr, tall, dtypes=LAPACK)
 sample(la.lstsq, tall_alone, lambda d: d.array((d.x.shape[0], 2)), rcond=None, dtypes=LAPACK_REAL)
 sample(la.eigvals, upper, dtypes=LAPACK_REAL)
-sample(la.eig, upper, dtypes=LAPACK_REAL)
+sample(la.eig, upper, dtypes=LAPACK_REAL, via=unsigned)
 sample(la.norm, N1, axis=axis_or_none, keepdims=FLAGS)
 sample(la.vector_norm, N1, ord=pick(1, 2, 3, np.inf, -np.inf), axis=axes, keepdims=FLAGS)
 sample(la.matrix_norm, tall, ord=pick("fro", "nuc", 1, -1, 2, -2, np.inf), dtypes=LAPACK)

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import tapegrad
 from tapegrad import (
-    Array, NotDifferentiableError, RuleError, custom_jvp, custom_vjp, elementwise_grad, grad, hessian,
-    jacfwd, jacrev, jvp, linearize, primitive, stop_gradient, value_and_grad, vjp,
+    Array,
+    NotDifferentiableError,
+    RuleError,
+    custom_jvp,
+    custom_vjp,
+    elementwise_grad,
+    grad,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    primitive,
+    stop_gradient,
+    value_and_grad,
+    vjp,
 )
 
 X = np.array([0.5, -1.25, 2.0])
@@ -21,8 +35,13 @@ def derivative(f):
     return lambda x: jvp(f, (x,), (1.0,))[1]
 
 
-FIRST = {"grad": grad, "jvp": derivative, "jacrev": jacrev, "jacfwd": jacfwd,
-         "linearize": lambda f: lambda x: linearize(f, x)[1](1.0)}
+FIRST = {
+    "grad": grad,
+    "jvp": derivative,
+    "jacrev": jacrev,
+    "jacfwd": jacfwd,
+    "linearize": lambda f: lambda x: linearize(f, x)[1](1.0),
+}
 modes = pytest.mark.parametrize("how", FIRST)
 
 
@@ -76,14 +95,20 @@ def test_forward_and_backward_run_once():
 @pytest.mark.parametrize("b", FIRST)
 def test_second_derivatives_of_custom_vjp(a, b):
     sine, _ = make_sine()
-    f = lambda x: sine(x * x)  # noqa: E731
+
+    def f(x):
+        return sine(x * x)
+
     x = 0.5
     expected = 2 * np.cos(x * x) - 4 * x * x * np.sin(x * x)
     np.testing.assert_allclose(FIRST[a](FIRST[b](f))(x), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("names", [("grad",) * 3, ("jvp",) * 3, ("grad", "jvp", "grad"), ("jvp", "grad", "jvp")],
-                         ids="-".join)
+@pytest.mark.parametrize(
+    "names",
+    [("grad",) * 3, ("jvp",) * 3, ("grad", "jvp", "grad"), ("jvp", "grad", "jvp")],
+    ids="-".join,
+)
 def test_third_derivatives_of_custom_vjp(names):
     sine, _ = make_sine()
     f = sine
@@ -111,7 +136,9 @@ def test_gradient_clipping():
         return x
 
     clipped.defvjp(lambda x, bound: (x, bound), lambda bound, g: (np.clip(g, -bound, bound), None))
-    np.testing.assert_array_equal(grad(lambda x: np.sum(clipped(x, 1.0) ** 2))(X), [1.0, -1.0, 1.0])
+    np.testing.assert_array_equal(
+        grad(lambda x: np.sum(clipped(x, 1.0) ** 2))(X), [1.0, -1.0, 1.0]
+    )
 
 
 def test_several_arguments_and_none():
@@ -119,7 +146,9 @@ def test_several_arguments_and_none():
     def f(x, y, n):
         return np.sum(x * y) * n
 
-    f.defvjp(lambda x, y, n: (f(x, y, n), (x, y, n)), lambda r, g: (g * r[1] * r[2], g * r[0], None))
+    f.defvjp(
+        lambda x, y, n: (f(x, y, n), (x, y, n)), lambda r, g: (g * r[1] * r[2], g * r[0], None)
+    )
     by_x, by_y = grad(f, (0, 1))(X, Y, 3)
     np.testing.assert_array_equal(by_x, 3 * Y)
     np.testing.assert_array_equal(by_y, X)  # as declared, without the factor
@@ -139,7 +168,9 @@ def test_cotangents_are_cast_and_checked():
         grad(f)(X)
 
 
-Pair = namedtuple("Pair", "left right")
+class Pair(NamedTuple):
+    left: object
+    right: object
 
 
 def test_pytrees_in_and_out():
@@ -276,11 +307,16 @@ def test_stop_gradient_of_the_straight_through_estimator():
     np.testing.assert_array_equal(grad(lambda x: np.sum(through(x) ** 2))(X), 2 * np.round(X))
 
 
-@pytest.mark.parametrize("bars, text", [
-    (lambda g: g, "a tuple of 2 cotangents"), (lambda g: (g,), "a tuple of 2 cotangents"),
-    (lambda g: (g, g, g), "a tuple of 2 cotangents"), (lambda g: None, "a tuple of 2 cotangents"),
-    (lambda g: ([g], g), "structure|cotangent"),
-])
+@pytest.mark.parametrize(
+    ("bars", "text"),
+    [
+        (lambda g: g, "a tuple of 2 cotangents"),
+        (lambda g: (g,), "a tuple of 2 cotangents"),
+        (lambda g: (g, g, g), "a tuple of 2 cotangents"),
+        (lambda g: None, "a tuple of 2 cotangents"),
+        (lambda g: ([g], g), "structure|cotangent"),
+    ],
+)
 def test_backward_that_returns_something_else(bars, text):
     @custom_vjp
     def f(x, y):
@@ -311,9 +347,9 @@ def test_no_derivative_yet():
         return x
 
     assert f(1.0) == h(1.0) == 1.0
-    with pytest.raises(RuleError, match="f: no derivative yet. Call defvjp first"):
+    with pytest.raises(RuleError, match=r"f: no derivative yet\. Call defvjp first"):
         grad(f)(1.0)
-    with pytest.raises(RuleError, match="h: no derivative yet. Call defjvp first"):
+    with pytest.raises(RuleError, match=r"h: no derivative yet\. Call defjvp first"):
         grad(h)(1.0)
 
 
@@ -337,9 +373,7 @@ def make_tangent(scale=1.0):
 
 @modes
 def test_the_declared_tangent_is_used(how):
-    np.testing.assert_allclose(
-        FIRST[how](make_tangent(10.0))(0.5), 10 * (1 + np.tan(0.5) ** 2)
-    )
+    np.testing.assert_allclose(FIRST[how](make_tangent(10.0))(0.5), 10 * (1 + np.tan(0.5) ** 2))
 
 
 @pytest.mark.parametrize("a", FIRST)
@@ -350,8 +384,11 @@ def test_second_derivatives_of_custom_jvp(a, b):
     np.testing.assert_allclose(FIRST[a](FIRST[b](f))(0.5), 2 * t * (1 + t * t), rtol=1e-12)
 
 
-@pytest.mark.parametrize("names", [("grad",) * 3, ("jvp",) * 3, ("grad", "jvp", "grad"), ("jvp", "grad", "jvp")],
-                         ids="-".join)
+@pytest.mark.parametrize(
+    "names",
+    [("grad",) * 3, ("jvp",) * 3, ("grad", "jvp", "grad"), ("jvp", "grad", "jvp")],
+    ids="-".join,
+)
 def test_third_derivatives_of_custom_jvp(names):
     f = make_tangent()
     for name in names:
@@ -442,9 +479,13 @@ def test_the_same_array_for_two_arguments():
     np.testing.assert_allclose(grad(g)(X), 11 * X)
     np.testing.assert_allclose(jvp(g, (X,), (np.ones(3),))[1], 11 * np.sum(X))
     # One of them a constant that is the very same object
-    np.testing.assert_allclose(jvp(lambda x: np.sum(f(x, X)), (X,), (np.ones(3),))[1], 10 * np.sum(X))
+    np.testing.assert_allclose(
+        jvp(lambda x: np.sum(f(x, X)), (X,), (np.ones(3),))[1], 10 * np.sum(X)
+    )
     np.testing.assert_allclose(grad(lambda x: np.sum(f(x, X)))(X), 10 * X)
-    np.testing.assert_allclose(jvp(lambda x, y: np.sum(f(x, y)), (X, X), (np.ones(3), 0 * X))[1], 10 * np.sum(X))
+    np.testing.assert_allclose(
+        jvp(lambda x, y: np.sum(f(x, y)), (X, X), (np.ones(3), 0 * X))[1], 10 * np.sum(X)
+    )
 
 
 def test_defjvps():
@@ -452,8 +493,11 @@ def test_defjvps():
     def f(x, y, z):
         return np.sin(x) * y + z
 
-    f.defjvps(lambda x_dot, out, x, y, z: np.cos(x) * y * x_dot, None,
-              lambda z_dot, out, x, y, z: 3 * z_dot)
+    f.defjvps(
+        lambda x_dot, out, x, y, z: np.cos(x) * y * x_dot,
+        None,
+        lambda z_dot, out, x, y, z: 3 * z_dot,
+    )
     by_x, by_y, by_z = grad(f, (0, 1, 2))(0.5, 2.0, 1.0)
     np.testing.assert_allclose([by_x, by_y, by_z], [2 * np.cos(0.5), 0.0, 3.0])
 
@@ -544,7 +588,8 @@ def cosine_by_both(x):
 
 
 tapegrad.general(
-    cosine_by_both, vjp=[lambda g, _out, x: -g * np.sin(x)],
+    cosine_by_both,
+    vjp=[lambda g, _out, x: -g * np.sin(x)],
     jvp=lambda dots, _out, x: -dots[0] * np.sin(x),
 )
 
@@ -579,7 +624,8 @@ def polar(x, y):
 tapegrad.general(
     polar,
     vjp=lambda g, out, x, y: (
-        g[0] * x / out[0] - g[1] * y / out[0] ** 2, g[0] * y / out[0] + g[1] * x / out[0] ** 2,
+        g[0] * x / out[0] - g[1] * y / out[0] ** 2,
+        g[0] * y / out[0] + g[1] * x / out[0] ** 2,
     ),
 )
 
@@ -642,27 +688,43 @@ PLAIN = {  # primitive: the same in NumPy that tapegrad sees into
     "linear, keyword": (lambda x: smooth(x * x, times=3), lambda x: smoothing_matrix(3) @ (x * x)),
     "multilinear": (
         lambda x: convolve(x, x[:2]),
-        lambda x: np.stack([x[0] * x[0], x[1] * x[0] + x[0] * x[1], x[2] * x[0] + x[1] * x[1], x[2] * x[1]]),
+        lambda x: np.stack(
+            [x[0] * x[0], x[1] * x[0] + x[0] * x[1], x[2] * x[0] + x[1] * x[1], x[2] * x[1]]
+        ),
     ),
     "general by vjp": (lambda x: cosine_by_vjp(x), lambda x: np.cos(x)),
     "general by jvp": (lambda x: cosine_by_jvp(x), lambda x: np.cos(x)),
     "general by both": (lambda x: cosine_by_both(x), lambda x: np.cos(x)),
     "general, joint vjp": (lambda x: ratio(np.sin(x), 3 + x), lambda x: np.sin(x) / (3 + x)),
     "general, joint vjp, one": (lambda x: ratio(Y, 3 + x), lambda x: Y / (3 + x)),
-    "general, jvp of two": (lambda x: ratio_by_jvp(np.sin(x), 3 + x), lambda x: np.sin(x) / (3 + x)),
+    "general, jvp of two": (
+        lambda x: ratio_by_jvp(np.sin(x), 3 + x),
+        lambda x: np.sin(x) / (3 + x),
+    ),
     "general, jvp of one": (lambda x: ratio_by_jvp(Y, 3 + x), lambda x: Y / (3 + x)),
     "several results by vjp": (
-        lambda x: np.concatenate(polar(np.exp(x), x)), lambda x: np.concatenate(
-            [np.sqrt(np.exp(x) ** 2 + x**2), np.arctan2(x, np.exp(x))]),
+        lambda x: np.concatenate(polar(np.exp(x), x)),
+        lambda x: np.concatenate([np.sqrt(np.exp(x) ** 2 + x**2), np.arctan2(x, np.exp(x))]),
     ),
     "several results by jvp": (
-        lambda x: np.concatenate(polar_by_jvp(np.exp(x), x)), lambda x: np.concatenate(
-            [np.sqrt(np.exp(x) ** 2 + x**2), np.arctan2(x, np.exp(x))]),
+        lambda x: np.concatenate(polar_by_jvp(np.exp(x), x)),
+        lambda x: np.concatenate([np.sqrt(np.exp(x) ** 2 + x**2), np.arctan2(x, np.exp(x))]),
     ),
-    "one of several results": (lambda x: polar(np.exp(x), x)[1], lambda x: np.arctan2(x, np.exp(x))),
-    "one of several by jvp": (lambda x: polar_by_jvp(np.exp(x), x)[0], lambda x: np.sqrt(np.exp(x) ** 2 + x**2)),
+    "one of several results": (
+        lambda x: polar(np.exp(x), x)[1],
+        lambda x: np.arctan2(x, np.exp(x)),
+    ),
+    "one of several by jvp": (
+        lambda x: polar_by_jvp(np.exp(x), x)[0],
+        lambda x: np.sqrt(np.exp(x) ** 2 + x**2),
+    ),
     "composite": (lambda x: log_cosh(x), lambda x: np.log(np.cosh(x))),
 }
+
+
+def along(f, direction):
+    """The derivative of f in a direction, as a function of the point."""
+    return lambda x: jvp(f, (x,), (direction,))[1]
 
 
 @pytest.mark.parametrize("name", PLAIN)
@@ -670,7 +732,9 @@ class TestPrimitives:
     def test_jacobian_in_both_modes(self, name):
         ours, plain = PLAIN[name]
         for transform in (jacrev, jacfwd):
-            np.testing.assert_allclose(transform(ours)(X), transform(plain)(X), rtol=1e-12, atol=1e-14)
+            np.testing.assert_allclose(
+                transform(ours)(X), transform(plain)(X), rtol=1e-12, atol=1e-14
+            )
 
     def test_linearize_and_jvp(self, name):
         ours, plain = PLAIN[name]
@@ -682,21 +746,23 @@ class TestPrimitives:
     @pytest.mark.parametrize("outer", ["rev", "fwd"])
     def test_second_order(self, name, inner, outer):
         modes = {"rev": jacrev, "fwd": jacfwd}
-        ours, plain = ([lambda x, f=f: np.sum(np.sin(f(x))) for f in PLAIN[name]])
+        ours, plain = [lambda x, f=f: np.sum(np.sin(f(x))) for f in PLAIN[name]]
         np.testing.assert_allclose(
             modes[outer](modes[inner](ours))(X), hessian(plain)(X), rtol=1e-11, atol=1e-12
         )
 
     def test_third_order(self, name):
-        ours, plain = ([lambda x, f=f: np.sum(np.sin(f(x))) for f in PLAIN[name]])
+        ours, plain = [lambda x, f=f: np.sum(np.sin(f(x))) for f in PLAIN[name]]
 
         def third(f):
             for _ in range(3):
-                f = (lambda h: lambda x: jvp(h, (x,), (Y,))[1])(f)
+                f = along(f, Y)
             return f(X)
 
         def third_mixed(f):
-            return jvp(lambda x: np.sum(grad(lambda z: jvp(f, (z,), (Y,))[1])(x) * Y), (X,), (Y,))[1]
+            return jvp(lambda x: np.sum(grad(lambda z: jvp(f, (z,), (Y,))[1])(x) * Y), (X,), (Y,))[
+                1
+            ]
 
         np.testing.assert_allclose(third(ours), third(plain), rtol=1e-10)
         np.testing.assert_allclose(third_mixed(ours), third(plain), rtol=1e-10)
@@ -711,12 +777,16 @@ def test_primitives_of_plain_values_are_the_functions():
 
 def test_constant_and_unsupported_primitives():
     np.testing.assert_array_equal(grad(lambda x: np.sum(bucket(x) * x))(X), bucket(X))
-    with pytest.raises(NotDifferentiableError, match=r"random_walk: not differentiable \(it is random\)\."):
+    with pytest.raises(
+        NotDifferentiableError, match=r"random_walk: not differentiable \(it is random\)\."
+    ):
         grad(random_walk)(1.0)
 
 
 def test_an_undeclared_primitive_says_so():
-    with pytest.raises(RuleError, match="undeclared: called on a traced value, but it has no rule"):
+    with pytest.raises(
+        RuleError, match="undeclared: called on a traced value, but it has no rule"
+    ):
         grad(undeclared)(1.0)
 
 
@@ -744,17 +814,16 @@ def declared(form, *rules, **options):
     return f
 
 
-@pytest.mark.parametrize("rule", [
-    lambda g, _out, _x: np.ones((2, 3)), lambda g, _out, _x: np.ones(4), lambda g, _out, _x: np.ones(()),
-])
-def test_a_rule_that_returns_another_shape(rule):
-    f = declared(tapegrad.linear, rule)
-    try:
-        gradient = grad(lambda x: np.sum(f(x)))(X)
-    except RuleError as error:
-        assert "cotangent of shape" in str(error)
-    else:
-        assert gradient.shape == (3,)
+def test_a_cotangent_that_broadcasting_made_is_summed():
+    f = declared(tapegrad.linear, lambda _g, _out, _x: np.ones((2, 3)))
+    np.testing.assert_array_equal(grad(lambda x: np.sum(f(x)))(X), [2.0, 2.0, 2.0])
+
+
+@pytest.mark.parametrize("shape", [(4,), (2,), (3, 3, 4), (3, 1)])
+def test_a_rule_that_returns_another_shape(shape):
+    f = declared(tapegrad.linear, lambda _g, _out, _x: np.ones(shape))
+    with pytest.raises(RuleError, match="cotangent of shape"):
+        grad(lambda x: np.sum(f(x)))(X)
 
 
 @pytest.mark.parametrize("number", [2.0, 2, np.float64(2.0)])
@@ -781,7 +850,9 @@ def test_strong_partials():
     tapegrad.elementwise(root, lambda out, _x: 0.5 / out, strong=True)
     x = np.array([0.0, 4.0])
     with np.errstate(divide="ignore"):
-        np.testing.assert_array_equal(grad(lambda x: np.sum(np.where(x > 0, root(x), 0.0)))(x), [0.0, 0.25])
+        np.testing.assert_array_equal(
+            grad(lambda x: np.sum(np.where(x > 0, root(x), 0.0)))(x), [0.0, 0.25]
+        )
 
 
 def test_underscored_arguments_are_not_kept():
@@ -807,7 +878,9 @@ def test_custom_rules_mean_what_they_mean_in_jax():
         def f(x, y):
             return np.sin(x) * y
 
-        f.defvjp(lambda x, y: (np.sin(x) * y, (x, y)), lambda r, g: (g * r[0] ** 3 * r[1], 2 * g * r[0]))
+        f.defvjp(
+            lambda x, y: (np.sin(x) * y, (x, y)), lambda r, g: (g * r[0] ** 3 * r[1], 2 * g * r[0])
+        )
 
         @custom_jvp
         def h(x, y):
@@ -828,11 +901,14 @@ def test_custom_rules_mean_what_they_mean_in_jax():
             np.testing.assert_allclose(first(0.7, 1.3), jax_first(0.7, 1.3), rtol=1e-12)
             for second in (0, 1):
                 np.testing.assert_allclose(
-                    grad(first, second)(0.7, 1.3), jax.grad(jax_first, second)(0.7, 1.3), rtol=1e-12
+                    grad(first, second)(0.7, 1.3),
+                    jax.grad(jax_first, second)(0.7, 1.3),
+                    rtol=1e-12,
                 )
                 np.testing.assert_allclose(
                     jacfwd(first, second)(0.7, 1.3),
-                    jax.grad(jax_first, second)(0.7, 1.3), rtol=1e-12,
+                    jax.grad(jax_first, second)(0.7, 1.3),
+                    rtol=1e-12,
                 )
     value, gradient = value_and_grad(ours[0])(0.7, 1.3)
     np.testing.assert_allclose(value, np.sin(0.7) * 1.3)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import itertools
 import warnings
-from collections import namedtuple
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -14,8 +14,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tapegrad import (
-    IndependentOutputWarning, InputError, OutputError, ShapeMismatchError, elementwise_grad, grad,
-    hessian, hvp, jacfwd, jacobian, jacrev, jvp, linearize, stop_gradient, value_and_grad, vhp, vjp,
+    IndependentOutputWarning,
+    InputError,
+    OutputError,
+    ShapeMismatchError,
+    elementwise_grad,
+    grad,
+    hessian,
+    hvp,
+    jacfwd,
+    jacobian,
+    jacrev,
+    jvp,
+    linearize,
+    stop_gradient,
+    value_and_grad,
+    vhp,
+    vjp,
 )
 
 X = np.array([0.5, -1.25, 2.0])
@@ -169,20 +184,29 @@ def test_the_value_is_untraced():
 # --- Dtypes and kinds ---------------------------------------------------------------------------
 
 INPUTS = {
-    "float": (2.0, np.float64), "np.float64": (np.float64(2), np.float64),
-    "np.float32": (np.float32(2), np.float32), "np.float16": (np.float16(2), np.float16),
-    "np.longdouble": (np.longdouble(2), np.longdouble), "0-d": (np.array(2.0), np.ndarray),
-    "0-d float32": (np.array(2.0, np.float32), np.ndarray), "array": (X, np.ndarray),
+    "float": (2.0, np.float64),
+    "np.float64": (np.float64(2), np.float64),
+    "np.float32": (np.float32(2), np.float32),
+    "np.float16": (np.float16(2), np.float16),
+    "np.longdouble": (np.longdouble(2), np.longdouble),
+    "0-d": (np.array(2.0), np.ndarray),
+    "0-d float32": (np.array(2.0, np.float32), np.ndarray),
+    "array": (X, np.ndarray),
     "float32 array": (X.astype(np.float32), np.ndarray),
     "float16 array": (X.astype(np.float16), np.ndarray),
-    "longdouble array": (X.astype(np.longdouble), np.ndarray), "matrix": (np.ones((2, 3)), np.ndarray),
-    "empty": (np.ones((0, 3)), np.ndarray), "fortran": (np.ones((2, 3), order="F"), np.ndarray),
+    "longdouble array": (X.astype(np.longdouble), np.ndarray),
+    "matrix": (np.ones((2, 3)), np.ndarray),
+    "empty": (np.ones((0, 3)), np.ndarray),
+    "fortran": (np.ones((2, 3), order="F"), np.ndarray),
     "read-only": (np.broadcast_to(2.0, (2, 3)), np.ndarray),
-    "strided": (np.arange(6.0)[::2], np.ndarray), "big-endian": (X.astype(">f8"), np.ndarray),
+    "strided": (np.arange(6.0)[::2], np.ndarray),
+    "big-endian": (X.astype(">f8"), np.ndarray),
 }
 ONE_PASS = {
-    "grad": lambda f, x: grad(f)(x), "vjp": lambda f, x: vjp(f, x)[1](f(x) * 0 + 1)[0],
-    "jacrev": lambda f, x: jacrev(f)(x), "jacfwd": lambda f, x: jacfwd(f)(x),
+    "grad": lambda f, x: grad(f)(x),
+    "vjp": lambda f, x: vjp(f, x)[1](f(x) * 0 + 1)[0],
+    "jacrev": lambda f, x: jacrev(f)(x),
+    "jacfwd": lambda f, x: jacfwd(f)(x),
     "elementwise": lambda f, x: elementwise_grad(f)(x),
 }
 
@@ -208,14 +232,19 @@ def test_the_tangent_has_its_outputs_shape_and_dtype(name):
     np.testing.assert_allclose(out_dot, 2 * np.asarray(x) ** 2, rtol=1e-3)
 
 
-@pytest.mark.parametrize("x", [1 + 2j, np.complex64(1 + 2j), np.array([1 + 2j, 0.5 - 1j]),
-                               np.array([1 + 2j], np.complex64)], ids=["complex", "complex64", "array", "array64"])
+@pytest.mark.parametrize(
+    "x",
+    [1 + 2j, np.complex64(1 + 2j), np.array([1 + 2j, 0.5 - 1j]), np.array([1 + 2j], np.complex64)],
+    ids=["complex", "complex64", "array", "array64"],
+)
 def test_complex_inputs(x):
     gradient = grad(lambda z: np.sum(np.abs(z) ** 2))(x)
     np.testing.assert_allclose(gradient, 2 * np.conj(x), rtol=1e-6)
     assert gradient.dtype == np.asarray(x).dtype
     # du/dx - i du/dy of the real part of z**2 is 2z
-    np.testing.assert_allclose(grad(lambda z: np.sum(np.real(z * z)))(x), 2 * np.asarray(x), rtol=1e-6)
+    np.testing.assert_allclose(
+        grad(lambda z: np.sum(np.real(z * z)))(x), 2 * np.asarray(x), rtol=1e-6
+    )
 
 
 def test_a_real_input_of_a_complex_program_has_a_real_gradient():
@@ -223,10 +252,17 @@ def test_a_real_input_of_a_complex_program_has_a_real_gradient():
     assert gradient.dtype == np.float64
 
 
-@pytest.mark.parametrize("f, derivative", [
-    (np.sin, np.cos), (np.exp, np.exp), (lambda z: z**3, lambda z: 3 * z**2),
-    (np.sqrt, lambda z: 0.5 / np.sqrt(z)), (np.log, lambda z: 1 / z),
-], ids=["sin", "exp", "cube", "sqrt", "log"])
+@pytest.mark.parametrize(
+    ("f", "derivative"),
+    [
+        (np.sin, np.cos),
+        (np.exp, np.exp),
+        (lambda z: z**3, lambda z: 3 * z**2),
+        (np.sqrt, lambda z: 0.5 / np.sqrt(z)),
+        (np.log, lambda z: 1 / z),
+    ],
+    ids=["sin", "exp", "cube", "sqrt", "log"],
+)
 def test_holomorphic(f, derivative):
     z = 0.5 + 1.5j
     np.testing.assert_allclose(grad(f, holomorphic=True)(z), derivative(z), rtol=1e-12)
@@ -251,13 +287,35 @@ def test_mixed_dtypes_of_several_arguments():
     assert [g.dtype for g in gradients] == [np.float32, np.float64, np.float16]
 
 
-@pytest.mark.parametrize("x", [1, True, np.int64(3), np.arange(3), np.array([True]), "a", object(),
-                               np.array(["a"]), np.array([1, 2], object)], ids=repr)
-@pytest.mark.parametrize("transform", [
-    lambda x: grad(np.sum)(x), lambda x: vjp(np.sum, x), lambda x: jvp(np.sum, (x,), (x,)),
-    lambda x: linearize(np.sum, x), lambda x: jacobian(np.sum)(x), lambda x: hessian(np.sum)(x),
-    lambda x: grad(lambda t: np.sum(t["a"]))({"a": x}), lambda x: elementwise_grad(np.sum)(x),
-], ids=["grad", "vjp", "jvp", "linearize", "jacobian", "hessian", "dict", "elementwise"])
+@pytest.mark.parametrize(
+    "x",
+    [
+        1,
+        True,
+        np.int64(3),
+        np.arange(3),
+        np.array([True]),
+        "a",
+        object(),
+        np.array(["a"]),
+        np.array([1, 2], object),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize(
+    "transform",
+    [
+        lambda x: grad(np.sum)(x),
+        lambda x: vjp(np.sum, x),
+        lambda x: jvp(np.sum, (x,), (x,)),
+        lambda x: linearize(np.sum, x),
+        lambda x: jacobian(np.sum)(x),
+        lambda x: hessian(np.sum)(x),
+        lambda x: grad(lambda t: np.sum(t["a"]))({"a": x}),
+        lambda x: elementwise_grad(np.sum)(x),
+    ],
+    ids=["grad", "vjp", "jvp", "linearize", "jacobian", "hessian", "dict", "elementwise"],
+)
 def test_inputs_that_cannot_vary_are_refused(x, transform):
     with pytest.raises(InputError, match="floating or complex inputs"):
         transform(x)
@@ -265,7 +323,10 @@ def test_inputs_that_cannot_vary_are_refused(x, transform):
 
 # --- Pytrees ------------------------------------------------------------------------------------
 
-Pair = namedtuple("Pair", "left right")
+
+class Pair(NamedTuple):
+    left: object
+    right: object
 
 
 @dataclass
@@ -275,9 +336,15 @@ class Layer:
 
 
 TREES = {
-    "tuple": (X, Y), "list": [X, Y], "dict": {"a": X, "b": Y}, "namedtuple": Pair(X, Y),
-    "dataclass": Layer(X, Y), "nested": {"a": (X, [Y, None])}, "none": (None, X),
-    "empty": (), "one": [X],
+    "tuple": (X, Y),
+    "list": [X, Y],
+    "dict": {"a": X, "b": Y},
+    "namedtuple": Pair(X, Y),
+    "dataclass": Layer(X, Y),
+    "nested": {"a": (X, [Y, None])},
+    "none": (None, X),
+    "empty": (),
+    "one": [X],
 }
 
 
@@ -323,7 +390,9 @@ def test_outputs_may_be_trees(name):
     _, out_dot = jvp(f, (X,), (np.ones(3),))
     np.testing.assert_array_equal(out_dot["scaled"][0], [2.0, 2.0, 2.0])
     assert out_dot["scaled"][1] == (1.0, None)
-    assert [np.sum(np.abs(leaf)) for leaf in leaves_of(out_dot["out"])] == [0.0] * len(leaves_of(out["out"]))
+    assert [np.sum(np.abs(leaf)) for leaf in leaves_of(out_dot["out"])] == [0.0] * len(
+        leaves_of(out["out"])
+    )
 
 
 def test_python_floats_in_trees():
@@ -365,13 +434,24 @@ def test_any_real_output_of_size_one(shape):
     np.testing.assert_array_equal(gradient, 2 * X)
 
 
-@pytest.mark.parametrize("f, got", [
-    (lambda x: x * 2, r"float64\[3\]"), (lambda x: np.outer(x, x), r"float64\[3,3\]"),
-    (lambda x: x[:0], r"float64\[0\]"), (lambda x: None, "None"), (lambda x: "a", "str 'a'"),
-    (lambda x: (np.sum(x), 1.0), "tuple"), (lambda x: np.argmax(x), "int64 scalar"),
-    (lambda x: 3, "int 3"), (lambda x: np.sum(x) * 1j, "complex128 scalar"), (lambda x: 1j, "complex 1j"),
-    (lambda x: [np.sum(x)], "list"), (lambda x: {"loss": np.sum(x)}, "dict"), (lambda x: x > 0, r"bool\[3\]"),
-])
+@pytest.mark.parametrize(
+    ("f", "got"),
+    [
+        (lambda x: x * 2, r"float64\[3\]"),
+        (lambda x: np.outer(x, x), r"float64\[3,3\]"),
+        (lambda x: x[:0], r"float64\[0\]"),
+        (lambda x: None, "None"),
+        (lambda x: "a", "str 'a'"),
+        (lambda x: (np.sum(x), 1.0), "tuple"),
+        (lambda x: np.argmax(x), "int64 scalar"),
+        (lambda x: 3, "int 3"),
+        (lambda x: np.sum(x) * 1j, "complex128 scalar"),
+        (lambda x: 1j, "complex 1j"),
+        (lambda x: [np.sum(x)], "list"),
+        (lambda x: {"loss": np.sum(x)}, "dict"),
+        (lambda x: x > 0, r"bool\[3\]"),
+    ],
+)
 def test_other_outputs_are_named(f, got):
     with pytest.raises(OutputError, match=rf"expected a real scalar output, got {got}"):
         grad(f)(X)
@@ -389,13 +469,23 @@ def test_the_error_text_of_a_vector_output():
     )
 
 
-@pytest.mark.parametrize("f", [
-    lambda x: 3.0, lambda x: np.float64(3.0), lambda x: np.sum(stop_gradient(x)),
-    lambda x: np.sum(np.floor(x)), lambda x: np.sum(X), lambda x: np.sum(np.zeros_like(x)),
-    lambda x: np.array(2.0),
-], ids=["float", "float64", "stopped", "floor", "other", "zeros", "0-d"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: 3.0,
+        lambda x: np.float64(3.0),
+        lambda x: np.sum(stop_gradient(x)),
+        lambda x: np.sum(np.floor(x)),
+        lambda x: np.sum(X),
+        lambda x: np.sum(np.zeros_like(x)),
+        lambda x: np.array(2.0),
+    ],
+    ids=["float", "float64", "stopped", "floor", "other", "zeros", "0-d"],
+)
 def test_an_output_that_does_not_depend_on_the_input(f):
-    with pytest.warns(IndependentOutputWarning, match=r"grad\(<lambda>\): the output does not depend"):
+    with pytest.warns(
+        IndependentOutputWarning, match=r"grad\(<lambda>\): the output does not depend"
+    ):
         gradient = grad(f)(X)
     np.testing.assert_array_equal(gradient, np.zeros(3))
 
@@ -498,25 +588,50 @@ def test_tangents_are_cast_to_their_primals_dtype():
     np.testing.assert_array_equal(out_dot, 2 * np.ones(3))
 
 
-@pytest.mark.parametrize("tangents, error", [
-    ((np.ones(4),), ShapeMismatchError), ((np.ones((3, 1)),), ShapeMismatchError), ((1.0,), ShapeMismatchError),
-    ((), InputError), ((X, X), InputError), (X, InputError), ((None,), InputError), (("a",), InputError),
-    (([X],), InputError), ((X * 1j,), InputError), ({"x": X}, InputError), ((True,), InputError),
-], ids=range(12))
+@pytest.mark.parametrize(
+    ("tangents", "error"),
+    [
+        ((np.ones(4),), ShapeMismatchError),
+        ((np.ones((3, 1)),), ShapeMismatchError),
+        ((1.0,), ShapeMismatchError),
+        ((), InputError),
+        ((X, X), InputError),
+        (X, InputError),
+        ((None,), InputError),
+        (("a",), InputError),
+        (([X],), InputError),
+        ((X * 1j,), InputError),
+        ({"x": X}, InputError),
+        ((True,), InputError),
+    ],
+    ids=range(12),
+)
 def test_wrong_tangents(tangents, error):
     with pytest.raises(error):
         jvp(np.sin, (X,), tangents)
     with pytest.raises(error):
         linearize(np.sin, X)[1](*tangents) if isinstance(tangents, tuple) else linearize(
-            np.sin, X)[1](tangents, tangents)
+            np.sin, X
+        )[1](tangents, tangents)
 
 
-@pytest.mark.parametrize("out_bar, error", [
-    ((np.ones(4), 1.0), ShapeMismatchError), ((np.ones(3), np.ones(1)), ShapeMismatchError),
-    ((np.ones(3),), InputError), ([np.ones(3), 1.0], InputError), (np.ones(3), InputError),
-    ((np.ones(3) * 1j, 1.0), InputError), ((np.ones(3), None), InputError), (None, InputError),
-    ((np.ones(3), "a"), InputError), ((2.0, 1.0), ShapeMismatchError), ((np.ones(3), 1j), InputError),
-], ids=range(11))
+@pytest.mark.parametrize(
+    ("out_bar", "error"),
+    [
+        ((np.ones(4), 1.0), ShapeMismatchError),
+        ((np.ones(3), np.ones(1)), ShapeMismatchError),
+        ((np.ones(3),), InputError),
+        ([np.ones(3), 1.0], InputError),
+        (np.ones(3), InputError),
+        ((np.ones(3) * 1j, 1.0), InputError),
+        ((np.ones(3), None), InputError),
+        (None, InputError),
+        ((np.ones(3), "a"), InputError),
+        ((2.0, 1.0), ShapeMismatchError),
+        ((np.ones(3), 1j), InputError),
+    ],
+    ids=range(11),
+)
 def test_wrong_cotangents(out_bar, error):
     _, pullback = vjp(f_two, X, Y)
     with pytest.raises(error):
@@ -528,7 +643,9 @@ def test_cotangents_of_outputs_without_a_derivative_are_ignored():
     np.testing.assert_array_equal(pullback((np.ones(3), None or 0, "text"))[0], 2 * np.ones(3))
 
 
-@pytest.mark.parametrize("vectors, error", [((np.ones(4),), ShapeMismatchError), ((), InputError)])
+@pytest.mark.parametrize(
+    ("vectors", "error"), [((np.ones(4),), ShapeMismatchError), ((), InputError)]
+)
 @pytest.mark.parametrize("product", [hvp, vhp])
 def test_wrong_vectors(product, vectors, error):
     with pytest.raises((error, IndexError) if product is vhp else error):
@@ -538,10 +655,17 @@ def test_wrong_vectors(product, vectors, error):
 # --- Jacobians and Hessians ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("transform", [
-    jacrev, jacfwd, jacobian, functools.partial(jacobian, mode="forward"),
-    functools.partial(jacobian, mode="reverse"),
-], ids=["jacrev", "jacfwd", "jacobian", "forward", "reverse"])
+@pytest.mark.parametrize(
+    "transform",
+    [
+        jacrev,
+        jacfwd,
+        jacobian,
+        functools.partial(jacobian, mode="forward"),
+        functools.partial(jacobian, mode="reverse"),
+    ],
+    ids=["jacrev", "jacfwd", "jacobian", "forward", "reverse"],
+)
 class TestJacobians:
     def test_shape_is_output_then_input(self, transform):
         a = np.arange(6.0).reshape(2, 3)
@@ -668,8 +792,9 @@ def directional(f, x):
 
 def second_directional(f, x):
     h = 1e-3
-    return (-f(x + 2 * h * Y) + 16 * f(x + h * Y) - 30 * f(x) + 16 * f(x - h * Y) - f(x - 2 * h * Y)) / (
-        12 * h * h)
+    return (
+        -f(x + 2 * h * Y) + 16 * f(x + h * Y) - 30 * f(x) + 16 * f(x - h * Y) - f(x - 2 * h * Y)
+    ) / (12 * h * h)
 
 
 @pytest.mark.parametrize("inner", REDUCED)
@@ -682,8 +807,11 @@ def test_pairs_of_transforms(outer, inner):
     )
 
 
-@pytest.mark.parametrize("names", list(itertools.product(["grad", "jvp", "linearize", "jacrev"], repeat=3)),
-                         ids="-".join)
+@pytest.mark.parametrize(
+    "names",
+    list(itertools.product(["grad", "jvp", "linearize", "jacrev"], repeat=3)),
+    ids="-".join,
+)
 def test_triples_of_transforms(names):
     f = gram
     for name in names:
@@ -696,7 +824,10 @@ def test_triples_of_transforms(names):
 @pytest.mark.parametrize("outer", ["grad", "jvp", "jacrev"])
 def test_transforms_of_hessian_products(outer, transform):
     third = REDUCED["jvp"](REDUCED["jvp"](REDUCED["jvp"](gram)))(X)
-    f = lambda x: np.sum(transform(gram, (x,), (Y,)) * Y)  # noqa: E731
+
+    def f(x):
+        return np.sum(transform(gram, (x,), (Y,)) * Y)
+
     np.testing.assert_allclose(REDUCED[outer](f)(X), third, rtol=1e-11)
 
 
@@ -705,12 +836,21 @@ def test_transforms_of_hessians():
     np.testing.assert_allclose(grad(lambda x: Y @ hessian(gram)(x) @ Y)(X) @ Y, third, rtol=1e-11)
 
 
+def forward(f):
+    return lambda x: jvp(f, (x,), (1.0,))[1]
+
+
 @given(st.lists(st.sampled_from(sorted(REDUCED)), min_size=2, max_size=4))
 def test_any_tower_of_transforms(names):
     f, g = np.sin, np.sin
     for name in names:
-        f = {"grad": grad, "elementwise": elementwise_grad, "jacrev": jacrev, "jacfwd": jacfwd,
-             "jacobian": jacobian}.get(name, grad)(f)
-        g = (lambda h: lambda x: jvp(h, (x,), (1.0,))[1])(g)
+        f = {
+            "grad": grad,
+            "elementwise": elementwise_grad,
+            "jacrev": jacrev,
+            "jacfwd": jacfwd,
+            "jacobian": jacobian,
+        }.get(name, grad)(f)
+        g = forward(g)
     np.testing.assert_allclose(f(0.7), g(0.7), rtol=1e-12)
     np.testing.assert_allclose(f(0.7), np.sin(0.7 + len(names) * np.pi / 2), rtol=1e-12)

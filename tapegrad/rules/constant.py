@@ -8,21 +8,19 @@ import numpy as np
 
 from tapegrad._rule import composite, constant, plain
 
-# ufuncs
-constant(
-    np.floor, np.ceil, np.trunc, np.rint, np.floor_divide, np.signbit, np.spacing, np.nextafter,
-    np.isfinite, np.isinf, np.isnan, np.isnat, np.equal, np.not_equal, np.less, np.less_equal,
-    np.greater, np.greater_equal, np.logical_and, np.logical_or, np.logical_xor, np.logical_not,
-)
-# functions
-constant(
-    np.round, np.around, np.fix, np.argmax, np.argmin, np.argsort, np.argpartition, np.argwhere,
-    np.nonzero, np.flatnonzero, np.count_nonzero, np.searchsorted, np.any, np.all, np.isclose,
-    np.allclose, np.array_equal, np.array_equiv, np.iscomplexobj, np.isrealobj, np.iscomplex,
-    np.isreal, np.isposinf, np.isneginf, np.shape, np.ndim, np.size, np.result_type, np.can_cast,
-    np.min_scalar_type, np.common_type, np.lexsort, np.digitize, np.array2string, np.array_repr,
-    np.array_str, np.shares_memory, np.may_share_memory, np.isin,
-)
+_UFUNCS = (
+    "floor ceil trunc rint floor_divide signbit spacing nextafter isfinite isinf isnan isnat "
+    "equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor "
+    "logical_not"
+).split()
+_FUNCTIONS = (
+    "round around fix argmax argmin argsort argpartition argwhere nonzero flatnonzero "
+    "count_nonzero searchsorted any all isclose allclose array_equal array_equiv iscomplexobj "
+    "isrealobj iscomplex isreal isposinf isneginf shape ndim size result_type can_cast "
+    "min_scalar_type common_type lexsort digitize array2string array_repr array_str shares_memory "
+    "may_share_memory isin"
+).split()
+constant(*(getattr(np, name) for name in _UFUNCS + _FUNCTIONS))
 
 
 def _like(create: Any, holder: Any, *args: Any, **kwargs: Any) -> Any:

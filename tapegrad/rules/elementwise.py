@@ -18,9 +18,7 @@ LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 elementwise(np.add, 1, 1)
 elementwise(np.subtract, 1, -1)
 elementwise(np.multiply, lambda _out, _x, y: y, lambda _out, x, _y: x)
-elementwise(
-    np.divide, lambda _out, _x, y: 1 / y, lambda out, _x, y: -out / y, strong=True
-)
+elementwise(np.divide, lambda _out, _x, y: 1 / y, lambda out, _x, y: -out / y, strong=True)
 elementwise(np.negative, -1)
 elementwise(np.positive, 1)
 elementwise(np.reciprocal, lambda _out, x: -(x**-2.0), strong=True)
@@ -117,9 +115,7 @@ def _nonzero(out: Any) -> Any:
     return np.where(plain(out) == 0, 1, out)
 
 
-elementwise(
-    np.hypot, lambda out, x, _y: x / _nonzero(out), lambda out, _x, y: y / _nonzero(out)
-)
+elementwise(np.hypot, lambda out, x, _y: x / _nonzero(out), lambda out, _x, y: y / _nonzero(out))
 for degrees in (np.degrees, np.rad2deg):
     elementwise(degrees, lambda _out, _x: 180 / np.pi)
 for radians in (np.radians, np.deg2rad):
@@ -132,9 +128,7 @@ elementwise(
     to_real=True,
 )
 elementwise(np.fabs, lambda _out, x: np.sign(x))
-elementwise(
-    np.copysign, lambda out, x, _y: np.sign(x) * np.sign(out), lambda out, _x, _y: out * 0
-)
+elementwise(np.copysign, lambda out, x, _y: np.sign(x) * np.sign(out), lambda out, _x, _y: out * 0)
 elementwise(np.heaviside, lambda out, _x, _y: out * 0, lambda out, x, _y: (x == 0) + out * 0)
 elementwise(np.ldexp, lambda out, _x, i: np.ldexp(np.ones_like(plain(out)), i), 0)
 linear(np.conjugate, lambda g, _out, _x: np.conjugate(g), batch="align")
@@ -178,7 +172,9 @@ for choice in (np.maximum, np.minimum, np.fmax, np.fmin):
 
 # --- two results
 general(
-    np.modf, vjp=lambda g, _out, _x: g[0], jvp=lambda dots, _out, _x: (dots[0], dots[0] * 0),
+    np.modf,
+    vjp=lambda g, _out, _x: g[0],
+    jvp=lambda dots, _out, _x: (dots[0], dots[0] * 0),
     batch="align",
 )
 general(

@@ -60,10 +60,12 @@ def _take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
 
 composite(np.take, _take)
 composite(np.take_along_axis, _take_along_axis)
-composite(np.compress, lambda condition, a, axis=None: _take(
-    a, np.flatnonzero(plain(condition)), axis))
-composite(np.extract, lambda condition, arr: np.ravel(arr)[
-    np.flatnonzero(np.ravel(plain(condition)))])
+composite(
+    np.compress, lambda condition, a, axis=None: _take(a, np.flatnonzero(plain(condition)), axis)
+)
+composite(
+    np.extract, lambda condition, arr: np.ravel(arr)[np.flatnonzero(np.ravel(plain(condition)))]
+)
 
 
 def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
@@ -128,10 +130,14 @@ def _place(arr: Any, mask: Any, vals: Any) -> None:
     _put(arr, np.flatnonzero(plain(mask)), vals)
 
 
+def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    step = a.shape[1] + 1 if a.ndim == 2 else 1 + np.cumprod(a.shape[:-1]).sum()
+    end = None if wrap or a.ndim > 2 else a.shape[1] ** 2
+    _put(a, np.arange(a.size)[:end:step], val)
+
+
 composite(np.copyto, _copyto)
 composite(np.put, _put)
 composite(np.putmask, _putmask)
 composite(np.place, _place)
-composite(np.fill_diagonal, lambda a, val, wrap=False: _put(
-    a, np.arange(a.size)[: None if wrap or a.ndim > 2 else a.shape[1] ** 2 : (
-        a.shape[1] + 1 if a.ndim == 2 else 1 + np.cumprod(a.shape[:-1]).sum())], val))
+composite(np.fill_diagonal, _fill_diagonal)

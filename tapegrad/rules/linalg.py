@@ -5,8 +5,17 @@ conjugated at the border: a rule's own cotangents take no conjugates. M. Giles, 
 collection of matrix derivative results for forward and reverse mode algorithmic differentiation"
 (2008), has the real cases; other sources stand where they are used.
 
-cholesky, eigh and eigvalsh read one triangle of a matrix that is taken to be symmetric (Hermitian):
-cotangents are symmetric, and of a tangent only the symmetric part counts.
+cholesky, eigh and eigvalsh read one triangle of a matrix that is taken to be symmetric (or
+Hermitian): cotangents are symmetric, and of a tangent only the symmetric part counts.
+
+Where eigenvalues or singular values are equal, or singular values zero, the formulas have
+quotients 0/0. For a function that is differentiable there their limits exist (the vectors may turn
+among themselves without changing it), but depend on how cotangents change with the eigenvalues:
+`derivatives_along` finds that in the log of the replay. First derivatives are then right,
+and second ones for sums of functions of the spectrum; others are not. Of functions that are not
+differentiable there, such as one of the vectors or the largest eigenvalue, the result is finite and
+depends on NumPy's choice of vectors. Eigenvalues are equal if they differ by no more than 8 n
+eps times the largest.
 """
 
 from __future__ import annotations
@@ -16,7 +25,12 @@ from typing import Any
 import numpy as np
 
 from tapegrad._rule import (
-    composite, constant, derivatives_along, general, plain, strong_product,
+    composite,
+    constant,
+    derivatives_along,
+    general,
+    plain,
+    strong_product,
 )
 
 
@@ -132,8 +146,8 @@ _ILL_CONDITIONED = 1e5
 def _cofactors(a: Any, det: Any) -> Any:
     """The matrix of cofactors, d det / d a.
 
-    det(a) * inv(a).T where that is well conditioned. Elsewhere an expansion about the singular value
-    decomposition a = u s v: exact, with its first derivative, at every rank.
+    det(a) * inv(a).T where that is well conditioned. Elsewhere an expansion about the singular
+    value decomposition a = u s v: exact, with its first derivative, at every rank.
     """
     if a.shape[-1] == 0:
         return np.zeros(a.shape, a.dtype)
@@ -149,10 +163,11 @@ def _cofactors(a: Any, det: Any) -> Any:
 
 
 def _expanded_cofactors(a: Any, u: Any, s: Any, v: Any) -> Any:
-    """Cofactors of a near u @ diag(s) @ v, to first order in the difference (zero but for tracing).
+    """Cofactors of a near u @ diag(s) @ v, to first order in the difference.
 
-    In the basis of u and v the matrix is diag(s) + e, and its determinant up to second order in e is
-    prod(s) + sum_i e_ii prod_{j!=i} s_j + sum_{i<j} (e_ii e_jj - e_ij e_ji) prod_{k!=i,j} s_k.
+    That is zero in value, and traced. In the basis of u and v the matrix is diag(s) + e, and its
+    determinant up to second order in e is prod(s) + sum_i e_ii prod_{j!=i} s_j
+    + sum_{i<j} (e_ii e_jj - e_ij e_ji) prod_{k!=i,j} s_k.
     """
     count = a.shape[-1]
     others = ~np.eye(count, dtype=bool)
@@ -207,7 +222,7 @@ def _slogdet_jvp(dots: Any, out: Any, a: Any) -> Any:
 
 general(np.linalg.slogdet, vjp=_slogdet_vjp, jvp=_slogdet_jvp, batch="(m,m)")
 
-# --- Cholesky: I. Murray, "Differentiation of the Cholesky decomposition" (2016), equations 7 and 10
+# --- Cholesky: I. Murray, "Differentiation of the Cholesky decomposition" (2016), section 3
 
 
 def _lower_with_half_diagonal(x: Any) -> Any:
@@ -238,11 +253,18 @@ general(np.linalg.cholesky, vjp=[_cholesky_vjp], jvp=_cholesky_jvp, batch="(m,m)
 # --- Quotients that are 0/0 at equal eigenvalues, or at a norm of zero
 
 
+def _is_differentiated_again(w: Any) -> bool:
+    """Whether the replay in which a rule meets its own result may itself be differentiated."""
+    tape = getattr(w, "tape", None)
+    return tape is not None and tape.root.singular
+
+
 def _close(distance: Any, w: Any) -> Any:
-    """Which distances of eigenvalues (or singular values) are zero to the precision of a solver."""
+    """Which distances of eigen- or singular values are zero to the precision of a solver."""
     size = np.max(np.abs(plain(w)), axis=-1, initial=0)
     tolerance = 8 * w.shape[-1] * np.finfo(w.dtype).eps * size
-    return np.abs(plain(distance)) <= _scalar(tolerance)
+    beside = tuple(range(size.ndim, np.ndim(plain(distance))))
+    return np.abs(plain(distance)) <= np.expand_dims(tolerance, beside)
 
 
 def _quotient(x: Any, distance: Any, w: Any, sign: int) -> Any:
@@ -252,17 +274,32 @@ def _quotient(x: Any, distance: Any, w: Any, sign: int) -> Any:
     """
     close = _close(distance, w)
     result = np.where(close, 0, x / np.where(close, 1, distance))
-    limits = close & ~np.eye(w.shape[-1], dtype=bool) if sign < 0 else close
+    unit = np.eye(w.shape[-1], dtype=w.dtype)
+    limits = close & (unit == 0) if sign < 0 else close
     if not limits.any():
         return result
-    units = np.eye(w.shape[-1], dtype=w.dtype)
-    involved = np.flatnonzero(limits.any(axis=-1).reshape(-1, w.shape[-1]).any(axis=0))
-    directions = [np.broadcast_to(units[k], w.shape) for k in involved]
-    for k, change in zip(involved, derivatives_along(x, w, directions), strict=True):
-        share = (units[k] + sign * _column(units[k])) / 2
-        share[k, k] = 0.5 if sign > 0 else 0
+    directions = _directions(w, limits.any(axis=-1))
+    for direction, change in zip(directions, derivatives_along(x, w, directions), strict=True):
+        share = (_row(direction) + sign * _column(direction)) / (2 + 2 * (sign > 0) * unit)
         result = result + np.where(limits, share * change, 0)
     return result
+
+
+def _directions(w: Any, involved: Any) -> list[Any]:
+    """Unit tangents of w, one for each index that is involved.
+
+    A first derivative may go along all matrices of a stack at once; a second one must not.
+    """
+    if _is_differentiated_again(w):
+        return [_unit_tangent(w, place) for place in np.argwhere(involved)]
+    indices = np.flatnonzero(involved.reshape(-1, w.shape[-1]).any(axis=0))
+    return [_unit_tangent(w, (..., index)) for index in indices]
+
+
+def _unit_tangent(w: Any, place: Any) -> Any:
+    tangent = np.zeros(w.shape, w.dtype)
+    tangent[tuple(place)] = 1
+    return tangent
 
 
 def _over_differences(x: Any, w: Any) -> Any:
@@ -277,29 +314,13 @@ def _over_sums(x: Any, w: Any) -> Any:
 
 def _over_columns(x: Any, w: Any) -> Any:
     """x_ij / w_j."""
-    close = np.broadcast_to(_close(_row(w), w), x.shape)
+    zero = _close(w, w)
+    close = np.broadcast_to(_row(zero), x.shape)
     result = np.where(close, 0, x / np.where(close, 1, _row(w)))
-    if not close.any():
-        return result
-    units = np.eye(w.shape[-1], dtype=w.dtype)
-    directions = [np.broadcast_to(unit, w.shape) for unit in units]
-    for unit, change in zip(units, derivatives_along(x, w, directions), strict=True):
-        result = result + np.where(close, unit * change, 0)
+    directions = _directions(w, zero)
+    for direction, change in zip(directions, derivatives_along(x, w, directions), strict=True):
+        result = result + np.where(close, _row(direction) * change, 0)
     return result
-
-
-def _degenerate(out: Any) -> bool:
-    """Whether a decomposition (w, v) has equal eigenvalues: the cotangent is then a limit."""
-    w = plain(out[0])
-    gaps = np.diff(np.sort(w, axis=-1), axis=-1)
-    return bool(_close(_column(gaps), w).any())
-
-
-def _degenerate_svd(out: Any) -> bool:
-    """Whether singular values are equal, or zero."""
-    s = plain(out[1])
-    both = np.concatenate([s, -s], axis=-1)
-    return _degenerate((both,))
 
 
 # --- Symmetric eigenvalues
@@ -325,8 +346,13 @@ def _eigvalsh_and_vectors(a: Any, UPLO: str = "L") -> Any:
     return np.linalg.eigvalsh(a, UPLO), np.linalg.eigh(a, UPLO)[1]
 
 
-SYMMETRIC = {"vjp": _eigh_vjp, "jvp": _eigh_jvp, "batch": "(m,m)"}
-general(np.linalg.eigh, singular=_degenerate, **SYMMETRIC)
+def _has_equal_values(out: Any) -> bool:
+    w = plain(out[0])
+    return bool(_close(np.diff(w), w).any())
+
+
+SYMMETRIC = {"vjp": _eigh_vjp, "jvp": _eigh_jvp, "singular": _has_equal_values, "batch": "(m,m)"}
+general(np.linalg.eigh, **SYMMETRIC)
 EIGVALSH = general(_eigvalsh_and_vectors, name="np.linalg.eigvalsh", **SYMMETRIC)
 composite(
     np.linalg.eigvalsh, lambda a, UPLO="L": EIGVALSH.apply_bound([a], {"UPLO": UPLO})[0]
@@ -381,12 +407,14 @@ def _singular_values_and_vectors(a: Any, full_matrices: bool, hermitian: bool = 
     return u, np.linalg.svd(a, compute_uv=False, hermitian=hermitian), vh
 
 
-SVD = general(
-    _svd_parts, vjp=_svd_vjp, name="np.linalg.svd", batch="(m,n)", singular=_degenerate_svd
-)
-SVDVALS = general(
-    _singular_values_and_vectors, vjp=_svd_vjp, name="np.linalg.svdvals", batch="(m,n)"
-)
+def _has_equal_or_zero_values(out: Any) -> bool:
+    s = plain(out[1])
+    return bool(_close(np.diff(s), s).any() or _close(s, s).any())
+
+
+SINGULAR = {"vjp": _svd_vjp, "singular": _has_equal_or_zero_values, "batch": "(m,n)"}
+SVD = general(_svd_parts, name="np.linalg.svd", **SINGULAR)
+SVDVALS = general(_singular_values_and_vectors, name="np.linalg.svdvals", **SINGULAR)
 
 
 def _svd(
@@ -439,7 +467,8 @@ def _qr(a: Any, mode: str = "reduced") -> Any:
     if mode == "reduced" or mode == "complete" and a.shape[-2] <= a.shape[-1]:
         return QR.apply_bound([a], {"mode": mode})
     raise NotImplementedError(
-        f"np.linalg.qr: no derivative rule for mode={mode!r} of shape {a.shape}. Use mode='reduced'."
+        f"np.linalg.qr: no derivative rule for mode={mode!r} of shape {a.shape}. Use "
+        "mode='reduced'."
     )
 
 
@@ -480,8 +509,8 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
 
 composite(np.linalg.lstsq, _lstsq)
 
-# --- Eigenvalues of any matrix: C. Boeddeker et al., "On the computation of complex-valued gradients
-# with application to statistically optimum beamforming" (2017), equation 4.77
+# --- Eigenvalues of any matrix: C. Boeddeker et al., "On the computation of complex-valued
+# gradients with application to statistically optimum beamforming" (2017), section 4
 
 
 def _eig_vjp(g: Any, out: Any, _a: Any) -> Any:
@@ -526,8 +555,8 @@ def _euclidean_vjp(
 ) -> Any:
     """g * x / out: the gradient at zero is zero.
 
-    The quotient g / out is formed first. In norm(x)**2, g is 2 * out: then the quotient has a limit
-    at zero, and the second derivative there, which is its derivative times x, is right.
+    The quotient g / out is formed first. In norm(x)**2, g is 2 * out: the quotient has a limit at
+    zero, and the second derivative there, which is the limit, is right.
     """
     zero = plain(out) == 0
     if not zero.any():
@@ -545,9 +574,13 @@ def _euclidean_jvp(
     return np.where(zero, 0, change / np.where(zero, 1, out)) if zero.any() else change / out
 
 
+def _has_zeros(out: Any) -> bool:
+    return not np.all(plain(out))
+
+
 EUCLIDEAN = general(
-    _euclidean, vjp=[_euclidean_vjp], jvp=_euclidean_jvp, name="np.linalg.norm", batch="axis",
-    singular=lambda out: bool((plain(out) == 0).any()),
+    _euclidean, vjp=[_euclidean_vjp], jvp=_euclidean_jvp, singular=_has_zeros,
+    name="np.linalg.norm", batch="axis",
 )
 
 
@@ -571,7 +604,7 @@ def _lifted(x: Any) -> Any:
 
 
 def _norm_of_vectors(x: Any, order: Any, axis: int, keepdims: bool) -> Any:
-    if isinstance(order, str):
+    if order in ("f", "fro", "nuc"):
         raise ValueError(f"Invalid norm order '{order}' for vectors")
     if order is None or order == 2:
         return EUCLIDEAN.apply_bound([x], {"axis": (axis,), "keepdims": keepdims})

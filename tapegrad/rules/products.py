@@ -1,6 +1,6 @@
 """Products: matmul, dot, tensordot, einsum and their relatives, and the trace.
 
-A transpose takes no conjugates: the cotangent of x in `x @ y` is `g @ y.T`, for complex arrays too.
+A transpose takes no conjugates: the cotangent of x in `x @ y` is `g @ y.T`, also for complex x, y.
 Functions that conjugate an argument themselves (vdot, vecdot, vecmat) conjugate its cotangent.
 """
 

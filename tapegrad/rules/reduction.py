@@ -43,15 +43,27 @@ def _masked(x: Any, where: Any) -> Any:
 
 
 def _sum_transpose(
-    g: Any, _out: Any, _x: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False,
-    initial: Any = None, where: Any = True,
+    g: Any,
+    _out: Any,
+    _x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
     return _masked(_spread(g, _x, axis, keepdims), where)
 
 
 def _sum_push(
-    dots: Any, _out: Any, _x: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False,
-    initial: Any = None, where: Any = True,
+    dots: Any,
+    _out: Any,
+    _x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
     # The function itself but for `initial`, which is a constant.
     return np.sum(dots[0], axis=axis, dtype=dtype, keepdims=bool(keepdims), where=where)
@@ -66,7 +78,12 @@ general(np.sum, vjp=[_sum_transpose], jvp=_sum_push, batch="axis", implementatio
 
 
 def _mean_transpose(
-    g: Any, _out: Any, _x: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False,
+    g: Any,
+    _out: Any,
+    _x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: Any = False,
     where: Any = True,
 ) -> Any:
     share = g / (_x.size if axis is None and where is True else _count(_x, axis, keepdims, where))
@@ -74,8 +91,12 @@ def _mean_transpose(
 
 
 linear(np.mean, _mean_transpose, batch="axis")
-composite(np.average, lambda a, axis=None, weights=None, returned=False, **options: _average(
-    a, axis, weights, returned, **options))
+composite(
+    np.average,
+    lambda a, axis=None, weights=None, returned=False, **options: _average(
+        a, axis, weights, returned, **options
+    ),
+)
 
 
 def _average(a: Any, axis: Any, weights: Any, returned: bool, keepdims: Any = False) -> Any:
@@ -98,8 +119,15 @@ def _average(a: Any, axis: Any, weights: Any, returned: bool, keepdims: Any = Fa
 
 
 def _var(
-    a: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, keepdims: Any = False, *,
-    where: Any = True, mean: Any = None, correction: float | None = None,
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    ddof: float = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: float | None = None,
 ) -> Any:
     x = a if dtype is None else a.astype(dtype)
     if mean is None:
@@ -155,8 +183,14 @@ def _products_of_others(x: Any) -> Any:
 
 
 def _prod_vjp(
-    g: Any, _out: Any, x: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False,
-    initial: Any = 1, where: Any = True,
+    g: Any,
+    _out: Any,
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: Any = False,
+    initial: Any = 1,
+    where: Any = True,
 ) -> Any:
     if x.size == 0:
         return np.zeros(x.shape, x.dtype)
@@ -177,7 +211,12 @@ general(np.prod, vjp=[_prod_vjp], batch="axis")
 
 
 def _extremum_vjp(
-    g: Any, out: Any, x: Any, axis: Any = None, keepdims: Any = False, initial: Any = None,
+    g: Any,
+    out: Any,
+    x: Any,
+    axis: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
     where: Any = True,
 ) -> Any:
     best = _spread(plain(out), x, axis, keepdims)
@@ -185,14 +224,17 @@ def _extremum_vjp(
     ties = _masked(ties, where)
     count = np.sum(ties, axis=axis, keepdims=True)
     share = (ties / np.maximum(count, 1)).astype(x.dtype)
-    return _spread(g, x, axis, keepdims) * share
+    # Chosen, not multiplied: an infinite tangent of a loser must not become 0 * inf.
+    return np.where(ties, _spread(g, x, axis, keepdims) * share, 0)
 
 
 general(np.max, vjp=[_extremum_vjp], batch="axis")
 general(np.min, vjp=[_extremum_vjp], batch="axis")
 composite(
-    np.ptp, lambda a, axis=None, keepdims=False: np.max(a, axis=axis, keepdims=keepdims)
-    - np.min(a, axis=axis, keepdims=keepdims)
+    np.ptp,
+    lambda a, axis=None, keepdims=False: (
+        np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
+    ),
 )
 composite(
     np.clip,

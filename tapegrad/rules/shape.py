@@ -11,7 +11,9 @@ from tapegrad._rule import composite, linear, plain
 # --- one array, rearranged; NumPy may return a view of it
 
 
-def _reshape_transpose(g: Any, _out: Any, _x: Any, shape: Any = None, order: str = "C", **_: Any) -> Any:
+def _reshape_transpose(
+    g: Any, _out: Any, _x: Any, shape: Any = None, order: str = "C", **_: Any
+) -> Any:
     return np.reshape(g, _x.shape, order=_known_order(order))
 
 
@@ -32,7 +34,9 @@ def _ravel(a: Any, order: str) -> Any:
 
 
 def _transposed(g: Any, _out: Any, _x: Any, axes: Any = None) -> Any:
-    return np.transpose(g) if axes is None else np.transpose(g, np.argsort(_positive(axes, _x.ndim)))
+    if axes is None:
+        return np.transpose(g)
+    return np.transpose(g, np.argsort(_positive(axes, _x.ndim)))
 
 
 def _positive(axes: Any, ndim: int) -> list[int]:
@@ -49,12 +53,16 @@ composite(np.ravel, lambda a, order="C": _ravel(a, order))
 linear(np.transpose, _transposed, view=True, batch="axis")
 linear(np.matrix_transpose, lambda g, _out, _x: np.swapaxes(g, -1, -2), view=True)
 linear(
-    np.swapaxes, lambda g, _out, _x, axis1, axis2: np.swapaxes(g, axis1, axis2), view=True,
+    np.swapaxes,
+    lambda g, _out, _x, axis1, axis2: np.swapaxes(g, axis1, axis2),
+    view=True,
     batch="axis",
 )
 linear(
-    np.moveaxis, lambda g, _out, _x, source, destination: np.moveaxis(g, destination, source),
-    view=True, batch="axis",
+    np.moveaxis,
+    lambda g, _out, _x, source, destination: np.moveaxis(g, destination, source),
+    view=True,
+    batch="axis",
 )
 linear(np.squeeze, _to_argument, view=True, batch="axis")
 linear(np.expand_dims, _to_argument, view=True, batch="axis")
@@ -64,8 +72,10 @@ linear(
 )
 composite(np.fliplr, lambda m: m[:, ::-1])
 composite(np.flipud, lambda m: m[::-1, ...])
-composite(np.rollaxis, lambda a, axis, start=0: _rollaxis(
-    a, axis % a.ndim, start if start >= 0 else start + a.ndim))
+composite(
+    np.rollaxis,
+    lambda a, axis, start=0: _rollaxis(a, axis % a.ndim, start if start >= 0 else start + a.ndim),
+)
 
 
 def _rollaxis(a: Any, axis: int, start: int) -> Any:
@@ -73,8 +83,10 @@ def _rollaxis(a: Any, axis: int, start: int) -> Any:
 
 
 linear(
-    np.roll, lambda g, _out, _x, shift, axis=None: np.roll(
-        g, [-s for s in shift] if isinstance(shift, (tuple, list)) else -shift, axis),
+    np.roll,
+    lambda g, _out, _x, shift, axis=None: np.roll(
+        g, [-s for s in shift] if isinstance(shift, (tuple, list)) else -shift, axis
+    ),
     batch="axis",
 )
 linear(np.copy, lambda g, _out, _x, *_a, **_k: g, batch="align")
@@ -103,8 +115,12 @@ composite(np.atleast_3d, lambda *arrays: _at_least(3, *arrays))
 # --- repetition
 
 linear(np.broadcast_to, lambda g, _out, _x, *_a, **_k: g, signature="array, shape, subok")
-composite(np.broadcast_arrays, lambda *args, subok=False: tuple(
-    np.broadcast_to(x, np.broadcast_shapes(*(np.shape(a) for a in args))) for x in args))
+composite(
+    np.broadcast_arrays,
+    lambda *args, subok=False: tuple(
+        np.broadcast_to(x, np.broadcast_shapes(*(np.shape(a) for a in args))) for x in args
+    ),
+)
 
 
 def _repeat_transpose(g: Any, _out: Any, _x: Any, repeats: Any, axis: Any = None) -> Any:
@@ -162,9 +178,15 @@ def _stack_transpose(
     return [g[(*lead, i)] if want else None for i, want in enumerate(wanted)]
 
 
-JOINING = {"sequence": True, "variadic": True, "arrays": 1, "batch": "axis"}
-linear(np.concatenate, _concatenate_transpose, signature="arrays, axis, out, dtype, casting", **JOINING)
-linear(np.stack, _stack_transpose, signature="arrays, axis, out, dtype, casting", **JOINING)
+JOINING = {
+    "sequence": True,
+    "variadic": True,
+    "arrays": 1,
+    "batch": "axis",
+    "signature": "arrays, axis, out, dtype, casting",
+}
+linear(np.concatenate, _concatenate_transpose, **JOINING)
+linear(np.stack, _stack_transpose, **JOINING)
 
 
 def _cast_options(options: dict[str, Any]) -> dict[str, Any]:
@@ -244,25 +266,34 @@ def _cuts(ary: Any, indices_or_sections: Any, axis: int, *, equal: bool) -> list
     ]
 
 
-composite(np.split, lambda ary, indices_or_sections, axis=0: _cuts(
-    ary, indices_or_sections, axis, equal=True))
-composite(np.array_split, lambda ary, indices_or_sections, axis=0: _cuts(
-    ary, indices_or_sections, axis, equal=False))
-composite(np.hsplit, lambda ary, indices_or_sections: _cuts(
-    ary, indices_or_sections, 0 if ary.ndim == 1 else 1, equal=True))
-composite(np.vsplit, lambda ary, indices_or_sections: _cuts(
-    ary, indices_or_sections, 0, equal=True))
-composite(np.dsplit, lambda ary, indices_or_sections: _cuts(
-    ary, indices_or_sections, 2, equal=True))
+composite(
+    np.split,
+    lambda ary, indices_or_sections, axis=0: _cuts(ary, indices_or_sections, axis, equal=True),
+)
+composite(
+    np.array_split,
+    lambda ary, indices_or_sections, axis=0: _cuts(ary, indices_or_sections, axis, equal=False),
+)
+composite(
+    np.hsplit,
+    lambda ary, indices_or_sections: _cuts(
+        ary, indices_or_sections, 0 if ary.ndim == 1 else 1, equal=True
+    ),
+)
+composite(
+    np.vsplit, lambda ary, indices_or_sections: _cuts(ary, indices_or_sections, 0, equal=True)
+)
+composite(
+    np.dsplit, lambda ary, indices_or_sections: _cuts(ary, indices_or_sections, 2, equal=True)
+)
 
 # --- padding
 
 
-def _pad_transpose(g: Any, _out: Any, _x: Any, pad_width: Any, mode: str = "constant", **_: Any) -> Any:
+def _pad_transpose(g: Any, _out: Any, _x: Any, pad_width: Any, **_: Any) -> Any:
     pairs = np.broadcast_to(pad_width, (_x.ndim, 2))
     inner = tuple(
-        slice(int(low), int(low) + size)
-        for (low, _), size in zip(pairs, _x.shape, strict=True)
+        slice(int(low), int(low) + size) for (low, _), size in zip(pairs, _x.shape, strict=True)
     )
     return g[inner]
 
@@ -277,7 +308,8 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> 
     if mode == "constant":
         values = options.pop("constant_values", 0)
         return _pad_constant(array, pad_width) + np.pad(
-            np.zeros(array.shape, array.dtype), pad_width, constant_values=plain(values))
+            np.zeros(array.shape, array.dtype), pad_width, constant_values=plain(values)
+        )
     if mode in ("edge", "wrap", "reflect", "symmetric") and not options:
         positions = np.arange(array.size).reshape(array.shape)
         return np.ravel(array)[np.pad(positions, pad_width, mode)]

@@ -15,11 +15,15 @@ def _picked(a: Any, axis: Any, order: Any) -> Any:
     return np.take_along_axis(a, order(plain(a), axis), axis)
 
 
-def _sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+def _sort(
+    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> Any:
     return _picked(a, axis, lambda values, along: np.argsort(values, along, kind or "stable"))
 
 
-def _partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
+def _partition(
+    a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
+) -> Any:
     return _picked(a, axis, lambda values, along: np.argpartition(values, kth, along, kind))
 
 

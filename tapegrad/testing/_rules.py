@@ -51,10 +51,8 @@ def check_rule(function_or_rule: Callable[..., Any] | Rule, /, *args: Any, **par
     >>> check_rule(rule, np.array([1.0, 2.0]))
     >>> check_rule(np.sum, np.ones((2, 3)), axis=0)
     """
-    if isinstance(function_or_rule, Rule):
-        function, rule = function_or_rule.function, function_or_rule
-    else:
-        function, rule = function_or_rule, _rule_of(function_or_rule)
+    rule = _rule_of(function_or_rule)
+    function: Any = rule.function if rule is function_or_rule else function_or_rule
     call = Call(function, args, params)
     subject = call.subject(f"check_rule({rule.name if rule else name_of(function)})")
     before = [_snapshot(leaf) for leaf in call.everything]
@@ -68,8 +66,11 @@ def check_rule(function_or_rule: Callable[..., Any] | Rule, /, *args: Any, **par
     _check_unwritten(subject, call, before)
 
 
-def _rule_of(function: Callable[..., Any]) -> Rule | None:
-    return REGISTRY.get(function) if isinstance(function, Hashable) else None
+def _rule_of(function: Any) -> Rule | None:
+    if isinstance(function, Rule):
+        return function
+    known: dict[Any, Rule] = REGISTRY
+    return known.get(function) if isinstance(function, Hashable) else None
 
 
 def _snapshot(leaf: Any) -> Any:

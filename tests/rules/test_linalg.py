@@ -1,4 +1,4 @@
-"""Linear algebra against central differences: batched, complex, singular and degenerate matrices."""
+"""Linear algebra against central differences: batched, complex, singular, degenerate matrices."""
 
 from __future__ import annotations
 
@@ -206,7 +206,8 @@ def test_svd(shape, full_matrices, make):
         rebuilt = np.matmul(u[..., :count] * np.sin(s)[..., None, :], vh[..., :count, :])
         # The projector on the first columns, and one on those beside them.
         beside = np.matmul(u[..., 2:], adjoint(u[..., 2:]))
-        return s, rebuilt, np.abs(left @ u[..., :2]) ** 2, np.abs(vh[..., :2, :] @ right) ** 2, beside
+        columns, rows = left @ u[..., :2], vh[..., :2, :] @ right
+        return s, rebuilt, np.abs(columns) ** 2, np.abs(rows) ** 2, beside
 
     check_grads(f, (make(*shape),), order=2)
 
@@ -224,7 +225,8 @@ def test_eig(make):
 
     def f(a):
         w, v = np.linalg.eig(a)
-        return w, np.matmul(v * np.exp(w)[..., None, :], np.linalg.inv(v)), np.abs(weights @ v) ** 2
+        exponential = np.matmul(v * np.exp(w)[..., None, :], np.linalg.inv(v))
+        return w, exponential, np.abs(weights @ v) ** 2
 
     a = make(2, 3, 3) + np.diag([1.0, 4.0, 8.0])
     check_grads(f, (a,), order=2)
@@ -234,6 +236,125 @@ def test_eig(make):
 def test_eigenvalues_that_are_complex_of_a_real_matrix():
     rotation = np.array([[0.5, -1.0], [1.0, 0.3]])
     check_grads(np.linalg.eigvals, (rotation,), order=2)
+
+
+# --- equal eigenvalues: right wherever the function is differentiable
+
+ROTATION = np.linalg.qr(real(4, 4))[0]
+# A step that keeps the eigenvalues of the neighbours apart: their gradients lose digits as they
+# close up, which a difference of gradients would divide by its step.
+WIDE = {"eps": 1e-4, "rtol": 1e-5, "atol": 1e-5, "modes": ("rev",)}
+DEGENERATE = {
+    "identity": np.eye(4),
+    "zero": np.zeros((4, 4)),
+    "two pairs": hermitian(ROTATION @ np.diag([1.0, 1.0, 2.0, 2.0]) @ ROTATION.T),
+    "one triple": np.diag([1.0, 2.0, 1.0, 1.0]),
+    "rank one": np.outer(ROTATION[0], ROTATION[0]),
+    "in a stack": np.stack([np.eye(4), np.diag([1.0, 2.0, 3.0, 4.0]), 2 * np.eye(4)]),
+}
+B, C = real(4, 4), real(4, 4)
+
+
+def spectral(function, a):
+    w, v = np.linalg.eigh(a)
+    return np.matmul(v * function(w)[..., None, :], adjoint(v))
+
+
+def test_gradient_of_the_exponential_at_the_identity():
+    def f(a):
+        w, v = np.linalg.eigh(a)
+        return np.sum(B * ((v * np.exp(w)) @ v.T))
+
+    np.testing.assert_allclose(tapegrad.grad(f)(np.eye(4)), np.e * hermitian(B), atol=1e-14)
+
+
+def test_gradient_of_the_logarithm_at_the_identity_where_it_is_zero():
+    gradient = tapegrad.grad(lambda a: np.sum(B * spectral(np.log, a)))(np.eye(4))
+    np.testing.assert_allclose(gradient, hermitian(B), atol=1e-14)
+
+
+SPECTRAL = {
+    "one function": lambda a: np.sum(B * spectral(np.exp, a)),
+    "the values alone": lambda a: np.sum(np.linalg.eigvalsh(a) ** 3),
+    "the matrix itself": lambda a: np.sum(B * spectral(lambda w: w, a)),
+    "two functions of one decomposition": lambda a: _two_functions(*np.linalg.eigh(a)),
+    "nonlinear": lambda a: (
+        np.sin(np.sum(B * spectral(np.sin, a))) * np.sum(C * spectral(np.exp, a))
+    ),
+}
+
+
+def _two_functions(w, v):
+    def matrix(values):
+        return np.matmul(v * values[..., None, :], adjoint(v))
+
+    return np.sum(B * matrix(np.exp(w))) + np.sum(C * matrix(np.cos(w))) + np.sum(np.log1p(w * w))
+
+
+@pytest.mark.parametrize("name", DEGENERATE)
+@pytest.mark.parametrize("function", SPECTRAL)
+def test_functions_of_a_matrix_with_equal_eigenvalues(function, name):
+    order = 1 if function == "nonlinear" else 2
+    check_grads(lambda x: SPECTRAL[function](hermitian(x)), (DEGENERATE[name],), order, **WIDE)
+
+
+@pytest.mark.parametrize("name", ["identity", "zero", "one triple"])
+def test_functions_of_a_complex_matrix_with_equal_eigenvalues(name):
+    weights = complex_(4, 4)
+
+    def f(x):
+        return np.real(np.sum(weights * spectral(np.exp, hermitian(x))))
+
+    check_grads(f, (DEGENERATE[name].astype(complex),), order=2, **WIDE)
+
+
+def odd(function, a):
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    return np.matmul(u * function(s)[..., None, :], vh)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4)])
+@pytest.mark.parametrize("values", [(1.0, 1.0), (0.0, 0.0), (2.0, 0.0)])
+@MAKERS
+def test_functions_of_a_matrix_with_equal_or_zero_singular_values(shape, values, make):
+    weights = make(*shape)
+    a = np.zeros(shape, weights.dtype)
+    a[0, 0], a[1, 1] = values
+
+    def f(a):
+        return np.real(np.sum(weights * odd(np.sin, a))) + np.sum(np.linalg.svdvals(a) ** 2)
+
+    check_grads(f, (a,), order=2, **WIDE)
+
+
+def test_a_matrix_rebuilt_from_its_singular_values():
+    a = np.outer([1.0, 2.0, 3.0], [1.0, -1.0])
+    np.testing.assert_allclose(
+        tapegrad.grad(lambda a: np.sum(C[:3, :2] * odd(lambda s: s, a)))(a), C[:3, :2]
+    )
+
+
+def test_the_largest_of_equal_eigenvalues_has_a_finite_gradient():
+    gradient = tapegrad.grad(lambda a: np.linalg.eigh(a)[0][-1])(np.eye(2))
+    np.testing.assert_allclose(gradient, np.diag([0.0, 1.0]))
+
+
+def test_a_single_vector_of_equal_eigenvalues_has_a_finite_gradient():
+    gradient = tapegrad.grad(lambda a: np.linalg.eigh(a)[1][0, 0])(np.eye(2))
+    assert np.isfinite(gradient).all()
+
+
+def test_a_tie_does_not_disturb_the_rest_of_a_stack():
+    stack = np.stack([np.eye(3), np.diag([1.0, 2.0, 4.0])])
+    weights = real(2, 3, 3)
+
+    def f(a):
+        return np.sum(weights * np.linalg.eigh(a).eigenvectors ** 2)
+
+    def alone(a):
+        return np.sum(weights[1] * np.linalg.eigh(a).eigenvectors ** 2)
+
+    np.testing.assert_allclose(tapegrad.grad(f)(stack)[1], tapegrad.grad(alone)(stack[1]))
 
 
 # --- norms
@@ -260,7 +381,11 @@ def test_norm(options, make):
 
 
 @pytest.mark.parametrize("options", [
-    {}, {"ord": "fro"}, {"axis": (0, 2)}, {"ord": 2, "axis": (2, 0)}, {"ord": "nuc", "axis": (1, 2)},
+    {},
+    {"ord": "fro"},
+    {"axis": (0, 2)},
+    {"ord": 2, "axis": (2, 0)},
+    {"ord": "nuc", "axis": (1, 2)},
 ], ids=str)
 def test_norm_of_a_stack(options):
     x = real(2, 3, 4) if options.get("axis") or not options else real(3, 4)
@@ -294,12 +419,35 @@ def test_norm_at_zero_along_an_axis():
     np.testing.assert_allclose(gradient, [[0, 0], [0.6, 0.8]])
 
 
+def _square(size):
+    return size * size
+
+
+SMOOTH = {
+    "squared": (lambda x: np.linalg.norm(x) ** 2, 2.0),
+    "product": (lambda x: _square(np.linalg.norm(x)), 2.0),
+    "cosine": (lambda x: np.cos(np.linalg.norm(x)), -1.0),
+    "cubed": (lambda x: np.linalg.norm(x) ** 3, 0.0),
+    "rows": (lambda x: np.sum(np.linalg.norm(x.reshape(2, 2), axis=1) ** 2), 2.0),
+}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_hessian_at_zero_of_smooth_functions_of_a_norm(name):
+    f, factor = SMOOTH[name]
+    zero, direction = np.zeros(4), real(4)
+    expected = factor * np.eye(4)
+    np.testing.assert_allclose(tapegrad.hessian(f)(zero), expected)
+    np.testing.assert_allclose(tapegrad.jacrev(tapegrad.grad(f))(zero), expected)
+    np.testing.assert_allclose(tapegrad.hvp(f, (zero,), (direction,)), factor * direction)
+
+
 # --- dtypes
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.complex64])
 def test_small_dtypes_stay(dtype):
-    a = positive((real(3, 3) + (0 if dtype is np.float32 else 1j * real(3, 3)))).astype(dtype)
+    a = positive(real(3, 3) + (0 if dtype is np.float32 else 1j * real(3, 3))).astype(dtype)
     for function in (
         np.linalg.inv, np.linalg.det, np.linalg.cholesky, np.linalg.eigh, np.linalg.slogdet,
         np.linalg.norm, np.linalg.eigvalsh, np.linalg.svd, np.linalg.qr, np.linalg.pinv,

@@ -204,7 +204,7 @@ def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
 
     >>> out, pushforward = linearize(np.sin, 0.0)
     >>> pushforward(1.0), pushforward(2.0)
-    (np.float64(1.0), np.float64(2.0))
+    (array(1.), array(2.))
     """
     name = f"linearize({name_of(f)})"
     inputs = Inputs(Selection(name, tuple(range(len(primals)))), primals, {})

@@ -624,7 +624,7 @@ def tape_rows(f: Function, *args: Any) -> list[tuple[int, str, tuple[int, ...], 
     ...     print(row[1:])
     ('input', (), 'float64[2]')
     ('np.multiply', (1, 1), 'float64[2]')
-    ('np.sum', (3,), 'float64 scalar')
+    ('np.sum', (2,), 'float64 scalar')
     """
     selection = Selection(f"tape of {name_of(f)}", tuple(range(len(args))))
     inputs = Inputs(selection, args, {})

@@ -304,7 +304,8 @@ def strong_product(g: Any, partial: Any) -> Any:
     A branch that `np.where` did not take sends a cotangent of zero, which must stay zero; and an
     infinite cotangent, as from a root at 0, must not make NaN of the zero in `2 * x`.
 
-    >>> strong_product(np.array([0.0, 2.0, np.inf]), np.array([np.inf, 3.0, 0.0]))
+    >>> with np.errstate(invalid="ignore"):
+    ...     strong_product(np.array([0.0, 2.0, np.inf]), np.array([np.inf, 3.0, 0.0]))
     array([0., 6., 0.])
     """
     if isinstance(g, Traced) or isinstance(partial, Traced):

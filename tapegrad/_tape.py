@@ -231,7 +231,7 @@ class Tape:
     fresh: Callable[[], Any]
     copies: bool  # whether a pullback outlives the transform
     buffers: _Slots  # slots whose value was last changed by a write
-    locked: list[tuple[Any, bytes]]
+    locked: list[tuple[Any, int]]
 
     def __init__(self, name: str, *, copies: bool = False, parent: Tape | None = None) -> None:
         self.name = name
@@ -365,11 +365,11 @@ class Tape:
         return _map_outputs(out, lambda part: self.wrap(part, next(wrapped)), plain=wrapped)
 
 
-def _checksum(constant: Any) -> bytes:
-    """The sum of an array, as bytes (NaN equals NaN): what a write changes, told in one pass."""
-    if constant.dtype.kind not in "biufc":
-        return b""
-    return bytes(np.add.reduce(constant, None).tobytes())
+def _checksum(constant: Any) -> int:
+    """A sum over the bits of an array: what a write changes, for one pass over the memory."""
+    width = math.gcd(constant.dtype.itemsize, 8)
+    words = constant.ravel(order="K").view(f"u{width}")
+    return int(np.add.reduce(words, dtype=np.uint64))
 
 
 class _Refusal:
@@ -848,22 +848,24 @@ def replay_forward(
 
 
 def derivatives_along(value: Any, source: Any, directions: list[Any]) -> list[Any]:
-    """How `value` changes when the traced `source`, of which it was made, moves along directions.
+    """How `value` changes when the traced `source`, which it was made from, moves along directions.
 
-    One tangent a direction, zeros where the tape knows of no dependence. A rule whose cotangent is
-    0/0 takes the limit with it: a cotangent is a function of the values that the program went on
-    with. It needs a traced replay, which a rule declared `singular` gets.
+    One tangent a direction. A rule whose cotangent is 0/0 takes the limit with it: a cotangent is a
+    function of the values that the program went on with. It needs a traced replay, which a rule
+    declared `singular` gets; without one (in forward mode) the answer is NaN: unknown, not zero.
     """
-    zeros = zeros_of(spec_of(value))
-    if not isinstance(value, Traced) or not isinstance(source, Traced):
-        return [zeros for _ in directions]
+    nothing = zeros_of(spec_of(value))
+    known = isinstance(source, Traced)
+    if not isinstance(value, Traced):
+        constant = known or not np.any(value)
+        return [nothing if constant else nothing + np.nan for _ in directions]
     tape = value.tape
-    if tape.root is not source.tape.root:
-        return [zeros for _ in directions]
+    if not known or tape.root is not source.tape.root:
+        return [nothing + np.nan for _ in directions]
     between = [entry for entry in tape.entries if source.slot < entry[0] <= value.slot]
     changes = []
     for direction in directions:
         dots = {source.slot: direction}
         replay_forward(between, dots, tape, ())
-        changes.append(dots.get(value.slot, zeros))
+        changes.append(dots.get(value.slot, nothing))
     return changes

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import inspect
+import pkgutil
 import re
 import tomllib
 from pathlib import Path
@@ -17,6 +19,12 @@ README = ROOT / "README.md"
 API = ROOT / "docs" / "api.md"
 PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [page for page in PAGES if "_build" not in page.parts]
+
+MODULES = ["tapegrad"] + [
+    found.name
+    for found in pkgutil.walk_packages(tapegrad.__path__, "tapegrad.")
+    if not found.name.endswith(".__main__")
+]
 
 FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
@@ -50,6 +58,12 @@ def test_programs_run(page, tmp_path, monkeypatch):
             run_prompts(block, scope, name)
         else:
             exec(compile(block, name, "exec"), scope)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings_run(name):
+    failed, _ = doctest.testmod(importlib.import_module(name))
+    assert failed == 0
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)

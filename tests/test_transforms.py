@@ -300,7 +300,7 @@ def test_mixed_dtypes_of_several_arguments():
         np.array(["a"]),
         np.array([1, 2], object),
     ],
-    ids=repr,
+    ids=lambda x: f"{type(x).__name__}-{getattr(x, 'dtype', '')}",
 )
 @pytest.mark.parametrize(
     "transform",

@@ -13,9 +13,9 @@ quotients 0/0. For a function that is differentiable there their limits exist (t
 among themselves without changing it), but depend on how cotangents change with the eigenvalues:
 `derivatives_along` finds that in the log of the replay. First derivatives are then right,
 and second ones for sums of functions of the spectrum; others are not. Of functions that are not
-differentiable there, such as one of the vectors or the largest eigenvalue, the result is finite and
-depends on NumPy's choice of vectors. Eigenvalues are equal if they differ by no more than 8 n
-eps times the largest.
+differentiable there, such as one of the vectors or the largest eigenvalue, the result is finite
+and depends on NumPy's choice of vectors. Eigenvalues are equal if they differ by no more than
+8 n eps times the largest.
 """
 
 from __future__ import annotations

@@ -24,12 +24,14 @@ from tapegrad._reverse import (
 from tapegrad._tape import (
     CURRENT,
     Entry,
+    SparseBars,
     Spec,
     Tape,
     Traced,
     is_array,
     push,
     replay_forward,
+    replay_nested,
     spec_of,
     zeros_of,
 )
@@ -121,6 +123,9 @@ def jvp(f: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     finally:
         CURRENT.reset(token)
         tape.close()
+    if tape.root.singular:  # a tangent alone cannot take a limit; the whole of f can
+        out, pushforward, *rest = linearize(f, *primals, has_aux=has_aux)
+        return (out, pushforward(*tangents), *rest)
     out = unflatten(structure, [primal for primal, _ in pairs])
     out_dot = unflatten(structure, [tangent for _, tangent in pairs])
     return (out, out_dot, aux) if has_aux else (out, out_dot)
@@ -186,7 +191,10 @@ class Pushforward:
         dots: dict[Any, Any] = dict(zip(self.slots, leaves, strict=True))
         stretch = self.stretch
         with np.errstate(all="ignore"):
-            replay_forward(stretch.entries, dots, stretch.surroundings, self.slots)
+            if stretch.singular:
+                dots = self._transposed(leaves)
+            else:
+                replay_forward(stretch.entries, dots, stretch.surroundings, self.slots)
         parts = [
             own_copy(as_cotangent(None if slot is None else dots.get(slot), like))
             if isinstance(like, Spec)
@@ -194,6 +202,27 @@ class Pushforward:
             for slot, like in zip(self.out_slots, self.out, strict=True)
         ]
         return unflatten(self.structure, parts)
+
+    def _transposed(self, leaves: list[Any]) -> dict[Any, Any]:
+        """Tangents by slot, as the transpose of the pullback, in which rules can take limits."""
+        stretch, outer = self.stretch, self.stretch.surroundings
+        tape = outer or stretch.tape.replica(stretch.entries, stretch.end)
+        first, start = len(tape.entries), tape.fresh()
+        table, given = SparseBars(stretch.start), {}
+        for slot, like in zip(self.out_slots, self.out, strict=True):
+            if slot is not None and slot not in given:
+                zeros = np.zeros(like.shape, like.dtype)
+                given[slot] = table[slot] = tape.wrap(zeros, tape.fresh())
+        replay_nested(stretch.entries, table, tape)
+        second = SparseBars(start)
+        for slot, dot in zip(self.slots, leaves, strict=True):
+            bar = table[slot]
+            if isinstance(bar, Traced) and bar.tape.root is tape.root and bar.slot >= start:
+                second[bar.slot] = dot if second[bar.slot] is None else second[bar.slot] + dot
+        replay_nested(tape.entries[first:], second, outer)
+        if outer is None:
+            tape.close()
+        return {slot: second[bar.slot] for slot, bar in given.items()}
 
 
 def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:

@@ -847,6 +847,20 @@ def replay_forward(
             dots[slot] = out_dot
 
 
+def _between(entries: list[Entry], start: int, end: int) -> list[Entry]:
+    """The entries after a slot that the value at another one is made from."""
+    found, needed = [], {end}
+    for entry in reversed(entries):
+        if entry[0] <= start:
+            break
+        if entry[0] in needed:
+            found.append(entry)
+            needed.update(entry[5] if isinstance(entry[5], tuple) else (entry[5],))
+            if entry[6] is not None:
+                needed.add(entry[6])
+    return found[::-1]
+
+
 def derivatives_along(value: Any, source: Any, directions: list[Any]) -> list[Any]:
     """How `value` changes when the traced `source`, which it was made from, moves along directions.
 
@@ -862,7 +876,7 @@ def derivatives_along(value: Any, source: Any, directions: list[Any]) -> list[An
     tape = value.tape
     if not known or tape.root is not source.tape.root:
         return [nothing + np.nan for _ in directions]
-    between = [entry for entry in tape.entries if source.slot < entry[0] <= value.slot]
+    between = _between(tape.entries, source.slot, value.slot)
     changes = []
     for direction in directions:
         dots = {source.slot: direction}

@@ -11,11 +11,10 @@ Hermitian): cotangents are symmetric, and of a tangent only the symmetric part c
 Where eigenvalues or singular values are equal, or singular values zero, the formulas have
 quotients 0/0. For a function that is differentiable there their limits exist (the vectors may turn
 among themselves without changing it), but depend on how cotangents change with the eigenvalues:
-`derivatives_along` finds that in the log of the replay. First derivatives are then right,
-and second ones for sums of functions of the spectrum; others are not. Of functions that are not
-differentiable there, such as one of the vectors or the largest eigenvalue, the result is finite
-and depends on NumPy's choice of vectors. Eigenvalues are equal if they differ by no more than
-8 n eps times the largest.
+`derivatives_along` finds that in the log of the replay. First and second derivatives are then
+right; third ones are not, at such points. Of functions that are not differentiable there, such as
+one of the vectors or the largest eigenvalue, the result is finite and depends on NumPy's choice of
+vectors. Eigenvalues are equal if they differ by no more than 8 n eps times the largest.
 """
 
 from __future__ import annotations
@@ -282,6 +281,8 @@ def _quotient(x: Any, distance: Any, w: Any, sign: int) -> Any:
     for direction, change in zip(directions, derivatives_along(x, w, directions), strict=True):
         share = (_row(direction) + sign * _column(direction)) / (2 + 2 * (sign > 0) * unit)
         result = result + np.where(limits, share * change, 0)
+    if _is_differentiated_again(w):
+        result = result - _curvature(x, w, limits, sign) * distance / 2
     return result
 
 
@@ -302,6 +303,24 @@ def _unit_tangent(w: Any, place: Any) -> Any:
     return tangent
 
 
+def _curvature(x: Any, w: Any, limits: Any, sign: int) -> Any:
+    """Second derivatives of x_ij in the direction in which its distance grows by one.
+
+    x(d) = x' d + x'' d**2 / 2 over d is x' + x'' d / 2, but x'(d) is x' + x'' d: half of that term
+    is taken off again. It is zero where d is, and matters to the next derivative alone.
+    """
+    total = np.zeros(limits.shape, x.dtype)
+    for *matrix, i, j in np.argwhere(limits & np.triu(np.ones(limits.shape[-2:], bool))):
+        direction = _unit_tangent(w, (*matrix, j)) + sign * _unit_tangent(w, (*matrix, i))
+        direction = direction / (4 if i == j else 2)
+        (change,) = derivatives_along(x, w, [direction])
+        (second,) = derivatives_along(change, w, [direction])
+        here = np.zeros(limits.shape, bool)
+        here[(*matrix, i, j)] = here[(*matrix, j, i)] = True
+        total = total + np.where(here, second, 0)
+    return total
+
+
 def _over_differences(x: Any, w: Any) -> Any:
     """x_ij / (w_j - w_i), zero on the diagonal."""
     return _quotient(x, _row(w) - _column(w), w, -1)
@@ -320,6 +339,9 @@ def _over_columns(x: Any, w: Any) -> Any:
     directions = _directions(w, zero)
     for direction, change in zip(directions, derivatives_along(x, w, directions), strict=True):
         result = result + np.where(close, _row(direction) * change, 0)
+        if _is_differentiated_again(w):
+            (second,) = derivatives_along(change, w, [direction])
+            result = result - np.where(close, _row(direction * w) * second, 0) / 2
     return result
 
 

@@ -81,7 +81,7 @@ class ForwardTape(Tape):
         self.log = self._push
         self.buffers = _WrittenCells()
 
-    def keep(self, constant: Any, limit: int = 0) -> Any:
+    def keep(self, constant: Any) -> Any:
         return constant  # an entry is used up before the program can change it
 
     def _push(self, entry: Entry) -> None:
@@ -112,7 +112,7 @@ def jvp(f: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     token = CURRENT.set(tape)
     try:
         traced = [
-            tape.wrap(Tape.keep(tape, leaf, 0), _cell(dot))
+            tape.wrap(tape.keep_input(leaf), _cell(dot))
             for leaf, dot in zip(inputs.leaves, dots, strict=True)
         ]
         out = inputs.call(f, list(traced))

@@ -159,9 +159,50 @@ def _in_place(name: str, function: Callable[[Any, Any], Any]) -> None:
 _in_place("mod", np.remainder)
 _in_place("floordiv", np.floor_divide)
 _in_place("matmul", np.matmul)
-_operator(np.add, operator.add, "add")
+_add_any = _operator(np.add, operator.add, "add")
 _operator(np.subtract, operator.sub, "sub")
-_operator(np.multiply, operator.mul, "mul")
+_mul_any = _operator(np.multiply, operator.mul, "mul")
+_sum_rule = REGISTRY[np.add]
+_product_rule = REGISTRY[np.multiply]
+
+
+def _add(self: Array, other: Any) -> Any:
+    """x + y of two traced arrays, the most frequent call of all, without what others need."""
+    if type(other) is Array:
+        tape = self.tape
+        spec = self.spec
+        if tape is other.tape and spec is other.spec:
+            out = self.value + other.value
+            slot = tape.fresh()
+            tape.log((slot, _sum_rule, None, None, None, self.slot, other.slot))
+            return Array(out, slot, tape, spec)
+    return _add_any(self, other)
+
+
+def _mul(self: Array, other: Any) -> Any:
+    """x * y, likewise; a number is kept as the other factor."""
+    kind = type(other)
+    if kind is float:
+        out = self.value * other
+        tape = self.tape
+        slot = tape.fresh()
+        tape.log((slot, _product_rule, None, None, other, self.slot, -1))
+        return Array(out, slot, tape, self.spec)
+    if kind is Array:
+        tape = self.tape
+        spec = self.spec
+        if tape is other.tape and spec is other.spec:
+            x = self.value
+            y = other.value
+            out = x * y
+            slot = tape.fresh()
+            tape.log((slot, _product_rule, None, x, y, self.slot, other.slot))
+            return Array(out, slot, tape, spec)
+    return _mul_any(self, other)
+
+
+_install("__add__", _add)
+_install("__mul__", _mul)
 _operator(np.divide, operator.truediv, "truediv")
 _power = _operator(np.power, operator.pow, "pow")
 _square = REGISTRY[np.square]

@@ -58,6 +58,7 @@ class _Enter:
     name = "input"
     unary = True
     strong = False
+    product = False
     x_partial = None
     y_partial = None
 
@@ -116,7 +117,7 @@ class Stretch:
         slot = tape.fresh()
         if type(leaf) is np.ndarray:
             self.large = self.large or leaf.size > LARGE
-            return tape.array(tape.keep(leaf, 0), slot, tape, spec_of(leaf))
+            return tape.array(tape.keep_input(leaf), slot, tape, spec_of(leaf))
         if isinstance(leaf, Traced) and leaf.tape.root is tape.root:
             leaf.tape.require_open()
             tape.log((slot, _ENTER, None, None, None, leaf.slot, -1))

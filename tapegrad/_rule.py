@@ -55,6 +55,7 @@ class Rule:
     form = "rule"
     unary = False
     strong = False
+    product = False  # x * y: the replay takes the other factor without a call
     times: Function
     x_partial: Function | None = None
     y_partial: Function | None = None
@@ -338,14 +339,19 @@ class Elementwise(Rule):
         *,
         strong: bool = False,
         to_real: bool = False,
+        product: bool = False,
         **options: Any,
     ) -> None:
-        """`to_real`: the result is real for complex arguments too (np.absolute)."""
+        """`to_real`: the result is real for complex arguments too (np.absolute).
+
+        `product`: the function is np.multiply, or does the same.
+        """
         super().__init__(function, arrays=len(partials), **options)
         self.partials = [_as_partial(partial) for partial in partials]
         self.unary = len(partials) == 1
         self.to_real = to_real
         self.strong = strong
+        self.product = product
         self.x_partial = self.partials[0]
         self.y_partial = self.partials[1] if len(partials) == 2 else None
         self._reads = [

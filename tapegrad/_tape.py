@@ -181,6 +181,7 @@ _levels = itertools.count()
 # size, and where it is a view, it is copied; a larger one is locked against writes while its
 # transform runs, and summed before and after, for writes through views that were made before.
 COPY_BYTES = 1 << 16
+COPY_INPUT_BYTES = 1 << 12
 
 
 class _Slots(Protocol):
@@ -231,7 +232,7 @@ class Tape:
     fresh: Callable[[], Any]
     copies: bool  # whether a pullback outlives the transform
     buffers: _Slots  # slots whose value was last changed by a write
-    locked: list[tuple[Any, int]]
+    locked: list[tuple[Any, int | None]]
 
     def __init__(self, name: str, *, copies: bool = False, parent: Tape | None = None) -> None:
         self.name = name
@@ -255,14 +256,27 @@ class Tape:
         """A traced value; a slot of -1 makes a constant that can be written to."""
         return self.array(value, slot, self, spec_of(value))
 
-    def keep(self, constant: Any, limit: int = COPY_BYTES) -> Any:
+    def keep_input(self, leaf: Any) -> Any:
+        """The same for an array that is differentiated: nothing is summed, the program has others."""
+        if type(leaf) is not np.ndarray:
+            return handle(leaf)
+        flags = leaf.flags
+        if not flags.writeable:
+            return leaf
+        if self.copies or leaf.nbytes <= COPY_INPUT_BYTES or not flags.owndata:
+            return leaf.copy("K")
+        flags.writeable = False
+        self.locked.append((leaf, None))
+        return leaf
+
+    def keep(self, constant: Any) -> Any:
         """A constant in a form that later writes of the program cannot reach."""
         if type(constant) is not np.ndarray:
             return handle(constant)
         flags = constant.flags
         if not flags.writeable:
             return constant
-        if self.copies or constant.nbytes <= limit or not flags.owndata:
+        if self.copies or constant.nbytes <= COPY_BYTES or not flags.owndata:
             return constant.copy("K")
         flags.writeable = False
         self.locked.append((constant, _checksum(constant)))
@@ -298,7 +312,11 @@ class Tape:
         locked, self.locked = self.locked, []
         for constant, _ in reversed(locked):
             constant.flags.writeable = True
-        changed = [constant for constant, before in locked if _checksum(constant) != before]
+        changed = [
+            constant
+            for constant, before in locked
+            if before is not None and _checksum(constant) != before
+        ]
         self.entries = []
         self.buffers = set()
         if changed and verify:
@@ -501,6 +519,8 @@ def replay_backward(
                 bar = g
             elif partial is MINUS:
                 bar = -g
+            elif rule.product and not careful:
+                bar = g * y
             else:
                 factor = partial(out, x) if rule.unary else partial(out, x, y)
                 bar = g * factor
@@ -523,6 +543,8 @@ def replay_backward(
                 bar = g
             elif partial is MINUS:
                 bar = -g
+            elif rule.product and not careful:
+                bar = g * x
             else:
                 factor = partial(out, x, y)
                 bar = g * factor
@@ -864,8 +886,8 @@ def _between(entries: list[Entry], start: int, end: int) -> list[Entry]:
 def derivatives_along(value: Any, source: Any, directions: list[Any]) -> list[Any]:
     """How `value` changes when the traced `source`, which it was made from, moves along directions.
 
-    One tangent a direction. A rule whose cotangent is 0/0 takes the limit with it: a cotangent is a
-    function of the values that the program went on with. It needs a traced replay, which a rule
+    One tangent a direction. A rule whose cotangent is 0/0 takes the limit with it: a cotangent is
+    a function of the values that the program went on with. It needs a traced replay, which a rule
     declared `singular` gets; without one (in forward mode) the answer is NaN: unknown, not zero.
     """
     nothing = zeros_of(spec_of(value))

@@ -72,7 +72,11 @@ SAMPLES: dict[Callable[..., Any], Sample] = {}
 
 
 def sample(
-    function: Any, *parts: Any, on: Any = (-2.0, 2.0), dtypes: str = ALL, via: Any = None,
+    function: Any,
+    *parts: Any,
+    on: Any = (-2.0, 2.0),
+    dtypes: str = ALL,
+    via: Any = None,
     **params: Any,
 ) -> None:
     """`on`: bounds of all arrays, or a list of bounds, one an array."""

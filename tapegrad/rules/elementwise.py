@@ -17,7 +17,7 @@ LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 # --- arithmetic
 elementwise(np.add, 1, 1)
 elementwise(np.subtract, 1, -1)
-elementwise(np.multiply, lambda _out, _x, y: y, lambda _out, x, _y: x)
+elementwise(np.multiply, lambda _out, _x, y: y, lambda _out, x, _y: x, product=True)
 elementwise(np.divide, lambda _out, _x, y: 1 / y, lambda out, _x, y: -out / y, strong=True)
 elementwise(np.negative, -1)
 elementwise(np.positive, 1)

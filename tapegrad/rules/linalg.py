@@ -376,9 +376,7 @@ def _has_equal_values(out: Any) -> bool:
 SYMMETRIC = {"vjp": _eigh_vjp, "jvp": _eigh_jvp, "singular": _has_equal_values, "batch": "(m,m)"}
 general(np.linalg.eigh, **SYMMETRIC)
 EIGVALSH = general(_eigvalsh_and_vectors, name="np.linalg.eigvalsh", **SYMMETRIC)
-composite(
-    np.linalg.eigvalsh, lambda a, UPLO="L": EIGVALSH.apply_bound([a], {"UPLO": UPLO})[0]
-)
+composite(np.linalg.eigvalsh, lambda a, UPLO="L": EIGVALSH.apply_bound([a], {"UPLO": UPLO})[0])
 
 # --- Singular values
 
@@ -572,9 +570,7 @@ def _euclidean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return np.linalg.norm(x, None, axis, keepdims)
 
 
-def _euclidean_vjp(
-    g: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = False
-) -> Any:
+def _euclidean_vjp(g: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """g * x / out: the gradient at zero is zero.
 
     The quotient g / out is formed first. In norm(x)**2, g is 2 * out: the quotient has a limit at
@@ -588,9 +584,7 @@ def _euclidean_vjp(
     return strong_product(_conjugate(x), _beside(ratio, x, axis, keepdims))
 
 
-def _euclidean_jvp(
-    dots: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = False
-) -> Any:
+def _euclidean_jvp(dots: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     zero = plain(out) == 0
     change = np.sum(np.real(_conjugate(x) * dots[0]), axis=axis, keepdims=keepdims)
     return np.where(zero, 0, change / np.where(zero, 1, out)) if zero.any() else change / out
@@ -601,8 +595,12 @@ def _has_zeros(out: Any) -> bool:
 
 
 EUCLIDEAN = general(
-    _euclidean, vjp=[_euclidean_vjp], jvp=_euclidean_jvp, singular=_has_zeros,
-    name="np.linalg.norm", batch="axis",
+    _euclidean,
+    vjp=[_euclidean_vjp],
+    jvp=_euclidean_jvp,
+    singular=_has_zeros,
+    name="np.linalg.norm",
+    batch="axis",
 )
 
 
@@ -670,7 +668,12 @@ def _reduced_spectrum(values: Any, order: Any) -> Any:
 
 
 def _vector_norm(
-    x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2,
+    x: Any,
+    /,
+    *,
+    axis: Any = None,
+    keepdims: bool = False,
+    ord: Any = 2,
 ) -> Any:
     x = _lifted(x)
     axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)

@@ -153,7 +153,8 @@ if hasattr(np, "vecdot"):
         np.vecdot,
         lambda g, _out, _x, y: np.conjugate(_column(g) * _shaped(y)),
         lambda g, _out, x, _y: _column(g) * np.conjugate(_shaped(x)),
-        signature="x1, x2", batch="(n),(n)",
+        signature="x1, x2",
+        batch="(n),(n)",
     )
 
 if hasattr(np, "matvec"):
@@ -161,13 +162,15 @@ if hasattr(np, "matvec"):
         np.matvec,
         lambda g, _out, _x, y: _column(g) * _row(_shaped(y)),
         lambda g, _out, x, _y: np.matmul(_flipped(_shaped(x)), _column(g))[..., 0],
-        signature="x1, x2", batch="(m,n),(n)",
+        signature="x1, x2",
+        batch="(m,n),(n)",
     )
     multilinear(
         np.vecmat,
         lambda g, _out, _x, y: np.conjugate(np.matmul(_shaped(y), _column(g))[..., 0]),
         lambda g, _out, x, _y: _column(np.conjugate(_shaped(x))) * _row(g),
-        signature="x1, x2", batch="(m),(m,n)",
+        signature="x1, x2",
+        batch="(m),(m,n)",
     )
 
 
@@ -246,7 +249,11 @@ def _matrix(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 multilinear(
-    np.linalg.multi_dot, _chain_transpose, arrays=1, sequence=True, variadic=True,
+    np.linalg.multi_dot,
+    _chain_transpose,
+    arrays=1,
+    sequence=True,
+    variadic=True,
     signature="arrays, out",
 )
 
@@ -287,9 +294,7 @@ def _trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 
 linear(np.trace, _trace_transpose, batch="axis")
 composite(np.linalg.trace, _trace)
-composite(
-    np.linalg.diagonal, lambda x, /, *, offset=0: np.diagonal(x, offset, -2, -1)
-)
+composite(np.linalg.diagonal, lambda x, /, *, offset=0: np.diagonal(x, offset, -2, -1))
 composite(np.linalg.matrix_transpose, lambda x, /: np.swapaxes(x, -1, -2))
 
 # --- einsum

@@ -22,14 +22,16 @@ def central_differences(
     """The derivative along a direction by the five-point formula: its error is of order step^4."""
 
     def at(steps: int) -> tuple[Any, ...]:
-        moved = [x + np.asarray(steps * step).astype(real_dtype(x.dtype)) * dot
-                 for x, dot in zip(leaves, dots, strict=True)]
+        moved = [
+            x + np.asarray(steps * step).astype(real_dtype(x.dtype)) * dot
+            for x, dot in zip(leaves, dots, strict=True)
+        ]
         return function(*moved)
 
     # Differences of neighbours first: they cancel before anything is scaled.
     return [
-        (8 * (after - before) - (later - earlier)) / np.asarray(12 * step).astype(
-            real_dtype(after.dtype))
+        (8 * (after - before) - (later - earlier))
+        / np.asarray(12 * step).astype(real_dtype(after.dtype))
         for earlier, before, after, later in zip(at(-2), at(-1), at(1), at(2), strict=True)
     ]
 

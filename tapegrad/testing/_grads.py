@@ -18,8 +18,14 @@ MODES = ("fwd", "rev")
 
 
 def check_grads(
-    f: Callable[..., Any], args: Sequence[Any], order: int = 2, modes: Sequence[str] = MODES, *,
-    rtol: float | None = None, atol: float | None = None, eps: float | None = None,
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    order: int = 2,
+    modes: Sequence[str] = MODES,
+    *,
+    rtol: float | None = None,
+    atol: float | None = None,
+    eps: float | None = None,
 ) -> None:
     """Check the derivatives of `f(*args)` up to an order, as `jax.test_util.check_grads` does.
 
@@ -48,8 +54,9 @@ def check_grads(
     """
     if not modes or not set(modes) <= set(MODES):
         raise InputError(
-            message("check_grads", 'modes from "fwd" and "rev"', repr(modes),
-                    "Leave it away for both")
+            message(
+                "check_grads", 'modes from "fwd" and "rev"', repr(modes), "Leave it away for both"
+            )
         )
     call = f"check_grads({name_of(f)})"
     leaves, structures, names = [], [], []
@@ -74,7 +81,11 @@ def _leaf_name(position: int, i: int, leaf: Any, structure: Structure) -> str:
 
 
 def _check_to_order(
-    subject: Subject, order: int, last: int, modes: Sequence[str], exactness: Exactness,
+    subject: Subject,
+    order: int,
+    last: int,
+    modes: Sequence[str],
+    exactness: Exactness,
     random: np.random.Generator,
 ) -> None:
     named = subject._replace(call=f"{subject.call} at order {order}")
@@ -91,8 +102,10 @@ def derivatives(
     outs = subject.function(*subject.leaves)
     dots = tuple(direction(random, leaf) for leaf in subject.leaves)
     bars = tuple(direction(random, out) for out in outs)
-    made = {"fwd": _tangent_function(subject.function, dots),
-            "rev": _cotangent_function(subject.function, bars)}
+    made = {
+        "fwd": _tangent_function(subject.function, dots),
+        "rev": _cotangent_function(subject.function, bars),
+    }
     words = {"fwd": "jvp", "rev": "vjp"}
     return [
         subject._replace(call=f"{subject.call}, {words[mode]}", function=made[mode])

@@ -57,8 +57,12 @@ def check_first_order(
             bars = tuple(direction(random, out) for out in expected)
             found = _check_cotangent(subject, position, pullback(bars))
             _check_adjoint(
-                subject, position, (found, dots[position]), (bars, compared),
-                exactness, 0.0 if tight else error,
+                subject,
+                position,
+                (found, dots[position]),
+                (bars, compared),
+                exactness,
+                0.0 if tight else error,
             )
 
 
@@ -82,7 +86,11 @@ def _differences(
 
 
 def _check_jvp(
-    subject: Subject, position: int, dots: list[Any], expected: list[Any], error: float,
+    subject: Subject,
+    position: int,
+    dots: list[Any],
+    expected: list[Any],
+    error: float,
     exactness: Exactness,
 ) -> list[Any]:
     """The tangents, after a look at their shape, dtype and values."""
@@ -90,11 +98,19 @@ def _check_jvp(
     what = f"the jvp by {subject.names[position]}"
     for out, out_dot, difference in zip(outs, out_dots, expected, strict=True):
         if describe(out_dot) != describe(out):
-            fail(subject, f"{what} has another shape or dtype than the result",
-                 describe(out), describe(out_dot))
+            fail(
+                subject,
+                f"{what} has another shape or dtype than the result",
+                describe(out),
+                describe(out_dot),
+            )
         check_close(
-            subject, f"{what} differs from central differences", difference, out_dot,
-            exactness, error,
+            subject,
+            f"{what} differs from central differences",
+            difference,
+            out_dot,
+            exactness,
+            error,
         )
     return list(out_dots)
 
@@ -106,14 +122,19 @@ def _check_cotangent(subject: Subject, position: int, bars: Sequence[Any]) -> An
         fail(
             subject,
             f"the vjp by {subject.names[position]} has another shape, dtype or type than it",
-            f"{type(leaf).__name__} {describe(leaf)}", f"{type(bar).__name__} {describe(bar)}",
+            f"{type(leaf).__name__} {describe(leaf)}",
+            f"{type(bar).__name__} {describe(bar)}",
         )
     return bar
 
 
 def _check_adjoint(
-    subject: Subject, position: int, inner: tuple[Any, Any], outer: tuple[Any, Any],
-    exactness: Exactness, error: float,
+    subject: Subject,
+    position: int,
+    inner: tuple[Any, Any],
+    outer: tuple[Any, Any],
+    exactness: Exactness,
+    error: float,
 ) -> None:
     """Re<vjp(g), t> = Re<g, jvp(t)>, the pairing without conjugates, as rules have none."""
     got, size = _pairing([inner[0]], [inner[1]])
@@ -122,9 +143,14 @@ def _check_adjoint(
     check_close(
         subject,
         f"the vjp by {subject.names[position]} is not the adjoint of "
-        + ("the differences" if error else "the jvp") + ": Re<vjp(g), t> != Re<g, jvp(t)>",
-        np.asarray(expected), np.asarray(got), exactness, error,
-        scale=scale, like=(*inner, *outer[0]),
+        + ("the differences" if error else "the jvp")
+        + ": Re<vjp(g), t> != Re<g, jvp(t)>",
+        np.asarray(expected),
+        np.asarray(got),
+        exactness,
+        error,
+        scale=scale,
+        like=(*inner, *outer[0]),
     )
 
 
@@ -139,8 +165,15 @@ def _pairing(bars: Sequence[Any], dots: Sequence[Any]) -> tuple[Any, Any]:
 
 
 def check_close(
-    subject: Subject, what: str, expected: Any, got: Any, exactness: Exactness, error: float, *,
-    scale: float = 1.0, like: Sequence[Any] = (),
+    subject: Subject,
+    what: str,
+    expected: Any,
+    got: Any,
+    exactness: Exactness,
+    error: float,
+    *,
+    scale: float = 1.0,
+    like: Sequence[Any] = (),
 ) -> None:
     """Fail unless two arrays agree to the tolerance of their dtype and of the leaves'."""
     allowed = tolerance_of(*subject.leaves, *(like or (got,))).rounding + error

@@ -126,7 +126,8 @@ def _check_values(subject: Subject, call: Call, rule: Rule | None) -> None:
 
     zeros = tuple(np.zeros_like(leaf) for leaf in subject.leaves)
     values = {
-        "jvp": jvp(traced, subject.leaves, zeros)[0], "vjp": vjp(traced, *subject.leaves)[0],
+        "jvp": jvp(traced, subject.leaves, zeros)[0],
+        "vjp": vjp(traced, *subject.leaves)[0],
     }
     exact = not isinstance(rule, Composite)
     # NumPy rounds by memory layout, and a transform may have copied some of its arguments.

@@ -46,8 +46,13 @@ def shapes(
 
 
 def arrays(
-    dtype: Any = np.float64, shape: Any = None, *, low: float = -2.0, high: float = 2.0,
-    phase: float = 0.5, layouts: tuple[str, ...] = LAYOUTS,
+    dtype: Any = np.float64,
+    shape: Any = None,
+    *,
+    low: float = -2.0,
+    high: float = 2.0,
+    phase: float = 0.5,
+    layouts: tuple[str, ...] = LAYOUTS,
 ) -> SearchStrategy[Any]:
     """A strategy for floating or complex arrays between two bounds, fit for `check_rule`.
 
@@ -72,15 +77,24 @@ def arrays(
         shape = shapes()
     drawn = shape if isinstance(shape, st.SearchStrategy) else st.just(shape)
     made: SearchStrategy[Any] = st.builds(
-        make_array, drawn, st.just(np.dtype(dtype)), st.integers(0, 2**32 - 1),
-        st.sampled_from(layouts), st.just((low, high)), st.just(phase),
+        make_array,
+        drawn,
+        st.just(np.dtype(dtype)),
+        st.integers(0, 2**32 - 1),
+        st.sampled_from(layouts),
+        st.just((low, high)),
+        st.just(phase),
     )
     return made
 
 
 def make_array(
-    shape: tuple[int, ...], dtype: np.dtype[Any], seed: int, layout: str,
-    bounds: tuple[float, float], phase: float,
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    seed: int,
+    layout: str,
+    bounds: tuple[float, float],
+    phase: float,
 ) -> Any:
     """An array of distinct values from a grid, in random order and in a memory layout."""
     random = np.random.default_rng(seed)

@@ -45,8 +45,15 @@ def test_inv(make):
 
 @pytest.mark.parametrize(
     ("a", "b"),
-    [((3, 3), (3,)), ((3, 3), (3, 2)), ((2, 3, 3), (3,)), ((2, 3, 3), (3, 2)), ((3, 3), (2, 3, 2)),
-     ((2, 1, 3, 3), (4, 3, 1)), ((3, 3), (3, 0))],
+    [
+        ((3, 3), (3,)),
+        ((3, 3), (3, 2)),
+        ((2, 3, 3), (3,)),
+        ((2, 3, 3), (3, 2)),
+        ((3, 3), (2, 3, 2)),
+        ((2, 1, 3, 3), (4, 3, 1)),
+        ((3, 3), (3, 0)),
+    ],
 )
 @MAKERS
 def test_solve(a, b, make):
@@ -379,13 +386,17 @@ def test_norm(options, make):
     check_grads(lambda x: np.linalg.norm(x, **options), (x,), order=2)
 
 
-@pytest.mark.parametrize("options", [
-    {},
-    {"ord": "fro"},
-    {"axis": (0, 2)},
-    {"ord": 2, "axis": (2, 0)},
-    {"ord": "nuc", "axis": (1, 2)},
-], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"ord": "fro"},
+        {"axis": (0, 2)},
+        {"ord": 2, "axis": (2, 0)},
+        {"ord": "nuc", "axis": (1, 2)},
+    ],
+    ids=str,
+)
 def test_norm_of_a_stack(options):
     x = real(2, 3, 4) if options.get("axis") or not options else real(3, 4)
     check_grads(lambda x: np.linalg.norm(x, **options), (x,), order=2)
@@ -450,9 +461,19 @@ def test_hessian_at_zero_of_smooth_functions_of_a_norm(name):
 def test_small_dtypes_stay(dtype):
     a = positive(real(3, 3) + (0 if dtype is np.float32 else 1j * real(3, 3))).astype(dtype)
     for function in (
-        np.linalg.inv, np.linalg.det, np.linalg.cholesky, np.linalg.eigh, np.linalg.slogdet,
-        np.linalg.norm, np.linalg.eigvalsh, np.linalg.svd, np.linalg.qr, np.linalg.pinv,
-        np.linalg.svdvals, lambda a: np.linalg.norm(a, "nuc"), lambda a: np.linalg.norm(a, 2),
+        np.linalg.inv,
+        np.linalg.det,
+        np.linalg.cholesky,
+        np.linalg.eigh,
+        np.linalg.slogdet,
+        np.linalg.norm,
+        np.linalg.eigvalsh,
+        np.linalg.svd,
+        np.linalg.qr,
+        np.linalg.pinv,
+        np.linalg.svdvals,
+        lambda a: np.linalg.norm(a, "nuc"),
+        lambda a: np.linalg.norm(a, 2),
     ):
         out, pullback = tapegrad.vjp(function, a)
         assert pullback(out)[0].dtype == dtype

@@ -59,8 +59,15 @@ vector = real(3)
 
 @pytest.mark.parametrize(
     ("x", "y"),
-    [*(pair for pair in SHAPES if len(pair[0]) < 3), ((), (2, 3)), ((2, 3), ()), ((), ()),
-     ((2, 3, 4), (5, 4, 2)), ((2, 3, 4), (4,)), ((2, 3, 4), (4, 2))],
+    [
+        *(pair for pair in SHAPES if len(pair[0]) < 3),
+        ((), (2, 3)),
+        ((2, 3), ()),
+        ((), ()),
+        ((2, 3, 4), (5, 4, 2)),
+        ((2, 3, 4), (4,)),
+        ((2, 3, 4), (4, 2)),
+    ],
 )
 @pytest.mark.parametrize("make", [real, complex_])
 def test_dot(x, y, make):
@@ -68,8 +75,16 @@ def test_dot(x, y, make):
 
 
 @pytest.mark.parametrize(
-    ("x", "y"), [((3,), (3,)), ((2, 3), (3,)), ((2, 3), (4, 3)), ((2, 4, 3), (3,)), ((), (2, 3)),
-                 ((2, 3), ()), ((2, 4, 3), (5, 3))],
+    ("x", "y"),
+    [
+        ((3,), (3,)),
+        ((2, 3), (3,)),
+        ((2, 3), (4, 3)),
+        ((2, 4, 3), (3,)),
+        ((), (2, 3)),
+        ((2, 3), ()),
+        ((2, 4, 3), (5, 3)),
+    ],
 )
 def test_inner(x, y):
     check_grads(np.inner, (real(*x), complex_(*y)), order=2)
@@ -188,10 +203,18 @@ def test_einsum_of_traced_and_plain():
     check_grads(lambda x: np.einsum("ij,j->i", x, weights), (real(2, 3),), order=2)
 
 
-@pytest.mark.parametrize("shapes", [
-    [(2, 3), (3, 4)], [(2, 3), (3, 4), (4, 2)], [(3,), (3, 4), (4, 2)],
-    [(2, 3), (3, 4), (4,)], [(3,), (3, 4), (4,)], [(3,), (3,)], [(2, 3), (3, 1), (1, 4), (4, 2)],
-])
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        [(2, 3), (3, 4)],
+        [(2, 3), (3, 4), (4, 2)],
+        [(3,), (3, 4), (4, 2)],
+        [(2, 3), (3, 4), (4,)],
+        [(3,), (3, 4), (4,)],
+        [(3,), (3,)],
+        [(2, 3), (3, 1), (1, 4), (4, 2)],
+    ],
+)
 @pytest.mark.parametrize("make", [real, complex_])
 def test_multi_dot(shapes, make):
     args = tuple(make(*shape) for shape in shapes)

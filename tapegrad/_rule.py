@@ -572,6 +572,8 @@ class General(Rule):
             return self._checked(bars if isinstance(bars, (tuple, list)) else (bars,), args)
         if self._each is None:
             return self._transposed_jvp(g, out, args, params, wanted)
+        if len(args) == 1 and self._each[0] is not None:  # the frequent case
+            return (self._as_value(self._each[0](g, out, args[0], **params)),)
         bars = [
             vjp(g, out, *args, **params) if want and vjp is not None else None
             for vjp, want in zip(self._each, wanted, strict=False)
@@ -588,7 +590,12 @@ class General(Rule):
         return [self._as_value(part) for part in parts]
 
     def _as_value(self, part: Any) -> Any:
-        if part is None or hasattr(part, "shape") or isinstance(part, Scatter):
+        if (
+            type(part) is np.ndarray
+            or part is None
+            or hasattr(part, "shape")
+            or isinstance(part, Scatter)
+        ):
             return part
         if isinstance(part, (int, float, complex)):
             return np.asarray(part)

@@ -257,7 +257,7 @@ class Tape:
         return self.array(value, slot, self, spec_of(value))
 
     def keep_input(self, leaf: Any) -> Any:
-        """The same for an array that is differentiated: nothing is summed, the program has others."""
+        """`keep` for an array that is differentiated: not summed, the program has others."""
         if type(leaf) is not np.ndarray:
             return handle(leaf)
         flags = leaf.flags
@@ -884,7 +884,7 @@ def _between(entries: list[Entry], start: int, end: int) -> list[Entry]:
 
 
 def derivatives_along(value: Any, source: Any, directions: list[Any]) -> list[Any]:
-    """How `value` changes when the traced `source`, which it was made from, moves along directions.
+    """How `value` changes when the traced `source`, of which it was made, moves along directions.
 
     One tangent a direction. A rule whose cotangent is 0/0 takes the limit with it: a cotangent is
     a function of the values that the program went on with. It needs a traced replay, which a rule

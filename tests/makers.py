@@ -218,13 +218,13 @@ def tall_alone(d: Draw) -> Any:
     """One matrix with at least as many rows as columns, of full rank."""
     columns = d(st.integers(1, 3))
     d.array((columns + d(st.integers(0, 1)), columns))
-    d.arrays[-1] = (d.x + 5 * np.eye(*d.x.shape)).astype(d.dtype)
+    d.arrays[-1] = (0.4 * d.x + 5 * np.eye(*d.x.shape)).astype(d.dtype)
     return d.x
 
 
 def tensor(d: Draw) -> Any:
     """A tensor that is a well-conditioned matrix from its last side to the others."""
-    made = d.array((2, 3, 6)) + 5 * np.eye(6).reshape(2, 3, 6)
+    made = 0.4 * d.array((2, 3, 6)) + 5 * np.eye(6).reshape(2, 3, 6)
     d.arrays[-1] = made.astype(d.dtype)
     return d.x
 

@@ -17,7 +17,7 @@ from tapegrad._rule import REGISTRY, rules_of_form
 from tapegrad.testing import check_rule
 
 QUICK = settings(max_examples=20, suppress_health_check=list(HealthCheck))
-THOROUGH = settings(max_examples=300, suppress_health_check=list(HealthCheck))
+THOROUGH = settings(max_examples=150, suppress_health_check=list(HealthCheck))
 
 each_sample = pytest.mark.parametrize(
     "entry", SAMPLES.values(), ids=lambda entry: REGISTRY[entry.function].name

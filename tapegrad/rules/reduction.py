@@ -14,7 +14,8 @@ def _spread(g: Any, x: Any, axis: Any, keepdims: Any) -> Any:
     """A reduced value beside the array that it was reduced from: broadcast to its shape."""
     if isinstance(g, np.generic):
         # np.broadcast_to, ten times faster: one number seen at every place.
-        return np.ndarray(x.shape, g.dtype, np.array(g), 0, (0,) * x.ndim)
+        shape = x.shape
+        return np.ndarray(shape, g.dtype, np.array(g), 0, (0,) * len(shape))
     if axis is not None and not keepdims:
         g = np.expand_dims(g, axis)
     return np.broadcast_to(g, x.shape)
@@ -52,6 +53,8 @@ def _sum_transpose(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
+    if where is True:
+        return _spread(g, _x, axis, keepdims)
     return _masked(_spread(g, _x, axis, keepdims), where)
 
 

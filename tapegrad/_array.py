@@ -157,7 +157,7 @@ class Array(Traced, NdarrayInterface):
         tape.log((slot, READ, None, self.spec, index, self.slot, None))
         if _shares(out, value):
             if self.slot in tape.buffers:
-                out = out.copy()  # the buffer itself stays ours alone, to be written in place
+                out = _copy_like(out)  # the buffer stays ours alone, to be written in place
             return View(out, slot, tape, spec, self, None, index)
         return Array(out, slot, tape, spec)
 
@@ -371,7 +371,7 @@ class View(Array):
     since they were taken, they are taken again. Writes go through to the parent.
     """
 
-    __slots__ = ("params", "parent", "rule", "seen", "taken", "taken_slot")
+    __slots__ = ("params", "parent", "rule", "seen", "taken", "taken_slot", "taken_tape")
 
     def __init__(
         self,
@@ -386,7 +386,7 @@ class View(Array):
         """`rule` and its `params` made the view; without a rule `params` is an index."""
         self.taken = value
         self.taken_slot = slot
-        self.tape = tape
+        self.taken_tape = tape
         self.spec = spec
         self.parent = parent
         self.rule = rule
@@ -399,10 +399,16 @@ class View(Array):
             fresh = self.parent[self.params]
         else:
             fresh = as_view(self.rule, self.parent, self.params)
-        self.tape = fresh.tape
+        self.taken_tape = fresh.tape
         self.taken = fresh.value
         self.taken_slot = fresh.slot
         self.seen = self.parent.slot
+
+    @property
+    def tape(self) -> Any:
+        if self.parent.slot is not self.seen:
+            self._take()
+        return self.taken_tape
 
     @property
     def value(self) -> Any:
@@ -428,8 +434,8 @@ class View(Array):
         return NdarrayInterface.__reduce__(self)
 
 
-class Part(Array):
-    """The real or imaginary part of a complex array: a view in NumPy, but not written through."""
+class Part(View):
+    """The real or imaginary part of a complex array: a view that cannot be written through."""
 
     __slots__ = ()
 
@@ -454,10 +460,20 @@ def as_view(rule: Rule, parent: Any, params: dict[str, Any]) -> Any:
         return out
     if out.tape is not parent.tape or not _shares(out.value, parent.value):
         return out
-    if rule.view == "part":
-        return Part(out.value, out.slot, out.tape, out.spec)
-    value = out.value.copy() if parent.slot in out.tape.buffers else out.value
-    return View(value, out.slot, out.tape, out.spec, parent, rule, params)
+    kind = Part if rule.view == "part" else View
+    value = _copy_like(out.value) if parent.slot in out.tape.buffers else out.value
+    return kind(value, out.slot, out.tape, out.spec, parent, rule, params)
+
+
+def _copy_like(view: Any) -> Any:
+    """A copy that reshape treats as the view: where one has to copy, so has the other."""
+    if not isinstance(view, np.ndarray) or view.ndim < 2 or view.flags.forc:
+        return view.copy("K") if isinstance(view, np.ndarray) else view.copy()
+    axes = sorted(range(view.ndim), key=lambda axis: -abs(view.strides[axis]))
+    ordered = view.transpose(axes)
+    room = np.empty((*ordered.shape[:-1], ordered.shape[-1] + 1), view.dtype)[..., :-1]
+    room[...] = ordered
+    return room.transpose(np.argsort(axes))
 
 
 def _shares(out: Any, value: Any) -> bool:
@@ -487,7 +503,7 @@ def _frozen_index(index: Any) -> Any:
 def _write(x: Array, index: Any, value: Any) -> None:
     """`x[index] = value`, differentiably."""
     value = lift(value)
-    if isinstance(x, (View, Part)):
+    if isinstance(x, View):
         whole = Array(x.value, x.slot, x.tape, x.spec)
         _write(whole, index, value)
         x._rebind(whole)
@@ -549,7 +565,7 @@ def _exclusive_buffer(x: Array) -> Any:
         return value.copy()
     if x.slot in x.tape.buffers and value.base is None and _references(value) <= _EXCLUSIVE:
         return value
-    return value.copy()
+    return value.copy("K")
 
 
 _references: Callable[[Any], int] = getattr(sys, "getrefcount", lambda _: sys.maxsize)

@@ -211,9 +211,18 @@ class _Run:
             trees: list[Any] = list(unflatten(self.structure, filled))
             return trees
 
+        tape = deepest_tape(leaves)
+        assert tape is not None
+        root = tape.root
+
         def forward(*arrays: Any) -> tuple[Any, ...]:
             out = self.run(with_moving(arrays))
             parts, self.out_structure = flatten(out)
+            if any(isinstance(part, Traced) and part.tape.root is root for part in parts):
+                raise RuleError(
+                    f"{self.name}: it closes over a traced value, by which its derivative is not "
+                    "declared. Pass that value as an argument."
+                )
             return tuple(_as_array(part) for part in parts)
 
         return self.rule_of(forward, with_moving, moving)

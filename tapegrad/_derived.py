@@ -39,11 +39,13 @@ def jacrev(f: Function, argnums: Argnums = None, *, has_aux: bool = False) -> Fu
         blocks = []
         for position, leaf in enumerate(leaves):
             _check_output(f"jacrev({name_of(f)})", leaf)
-            rows = []
-            for basis in _basis(leaf):
+
+            def pulled(bar: Any, position: int = position) -> Any:
                 bars = [np.zeros_like(other) for other in leaves]
-                bars[position] = basis
-                rows.append(pullback(unflatten(structure, bars)))
+                bars[position] = bar
+                return pullback(unflatten(structure, bars))
+
+            rows = [_row(pulled, basis, inputs.leaves) for basis in _basis(leaf)]
             blocks.append(
                 _by_input(
                     inputs,
@@ -221,6 +223,20 @@ def _reduced(
 
     of_leaves.__name__ = name_of(f)
     return inputs, of_leaves
+
+
+def _row(pulled: Function, basis: Any, leaves: list[Any]) -> list[Any]:
+    """The derivatives of one element of the output by each input.
+
+    For a complex element of real inputs they are complex, and a pull gives a real part at a time.
+    """
+    row = list(pulled(basis))
+    if basis.dtype.kind == "c" and any(x.dtype.kind != "c" for x in leaves):
+        turned = pulled(-1j * basis)
+        for i, x in enumerate(leaves):
+            if x.dtype.kind != "c":
+                row[i] = row[i] + 1j * turned[i]
+    return row
 
 
 def _by_input(inputs: Inputs, parts: list[Any]) -> Any:

@@ -104,9 +104,16 @@ class Stretch:
         self.token = CURRENT.set(self.tape)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: object
+    ) -> None:
         if self.token is not None:
             CURRENT.reset(self.token)
+        if isinstance(error, ValueError) and "read-only" in str(error) and self.tape.locked:
+            error.add_note(
+                f"{self.tape.name} locks large plain arrays that a derivative depends on while it "
+                "runs. Write into a copy, or make the buffer anew each time."
+            )
         if self.shared and not self.dependent and not self._depends_on_outer():
             del self.tape.entries[self.first :]
         self.tape.close(verify=kind is None)
@@ -295,7 +302,14 @@ class Selection:
                         "Pass that argument by position, or name it in argnames",
                     )
                 )
-        return [int(index) % count for index in self.argnums]
+        positions = [int(index) % count for index in self.argnums]
+        if len(set(positions)) < len(positions):
+            raise InputError(
+                message(
+                    self.call, "each argument once", f"argnums {self.argnums}", "Drop the repeat"
+                )
+            )
+        return positions
 
 
 class Inputs:

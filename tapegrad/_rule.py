@@ -167,6 +167,22 @@ class Rule:
             return [x if hasattr(x, "shape") else np.asarray(x) for x in parts], params
         return [lift(array) for array in given], params
 
+    def split_out(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The same call with an `out` that came by position, and what follows it, by keyword."""
+        if len(args) < 2 or isinstance(self.function, np.ufunc):
+            return args, kwargs
+        if not self._names:
+            self._learn_names()
+        if "out" not in self._names[: len(args)]:
+            return args, kwargs
+        position = self._names.index("out")
+        return args[:position], {
+            **dict(zip(self._names[position:], args[position:], strict=False)),
+            **kwargs,
+        }
+
     def _learn_names(self) -> None:
         if isinstance(self.function, np.ufunc):
             names = [f"x{i + 1}" for i in range(self.function.nin)]
@@ -703,6 +719,7 @@ class Composite(Rule):
         self.definition = definition
 
     def apply(self, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = self.split_out(args, kwargs)
         out = kwargs.pop("out", None)
         result = self.definition(*args, **kwargs)
         return result if out is None else write_out(out, result, self.name)
@@ -714,12 +731,7 @@ class Constant(Rule):
     form = "constant"
 
     def apply(self, *args: Any, **kwargs: Any) -> Any:
-        if len(args) > 1 and not isinstance(self.function, np.ufunc):
-            self._learn_names()
-            if "out" in self._names[: len(args)]:
-                position = self._names.index("out")
-                kwargs["out"] = args[position]
-                args = args[:position]
+        args, kwargs = self.split_out(args, kwargs)
         out = kwargs.get("out")
         traced_out = any(
             isinstance(x, Traced) for x in (out if isinstance(out, tuple) else (out,))

@@ -85,6 +85,8 @@ class Traced:
 
     __slots__ = ("slot", "spec", "tape", "value")
 
+    tape: Any  # a Tape; of a view, that of its parent's present state
+
     def __init__(self, value: Any, slot: Any, tape: Tape, spec: Spec) -> None:
         self.value = value
         self.slot = slot

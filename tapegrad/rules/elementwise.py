@@ -28,23 +28,26 @@ elementwise(np.cbrt, lambda out, _x: 1 / (3 * out * out), strong=True)
 
 
 def _power_by_base(_out: Any, x: Any, y: Any) -> Any:
-    """y * x**(y - 1), and 0 for y = 0, also at x = 0, where the formula gives 0 * inf."""
-    if isinstance(y, (int, float)):
+    """y * x**(y - 1); at x = y = 0, where that is 0 * inf, it is 0."""
+    if isinstance(y, (int, float, complex)):
         if y == 2:
             return 2 * x
         return y * x ** (y - 1) if y else x * 0
-    zero = plain(y) == 0
-    if not zero.any():
-        return y * x ** (y - 1)
-    return np.where(zero, 0, y * x ** np.where(zero, 1, y - 1))
+    zero = (plain(y) == 0) & (plain(x) == 0)
+    return y * x ** (np.where(zero, 1, y - 1) if np.any(zero) else y - 1)
 
 
 def _power_by_exponent(out: Any, x: Any, _y: Any) -> Any:
     """out * log(x); the limit 0 where x is 0."""
     if isinstance(x, (int, float)):
-        return out * float(np.log(x)) if x > 0 else out * (np.nan if x else 0.0)
+        return (
+            out * float(np.log(x))
+            if x > 0
+            else out
+            * (np.log(complex(x)) if (x and out.dtype.kind == "c") else np.nan if x else 0.0)
+        )
     zero = plain(x) == 0
-    return out * np.log(np.where(zero, 1, x)) if zero.any() else out * np.log(x)
+    return out * np.log(np.where(zero, 1, x)) if np.any(zero) else out * np.log(x)
 
 
 elementwise(np.power, _power_by_base, _power_by_exponent, strong=True)

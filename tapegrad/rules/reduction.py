@@ -107,7 +107,7 @@ def _average(a: Any, axis: Any, weights: Any, returned: bool, keepdims: Any = Fa
         mean = np.mean(a, axis=axis, keepdims=keepdims)
         total = np.full_like(plain(mean), a.size / max(mean.size, 1))
     else:
-        w = weights
+        w = weights if hasattr(weights, "shape") else np.asarray(weights)
         if w.shape != a.shape:
             where = _axes(a, axis)
             w = np.broadcast_to(
@@ -251,6 +251,10 @@ def _clip(a: Any, low: Any, high: Any) -> Any:
     if low is not None:
         a = np.maximum(a, low)
     return a if high is None else np.minimum(a, high)
+
+
+composite(np.amax, lambda a, *args, **options: np.max(a, *args, **options))
+composite(np.amin, lambda a, *args, **options: np.min(a, *args, **options))
 
 
 # --- cumulations

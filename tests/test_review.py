@@ -1,0 +1,138 @@
+"""Programs that were once silently wrong, found by reading and by random search."""
+
+import numpy as np
+import pytest
+
+from tapegrad import (
+    InputError,
+    RuleError,
+    custom_vjp,
+    grad,
+    hessian,
+    jacfwd,
+    jacobian,
+    jacrev,
+    jvp,
+    vjp,
+)
+
+TABLE = np.arange(12.0).reshape(3, 4)
+
+
+def transposed_ravel(x):
+    x = x.copy()
+    x[0] = 1
+    x.T.ravel()[0] = 99
+    return x
+
+
+def sliced_reshape(x):
+    x = x.copy()
+    x[0] = 1
+    x[:, 1:3].reshape(-1)[0] = 99
+    return x
+
+
+def fortran_ravel(x):
+    x = x.T * 1
+    x[0] = 1
+    x.ravel()[0] = 99
+    return x
+
+
+def order_of_memory(x):
+    x = x.T * 1
+    x[0] = 1
+    return np.ravel(x, "K") * np.arange(12.0)
+
+
+@pytest.mark.parametrize(
+    "program", [transposed_ravel, sliced_reshape, fortran_ravel, order_of_memory]
+)
+def test_a_copy_in_numpy_is_a_copy_after_a_write_too(program):
+    np.testing.assert_array_equal(vjp(program, TABLE)[0], program(TABLE))
+
+
+def test_a_view_of_a_buffer_that_an_inner_transform_writes():
+    def program(x):
+        buffer = x * 0.0
+        view = buffer[:]
+
+        def inner(t):
+            buffer[0] = t * x[0]
+            return (view * view).sum()
+
+        return jvp(inner, (x[1],), (1.0,))[1]
+
+    np.testing.assert_allclose(grad(program)(np.array([2.0, 3.0])), [24.0, 8.0])
+
+
+@pytest.mark.parametrize("function", [np.power, np.float_power])
+def test_second_derivative_of_a_power_at_exponent_zero(function):
+    matrix = hessian(lambda v: function(v[0], v[1]))(np.array([2.0, 0.0]))
+    np.testing.assert_allclose(matrix, [[0, 0.5], [0.5, np.log(2) ** 2]])
+
+
+def test_complex_exponents_and_bases():
+    x = np.array([0.3, 0.5])
+    for f in (lambda x: np.sum(np.real(x**2j)), lambda x: np.sum(np.real((1 + 2j) ** x))):
+        step = 1e-6
+        expected = [(f(x + step * e) - f(x - step * e)) / (2 * step) for e in np.eye(2)]
+        np.testing.assert_allclose(grad(f)(x), expected, rtol=1e-8)
+
+
+def test_a_real_part_sees_later_writes():
+    def program(z):
+        y = z.copy()
+        part = y.real
+        y[0] = 5j * z[1]
+        return y * part
+
+    z = np.array([1 + 2j, 3 - 1j])
+    np.testing.assert_allclose(vjp(program, z)[0], program(z))
+
+
+def test_a_custom_function_that_closes_over_a_traced_value():
+    def program(x):
+        scaled = custom_vjp(lambda y: y * y * x)
+        scaled.defvjp(lambda y: (y * y * x, y), lambda y, g: (2 * y * g,))
+        return scaled(x * 3)
+
+    with pytest.raises(RuleError, match="closes over a traced value"):
+        grad(program)(2.0)
+
+
+def test_an_argument_named_twice():
+    with pytest.raises(InputError, match="each argument once"):
+        grad(lambda a, b: a * b, argnums=(0, -2))(1.0, 2.0)
+
+
+def test_out_and_what_follows_it_by_position():
+    x = np.array([1.0, 2.0, 4.0])
+    np.testing.assert_allclose(
+        grad(lambda x: x.std(0, None, None, 1, True)[0])(x), grad(lambda x: x.std(ddof=1))(x)
+    )
+    np.testing.assert_array_equal(grad(lambda x: np.amax(x))(x), [0, 0, 1])
+    np.testing.assert_allclose(grad(lambda x: np.average(x, 0, [1, 2, 1]))(x), [0.25, 0.5, 0.25])
+
+
+def test_a_large_buffer_that_is_reused_says_what_to_do():
+    buffer = np.ones(20000)
+
+    def program(x):
+        total = np.sum(x * buffer)
+        buffer[:] = 2
+        return total + np.sum(x * buffer)
+
+    with pytest.raises(ValueError, match="read-only") as caught:
+        grad(program)(np.ones(20000))
+    assert "locks large plain arrays" in caught.value.__notes__[0]
+    buffer[:] = 0  # unlocked again
+
+
+@pytest.mark.parametrize("transform", [jacrev, jacfwd, jacobian])
+def test_jacobian_of_a_complex_function_of_real_inputs(transform):
+    x = np.array([0.3, 0.5, 0.7])
+    matrix = transform(lambda x: np.exp(1j * x) * x[0])(x)
+    expected = np.diag(1j * np.exp(1j * x) * x[0]) + np.outer(np.exp(1j * x), [1, 0, 0])
+    np.testing.assert_allclose(matrix, expected)

@@ -654,7 +654,7 @@ def tape_rows(f: Function, *args: Any) -> list[tuple[int, str, tuple[int, ...], 
         for entry in stretch.entries:
             parents = tuple(slot for slot in _parents(entry) if slot >= 0)
             kinds[entry[0]] = kind = _kind_of_result(entry, kinds)
-            text = ", ".join(map(describe, kind)) if isinstance(kind, tuple) else describe(kind)
+            text = f"{len(kind)} results" if isinstance(kind, tuple) else describe(kind)
             rows.append((entry[0], entry[1].name, parents, text))
     return rows
 
@@ -663,7 +663,7 @@ def _kind_of_result(entry: Entry, kinds: dict[int, Any]) -> Any:
     """Something with the shape and dtype of an entry's result."""
     _, rule, out, x, y, x_slot, y_slot = entry
     if y_slot is not None:
-        return kinds[x_slot if x_slot != -1 else y_slot]
+        return next((kinds[slot] for slot in (x_slot, y_slot) if slot in kinds), out)
     if rule is PROJECT:
         return kinds[x_slot][x]
     if rule is READ:

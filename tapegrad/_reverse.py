@@ -663,7 +663,8 @@ def _kind_of_result(entry: Entry, kinds: dict[int, Any]) -> Any:
     """Something with the shape and dtype of an entry's result."""
     _, rule, out, x, y, x_slot, y_slot = entry
     if y_slot is not None:
-        return next((kinds[slot] for slot in (x_slot, y_slot) if slot in kinds), out)
+        known = (kinds.get(slot) for slot in (x_slot, y_slot))
+        return next((kind for kind in known if kind is not None), out)
     if rule is PROJECT:
         return kinds[x_slot][x]
     if rule is READ:

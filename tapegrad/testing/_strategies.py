@@ -57,8 +57,8 @@ def arrays(
     """A strategy for floating or complex arrays between two bounds, fit for `check_rule`.
 
     No two elements are equal, and none is a round number such as 0 or 1, so that functions with
-    kinks and ties are differentiable there. `shape` is a shape or a strategy for one. Arrays drawn
-    with different phases (between 0 and 1) share no element. `layouts` are the memory orders to
+    kinks and ties are differentiable there. `shape` is a shape or a strategy for one. Arrays of
+    fewer than 64 elements drawn with different phases (between 0 and 1) share none. `layouts` are the memory orders to
     draw from: "C", "F", "strided" (every second element of a larger array), "reversed" (negative
     strides). 0-d arrays may come as NumPy scalars. For complex dtypes the bounds hold for both
     parts.

@@ -66,38 +66,6 @@ def arrays(
     Raises ImportError, naming the extra to install, where Hypothesis is missing.
 
     >>> from hypothesis import given
-    >>> @given(shapes(min_dims=1, max_dims=2))
-    ... def check(shape):
-    ...     assert 1 <= len(shape) <= 2
-    >>> check()
-    """
-    found: SearchStrategy[tuple[int, ...]] = _hypothesis().extra.numpy.array_shapes(
-        min_dims=min_dims, max_dims=max_dims, min_side=min_side, max_side=max_side
-    )
-    return found
-
-
-def arrays(
-    dtype: Any = np.float64,
-    shape: Any = None,
-    *,
-    low: float = -2.0,
-    high: float = 2.0,
-    phase: float = 0.5,
-    layouts: tuple[str, ...] = LAYOUTS,
-) -> SearchStrategy[Any]:
-    """A strategy for floating or complex arrays between two bounds, fit for `check_rule`.
-
-    No two elements are equal, and none is a round number such as 0 or 1, so that functions with
-    kinks and ties are differentiable there. `shape` is a shape or a strategy for one. Arrays of
-    fewer than 64 elements drawn with different phases (between 0 and 1) share none. `layouts` are the memory orders to
-    draw from: "C", "F", "strided" (every second element of a larger array), "reversed" (negative
-    strides). 0-d arrays may come as NumPy scalars. For complex dtypes the bounds hold for both
-    parts.
-
-    Raises ImportError, naming the extra to install, where Hypothesis is missing.
-
-    >>> from hypothesis import given
     >>> from tapegrad.testing import check_rule
     >>> @given(arrays(shape=(2, 3), low=0.1))
     ... def check(x):

@@ -57,8 +57,8 @@ def arrays(
     """A strategy for floating or complex arrays between two bounds, fit for `check_rule`.
 
     No two elements are equal, and none is a round number such as 0 or 1, so that functions with
-    kinks and ties are differentiable there. `shape` is a shape or a strategy for one. Arrays of
-    fewer than 64 elements drawn with different phases (between 0 and 1) share none. `layouts` are
+    kinks and ties are differentiable there. `shape` is a shape or a strategy for one. Arrays
+    drawn with different phases (between 0 and 1) share no element. `layouts` are
     the memory orders to draw from: "C", "F", "strided" (every second element of a larger array),
     "reversed" (negative strides). 0-d arrays may come as NumPy scalars. For complex dtypes the
     bounds hold for both parts.
@@ -110,7 +110,8 @@ def _grid_points(
     size = int(np.prod(shape, dtype=np.intp))
     low, high = bounds
     count = max(64, 1 << size.bit_length())  # a power of two: 0 lies between points of (-a, a)
-    places = random.permutation(count)[:size] + phase
+    # An irrational shift: no point of one phase lies on the finer grid of another.
+    places = random.permutation(count)[:size] + (3 * phase + np.sqrt(2) - 1) / 4
     return (low + places * ((high - low) / count)).reshape(shape)
 
 

@@ -147,7 +147,8 @@ class Array(Traced, NdarrayInterface):
     # -- indexing and writing --------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Any:
-        if type(index) is not int and type(index) is not slice:
+        simple = type(index) is int or type(index) is slice
+        if not simple:
             index = _frozen_index(index)
         value = self.value
         out = value[index]
@@ -155,7 +156,8 @@ class Array(Traced, NdarrayInterface):
         slot = tape.fresh()
         spec = self.spec.family[out.shape]
         tape.log((slot, READ, None, self.spec, index, self.slot, None))
-        if _shares(out, value):
+        kind = type(out)
+        if simple and kind is np.ndarray or kind is not np.float64 and _shares(out, value):
             if self.slot in tape.buffers:
                 out = _copy_like(out)  # the buffer stays ours alone, to be written in place
             return View(out, slot, tape, spec, self, None, index)

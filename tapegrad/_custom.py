@@ -74,7 +74,7 @@ class _CustomCall(General):
         self, name: str, forward: Function, pull: Function | None, push: Function | None
     ) -> None:
         self.name = name
-        self.function = forward
+        self.function = self.implementation = forward
         self.sequence = False
         self.batch = "loop"
         self.view = False
@@ -82,9 +82,6 @@ class _CustomCall(General):
         self._needed = {}
         self._pull = pull
         self._push = push
-
-    def call(self, arrays: Sequence[Any], params: dict[str, Any]) -> Any:
-        return self.function(*arrays)
 
     def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
         return [True] * len(wanted), True

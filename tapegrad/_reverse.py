@@ -123,7 +123,8 @@ class Stretch:
         tape = self.tape
         slot = tape.fresh()
         if type(leaf) is np.ndarray:
-            self.large = self.large or leaf.size > LARGE
+            if leaf.size > LARGE:
+                self.large = True
             return tape.array(tape.keep_input(leaf), slot, tape, spec_of(leaf))
         if isinstance(leaf, Traced) and leaf.tape.root is tape.root:
             leaf.tape.require_open()
@@ -265,7 +266,7 @@ def as_cotangent(bar: Any, leaf: Any) -> Any:
 class Selection:
     """Which arguments a transform differentiates: what argnums and argnames say, checked once."""
 
-    __slots__ = ("argnames", "argnums", "call", "names", "single")
+    __slots__ = ("argnames", "argnums", "call", "first", "names", "single")
 
     def __init__(
         self, call: str, argnums: Argnums, argnames: str | Sequence[str] | None = None
@@ -279,6 +280,7 @@ class Selection:
         )
         self.argnames = argnames
         self.names = (argnames,) if isinstance(argnames, str) else tuple(argnames or ())
+        self.first = self.single and self.argnums == (0,)  # the frequent case
         for index in self.argnums:
             if not isinstance(index, (int, np.integer)) or isinstance(index, bool):
                 raise InputError(
@@ -312,6 +314,10 @@ class Selection:
         return positions
 
 
+_FIRST = (0,)
+_FLOAT64 = np.dtype(np.float64)
+
+
 class Inputs:
     """The differentiated leaves of a call, and how to put others in their place."""
 
@@ -322,6 +328,14 @@ class Inputs:
     ) -> None:
         self.selection = selection
         self.args, self.kwargs = args, kwargs
+        self.positions: Sequence[int] = _FIRST
+        self.leaves: list[Any]
+        self.structures: list[Structure]
+        if selection.first and args:
+            self.leaves, structure = flatten(args[0])
+            self.structures = [structure]
+            self._check()
+            return
         self.positions = selection.positions(len(args))
         for name in selection.names:
             if name not in kwargs:
@@ -333,16 +347,18 @@ class Inputs:
                         f"Pass {name}=... by keyword",
                     )
                 )
-        self.leaves: list[Any] = []
-        self.structures: list[Structure] = []
+        self.leaves, self.structures = [], []
         for tree in self._selected():
-            if type(tree) is np.ndarray or type(tree) is float:
-                self.leaves.append(as_input(tree, selection.call))
-                self.structures.append(LEAF)
-            else:
-                leaves, structure = flatten(tree)
-                self.leaves += [as_input(leaf, selection.call) for leaf in leaves]
-                self.structures.append(structure)
+            leaves, structure = flatten(tree)
+            self.leaves += leaves
+            self.structures.append(structure)
+        self._check()
+
+    def _check(self) -> None:
+        leaves = self.leaves
+        for i, leaf in enumerate(leaves):
+            if type(leaf) is not np.ndarray or leaf.dtype is not _FLOAT64:
+                leaves[i] = as_input(leaf, self.selection.call)
 
     def _selected(self) -> list[Any]:
         return [self.args[i] for i in self.positions] + [
@@ -352,6 +368,8 @@ class Inputs:
     def call(self, function: Function, leaves: list[Any]) -> Any:
         """`function` with other leaves in the differentiated places."""
         trees = self.trees(leaves)
+        if self.positions is _FIRST:
+            return function(trees[0], *self.args[1:], **self.kwargs)
         args, kwargs = list(self.args), self.kwargs
         for index, tree in zip(self.positions, trees, strict=False):
             args[index] = tree
@@ -366,6 +384,8 @@ class Inputs:
         None of them is one of the `given` arrays, or another of them.
         """
         finished = [as_cotangent(b, x) for b, x in zip(bars, self.leaves, strict=True)]
+        if self.positions is _FIRST and len(finished) == 1 and not given:
+            return self.trees(finished)[0]
         if given or len(finished) > 1:
             taken = {id(bar) for bar in given}
             for i, bar in enumerate(finished):
@@ -386,8 +406,10 @@ class Inputs:
 
     def trees(self, leaves: list[Any]) -> list[Any]:
         """Leaves put into the containers that they came in, one tree an argument."""
-        if all(structure is LEAF for structure in self.structures):
-            return leaves
+        structures = self.structures
+        if len(structures) == 1:
+            structure = structures[0]
+            return leaves if structure is LEAF else [unflatten(structure, leaves)]
         rest = iter(leaves)
         return [unflatten(structure, rest) for structure in self.structures]
 
@@ -516,7 +538,8 @@ def _pull_scalar(
 
 def _check_scalar(name: str, out: Any, leaves: list[Any], holomorphic: bool) -> None:
     dtype = getattr(out, "dtype", None)
-    if not holomorphic and dtype is not None and dtype.kind == "f" and out.size == 1:
+    real = not holomorphic and dtype is not None and dtype.kind == "f"
+    if real and (not out.shape or out.size == 1):
         return
     kind = "f" if isinstance(out, float) else "c" if isinstance(out, complex) else ""
     kind = dtype.kind if dtype is not None else kind

@@ -105,7 +105,7 @@ class Rule:
                     f"{self.name}: not differentiable by its argument {name!r}. Pass "
                     "tapegrad.stop_gradient(...) of it if it is a constant."
                 )
-        if len(arrays) == 1 and isinstance(arrays[0], Traced):
+        if len(arrays) == 1 and isinstance(arrays[0], Traced) and not self.sequence:
             return self._apply_one(arrays[0], params)
         tape = deepest_tape(arrays)
         if tape is None:
@@ -123,7 +123,7 @@ class Rule:
     def _apply_one(self, x: Traced, params: dict[str, Any]) -> Any:
         """The frequent case of one traced array."""
         raw, slot, tape = x.value, x.slot, x.tape
-        out = self.call((raw,), params)
+        out = self.implementation(raw, **params)
         if slot == -1 or self.singular is not None or isinstance(out, (tuple, list)):
             return tape.record(self, out, [raw], [slot], params)
         (needed,), out_needed = self.needed(_ONE)
@@ -516,6 +516,12 @@ class Multilinear(Rule):
     ) -> Sequence[Any]:
         if self.variadic:
             return list(self.transposes[0](g, out, *args, wanted=wanted, **params))
+        if len(args) == 2 == len(self.transposes):  # the frequent case
+            by_x, by_y = self.transposes
+            return (
+                by_x(g, out, *args, **params) if wanted[0] else None,
+                by_y(g, out, *args, **params) if wanted[1] else None,
+            )
         return [
             transpose(g, out, *args, **params) if wanted[position] else None
             for position, transpose in enumerate(self.transposes)

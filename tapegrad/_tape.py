@@ -71,12 +71,9 @@ _FAMILIES: dict[np.dtype[Any], _Family] = {}
 
 def spec_of(value: Any) -> Spec:
     """The interned `Spec` of an array-like with `.shape` and `.dtype`."""
-    if isinstance(value, Traced):
-        return value.spec
-    dtype = value.dtype
-    family = _FAMILIES.get(dtype)
+    family = _FAMILIES.get(value.dtype)
     if family is None:
-        family = _FAMILIES.setdefault(dtype, _Family(dtype))
+        family = _FAMILIES.setdefault(value.dtype, _Family(value.dtype))
     return family[value.shape]
 
 
@@ -359,6 +356,8 @@ class Tape:
     def record_pair(self, rule: Any, out: Any, x: Any, y: Any, x_slot: Any, y_slot: Any) -> Traced:
         """`record` for two arguments, one result and no parameters, at half the price."""
         (x_needed, y_needed), out_needed = rule.needed((x_slot != -1, y_slot != -1))
+        slot = self.fresh()
+        spec = spec_of(out)
         if not x_needed:
             x = _spec_or_plain(x)
         elif x_slot == -1:
@@ -367,8 +366,6 @@ class Tape:
             y = _spec_or_plain(y)
         elif y_slot == -1:
             y = self.keep(y)
-        slot = self.fresh()
-        spec = spec_of(out)
         self.log((slot, rule, out if out_needed else spec, (x, y), {}, (x_slot, y_slot), None))
         return self.array(out, slot, self, spec)
 
@@ -508,8 +505,15 @@ def replay_backward(
             continue
         bars[slot] = None
         if y_slot is None:
-            if rule is READ and x_slot in owned and type(y) is slice and type(g) is np.ndarray:
-                bars[x_slot][y] += g
+            if rule is READ and x_slot >= 0 and type(y) is slice and type(g) is np.ndarray:
+                if x_slot in owned:
+                    bars[x_slot][y] += g
+                    continue
+                bar = np.zeros(x.shape, x.dtype)
+                bar[y] = g
+                before = bars[x_slot]
+                bars[x_slot] = bar if before is None else before + bar
+                owned.add(x_slot)
             else:
                 call = (slot, rule, out, x, y, x_slot, None)
                 careful = _pull_general(bars, owned, g, call, 0, careful)
@@ -677,15 +681,18 @@ def _pull_general(
         found = _pull_infinite(rule, g, out, args, params, wanted)
     else:
         found = rule.pull(g, out, args, params, wanted)
-    for position, want in enumerate(wanted):
-        bar = found[position]
-        if want and bar is not None:
-            like = args[position]
-            if type(bar) is not Scatter:
-                if bar.shape != like.shape or bar.dtype is not like.dtype:
-                    bar = fit(bar, like, rule)
-                careful = careful or (rule.strong and not _is_finite(bar))
-            _accumulate(bars, owned, slots[position], bar, like)
+    for at, bar, like in zip(slots, found, args):  # noqa: B905 - of one length; strict= costs
+        if bar is None or at < start:
+            continue
+        if type(bar) is not Scatter:
+            if bar.shape != like.shape or bar.dtype is not like.dtype:
+                bar = fit(bar, like, rule)
+            careful = careful or (rule.strong and not _is_finite(bar))
+            before = bars[at]
+            if before is None:
+                bars[at] = bar
+                continue
+        _accumulate(bars, owned, at, bar, like)
     return careful
 
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from tapegrad._array import Array, as_operand, binary, product
+from tapegrad._array import Array, as_operand, binary, new, product
 from tapegrad._rule import REGISTRY, Elementwise, Multilinear, plain, write_out
 from tapegrad.rules import products as _rules
 
@@ -175,7 +175,12 @@ def _add(self: Array, other: Any) -> Any:
             out = self.value + other.value
             slot = tape.fresh()
             tape.log((slot, _sum_rule, None, None, None, self.slot, other.slot))
-            return Array(out, slot, tape, spec)
+            made = new(Array)
+            made.value = out
+            made.slot = slot
+            made.tape = tape
+            made.spec = spec
+            return made
     return _add_any(self, other)
 
 
@@ -187,7 +192,12 @@ def _mul(self: Array, other: Any) -> Any:
         tape = self.tape
         slot = tape.fresh()
         tape.log((slot, _product_rule, None, None, other, self.slot, -1))
-        return Array(out, slot, tape, self.spec)
+        made = new(Array)
+        made.value = out
+        made.slot = slot
+        made.tape = tape
+        made.spec = self.spec
+        return made
     if kind is Array:
         tape = self.tape
         spec = self.spec
@@ -197,7 +207,12 @@ def _mul(self: Array, other: Any) -> Any:
             out = x * y
             slot = tape.fresh()
             tape.log((slot, _product_rule, None, x, y, self.slot, other.slot))
-            return Array(out, slot, tape, spec)
+            made = new(Array)
+            made.value = out
+            made.slot = slot
+            made.tape = tape
+            made.spec = spec
+            return made
     return _mul_any(self, other)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._ndarray import NdarrayInterface
+from tapegrad._replay import cast
 from tapegrad._rule import (
     REGISTRY,
     Elementwise,
@@ -26,7 +27,7 @@ from tapegrad._rule import (
     linear,
     plain,
 )
-from tapegrad._tape import READ, WRITE, Spec, Tape, Traced, cast, handle, spec_of
+from tapegrad._tape import READ, WRITE, Spec, Tape, Traced, handle, spec_of
 from tapegrad._ufunc_methods import call_method, call_with_keywords
 
 Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]

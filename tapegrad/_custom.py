@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad._errors import RuleError, message, name_of
+from tapegrad._replay import zeros_of
 from tapegrad._rule import REGISTRY, General, deepest_tape, plain, transpose_linear
-from tapegrad._tape import Traced, is_inexact, spec_of, zeros_of
+from tapegrad._tape import Traced, is_inexact, spec_of
 from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
 
 Function = Callable[..., Any]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import InputError, message, name_of
+from tapegrad._replay import SparseBars, push, replay_forward, replay_nested, zeros_of
 from tapegrad._reverse import (
     Inputs,
     Selection,
@@ -21,20 +22,7 @@ from tapegrad._reverse import (
     own_copy,
     split_aux,
 )
-from tapegrad._tape import (
-    CURRENT,
-    Entry,
-    SparseBars,
-    Spec,
-    Tape,
-    Traced,
-    is_array,
-    push,
-    replay_forward,
-    replay_nested,
-    spec_of,
-    zeros_of,
-)
+from tapegrad._tape import CURRENT, Entry, Spec, Tape, Traced, is_array, spec_of
 from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
 
 Function = Callable[..., Any]

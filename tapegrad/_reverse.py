@@ -22,22 +22,18 @@ from tapegrad._errors import (
     message,
     name_of,
 )
+from tapegrad._replay import SparseBars, cast, replay_backward, replay_nested, zeros_of
 from tapegrad._tape import (
     CURRENT,
     PROJECT,
     READ,
     Entry,
-    SparseBars,
     Tape,
     Traced,
-    cast,
     handle,
     is_array,
     is_inexact,
-    replay_backward,
-    replay_nested,
     spec_of,
-    zeros_of,
 )
 from tapegrad._tree import LEAF, Structure, flatten, flatten_like, tree_map, unflatten
 

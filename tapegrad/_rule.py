@@ -20,20 +20,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import NotDifferentiableError, RuleError, name_of
-from tapegrad._tape import (
-    MINUS,
-    Outputs,
-    Scatter,
-    Spec,
-    Tape,
-    Traced,
-    cast,
-    derivatives_along,
-    fit,
-    replay_backward,
-    spec_of,
-    zeros_of,
-)
+from tapegrad._replay import Scatter, cast, derivatives_along, fit, replay_backward, zeros_of
+from tapegrad._tape import MINUS, Outputs, Spec, Tape, Traced, spec_of
 
 Function = Callable[..., Any]
 Partial = Function | int | None
@@ -686,7 +674,7 @@ def _dense(bar: Any, like: Any) -> Any:
     """A cotangent that is a `Scatter`, as an array."""
     if not hasattr(bar, "index"):
         return bar
-    from tapegrad._tape import _add_at, _zeros_beside
+    from tapegrad._replay import _add_at, _zeros_beside
 
     return _add_at(_zeros_beside(bar.value, like), bar.index, bar.value)
 

@@ -18,6 +18,7 @@ CORE = (
     "_errors",
     "_tree",
     "_tape",
+    "_replay",
     "_rule",
     "_ndarray",
     "_ufunc_methods",

@@ -1,0 +1,520 @@
+"""The replays of a tape, backward with cotangents and forward with tangents.
+
+Knows the layouts of entries, which few attributes of a rule a replay asks for, and how a cotangent
+is fitted to its argument. Must not know which functions exist, or what a transform is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._errors import RuleError
+from tapegrad._tape import (
+    MINUS,
+    PROJECT,
+    READ,
+    WRITE,
+    Entry,
+    Outputs,
+    Spec,
+    Tape,
+    Traced,
+    _Mark,
+    is_basic,
+    spec_of,
+)
+
+
+class Scatter:
+    """A cotangent that is zero but for `value` added at `index`: never built as a full array."""
+
+    __slots__ = ("index", "value")
+
+    def __init__(self, index: Any, value: Any) -> None:
+        self.index = index
+        self.value = value
+
+
+# --- Fitting ------------------------------------------------------------------------------------
+
+
+def fit(bar: Any, like: Any, rule: Any) -> Any:
+    """A cotangent summed to the shape of its argument, cast to its dtype and realness."""
+    shape = like.shape
+    if bar.shape != shape:
+        bar = _unbroadcast(bar, shape, rule)
+    dtype = like.dtype
+    return bar if bar.dtype is dtype else cast(bar, dtype)
+
+
+def _unbroadcast(bar: Any, shape: tuple[int, ...], rule: Any) -> Any:
+    lead = len(bar.shape) - len(shape)
+    if lead == 1 and bar.shape[1:] == shape:
+        return np.add.reduce(bar)  # a bias added to rows: the frequent case
+    given = bar.shape[lead:] if lead >= 0 else ()
+    stretched = tuple(
+        lead + axis
+        for axis, (size, came) in enumerate(zip(shape, given, strict=False))
+        if size == 1 and came != 1
+    )
+    if lead > 0 and not stretched:
+        bar = np.add.reduce(bar, tuple(range(lead)))
+    elif stretched:
+        bar = np.add.reduce(bar, (*range(lead), *stretched), keepdims=True)
+        bar = bar.reshape(bar.shape[lead:])
+    if bar.shape != shape:
+        raise RuleError(
+            f"{rule.name}: its rule returned a cotangent of shape {bar.shape} for an argument of "
+            f"shape {shape}. A cotangent has the shape of its argument, or one that broadcasting "
+            "made of it."
+        )
+    return bar
+
+
+def cast(value: Any, dtype: np.dtype[Any]) -> Any:
+    """`value` as `dtype`; complex to real takes the real part, which is the transpose."""
+    if value.dtype.kind == "c" and dtype.kind != "c":
+        value = value.real
+    return value if value.dtype == dtype else value.astype(dtype)
+
+
+def zeros_of(like: Any) -> Any:
+    """Zeros of a shape and dtype, on the library that `like` belongs to."""
+    if isinstance(like, np.generic):
+        return like.dtype.type(0)
+    if type(like) is Spec or type(like) is np.ndarray:
+        return np.zeros(like.shape, like.dtype)
+    return np.zeros_like(like)
+
+
+# --- Backward -----------------------------------------------------------------------------------
+
+
+def replay_backward(
+    entries: list[Entry], bars: list[Any], *, consume: bool, large: bool = False
+) -> None:
+    """Push cotangents back through raw entries: `bars[slot]` holds a cotangent or None.
+
+    `consume` empties `entries` on the way, which frees what they keep as early as possible.
+    `large`: sums of cotangents are made in place, which pays from some hundred elements on.
+    """
+    owned: set[int] = set()  # slots whose buffer nobody else holds: added to in place
+    careful = False  # an infinity is on its way: from here on every product is a strong one
+    for slot, rule, out, x, y, x_slot, y_slot in _reversed(entries, consume):
+        g = bars[slot]
+        if g is None:
+            continue
+        bars[slot] = None
+        if y_slot is None:
+            if rule is READ and x_slot >= 0 and type(y) is slice and type(g) is np.ndarray:
+                if x_slot in owned:
+                    bars[x_slot][y] += g
+                    continue
+                bar = np.zeros(x.shape, x.dtype)
+                bar[y] = g
+                before = bars[x_slot]
+                bars[x_slot] = bar if before is None else before + bar
+                owned.add(x_slot)
+            else:
+                call = (slot, rule, out, x, y, x_slot, None)
+                careful = _pull_general(bars, owned, g, call, 0, careful)
+            continue
+        strong = careful or rule.strong
+        if x_slot >= 0:
+            partial = rule.x_partial
+            if partial is None:
+                bar = g
+            elif partial is MINUS:
+                bar = -g
+            elif rule.product and not careful:
+                bar = g * y
+            else:
+                factor = partial(out, x) if rule.unary else partial(out, x, y)
+                bar = g * factor
+                if strong and not _is_finite(bar):
+                    bar = rule.times(g, factor)
+                    careful = careful or not _is_finite(bar)
+            before = bars[x_slot]
+            if before is None:
+                bars[x_slot] = bar
+            elif large and x_slot in owned and type(bar) is type(before):
+                before += bar
+                bars[x_slot] = before  # a NumPy scalar is not changed in place
+            else:
+                bars[x_slot] = before + bar
+                if large:
+                    owned.add(x_slot)
+        if y_slot >= 0:
+            partial = rule.y_partial
+            if partial is None:
+                bar = g
+            elif partial is MINUS:
+                bar = -g
+            elif rule.product and not careful:
+                bar = g * x
+            else:
+                factor = partial(out, x, y)
+                bar = g * factor
+                if strong and not _is_finite(bar):
+                    bar = rule.times(g, factor)
+                    careful = careful or not _is_finite(bar)
+            before = bars[y_slot]
+            if before is None:
+                bars[y_slot] = bar
+            elif large and y_slot in owned and type(bar) is type(before):
+                before += bar
+                bars[y_slot] = before
+            else:
+                bars[y_slot] = before + bar
+                if large:
+                    owned.add(y_slot)
+
+
+def _is_finite(bar: Any) -> bool:
+    """Whether a cotangent has no infinity or NaN, told by its sum: one pass, no array of flags.
+
+    A sum that overflows says no, which costs time alone. Arrays of other libraries may be lazy:
+    yes.
+    """
+    while isinstance(bar, Traced):
+        bar = bar.value
+    if not isinstance(bar, (np.ndarray, np.generic)):
+        return True
+    total = np.add.reduce(bar, None)
+    return bool(total - total == 0)
+
+
+def _reversed(entries: list[Any], consume: bool) -> Iterable[Entry]:
+    """Entries from last to first; consumed ones leave the list before they are used."""
+    if not consume:
+        return reversed(entries)
+    entries.insert(0, None)
+    return iter(entries.pop, None)
+
+
+class SparseBars(dict[Any, Any]):
+    """Cotangents by slot for a stretch in the middle of a tape; slots before `start` get none."""
+
+    def __init__(self, start: int) -> None:
+        super().__init__()
+        self.start = start
+
+    def __missing__(self, slot: Any) -> None:
+        return None
+
+
+def replay_nested(entries: list[Entry], bars: SparseBars, tape: Tape | None) -> None:
+    """Push cotangents back through a stretch while an outer transform is open on its tape.
+
+    With `tape`, kept values are wrapped with their slots again: the rules then log themselves.
+    """
+    owned: set[int] = set()
+    careful = False
+    for entry in reversed(entries):
+        slot, rule, out, x, y, x_slot, y_slot = entry
+        g = bars.pop(slot, None)
+        if g is None:
+            continue
+        if tape is not None:
+            out, x, y = _wrap_kept(tape, entry)
+        if y_slot is None:
+            call = (slot, rule, out, x, y, x_slot, None)
+            careful = _pull_general(bars, owned, g, call, bars.start, careful)
+            continue
+        strong = careful or rule.strong
+        for arg_slot, partial in ((x_slot, rule.x_partial), (y_slot, rule.y_partial)):
+            if arg_slot < bars.start:
+                continue
+            if partial is None:
+                bar = g
+            elif partial is MINUS:
+                bar = -g
+            else:
+                values = partial(out, x) if rule.unary else partial(out, x, y)
+                bar = rule.times(g, values) if strong else g * values
+                careful = careful or (strong and not _is_finite(bar))
+            _accumulate(bars, owned, arg_slot, bar, None)
+
+
+def _wrap_kept(tape: Tape, entry: Entry) -> tuple[Any, Any, Any]:
+    """What an entry keeps (out, x, y), wrapped with its slots."""
+    slot, rule, out, x, y, x_slot, y_slot = entry
+    if y_slot is not None:
+        return _wrap(tape, out, slot), _wrap(tape, x, x_slot), _wrap(tape, y, y_slot)
+    if type(rule) is _Mark:
+        return out, x, y
+    if isinstance(out, Outputs):
+        slots = out.slots
+        out = Outputs(_wrap(tape, part, at) for part, at in zip(out, slots, strict=True))
+        out.slots = slots
+    else:
+        out = _wrap(tape, out, slot)
+    return out, tuple(_wrap(tape, arg, at) for arg, at in zip(x, x_slot, strict=True)), y
+
+
+def _wrap(tape: Tape, value: Any, slot: int) -> Any:
+    if slot < 0 or value is None or type(value) is Spec:
+        return value
+    return tape.wrap(value, slot)
+
+
+def _pull_general(
+    bars: Any, owned: set[int], g: Any, entry: Entry, start: int, careful: bool
+) -> bool:
+    """One entry of the general layout, backward; slots before `start` get no cotangent.
+
+    Whether an infinity is on its way: so it was, or a strong product has made one.
+    """
+    slot, rule, out, args, params, slots, _ = entry
+    if type(rule) is _Mark:
+        if rule is READ:
+            if slots >= start:
+                _scatter(bars, owned, slots, params, g, args)
+        elif rule is WRITE:
+            _pull_write(bars, owned, g, entry, start)
+        else:
+            if bars[slots] is None:
+                bars[slots] = [None] * params
+            bars[slots][args] = g
+        return careful
+    wanted = [at >= start for at in slots]
+    if careful and isinstance(g, (np.ndarray, np.generic)) and np.isinf(g).any():
+        found = _pull_infinite(rule, g, out, args, params, wanted)
+    else:
+        found = rule.pull(g, out, args, params, wanted)
+    for at, bar, like in zip(slots, found, args):  # noqa: B905 - of one length; strict= costs
+        if bar is None or at < start:
+            continue
+        if type(bar) is not Scatter:
+            if bar.shape != like.shape or bar.dtype is not like.dtype:
+                bar = fit(bar, like, rule)
+            careful = careful or (rule.strong and not _is_finite(bar))
+            before = bars[at]
+            if before is None:
+                bars[at] = bar
+                continue
+        _accumulate(bars, owned, at, bar, like)
+    return careful
+
+
+def _pull_infinite(rule: Any, g: Any, *call: Any) -> list[Any]:
+    """Cotangents for a g with infinities, which must not make NaN of zeros in the arguments.
+
+    A pull is linear in g: the finite part and the direction of the infinite part go through it
+    apart, and only where the direction is not zero the result is infinite.
+    """
+    infinite = np.isinf(g)
+    finite = rule.pull(np.where(infinite, 0, g), *call)
+    direction = rule.pull(np.where(infinite, np.sign(g), 0), *call)
+    return [
+        a if a is None or isinstance(a, Scatter) else np.where(b == 0, a, b * np.inf)
+        for a, b in zip(finite, direction, strict=True)
+    ]
+
+
+def _accumulate(bars: Any, owned: set[int], slot: int, bar: Any, like: Any) -> None:
+    if type(bar) is Scatter:
+        _scatter(bars, owned, slot, bar.index, bar.value, like)
+        return
+    before = bars[slot]
+    if before is None:
+        bars[slot] = bar
+    else:
+        bars[slot] = before + bar
+        owned.add(slot)
+
+
+def _scatter(bars: Any, owned: set[int], slot: int, index: Any, value: Any, like: Any) -> None:
+    """Add a value at an index of a cotangent; the first of many pays for a buffer of the whole."""
+    buffer = bars[slot]
+    if slot not in owned:
+        zeros = _zeros_beside(value, like)
+        buffer = zeros if buffer is None else zeros + buffer
+        owned.add(slot)
+    bars[slot] = _add_at(buffer, index, value)
+
+
+def _beside(buffer: Any, value: Any) -> Any:
+    """A buffer that `value` can be written into: on its tape, or a later one, if it is traced."""
+    if isinstance(value, Traced) and (
+        not isinstance(buffer, Traced) or buffer.tape.level < value.tape.level
+    ):
+        return value.tape.wrap(buffer, -1)
+    return buffer
+
+
+def _zeros_beside(value: Any, like: Any) -> Any:
+    """Zeros like an argument; on the tape of `value` where that is traced, to be written to."""
+    if isinstance(value, Traced):
+        return value.tape.wrap(_zeros_beside(value.value, like), -1)
+    if type(value) is np.ndarray or isinstance(value, np.generic):
+        return np.zeros(like.shape, like.dtype)
+    return np.zeros(like.shape, like.dtype, like=value)
+
+
+def _add_at(buffer: Any, index: Any, value: Any) -> Any:
+    if buffer.shape == ():
+        return buffer + value
+    if value.dtype != buffer.dtype:
+        value = cast(value, buffer.dtype)
+    buffer = _beside(buffer, value)
+    if is_basic(index):
+        buffer[index] += value
+    else:
+        np.add.at(buffer, index, value)
+    return buffer
+
+
+def _pull_write(bars: Any, owned: set[int], g: Any, entry: Entry, start: int) -> None:
+    """`out = x with x[index] = v`: v gets the cotangent there, x all the rest."""
+    slot, _, _, (x, v), index, (x_slot, v_slot), _ = entry
+    if slot not in owned:
+        g = g.copy() if g.shape else g
+    if v_slot >= start:
+        v_bar = g[index]
+        if isinstance(v_bar, (np.ndarray, Traced)):
+            v_bar = v_bar.copy()  # not a view of what is about to be cleared
+        if not is_basic(index):
+            v_bar = _last_writers(v_bar, x.shape, index)
+        _accumulate(bars, owned, v_slot, fit(v_bar, v, WRITE), v)
+    if x_slot >= start:
+        if g.shape:
+            g[index] = 0
+        else:
+            g = g * 0
+        before = bars[x_slot]
+        bars[x_slot] = g if before is None else before + g
+        owned.add(x_slot)
+
+
+def _last_writers(v_bar: Any, shape: tuple[int, ...], index: Any) -> Any:
+    """Zero for the values that a later one at the same place overwrote: `x[[0, 0]] = [a, b]`."""
+    order = np.arange(v_bar.size).reshape(v_bar.shape)
+    winner = np.zeros(shape, np.intp)
+    winner[index] = order
+    return np.where(winner[index] == order, v_bar, 0)
+
+
+# --- Forward ------------------------------------------------------------------------------------
+
+
+def push(entry: Entry, dot_of: Callable[[Any], Any]) -> Any:
+    """The tangent of an entry's result from those of its arguments, or None where it has none.
+
+    `dot_of(slot)` is the tangent at a slot or None.
+    """
+    slot, rule, out, x, y, x_slot, y_slot = entry
+    if y_slot is None:
+        return _push_general(entry, dot_of)
+    total = None
+    for arg_slot, partial in ((x_slot, rule.x_partial), (y_slot, rule.y_partial)):
+        dot = None if arg_slot == -1 else dot_of(arg_slot)
+        if dot is not None:
+            if partial is not None:
+                dot = rule.times(dot, partial(out, x) if rule.unary else partial(out, x, y))
+            total = dot if total is None else total + dot
+    return total
+
+
+def _push_general(entry: Entry, dot_of: Callable[[Any], Any]) -> Any:
+    slot, rule, out, args, params, slots, _ = entry
+    if rule is PROJECT:
+        dots = dot_of(slots)
+        return None if dots is None else dots[args]
+    if rule is READ:
+        x_dot = None if slots == -1 else dot_of(slots)
+        return None if x_dot is None else x_dot[params]
+    x_dots = [None if at == -1 else dot_of(at) for at in slots]
+    if all(dot is None for dot in x_dots):
+        return None
+    if rule is WRITE:
+        return _push_write(args, params, *x_dots)
+    out_dot = rule.push(x_dots, out, args, params)
+    if isinstance(out, Outputs):
+        return [
+            None if part is None or at == -1 else fit_tangent(part, like, rule)
+            for part, like, at in zip(out_dot, out, out.slots, strict=True)
+        ]
+    return fit_tangent(out_dot, out, rule)
+
+
+def _push_write(args: tuple[Any, Any], index: Any, x_dot: Any, v_dot: Any) -> Any:
+    x, _ = args
+    given = x_dot if x_dot is not None else v_dot
+    out_dot = _zeros_beside(given, x)
+    if x_dot is not None:
+        out_dot = out_dot + x_dot
+    if not x.shape:
+        return out_dot * 0 if v_dot is None else out_dot * 0 + v_dot
+    out_dot = _beside(out_dot, v_dot)
+    out_dot[index] = 0 if v_dot is None else v_dot
+    return out_dot
+
+
+def fit_tangent(dot: Any, like: Any, rule: Any) -> Any:
+    """A tangent broadcast to the shape of its value, cast to its dtype and realness."""
+    if dot.shape != like.shape:
+        if len(dot.shape) > len(like.shape):
+            raise RuleError(
+                f"{rule.name}: its rule returned a tangent of shape {dot.shape} for a result of "
+                f"shape {like.shape}. A tangent has the shape of its value."
+            )
+        dot = np.broadcast_to(dot, like.shape)
+    return dot if dot.dtype == like.dtype else cast(dot, like.dtype)
+
+
+def replay_forward(
+    entries: Iterable[Entry], dots: dict[Any, Any], tape: Tape | None, inputs: Iterable[Any]
+) -> None:
+    """Push tangents forward through a stretch: `dots` maps slots to tangents, and grows."""
+    entered = set(inputs)
+    for entry in entries:
+        slot = entry[0]
+        if slot in entered:
+            continue  # an input's entry: its tangent is given
+        if tape is not None:
+            entry = (slot, entry[1], *_wrap_kept(tape, entry), entry[5], entry[6])
+        out_dot = push(entry, dots.get)
+        if out_dot is not None:
+            dots[slot] = out_dot
+
+
+def _between(entries: list[Entry], start: int, end: int) -> list[Entry]:
+    """The entries after a slot that the value at another one is made from."""
+    found, needed = [], {end}
+    for entry in reversed(entries):
+        if entry[0] <= start:
+            break
+        if entry[0] in needed:
+            found.append(entry)
+            needed.update(entry[5] if isinstance(entry[5], tuple) else (entry[5],))
+            if entry[6] is not None:
+                needed.add(entry[6])
+    return found[::-1]
+
+
+def derivatives_along(value: Any, source: Any, directions: list[Any]) -> list[Any]:
+    """How `value` changes when the traced `source`, of which it was made, moves along directions.
+
+    One tangent a direction. A rule whose cotangent is 0/0 takes the limit with it: a cotangent is
+    a function of the values that the program went on with. It needs a traced replay, which a rule
+    declared `singular` gets; without one (in forward mode) the answer is NaN: unknown, not zero.
+    """
+    nothing = zeros_of(spec_of(value))
+    known = isinstance(source, Traced)
+    if not isinstance(value, Traced):
+        constant = known or not np.any(value)
+        return [nothing if constant else nothing + np.nan for _ in directions]
+    tape = value.tape
+    if not known or tape.root is not source.tape.root:
+        return [nothing + np.nan for _ in directions]
+    between = _between(tape.entries, source.slot, value.slot)
+    changes = []
+    for direction in directions:
+        dots = {source.slot: direction}
+        replay_forward(between, dots, tape, ())
+        changes.append(dots.get(value.slot, nothing))
+    return changes

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import NotDifferentiableError
-from tapegrad._rule import Constant, Rule, Unsupported, lift, plain, write_out
+from tapegrad._rule import Constant, Rule, Unsupported, _holds_traced, lift, plain, write_out
 from tapegrad._tape import Traced, is_basic
 
 _REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
@@ -29,7 +29,8 @@ def call_with_keywords(
 ) -> Any:
     """A ufunc call with any of NumPy's keywords."""
     kwargs = dict(kwargs)
-    if isinstance(rule, (Constant, Unsupported)):
+    constant = isinstance(rule, (Constant, Unsupported))
+    if constant and (kwargs.get("where", True) is True or not _holds_traced(kwargs.get("out"))):
         return rule.apply(*inputs, **kwargs)
     out = kwargs.pop("out", None)
     where = kwargs.pop("where", True)

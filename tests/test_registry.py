@@ -1,12 +1,17 @@
-"""The registry: a sample for everything, one form a function, all float ufuncs declared."""
+"""The registry: a decision and a sample for every function, with the parameters that NumPy has."""
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
+import numpy.lib.recfunctions
 import pytest
+from numpy.testing import overrides
 from samples import SAMPLES
 
 import tapegrad
+from tapegrad._creation import CREATION
 from tapegrad._rule import BATCH_WORDS, REGISTRY, Composite, Constant, Rule, Unsupported
 
 # Functions of NumPy that no sample draws, and why.
@@ -15,31 +20,34 @@ UNSAMPLED = {
     np.isnat: "takes dates alone, which are never traced",
 }
 
-# Rules that stand behind a function of NumPy, whose sample reaches them.
+# Rules of no function of NumPy's, whose work the sample of another function covers.
 INNER = {
     "strong_product": np.divide,
     "astype": None,  # a method: tests/rules/test_elementwise.py
-    "np.where": np.where,
-    "np.pad": np.pad,
-    "np.einsum": np.einsum,
-    "np.linalg.norm": np.linalg.norm,
-    "np.linalg.eigvalsh": np.linalg.eigvalsh,
-    "np.linalg.svd": np.linalg.svd,
-    "np.linalg.svdvals": np.linalg.svdvals,
-    "np.linalg.qr": np.linalg.qr,
-    "np.linalg.pinv": np.linalg.pinv,
-    "np.linalg.eigvals": np.linalg.eigvals,
 }
+
+
+SPACES = [np, np.linalg, np.fft, np.emath, np.strings, numpy.lib.recfunctions]
 
 
 def numpy_functions():
     """Everything callable that NumPy shows in its namespaces of arrays."""
-    spaces = [np, np.linalg, np.fft]
-    named = (getattr(space, name) for space in spaces for name in dir(space))
+    named = (getattr(space, name) for space in SPACES for name in dir(space))
     return {f for f in named if callable(f) and not isinstance(f, type)}
 
 
+def overridable():
+    """What a library may override, by the function that people call.
+
+    For the like= argument of a creation function NumPy hands over a function of its own.
+    """
+    functions = overrides.get_overridable_numpy_array_functions()
+    public = {getattr(np, f.__name__, f) if f.__module__ == "numpy" else f for f in functions}
+    return public | overrides.get_overridable_numpy_ufuncs()
+
+
 NUMPY = numpy_functions()
+OVERRIDABLE = overridable()
 RULES = [rule for function, rule in REGISTRY.items() if function in NUMPY]
 OWN = [
     rule
@@ -61,8 +69,151 @@ def test_every_sample_and_every_reason_belongs_to_a_rule():
 
 
 def test_every_rule_behind_a_numpy_function_is_reached_by_that_functions_sample():
-    assert {rule.name for rule in OWN} <= INNER.keys()
-    assert all(function in SAMPLES for function in INNER.values() if function is not None)
+    named = {rule.name: INNER.get(rule.name, by_name(rule.name)) for rule in OWN}
+    assert [name for name, f in named.items() if f is not None and f not in SAMPLES] == []
+    assert INNER.keys() <= named.keys()
+
+
+def by_name(name):
+    """The function of NumPy's that a rule is named after."""
+    return eval(name, {"np": np}) if name.startswith("np.") else name
+
+
+# --- Completeness -------------------------------------------------------------------------------
+
+
+def name_of(function):
+    module = getattr(function, "__module__", None) or "ufunc"
+    return f"{module}.{function.__name__}"
+
+
+def test_there_is_a_decision_on_everything_that_a_library_may_override():
+    assert len(OVERRIDABLE) > 400
+    assert sorted(map(name_of, OVERRIDABLE - REGISTRY.keys() - CREATION.keys())) == []
+
+
+def test_creation_functions_have_no_rule_besides():
+    """What is in both would be differentiable by `like=` alone, or not at all."""
+    assert REGISTRY.keys().isdisjoint(CREATION)
+
+
+def test_what_cannot_be_overridden_is_not_declared():
+    """NumPy never hands such a call over: a rule would do nothing."""
+    assert [rule.name for rule in RULES if rule.function not in OVERRIDABLE] == []
+
+
+# --- Signatures ---------------------------------------------------------------------------------
+
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+NEWEST = np.lib.NumpyVersion(np.__version__) >= "2.4.0"  # older ones lack some parameters
+
+
+def signature_of(function):
+    """NumPy's signature, or None where an older release has none for a function in C."""
+    try:
+        return inspect.signature(function)
+    except ValueError:
+        return None
+
+
+def parameters(signature):
+    """Names by position, all names, and defaults of a signature; whether it takes any name."""
+    all_of_them = signature.parameters.values()
+    named = [p for p in all_of_them if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    return (
+        [p.name for p in named if p.kind in POSITIONAL],
+        {p.name: p.default for p in named},
+        any(p.kind is p.VAR_KEYWORD for p in all_of_them),
+    )
+
+
+def same_default(ours, theirs):
+    if theirs is inspect.Parameter.empty:
+        return True  # always passed
+    if theirs is np._NoValue:  # NumPy asks whether it was passed: there is no value to compare
+        return ours is not inspect.Parameter.empty
+    return type(ours) is type(theirs) and repr(ours) == repr(theirs)
+
+
+# Functions whose signature does not say what they take.
+UNTOLD = {np.where}  # one argument or three: None is no default
+COMPOSITES = [
+    rule
+    for rule in RULES
+    if isinstance(rule, Composite)
+    and rule.function not in UNTOLD
+    and not isinstance(rule.function, np.ufunc)
+    and signature_of(rule.function)
+]
+DERIVED = [
+    rule
+    for rule in RULES
+    if not isinstance(rule, (Composite, Constant, Unsupported))
+    and not isinstance(rule.function, np.ufunc)
+    and signature_of(rule.function)
+]
+
+
+@pytest.mark.parametrize("rule", COMPOSITES, ids=lambda rule: rule.name)
+def test_a_definition_has_numpys_parameters(rule):
+    """`out` is none of a definition's business, unless arguments behind it come by position."""
+    theirs, defaults, _ = parameters(inspect.signature(rule.function))
+    ours, our_defaults, any_name = parameters(inspect.signature(rule.definition))
+    theirs, ours = ([n for n in names if n != "out"] for names in (theirs, ours))
+    assert ours == theirs[: len(ours)] if any_name or not NEWEST else ours == theirs
+    missing = [name for name in defaults if name not in our_defaults and name != "out"]
+    assert any_name or missing == []
+    differing = [
+        name
+        for name in defaults
+        if name in our_defaults and not same_default(our_defaults[name], defaults[name])
+    ]
+    assert differing == []
+
+
+@pytest.mark.parametrize("rule", DERIVED, ids=lambda rule: rule.name)
+def test_a_rule_binds_numpys_parameters(rule):
+    theirs, defaults, _ = parameters(inspect.signature(rule.function))
+    rule._learn_names()
+    assert list(rule._names[: len(theirs)]) == theirs
+    assert set(rule._names) <= defaults.keys()
+
+
+@pytest.mark.parametrize("rule", DERIVED, ids=lambda rule: rule.name)
+def test_the_derivatives_of_a_rule_take_numpys_parameters(rule):
+    """Their defaults are NumPy's too: a parameter that a call leaves out is not handed on."""
+    _, defaults, _ = parameters(inspect.signature(rule.function))
+    rule._learn_names()
+    expected = {
+        name: value
+        for name, value in defaults.items()
+        if name not in rule._array_names and name != "out"
+    }
+    for derivative in derivatives_of(rule):
+        signature = inspect.signature(derivative)
+        _, ours, any_name = parameters(signature)
+        where = f"{rule.name}, {derivative.__name__}"
+        assert any_name or [name for name in expected if name not in ours] == [], where
+        differing = [
+            name
+            for name, value in expected.items()
+            if name in ours and not same_default(ours[name], value)
+        ]
+        assert differing == [], where
+
+
+def derivatives_of(rule):
+    """The functions that were declared: transposes, a vjp, a jvp."""
+    given = [
+        *getattr(rule, "transposes", ()),
+        *(getattr(rule, "_each", None) or ()),
+        getattr(rule, "_joint", None),
+        getattr(rule, "_jvp", None),
+    ]
+    return [function for function in given if function is not None]
+
+
+# --- Forms --------------------------------------------------------------------------------------
 
 
 def test_every_ufunc_with_floating_results_is_declared():
@@ -112,6 +263,7 @@ def test_only_the_forms_that_share_no_derivative_of_their_own_leave_out_replays(
         assert replays is not isinstance(rule, (Composite, Constant, Unsupported)), rule.name
 
 
-def test_what_has_no_rule_yet_says_so():
+def test_what_has_no_rule_yet_says_so(monkeypatch):
+    monkeypatch.delitem(REGISTRY, np.fft.fft)
     with pytest.raises(tapegrad.NotDifferentiableError, match=r"np\.fft\.fft: no derivative rule"):
         tapegrad.grad(lambda x: np.real(np.fft.fft(x))[0])(np.ones(3))

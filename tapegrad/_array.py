@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tapegrad._creation import CREATION
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._ndarray import NdarrayInterface
 from tapegrad._replay import cast
@@ -27,7 +28,7 @@ from tapegrad._rule import (
     linear,
     plain,
 )
-from tapegrad._tape import READ, WRITE, Spec, Tape, Traced, handle, spec_of
+from tapegrad._tape import READ, WRITE, Spec, Tape, Traced, handle, is_inexact, spec_of
 from tapegrad._ufunc_methods import call_method, call_with_keywords
 
 Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
@@ -136,7 +137,7 @@ class Array(Traced, NdarrayInterface):
     ) -> Any:
         rule = REGISTRY.get(function)
         if rule is None:
-            if function in _CREATION:
+            if function in CREATION:
                 return self._created(function, args, kwargs)
             raise _no_rule(function)
         if rule.view:
@@ -146,12 +147,10 @@ class Array(Traced, NdarrayInterface):
 
     def _created(self, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """What np.zeros(shape, like=self) and its kin return: traced, so that writes reach it."""
-        lifted = lift(args[0])
-        if isinstance(lifted, Traced):
-            dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
-            return lifted.copy() if dtype is None else lifted.astype(dtype)
-        made = function(*args, **kwargs)
-        return self.tape.wrap(made, -1) if made.dtype.kind in "fc" else made
+        made = CREATION[function](*args, **kwargs)
+        if isinstance(made, Traced) or not is_inexact(made):
+            return made
+        return self.tape.wrap(made, -1)
 
     # -- indexing and writing --------------------------------------------------------------------
 
@@ -236,26 +235,6 @@ def _astype(x: Any, dtype: np.dtype[Any]) -> Any:
 
 
 ASTYPE = linear(_astype, lambda g, _out, x, dtype: cast(g, x.dtype), name="astype", batch="align")
-
-
-# Functions that NumPy hands over for their like= argument alone.
-_CREATION: frozenset[Callable[..., Any]] = frozenset(
-    {
-        np.array,
-        np.asarray,
-        np.asanyarray,
-        np.ascontiguousarray,
-        np.asfortranarray,
-        np.zeros,
-        np.ones,
-        np.empty,
-        np.full,
-        np.eye,
-        np.identity,
-        np.arange,
-        np.tri,
-    }
-)
 
 
 def _no_rule(function: Any) -> NotDifferentiableError:

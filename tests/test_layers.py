@@ -22,6 +22,7 @@ CORE = (
     "_rule",
     "_ndarray",
     "_ufunc_methods",
+    "_creation",
     "_array",
     "_reverse",
     "_forward",
@@ -38,6 +39,7 @@ OUTSIDE = {
     "_cli": {"", "_cli", "_picture", "_errors", "_tree", "_tape", "_reverse"},
     "__main__": {"_cli"},
     "rules": {"_rule", "rules"},
+    "numpy": {"", "numpy", "_creation", "_rule", "rules"},
     "_operators": {"_rule", "_array", "rules"},  # installed last: it reads the registered rules
 }
 

@@ -2,6 +2,7 @@
 
 from tapegrad.rules import (
     constant,
+    creation,
     elementwise,
     index,
     linalg,
@@ -13,6 +14,7 @@ from tapegrad.rules import (
 
 __all__ = [
     "constant",
+    "creation",
     "elementwise",
     "index",
     "linalg",

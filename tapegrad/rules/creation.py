@@ -1,0 +1,147 @@
+"""Sequences of numbers between two arrays: evenly spaced, or by a constant factor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import composite, general, linear, plain
+
+
+def _shares(num: int, endpoint: bool) -> Any:
+    """How far along each number of a sequence lies, from 0 at the start to 1 at the stop."""
+    return np.linspace(0.0, 1.0, num, endpoint)
+
+
+def _along(shares: Any, g: Any, axis: int) -> Any:
+    """The cotangent with its sequence in front, and the shares shaped to multiply it."""
+    g = np.moveaxis(g, axis, 0)
+    return g, shares.reshape(-1, *[1] * (g.ndim - 1))
+
+
+# --- Evenly spaced ------------------------------------------------------------------------------
+
+
+def _line(start: Any, stop: Any, num: Any, endpoint: Any = True, axis: Any = 0) -> Any:
+    return np.linspace(start, stop, num, endpoint, axis=axis)
+
+
+def _line_to_start(g: Any, _out: Any, _start: Any, _stop: Any, num: Any, **params: Any) -> Any:
+    g, shares = _along(_shares(num, params.get("endpoint", True)), g, params.get("axis", 0))
+    return np.sum(g * (1 - shares), axis=0)
+
+
+def _line_to_stop(g: Any, _out: Any, _start: Any, _stop: Any, num: Any, **params: Any) -> Any:
+    g, shares = _along(_shares(num, params.get("endpoint", True)), g, params.get("axis", 0))
+    return np.sum(g * shares, axis=0)
+
+
+LINE = linear(_line, _line_to_start, _line_to_stop, name="np.linspace", batch="axis")
+
+
+def _as_dtype(sequence: Any, dtype: Any) -> Any:
+    return sequence if dtype is None else sequence.astype(dtype, copy=False)
+
+
+def _linspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: Any = True,
+    retstep: Any = False,
+    dtype: Any = None,
+    axis: Any = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    if dtype is not None and np.dtype(dtype).kind not in "fc":
+        # Whole numbers do not move; a step between them does, which the second call finds.
+        line = np.linspace(plain(start), plain(stop), num, endpoint, dtype=dtype, axis=axis)
+    else:
+        if device not in (None, "cpu"):
+            raise ValueError(f"Device not understood. Only 'cpu' is allowed, but got: {device!r}")
+        bound, params = LINE.bind((start, stop, num, endpoint), {"axis": axis})
+        line = _as_dtype(LINE.apply_bound(bound, params), dtype)
+    if not retstep:
+        return line
+    gaps = num - 1 if endpoint else num
+    return line, (stop - start) / gaps if gaps > 0 else np.nan
+
+
+composite(np.linspace, _linspace, batch="axis")
+
+
+# --- By a constant factor -----------------------------------------------------------------------
+
+
+def _logspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: Any = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: Any = 0,
+) -> Any:
+    if np.ndim(base):
+        rank = max(np.ndim(start), np.ndim(stop), np.ndim(base))
+        start, stop, base = (
+            np.reshape(part, (1,) * (rank - np.ndim(part)) + np.shape(part))
+            for part in (start, stop, base)
+        )
+        base = np.expand_dims(base, axis)
+    return _as_dtype(np.power(base, np.linspace(start, stop, num, endpoint, axis=axis)), dtype)
+
+
+composite(np.logspace, _logspace, batch="axis")
+
+
+def _curve(
+    start: Any, stop: Any, num: Any, endpoint: Any = True, dtype: Any = None, axis: Any = 0
+) -> Any:
+    return np.geomspace(start, stop, num, endpoint, dtype, axis)
+
+
+def _curve_pull(g: Any, out: Any, start: Any, stop: Any, num: Any, **params: Any) -> Any:
+    """Each number is start**(1 - share) * stop**share, so its logarithm is linear in theirs."""
+    axis = params.get("axis", 0)
+    shares = _shares(num, params.get("endpoint", True))
+    g, shares = _along(shares, g * out, axis)
+    return np.sum(g * (1 - shares), axis=0) / start, np.sum(g * shares, axis=0) / stop
+
+
+def _curve_push(dots: Any, out: Any, start: Any, stop: Any, num: Any, **params: Any) -> Any:
+    axis = params.get("axis", 0)
+    shares = _shares(num, params.get("endpoint", True))
+    shares = np.moveaxis(shares.reshape(-1, *[1] * (out.ndim - 1)), 0, axis)
+    relative = 0
+    for dot, end, share in zip(dots, (start, stop), (1 - shares, shares), strict=True):
+        if dot is not None:
+            rate = np.broadcast_to(dot / end, np.broadcast_shapes(start.shape, stop.shape))
+            relative = relative + np.expand_dims(rate, axis) * share
+    return out * relative
+
+
+CURVE = general(
+    _curve, vjp=_curve_pull, jvp=_curve_push, arrays=2, name="np.geomspace", batch="axis"
+)
+
+
+def _geomspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: Any = True,
+    dtype: Any = None,
+    axis: Any = 0,
+) -> Any:
+    if dtype is not None and np.dtype(dtype).kind not in "fc":
+        return np.geomspace(plain(start), plain(stop), num, endpoint, dtype, axis)
+    params = {"num": num, "endpoint": endpoint, "dtype": dtype, "axis": axis}
+    ends = [end if hasattr(end, "shape") else np.asarray(end) for end in (start, stop)]
+    bound, params = CURVE.bind(tuple(ends), params)
+    return CURVE.apply_bound(bound, params)
+
+
+composite(np.geomspace, _geomspace, batch="axis")

@@ -1,0 +1,199 @@
+"""Discrete Fourier transforms.
+
+The four transforms along one axis are linear maps, and transposes take no conjugates. The matrix
+exp(-2 pi i j k / n) is symmetric: `fft` is its own transpose, but for the elements that `n` pads
+with or leaves away, of which the transpose does the opposite. Everything else is made of these
+four as NumPy makes it.
+
+A transform to real numbers, or from them, keeps one half of the frequencies, each of which stands
+for two: for itself and for its conjugate at the negative frequency, but for frequency zero and,
+for an even length, the highest one. The transposes count them so.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import composite, linear
+
+
+def _of_length(x: Any, count: int, axis: int) -> Any:
+    """The array cut, or followed by zeros, to so many elements along an axis."""
+    size = x.shape[axis]
+    if size == count:
+        return x
+    if size > count:
+        return x[(slice(None),) * (axis % len(x.shape)) + (slice(count),)]
+    shape = list(x.shape)
+    shape[axis] = count - size
+    return np.concatenate([x, np.zeros(shape, x.dtype)], axis=axis)
+
+
+# --- between complex numbers, along one axis
+
+
+def _fft_transpose(
+    g: Any, _out: Any, _a: Any, n: int | None = None, axis: int = -1, norm: Any = None
+) -> Any:
+    return _of_length(np.fft.fft(g, None, axis, norm), _a.shape[axis], axis)
+
+
+def _ifft_transpose(
+    g: Any, _out: Any, _a: Any, n: int | None = None, axis: int = -1, norm: Any = None
+) -> Any:
+    return _of_length(np.fft.ifft(g, None, axis, norm), _a.shape[axis], axis)
+
+
+linear(np.fft.fft, _fft_transpose, batch="axis")
+linear(np.fft.ifft, _ifft_transpose, batch="axis")
+
+# --- from and to real numbers
+
+
+def _weights(n: int, between: float, like: Any, axis: int) -> Any:
+    """One for the frequencies that stand for themselves, another number for those between."""
+    weights = np.full(n // 2 + 1, between, like.dtype.type(0).real.dtype)
+    weights[0] = 1
+    if n % 2 == 0:
+        weights[-1] = 1
+    return np.reshape(weights, (-1,) + (1,) * (-1 - axis if axis < 0 else like.ndim - 1 - axis))
+
+
+def _rfft_transpose(
+    g: Any, _out: Any, _a: Any, n: int | None = None, axis: int = -1, norm: Any = None
+) -> Any:
+    n = _a.shape[axis] if n is None else n
+    # hfft counts the frequencies between twice, the sum over those of `g` counts them once.
+    bar = np.fft.hfft(g * _weights(n, 0.5, g, axis), n, axis, norm)
+    return _of_length(bar, _a.shape[axis], axis)
+
+
+def _irfft_transpose(
+    g: Any, _out: Any, _a: Any, n: int | None = None, axis: int = -1, norm: Any = None
+) -> Any:
+    n = g.shape[axis]
+    bar = np.fft.ihfft(g, None, axis, norm) * _weights(n, 2.0, g, axis)
+    return _of_length(bar, _a.shape[axis], axis)
+
+
+linear(np.fft.rfft, _rfft_transpose, batch="axis")
+linear(np.fft.irfft, _irfft_transpose, batch="axis")
+
+_OPPOSITE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def _opposite(norm: Any) -> Any:
+    """The scaling of the transform the other way."""
+    try:
+        return _OPPOSITE[norm]
+    except KeyError:
+        raise ValueError(
+            f"np.fft: expected norm='backward', 'ortho' or 'forward', got {norm!r}."
+        ) from None
+
+
+def _hfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+    n = 2 * (np.shape(a)[axis] - 1) if n is None else n
+    return np.fft.irfft(np.conjugate(a), n, axis, _opposite(norm))
+
+
+def _ihfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+    return np.conjugate(np.fft.rfft(a, n, axis, _opposite(norm)))
+
+
+composite(np.fft.hfft, _hfft)
+composite(np.fft.ihfft, _ihfft)
+
+# --- along several axes: one after the other, from the last one to the first
+
+Sides = Sequence[int] | None
+
+
+def _sides_and_axes(
+    a: Any, s: Sides, axes: Sides, *, to_real: bool = False
+) -> tuple[list[int], list[int]]:
+    """The length of the transform along each axis, and the axes, as NumPy reads `s` and `axes`."""
+    if axes is None:
+        if s is not None:
+            warnings.warn(
+                "np.fft: s without axes is deprecated in NumPy 2.0. Pass axes=range(len(s)) or "
+                "the axes that are meant.",
+                DeprecationWarning,
+                stacklevel=5,
+            )
+        axes = range(-(a.ndim if s is None else len(s)), 0)
+    if s is None:
+        sides = [a.shape[axis] for axis in axes]
+        if to_real:
+            sides[-1] = 2 * (sides[-1] - 1)
+    else:
+        if len(s) != len(axes):
+            raise ValueError("Shape and axes have different lengths.")
+        sides = [a.shape[axis] if n == -1 else n for n, axis in zip(s, axes, strict=True)]
+    return sides, list(axes)
+
+
+def _in_turn(
+    function: Callable[..., Any], a: Any, sides: list[int], axes: list[int], norm: Any
+) -> Any:
+    for n, axis in zip(reversed(sides), reversed(axes), strict=True):
+        a = function(a, n, axis, norm)
+    return a
+
+
+def _fftn(a: Any, s: Sides = None, axes: Sides = None, norm: Any = None, out: Any = None) -> Any:
+    return _in_turn(np.fft.fft, a, *_sides_and_axes(a, s, axes), norm)
+
+
+def _ifftn(a: Any, s: Sides = None, axes: Sides = None, norm: Any = None, out: Any = None) -> Any:
+    return _in_turn(np.fft.ifft, a, *_sides_and_axes(a, s, axes), norm)
+
+
+def _rfftn(a: Any, s: Sides = None, axes: Sides = None, norm: Any = None, out: Any = None) -> Any:
+    sides, given = _sides_and_axes(a, s, axes)
+    a = np.fft.rfft(a, sides[-1], given[-1], norm)
+    return _in_turn(np.fft.fft, a, sides[:-1], given[:-1], norm)
+
+
+def _irfftn(a: Any, s: Sides = None, axes: Sides = None, norm: Any = None, out: Any = None) -> Any:
+    sides, given = _sides_and_axes(a, s, axes, to_real=True)
+    # NumPy goes from the first axis to the last but one here, where an axis may come twice.
+    a = _in_turn(np.fft.ifft, a, sides[-2::-1], given[-2::-1], norm)
+    return np.fft.irfft(a, sides[-1], given[-1], norm)
+
+
+def _over_two_axes(function: Callable[..., Any]) -> Callable[..., Any]:
+    def transform(
+        a: Any, s: Sides = None, axes: Sides = (-2, -1), norm: Any = None, out: Any = None
+    ) -> Any:
+        return function(a, s, axes, norm)
+
+    return transform
+
+
+composite(np.fft.fftn, _fftn)
+composite(np.fft.ifftn, _ifftn)
+composite(np.fft.rfftn, _rfftn)
+composite(np.fft.irfftn, _irfftn)
+composite(np.fft.fft2, _over_two_axes(_fftn))
+composite(np.fft.ifft2, _over_two_axes(_ifftn))
+composite(np.fft.rfft2, _over_two_axes(_rfftn))
+composite(np.fft.irfft2, _over_two_axes(_irfftn))
+
+# --- zero frequency to the middle, and back
+
+
+def _rolled(x: Any, axes: Any, sign: int) -> Any:
+    if axes is None:
+        axes = tuple(range(x.ndim))
+    elif isinstance(axes, (int, np.integer)):
+        axes = (axes,)
+    return np.roll(x, [sign * (x.shape[axis] // 2) for axis in axes], axes)
+
+
+composite(np.fft.fftshift, lambda x, axes=None: _rolled(x, axes, 1))
+composite(np.fft.ifftshift, lambda x, axes=None: _rolled(x, axes, -1))

@@ -3,6 +3,7 @@
 from tapegrad.rules import (
     constant,
     creation,
+    differences,
     elementwise,
     fft,
     index,
@@ -16,6 +17,7 @@ from tapegrad.rules import (
 __all__ = [
     "constant",
     "creation",
+    "differences",
     "elementwise",
     "fft",
     "index",

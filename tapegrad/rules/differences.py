@@ -1,0 +1,222 @@
+"""Differences of neighbours, and what is made from them: slopes, integrals, unwrapped angles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from tapegrad._rule import composite, general, lift, linear, plain
+
+
+def as_array(value: Any) -> Any:
+    """An argument that may be a number or a list, also one with traced values in it."""
+    value = lift(value)
+    return value if hasattr(value, "shape") else np.asarray(value)
+
+
+def part(x: Any, axis: int, index: Any) -> Any:
+    """`x[index]`, taken along an axis that is not negative."""
+    return x[(slice(None),) * axis + (index,)]
+
+
+# --- np.diff, np.ediff1d
+
+
+def _neighbours_apart(a: Any, n: int = 1, axis: int = -1) -> Any:
+    return np.diff(a, n, axis)
+
+
+def _diff_transpose(g: Any, _out: Any, _a: Any, n: int = 1, axis: int = -1) -> Any:
+    """The transpose of a difference is the negative difference of the cotangent between zeros."""
+    count = _a.shape[axis]
+    if n >= count:
+        return np.zeros(_a.shape, g.dtype)
+    widths = [(0, 0)] * _a.ndim
+    widths[axis] = (n, n)
+    bar = np.diff(np.pad(g, widths), n, axis)
+    return -bar if n % 2 else bar
+
+
+DIFF = linear(_neighbours_apart, _diff_transpose, name="np.diff", batch="axis")
+
+
+def _diff(
+    a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue
+) -> Any:
+    if n == 0:
+        return a
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n!r}")
+    a = as_array(a)
+    if a.ndim == 0:
+        raise ValueError("diff requires input that is at least one dimensional")
+    axis = normalize_axis_index(axis, a.ndim)
+    before, after = (
+        [] if end is np._NoValue else [_end(as_array(end), a, axis)] for end in (prepend, append)
+    )
+    if before or after:
+        a = np.concatenate([*before, a, *after], axis)
+    return DIFF.apply_bound([a], {"n": n, "axis": axis})
+
+
+def _end(end: Any, a: Any, axis: int) -> Any:
+    """What np.diff sets before or after an array: a number stands for a whole slice."""
+    if end.ndim:
+        return end
+    return np.broadcast_to(end, (*a.shape[:axis], 1, *a.shape[axis + 1 :]))
+
+
+def _ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    flat = np.ravel(as_array(ary))
+    parts = [_loose_end(to_begin, "to_begin", flat.dtype)] if to_begin is not None else []
+    parts.append(flat[1:] - flat[:-1])
+    if to_end is not None:
+        parts.append(_loose_end(to_end, "to_end", flat.dtype))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _loose_end(end: Any, name: str, dtype: Any) -> Any:
+    end = np.ravel(as_array(end))
+    if not np.can_cast(end.dtype, dtype, casting="same_kind"):
+        raise TypeError(
+            f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule."
+        )
+    return end.astype(dtype)
+
+
+composite(np.diff, _diff)
+composite(np.ediff1d, _ediff1d)
+
+# --- np.gradient
+
+
+def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    f = as_array(f)
+    axes = tuple(range(f.ndim)) if axis is None else normalize_axis_tuple(axis, f.ndim)
+    spacings = _spacings(f, axes, varargs)
+    if edge_order > 2:
+        raise ValueError("'edge_order' greater than 2 not supported")
+    if f.dtype.kind not in "fc":
+        f = f.astype(float)
+    if any(f.shape[along] < edge_order + 1 for along in axes):
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, "
+            "at least (edge_order + 1) elements are required."
+        )
+    slopes = tuple(
+        _slope(f, along, spacing, edge_order)
+        for along, spacing in zip(axes, spacings, strict=True)
+    )
+    return slopes[0] if len(slopes) == 1 else slopes
+
+
+def _spacings(f: Any, axes: tuple[int, ...], varargs: tuple[Any, ...]) -> list[Any]:
+    """The distance of neighbours along each axis: a number, or an array of distances."""
+    given = [as_array(spacing) for spacing in varargs]
+    if not given:
+        return [1.0] * len(axes)
+    if len(given) == 1 and given[0].ndim == 0:
+        return [varargs[0]] * len(axes)
+    if len(given) != len(axes):
+        raise TypeError("invalid number of arguments")
+    return [
+        number if spacing.ndim == 0 else _distances(spacing, f.shape[along])
+        for number, spacing, along in zip(varargs, given, axes, strict=True)
+    ]
+
+
+def _distances(coordinates: Any, count: int) -> Any:
+    if coordinates.ndim != 1:
+        raise ValueError("distances must be either scalars or 1d")
+    if len(coordinates) != count:
+        raise ValueError("when 1d, distances must match the length of the corresponding dimension")
+    if coordinates.dtype.kind in "iu":
+        coordinates = coordinates.astype(np.float64)
+    apart = np.diff(coordinates)
+    # NumPy takes the first distance for all where they are equal. Here that would be wrong for
+    # coordinates that vary: each distance has its own derivative.
+    varies = plain(coordinates) is not coordinates
+    return apart if varies or not (apart == apart[0]).all() else apart[0]
+
+
+def _slope(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
+    """Central differences within, differences to one side at the ends, each of this order."""
+    if np.ndim(spacing) == 0:
+        inner = (part(f, axis, slice(2, None)) - part(f, axis, slice(None, -2))) / (2.0 * spacing)
+        gaps = [spacing, spacing]
+    else:
+        shape = [-1 if i == axis else 1 for i in range(f.ndim)]
+        left, right = (np.reshape(gaps, shape) for gaps in (spacing[:-1], spacing[1:]))
+        inner = (
+            -right / (left * (left + right)) * part(f, axis, slice(None, -2))
+            + (right - left) / (left * right) * part(f, axis, slice(1, -1))
+            + left / (right * (left + right)) * part(f, axis, slice(2, None))
+        )
+        gaps = spacing
+    first = _end_slope([part(f, axis, slice(i, i + 1)) for i in (0, 1, 2)], gaps, edge_order)
+    ends = [part(f, axis, slice(i, i + 1 or None)) for i in (-1, -2, -3)]
+    last = -_end_slope(ends, gaps[::-1], edge_order)
+    return np.concatenate([first, inner, last], axis).astype(f.dtype)
+
+
+def _end_slope(values: list[Any], gaps: Any, edge_order: int) -> Any:
+    """The slope at the first of three values, in direction of the others."""
+    near = gaps[0]
+    if edge_order == 1:
+        return (values[1] - values[0]) / near
+    far = gaps[1]
+    both = near + far
+    return (
+        -(near + both) / (near * both) * values[0]
+        + both / (near * far) * values[1]
+        - near / (far * both) * values[2]
+    )
+
+
+composite(np.gradient, _gradient)
+
+# --- np.trapezoid, np.unwrap
+
+
+def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    y = as_array(y)
+    axis = normalize_axis_index(axis, y.ndim)
+    widths = dx if x is None else _widths(as_array(x), y, axis)
+    pairs = part(y, axis, slice(1, None)) + part(y, axis, slice(None, -1))
+    return np.sum(widths * pairs / 2.0, axis)
+
+
+def _widths(x: Any, y: Any, axis: int) -> Any:
+    if x.ndim != 1:
+        return np.diff(x, axis=axis)
+    return np.reshape(np.diff(x), [-1 if i == axis else 1 for i in range(y.ndim)])
+
+
+def _plain_unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
+    return np.unwrap(p, discont, axis, period=period)
+
+
+# The jumps that are taken out are whole periods, which do not vary with p.
+UNWRAP = general(
+    _plain_unwrap,
+    vjp=[lambda g, _out, _p, **_: g],
+    jvp=lambda dots, _out, _p, **_: dots[0],
+    name="np.unwrap",
+    batch="axis",
+)
+
+
+def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
+    p = as_array(p)
+    options = {"discont": plain(discont), "axis": axis}
+    if plain(period) is period:
+        return UNWRAP.apply_bound([p], {**options, "period": period})
+    length = plain(period)
+    jumps = np.round((np.unwrap(plain(p), **options, period=length) - plain(p)) / length)
+    return p + period * jumps
+
+
+composite(np.trapezoid, _trapezoid)
+composite(np.unwrap, _unwrap)

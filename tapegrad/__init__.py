@@ -8,6 +8,7 @@ array([0., 1.])
 from tapegrad import _operators as _operators
 from tapegrad import rules
 from tapegrad._array import Array
+from tapegrad._batch import vmap
 from tapegrad._custom import custom_jvp, custom_vjp, primitive, stop_gradient
 from tapegrad._derived import (
     elementwise_grad,
@@ -19,6 +20,7 @@ from tapegrad._derived import (
     vhp,
 )
 from tapegrad._errors import (
+    BatchingError,
     ChangedConstantError,
     ConversionError,
     InputError,
@@ -46,6 +48,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Array",
+    "BatchingError",
     "ChangedConstantError",
     "ConversionError",
     "IndependentOutputWarning",
@@ -81,4 +84,5 @@ __all__ = [
     "value_and_grad",
     "vhp",
     "vjp",
+    "vmap",
 ]

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tapegrad._creation import CREATION
-from tapegrad._errors import NotDifferentiableError
+from tapegrad._errors import BatchingError, NotDifferentiableError
 from tapegrad._ndarray import NdarrayInterface
 from tapegrad._replay import cast
 from tapegrad._rule import (
@@ -24,11 +24,23 @@ from tapegrad._rule import (
     Elementwise,
     Multilinear,
     Rule,
+    innermost,
     lift,
     linear,
     plain,
 )
-from tapegrad._tape import READ, WRITE, Spec, Tape, Traced, handle, is_inexact, spec_of
+from tapegrad._tape import (
+    READ,
+    WRITE,
+    Mapped,
+    Spec,
+    Tape,
+    Traced,
+    beside,
+    handle,
+    is_inexact,
+    spec_of,
+)
 from tapegrad._ufunc_methods import call_method, call_with_keywords
 
 Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
@@ -135,6 +147,8 @@ class Array(Traced, NdarrayInterface):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
+        if len(types) > 1 and isinstance(innermost((*args, *kwargs.values())), Mapped):
+            return NotImplemented  # a vmap inside this array's transform comes first
         rule = REGISTRY.get(function)
         if rule is None:
             if function in CREATION:
@@ -156,7 +170,7 @@ class Array(Traced, NdarrayInterface):
 
     def __getitem__(self, index: Any) -> Any:
         simple = type(index) is int or type(index) is slice
-        if not simple:
+        if not simple or type(index) is slice and _moves(index):
             index = _frozen_index(index)
         value = self.value
         out = value[index]
@@ -265,6 +279,8 @@ def binary(rule: Elementwise, x: Any, y: Any) -> Any:
         return rule.function(x, y)
     if y_tape is not None and y_tape.level > tape.level:
         tape = y_tape
+    if _is_inner(x, tape) or _is_inner(y, tape):
+        return NotImplemented
     root = tape.root
     x_in = x_tape is not None and x_tape.root is root
     y_in = y_tape is not None and y_tape.root is root
@@ -303,6 +319,8 @@ def product(rule: Multilinear, x: Any, y: Any) -> Any:
         return rule.function(x, y)
     if y_tape is not None and y_tape.level > tape.level:
         tape = y_tape
+    if _is_inner(x, tape) or _is_inner(y, tape):
+        return NotImplemented
     root = tape.root
     x_in = x_tape is not None and x_tape.root is root
     y_in = y_tape is not None and y_tape.root is root
@@ -311,6 +329,11 @@ def product(rule: Multilinear, x: Any, y: Any) -> Any:
     return tape.record_pair(
         rule, out, raw_x, raw_y, x.slot if x_in else -1, y.slot if y_in else -1
     )
+
+
+def _is_inner(other: Any, tape: Tape) -> bool:
+    """Whether an operand belongs to a vmap inside the transform of a tape, and so comes first."""
+    return isinstance(other, Mapped) and other.level > tape.level
 
 
 def as_operand(other: Any) -> Any:
@@ -323,6 +346,8 @@ def as_operand(other: Any) -> Any:
 
 def _ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Any other call of a ufunc: several arguments, keywords, methods."""
+    if isinstance(innermost((*inputs, *kwargs.values())), Mapped):
+        return NotImplemented
     rule = REGISTRY.get(ufunc)
     if rule is None:
         raise _no_rule(ufunc)
@@ -472,11 +497,18 @@ def _shares(out: Any, value: Any) -> bool:
         return isinstance(out, View)
     if out is value:
         return True
+    if isinstance(out, Mapped):
+        return isinstance(value, Mapped) and _shares(out.value, value.value)
     base = getattr(out, "base", None)
     return base is not None and (base is value or base is getattr(value, "base", None))
 
 
 # --- Writes -------------------------------------------------------------------------------------
+
+
+def _moves(index: slice) -> bool:
+    """Whether a slice has bounds that a program may change later: arrays."""
+    return np.ndarray in (type(index.start), type(index.stop), type(index.step))
 
 
 def _frozen_index(index: Any) -> Any:
@@ -485,6 +517,8 @@ def _frozen_index(index: Any) -> Any:
         return tuple(_frozen_index(part) for part in index)
     if type(index) is np.ndarray:
         return index.copy()
+    if type(index) is slice and _moves(index):
+        return slice(*map(_frozen_index, (index.start, index.stop, index.step)))
     if isinstance(index, list):
         return np.array(plain(index)) if index else np.array(index, dtype=np.intp)
     return plain(index) if isinstance(index, Traced) else index
@@ -498,6 +532,11 @@ def _write(x: Array, index: Any, value: Any) -> None:
         _write(whole, index, value)
         x._rebind(whole)
         return
+    if isinstance(value, Mapped) and value.level > x.tape.level:
+        raise BatchingError(
+            "x[...] = v: a value of a vmap cannot be written into an array from outside it, which "
+            "all examples share. Make the array inside, with np.zeros_like(v)."
+        )
     if isinstance(value, Traced) and value.tape.level > x.tape.level:
         if value.tape.root is not x.tape.root:
             # x is a constant of the inner transform that value belongs to, until it is written to.
@@ -507,17 +546,14 @@ def _write(x: Array, index: Any, value: Any) -> None:
     inner = isinstance(value, Traced) and value.tape.root is x.tape.root
     raw = value.value if inner else value
     buffer = _exclusive_buffer(x)
-    if isinstance(raw, Traced) and (
-        not isinstance(buffer, Traced) or buffer.tape.level < raw.tape.level
-    ):
-        buffer = raw.tape.wrap(buffer, -1)
+    buffer = beside(buffer, raw)
     tape = x.tape
     if x.shape:
         buffer[index] = raw
     else:
         buffer = (
             (buffer * 0 + raw).reshape(())
-            if isinstance(raw, Traced)
+            if isinstance(raw, (Traced, Mapped))
             else np.array(raw, dtype=x.dtype).reshape(())
         )
     slot = tape.fresh()

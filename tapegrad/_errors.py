@@ -42,6 +42,10 @@ class ConversionError(TapegradError, TypeError):
     """A traced value was about to be turned into a plain one, which loses its derivative."""
 
 
+class BatchingError(TapegradError, TypeError):
+    """A program inside vmap asked what may differ from example to example."""
+
+
 class RuleError(TapegradError, TypeError):
     """A derivative rule was declared wrongly, or returned something that does not fit."""
 

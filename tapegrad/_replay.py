@@ -18,11 +18,13 @@ from tapegrad._tape import (
     READ,
     WRITE,
     Entry,
+    Mapped,
     Outputs,
     Spec,
     Tape,
     Traced,
     _Mark,
+    beside,
     is_basic,
     spec_of,
 )
@@ -53,7 +55,7 @@ def fit(bar: Any, like: Any, rule: Any) -> Any:
 def _unbroadcast(bar: Any, shape: tuple[int, ...], rule: Any) -> Any:
     lead = len(bar.shape) - len(shape)
     if lead == 1 and bar.shape[1:] == shape:
-        return np.add.reduce(bar)  # a bias added to rows: the frequent case
+        return _sum(bar, (0,))  # a bias added to rows: the frequent case
     given = bar.shape[lead:] if lead >= 0 else ()
     stretched = tuple(
         lead + axis
@@ -61,9 +63,9 @@ def _unbroadcast(bar: Any, shape: tuple[int, ...], rule: Any) -> Any:
         if size == 1 and came != 1
     )
     if lead > 0 and not stretched:
-        bar = np.add.reduce(bar, tuple(range(lead)))
+        bar = _sum(bar, tuple(range(lead)))
     elif stretched:
-        bar = np.add.reduce(bar, (*range(lead), *stretched), keepdims=True)
+        bar = _sum(bar, (*range(lead), *stretched), keepdims=True)
         bar = bar.reshape(bar.shape[lead:])
     if bar.shape != shape:
         raise RuleError(
@@ -72,6 +74,13 @@ def _unbroadcast(bar: Any, shape: tuple[int, ...], rule: Any) -> Any:
             "made of it."
         )
     return bar
+
+
+def _sum(bar: Any, axes: tuple[int, ...], *, keepdims: bool = False) -> Any:
+    """np.sum; without its wrapper for NumPy's own arrays, which is half the price."""
+    if type(bar) is np.ndarray:
+        return np.add.reduce(bar, axes, keepdims=keepdims)
+    return np.sum(bar, axes, keepdims=keepdims)
 
 
 def cast(value: Any, dtype: np.dtype[Any]) -> Any:
@@ -179,7 +188,7 @@ def _is_finite(bar: Any) -> bool:
     A sum that overflows says no, which costs time alone. Arrays of other libraries may be lazy:
     yes.
     """
-    while isinstance(bar, Traced):
+    while isinstance(bar, (Traced, Mapped)):
         bar = bar.value
     if not isinstance(bar, (np.ndarray, np.generic)):
         return True
@@ -285,7 +294,12 @@ def _pull_general(
         found = _pull_infinite(rule, g, out, args, params, wanted)
     else:
         found = rule.pull(g, out, args, params, wanted)
-    for at, bar, like in zip(slots, found, args):  # noqa: B905 - of one length; strict= costs
+    if len(found) != len(args):
+        raise RuleError(
+            f"{rule.name}: its rule returned {len(found)} cotangents, expected {len(args)}. Return "
+            "one (or None) an array."
+        )
+    for at, bar, like in zip(slots, found, args):  # noqa: B905 - strict= costs
         if bar is None or at < start:
             continue
         if type(bar) is not Scatter:
@@ -330,6 +344,10 @@ def _accumulate(bars: Any, owned: set[int], slot: int, bar: Any, like: Any) -> N
 def _scatter(bars: Any, owned: set[int], slot: int, index: Any, value: Any, like: Any) -> None:
     """Add a value at an index of a cotangent; the first of many pays for a buffer of the whole."""
     buffer = bars[slot]
+    if not _is_numpy(value):
+        bar = _spread(value, index, like)
+        bars[slot] = bar if buffer is None else buffer + bar
+        return
     if slot not in owned:
         zeros = _zeros_beside(value, like)
         buffer = zeros if buffer is None else zeros + buffer
@@ -337,13 +355,33 @@ def _scatter(bars: Any, owned: set[int], slot: int, index: Any, value: Any, like
     bars[slot] = _add_at(buffer, index, value)
 
 
-def _beside(buffer: Any, value: Any) -> Any:
-    """A buffer that `value` can be written into: on its tape, or a later one, if it is traced."""
-    if isinstance(value, Traced) and (
-        not isinstance(buffer, Traced) or buffer.tape.level < value.tape.level
-    ):
-        return value.tape.wrap(buffer, -1)
-    return buffer
+def _is_numpy(value: Any) -> bool:
+    """Whether a value ends in an array of NumPy's, which can be written to and added into."""
+    while isinstance(value, (Traced, Mapped)):
+        value = value.value
+    return isinstance(value, (np.ndarray, np.generic))
+
+
+def _spread(value: Any, index: Any, like: Any) -> Any:
+    """Zeros like an argument with a value added at an index, made by reading alone.
+
+    Arrays of other libraries may be lazy or without writes. Places named more than once are read in
+    rounds, each of which reads a place once.
+    """
+    places = np.arange(like.size).reshape(like.shape)[index].ravel()
+    named, turns = np.unique(places, return_counts=True)
+    value = value.reshape(-1)
+    padded = np.concatenate([value, np.zeros_like(value, shape=(1,))])
+    order = np.argsort(places, kind="stable")
+    ends = np.cumsum(turns)
+    total = None
+    for turn in range(int(turns.max(initial=1))):
+        source = np.full(like.size, places.size)  # the zero at the end
+        again = turns > turn
+        source[named[again]] = order[ends[again] - turns[again] + turn]
+        part = padded[source]
+        total = part if total is None else total + part
+    return cast(total.reshape(like.shape), like.dtype)
 
 
 def _zeros_beside(value: Any, like: Any) -> Any:
@@ -360,7 +398,9 @@ def _add_at(buffer: Any, index: Any, value: Any) -> Any:
         return buffer + value
     if value.dtype != buffer.dtype:
         value = cast(value, buffer.dtype)
-    buffer = _beside(buffer, value)
+    buffer = beside(buffer, value)
+    if type(buffer) is np.ndarray and not isinstance(value, (np.ndarray, np.generic)):
+        buffer = np.asarray(buffer, like=value)  # another library's array
     if is_basic(index):
         buffer[index] += value
     else:
@@ -449,7 +489,7 @@ def _push_write(args: tuple[Any, Any], index: Any, x_dot: Any, v_dot: Any) -> An
         out_dot = out_dot + x_dot
     if not x.shape:
         return out_dot * 0 if v_dot is None else out_dot * 0 + v_dot
-    out_dot = _beside(out_dot, v_dot)
+    out_dot = beside(out_dot, v_dot)
     out_dot[index] = 0 if v_dot is None else v_dot
     return out_dot
 

@@ -28,6 +28,8 @@ from tapegrad._tape import (
     PROJECT,
     READ,
     Entry,
+    Mapped,
+    Spec,
     Tape,
     Traced,
     handle,
@@ -254,9 +256,11 @@ def as_cotangent(bar: Any, leaf: Any) -> Any:
         return bar[()] if isinstance(bar, np.ndarray) else bar
     if isinstance(bar, np.generic):
         return np.asarray(bar)
-    if type(bar) is np.ndarray and (bar.base is not None or not bar.flags.writeable):
-        return bar.copy()
-    return bar
+    if type(bar) is not np.ndarray:
+        return bar
+    if not isinstance(leaf, (np.ndarray, Spec, Traced, Mapped)):
+        return np.asarray(bar, like=leaf)  # another library's array
+    return bar.copy() if bar.base is not None or not bar.flags.writeable else bar
 
 
 class Selection:

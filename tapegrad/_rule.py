@@ -21,17 +21,16 @@ import numpy as np
 
 from tapegrad._errors import NotDifferentiableError, RuleError, name_of
 from tapegrad._replay import Scatter, cast, derivatives_along, fit, replay_backward, zeros_of
-from tapegrad._tape import MINUS, Outputs, Spec, Tape, Traced, spec_of
+from tapegrad._tape import MINUS, Mapped, Outputs, Spec, Tape, Traced, level_of, spec_of
 
 Function = Callable[..., Any]
 Partial = Function | int | None
 
 REGISTRY: dict[Function, Rule] = {}
 
-# How a function batches, one word a declaration: "align" pads ranks, "axis" shifts axis
-# parameters, "loop" calls once an example; anything else is a signature of core dimensions like
-# "(m,m),(m,k)".
-BATCH_WORDS = ("align", "axis", "loop")
+# How a function batches, one word a declaration, which `_batching` explains. Otherwise a signature
+# of core dimensions like "(m,m),(m,k)", or the batched function itself.
+BATCH_WORDS = ("align", "axis", "flat", "shape", "example", "ragged", "loop")
 
 
 _ONE = (True,)
@@ -56,7 +55,7 @@ class Rule:
         sequence: bool = False,
         name: str | None = None,
         signature: str | None = None,
-        batch: str = "loop",
+        batch: str | Function = "loop",
         view: bool | str = False,
         implementation: Function | None = None,
         singular: Function | None = None,
@@ -95,9 +94,12 @@ class Rule:
                 )
         if len(arrays) == 1 and isinstance(arrays[0], Traced) and not self.sequence:
             return self._apply_one(arrays[0], params)
-        tape = deepest_tape(arrays)
-        if tape is None:
+        inner = innermost(arrays)
+        if inner is None:
             return self.call(arrays, params)
+        if isinstance(inner, Mapped):
+            return inner.call_rule(self, arrays, params)
+        tape = inner.tape
         raws, slots = [], []
         for array in arrays:
             if isinstance(array, Traced) and array.tape.root is tape.root:
@@ -112,6 +114,8 @@ class Rule:
         """The frequent case of one traced array."""
         raw, slot, tape = x.value, x.slot, x.tape
         out = self.implementation(raw, **params)
+        if not hasattr(out, "dtype") and not isinstance(out, (tuple, list)):
+            out = np.asarray(out)[()]  # a user's function may return Python numbers
         if slot == -1 or self.singular is not None or isinstance(out, (tuple, list)):
             return tape.record(self, out, [raw], [slot], params)
         (needed,), out_needed = self.needed(_ONE)
@@ -232,9 +236,21 @@ def deepest_tape(values: Sequence[Any]) -> Tape | None:
     return found
 
 
+def innermost(values: Any) -> Any:
+    """The traced or mapped value among these, also in lists, of the innermost transform."""
+    found, highest = None, -1
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            value = innermost(value)
+        level = level_of(value)
+        if level > highest:
+            found, highest = value, level
+    return found
+
+
 def lift(value: Any) -> Any:
     """A list or tuple with traced values in it as one traced array; anything else as it is."""
-    if isinstance(value, (list, tuple)) and _holds_traced(value):
+    if isinstance(value, (list, tuple)) and innermost(value) is not None:
         return np.stack([lift(part) for part in value])
     return value
 
@@ -245,6 +261,19 @@ def _holds_traced(value: Any) -> bool:
     return isinstance(value, Traced)
 
 
+def somewhere(condition: Any) -> bool:
+    """Whether a condition holds for any element, of any example that a vmap maps over.
+
+    For a rule that can save work, or a warning, where a case does not occur. What it computes must
+    be right wherever the case does occur, element by element.
+    """
+    while isinstance(condition, (Traced, Mapped)):
+        condition = condition.value
+    if not isinstance(condition, (np.ndarray, np.generic, bool)):
+        return True  # an array of another library may be lazy, and is not computed
+    return bool(np.any(condition))
+
+
 def write_out(out: Any, result: Any, call: str) -> Any:
     """Deliver a traced result into `out=`, which must be traced too."""
     targets = out if isinstance(out, tuple) else (out,)
@@ -253,7 +282,7 @@ def write_out(out: Any, result: Any, call: str) -> Any:
     for i, (target, part) in enumerate(zip(targets, results, strict=False)):
         if target is None:
             continue
-        if not isinstance(target, Traced):
+        if not isinstance(target, (Traced, Mapped)):
             raise NotDifferentiableError(
                 f"{call}: expected a traced array for out=, got a plain {type(target).__name__}, "
                 "which cannot carry a derivative. Leave out= away, or make the array with "
@@ -775,7 +804,8 @@ def _register(rule: Rule) -> Rule:
     known = REGISTRY.get(rule.function)
     if known is not None:
         raise RuleError(f"{rule.name}: already declared as {known.form}. Declare it once.")
-    if rule.batch not in BATCH_WORDS and not rule.batch.startswith("("):
+    word = rule.batch
+    if isinstance(word, str) and word not in BATCH_WORDS and not word.startswith("("):
         raise RuleError(f"{rule.name}: unknown batch={rule.batch!r}.")
     REGISTRY[rule.function] = rule
     return rule
@@ -872,6 +902,7 @@ __all__ = [
     "linear",
     "multilinear",
     "plain",
+    "somewhere",
     "spec_of",
     "strong_product",
     "unsupported",

@@ -115,8 +115,57 @@ class Traced:
         def reshape(self, *shape: Any, **kwargs: Any) -> Any: ...
 
 
+class Mapped:
+    """A value of a vmap, which shows one example of many; `_mapped` makes the class.
+
+    Its `value` has the examples along axis 0. Of a traced and a mapped value the one with the
+    greater level belongs to the inner transform, and is unwrapped first.
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        value: Any
+
+        @property
+        def level(self) -> int: ...
+
+        @property
+        def shape(self) -> tuple[int, ...]: ...
+
+        @property
+        def dtype(self) -> np.dtype[Any]: ...
+
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+
+        def call_rule(self, rule: Any, arrays: list[Any], params: dict[str, Any]) -> Any: ...
+
+        def adopt(self, buffer: Any) -> Any: ...
+
+        def handle(self) -> Any: ...
+
+
+def level_of(value: Any) -> int:
+    """The level of the transform that a value belongs to; -1 for a plain one."""
+    if isinstance(value, Traced):
+        level: int = value.tape.level
+        return level
+    return value.level if isinstance(value, Mapped) else -1
+
+
+def beside(buffer: Any, value: Any) -> Any:
+    """A buffer that `value` can be written into: as deep inside transforms as the value is."""
+    if level_of(buffer) < level_of(value):
+        if isinstance(value, Mapped):
+            return value.adopt(buffer)
+        return value.tape.wrap(beside(buffer, value.value), -1)
+    return buffer
+
+
 def handle(value: Any) -> Any:
     """Another handle on a traced value, which writes through the first do not reach."""
+    if isinstance(value, Mapped):
+        return value.handle()
     if not isinstance(value, Traced):
         return value
     return value.tape.array(value.value, value.slot, value.tape, value.spec)
@@ -162,9 +211,9 @@ def is_basic(index: Any) -> bool:
     return all(type(part) in _POSITIONS or isinstance(part, np.integer) for part in parts)
 
 
-# The innermost transform that is open in this thread or task.
-CURRENT: ContextVar[Tape | None] = ContextVar("tapegrad_current", default=None)
-_levels = itertools.count()
+# The innermost transform that is open in this thread or task: a tape, or a call of vmap.
+CURRENT: ContextVar[Any] = ContextVar("tapegrad_current", default=None)
+next_level = itertools.count().__next__  # of a transform: a later one is an inner one
 
 # A constant that a derivative needs must not change when the program reuses its buffer. Up to this
 # size, and where it is a view, it is copied; a larger one is locked against writes while its
@@ -225,7 +274,7 @@ class Tape:
 
     def __init__(self, name: str, *, copies: bool = False, parent: Tape | None = None) -> None:
         self.name = name
-        self.level = next(_levels)  # a later tape is an inner one
+        self.level = next_level()
         self.parent = parent
         if parent is not None:
             self.root = parent.root

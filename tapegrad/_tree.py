@@ -159,6 +159,36 @@ def flatten_like(structure: Structure, tree: Any, call: str) -> list[Any]:
     return leaves
 
 
+def flatten_prefix(structure: Structure, tree: Any, call: str) -> list[Any]:
+    """One entry of `tree` a leaf of the structure; an entry may stand for a whole subtree.
+
+    None and integers are entries here, not containers.
+    """
+    if structure.kind is None or tree is None or isinstance(tree, int):
+        return [tree] * _leaf_count(structure)
+    children, aux = _children(structure, tree)
+    if type(tree) is not structure.kind or aux != structure.aux:
+        raise InputError(
+            message(
+                call,
+                f"an integer, None, or the structure {render(structure)}",
+                repr(tree),
+                "Give one axis an argument, or a tree like it",
+            )
+        )
+    return [
+        entry
+        for child, part in zip(structure.children, children, strict=True)
+        for entry in flatten_prefix(child, part, call)
+    ]
+
+
+def _leaf_count(structure: Structure) -> int:
+    if structure.kind is None:
+        return 1
+    return sum(map(_leaf_count, structure.children))
+
+
 def _match(structure: Structure, tree: Any, leaves: list[Any], call: str) -> None:
     if structure.kind is None:
         leaves.append(tree)

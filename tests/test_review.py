@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import tapegrad
 from tapegrad import (
     InputError,
     RuleError,
@@ -136,3 +137,38 @@ def test_jacobian_of_a_complex_function_of_real_inputs(transform):
     matrix = transform(lambda x: np.exp(1j * x) * x[0])(x)
     expected = np.diag(1j * np.exp(1j * x) * x[0]) + np.outer(np.exp(1j * x), [1, 0, 0])
     np.testing.assert_allclose(matrix, expected)
+
+
+def test_a_rule_that_returns_too_few_cotangents_is_refused():
+    @tapegrad.primitive
+    def add_all(parts):
+        return parts[0] + parts[1]
+
+    tapegrad.linear(
+        add_all,
+        lambda g, _out, *_xs, wanted: [g for w in wanted if w],
+        variadic=True,
+        sequence=True,
+    )
+    with pytest.raises(tapegrad.RuleError, match="returned 1 cotangents, expected 2"):
+        tapegrad.grad(lambda b: np.sum(add_all([np.ones(2), b])))(np.ones(2))
+
+
+def test_the_bounds_of_a_slice_may_change_after_the_read():
+    def program(x):
+        start, stop = np.array(0), np.array(1)
+        y = x[start:stop]
+        start += 1
+        stop += 1
+        return y.sum()
+
+    np.testing.assert_array_equal(tapegrad.grad(program)(np.arange(3.0)), [1, 0, 0])
+
+
+def test_a_primitive_may_return_a_python_number():
+    @tapegrad.primitive
+    def total(a):
+        return float(np.sum(a))
+
+    tapegrad.general(total, vjp=lambda g, _out, a: g * np.ones(a.shape))
+    np.testing.assert_array_equal(tapegrad.grad(total)(np.ones(3)), np.ones(3))

@@ -1,0 +1,187 @@
+"""vmap: a function of one example, mapped over all of them at once.
+
+Knows how inputs and outputs get and lose their axis of examples. Must not know rules, or how a
+batched array computes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._errors import InputError, ShapeMismatchError, describe, message, name_of
+from tapegrad._mapped import Batched, Mapping
+from tapegrad._tape import CURRENT, Traced, is_array
+from tapegrad._tree import flatten, flatten_prefix, unflatten
+
+Function = Callable[..., Any]
+
+
+def vmap(
+    f: Function, in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = None
+) -> Function:
+    """A function that calls f on each example of its arguments, all of them in one run of f.
+
+    `in_axes` says which axis of each positional argument counts the examples: an integer for all
+    of them, or a tuple with an integer, None (the same for every example) or a pytree of these for
+    each argument. Keyword arguments are mapped over axis 0. `out_axes` likewise places the axis
+    in the outputs; None asks for an output that is the same for all. `chunk_size` bounds how many
+    examples run at once, and with it the memory.
+
+    f sees one example. What could differ from example to example and decide the way through the
+    program (`if x > 0`, `int(x)`, `range(x)`) raises BatchingError. A random generator draws once,
+    for all examples alike: pass each example its own numbers as an argument.
+
+    Raises InputError where nothing is mapped or an axis does not exist, ShapeMismatchError where
+    the numbers of examples differ.
+
+    >>> vmap(np.dot, in_axes=(0, None))(np.eye(2), np.array([3.0, 4.0]))
+    array([3., 4.])
+    """
+    name = f"vmap({name_of(f)})"
+    if chunk_size is not None and chunk_size < 1:
+        raise InputError(
+            message(name, "a chunk_size of at least 1", str(chunk_size), "Leave it away for all")
+        )
+
+    @functools.wraps(f, updated=())
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, structure = flatten((args, kwargs))
+        axes = _axes_of(name, in_axes, args, kwargs)
+        fronts = [
+            leaf if axis is None else _to_front(name, leaf, axis)
+            for leaf, axis in zip(leaves, axes, strict=True)
+        ]
+        size = _size(name, [x for x, axis in zip(fronts, axes, strict=True) if axis is not None])
+
+        def run(start: int, stop: int) -> tuple[list[Any], Any]:
+            mapping = Mapping(name, stop - start)
+            # A transform inside starts a tape of its own: what its entries hold is batched.
+            token = CURRENT.set(mapping)
+            try:
+                given = [
+                    x if axis is None else mapping.wrap(_own(x[start:stop]))
+                    for x, axis in zip(fronts, axes, strict=True)
+                ]
+                call_args, call_kwargs = unflatten(structure, given)
+                out_leaves, out_structure = flatten(f(*call_args, **call_kwargs))
+                places = flatten_prefix(out_structure, out_axes, f"out_axes of {name}")
+                return [
+                    _output(name, mapping, leaf, axis)
+                    for leaf, axis in zip(out_leaves, places, strict=True)
+                ], (out_structure, places)
+            finally:
+                CURRENT.reset(token)
+                mapping.open = False
+
+        if chunk_size is None or chunk_size >= size:
+            out, (out_structure, _) = run(0, size)
+            return unflatten(out_structure, out)
+        chunks = [
+            run(start, min(start + chunk_size, size)) for start in range(0, size, chunk_size)
+        ]
+        out_structure, places = chunks[0][1]
+        columns = zip(*(out for out, _ in chunks), strict=True)
+        return unflatten(
+            out_structure,
+            [
+                parts[0] if axis is None else np.concatenate(parts, axis=axis)
+                for parts, axis in zip(columns, places, strict=True)
+            ],
+        )
+
+    return mapped
+
+
+def _axes_of(name: str, in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The mapped axis of each leaf, or None."""
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+        raise InputError(
+            message(
+                name,
+                f"in_axes for {len(args)} positional arguments",
+                f"{len(in_axes)}",
+                "Give an integer, or one entry an argument",
+            )
+        )
+    by_argument = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
+    axes: list[Any] = []
+    for arg, axis in zip(args, by_argument, strict=True):
+        axes += flatten_prefix(flatten(arg)[1], axis, f"in_axes of {name}")
+    return axes + [0] * len(flatten(kwargs)[0])
+
+
+def _to_front(name: str, leaf: Any, axis: Any) -> Any:
+    if not is_array(leaf) or not leaf.shape:
+        raise InputError(
+            message(
+                name,
+                "an array with an axis of examples",
+                describe(leaf),
+                "Pass in_axes=None for what is the same for all examples",
+            )
+        )
+    ndim = len(leaf.shape)
+    if not -ndim <= axis < ndim:
+        raise InputError(
+            message(name, f"an axis of {describe(leaf)}", f"in_axes {axis}", "Pass one it has")
+        )
+    return leaf if axis % ndim == 0 else np.moveaxis(leaf, axis, 0)
+
+
+def _size(name: str, fronts: list[Any]) -> int:
+    if not fronts:
+        raise InputError(
+            message(name, "at least one mapped argument", "none", "Map one with in_axes=0")
+        )
+    sizes = [x.shape[0] for x in fronts]
+    if len(set(sizes)) > 1:
+        raise ShapeMismatchError(
+            message(
+                name,
+                "the same number of examples in every mapped argument",
+                ", ".join(map(str, sizes)),
+                "Choose the axes with in_axes",
+            )
+        )
+    return int(sizes[0])
+
+
+def _own(x: Any) -> Any:
+    """A copy: f may write into its arguments."""
+    return x.copy()
+
+
+def _output(name: str, mapping: Mapping, leaf: Any, axis: Any) -> Any:
+    """A result with its axis of examples in place."""
+    batched = isinstance(leaf, Batched) and leaf.mapping is mapping
+    if axis is None:
+        if batched:
+            raise InputError(
+                message(
+                    name,
+                    "an output that is the same for all examples, for out_axes=None",
+                    f"a batched one, {describe(leaf)}",
+                    "Give it an axis",
+                )
+            )
+        return leaf
+    if isinstance(leaf, Traced):
+        leaf.tape.require_open()
+    whole = mapping.front(leaf)
+    if not batched:
+        whole = whole.copy()
+    axis = axis if axis >= 0 else axis + len(whole.shape)
+    if not 0 <= axis < len(whole.shape):
+        raise InputError(
+            message(name, f"out_axes within {describe(whole)}", str(axis), "Pass one it has")
+        )
+    return np.moveaxis(whole, 0, axis) if axis else whole
+
+
+__all__ = ["vmap"]

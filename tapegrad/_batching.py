@@ -1,0 +1,252 @@
+"""How a function acts on arrays with a leading axis of examples: the batching words of rules.
+
+Knows the words (`batch=` of a declaration) and a vmap's size. Must not know which functions exist,
+tapes or transforms. A `mapping` is one call of vmap: `front(x)` puts its examples along axis 0,
+`wrap(value)` hides that axis again.
+
+- "align": elementwise; ranks are made equal, the rest is broadcasting.
+- "axis": axis parameters move up by one, None means every axis of an example.
+- "flat": likewise, but None means the flattened example.
+- "shape": the parameter `shape` gets the number of examples in front.
+- "(m,n),(n,k?)->(m,k?)": core dimensions, before which NumPy broadcasts; `?` may be missing.
+- "example": an answer that all examples share (np.shape): that of the first.
+- "ragged": the shape of the result depends on the values: refused.
+- "loop": once an example, the last resort.
+- a function: the batched function itself, with the examples of every array along axis 0.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._errors import BatchingError
+from tapegrad._rule import Rule
+from tapegrad._tape import Mapped
+
+Call = Callable[[list[Any], dict[str, Any]], Any]
+
+AXES = ("axis", "axes", "axis1", "axis2", "source", "destination")
+
+
+def call_batched(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+    """A rule's function on arrays of which some are batched, by the rule's word."""
+    for name, value in params.items():
+        if name != "where" and isinstance(value, Mapped):
+            raise BatchingError(
+                f"{rule.name}: its argument {name!r} cannot be batched; it has to be the same for "
+                "all examples."
+            )
+    word = rule.batch
+    if callable(word):
+        whole = [x if x is None else mapping.front(x) for x in arrays]
+        fronted = [whole] if rule.sequence else whole
+        return map_results(mapping, word(*fronted, **params))
+    if word.startswith("("):
+        return call_with_signature(mapping, word, lambda *xs: rule.call(xs, params), arrays)
+    return _WORDS[word](mapping, rule, arrays, params)
+
+
+def map_results(mapping: Any, result: Any) -> Any:
+    """One or several results with the examples along axis 0, as the function sees them."""
+    if isinstance(result, (tuple, list)):
+        parts = [map_results(mapping, part) for part in result]
+        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+    return mapping.wrap(result)
+
+
+# --- Elementwise --------------------------------------------------------------------------------
+
+
+def _rank(x: Any) -> int:
+    return len(x.shape) if hasattr(x, "shape") else np.ndim(x)
+
+
+def _is_batched(mapping: Any, x: Any) -> bool:
+    return isinstance(x, Mapped) and getattr(x, "mapping", None) is mapping
+
+
+def _aligned(mapping: Any, x: Any, rank: int) -> Any:
+    """The examples of x along axis 0, with axes of size 1 before its own up to a rank."""
+    if not _is_batched(mapping, x):
+        return x
+    value = mapping.front(x)
+    own = value.shape[1:]
+    missing = rank - len(own)
+    if not missing:
+        return value
+    return np.reshape(value, (mapping.size, *(1,) * missing, *own))
+
+
+def _align(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+    rank = max((_rank(x) for x in arrays if x is not None), default=0)
+    return map_results(mapping, rule.call([_aligned(mapping, x, rank) for x in arrays], params))
+
+
+# --- Axes ---------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
+    """The axis parameters of a function, with their defaults."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except ValueError:
+        return {}
+    return {
+        name: parameters[name].default
+        for name in AXES
+        if name in parameters and parameters[name].default is not inspect.Parameter.empty
+    }
+
+
+def shifted(axis: Any, ndim: int) -> Any:
+    """An axis of an example, or several, as axes of the whole."""
+    if isinstance(axis, (tuple, list)):
+        return tuple(shifted(part, ndim) for part in axis)
+    if not -ndim <= axis < ndim:
+        raise np.exceptions.AxisError(axis, ndim)
+    return int(axis) % ndim + 1
+
+
+def _shift(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+    fronted = [None if x is None else mapping.front(x) for x in arrays]
+    ndim = _rank(arrays[0])
+    moved = {**_defaults(rule.function), **params}
+    for name in AXES:
+        if name in moved:
+            axis = moved[name]
+            moved[name] = tuple(range(1, ndim + 1)) if axis is None else shifted(axis, ndim)
+    if _is_batched(mapping, moved.get("where")):
+        moved["where"] = _aligned(mapping, moved["where"], ndim)
+    return map_results(mapping, rule.call(fronted, moved))
+
+
+def _shift_flat(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+    axis = params.get("axis", _defaults(rule.function).get("axis"))
+    if axis is None:
+        flat = [mapping.wrap(np.reshape(mapping.front(x), (mapping.size, -1))) for x in arrays]
+        if params.get("keepdims"):
+            ndim = mapping.front(arrays[0]).ndim - 1
+            rest = {**params, "keepdims": False, "axis": 0}
+            result = _shift(mapping, rule, flat, rest)
+            return np.reshape(result, (1,) * ndim)
+        return _shift(mapping, rule, flat, {**params, "axis": 0})
+    return _shift(mapping, rule, arrays, params)
+
+
+def _with_shape(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+    shape = params["shape"]
+    shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    rank = max(len(shape), _rank(arrays[0])) if rule.function is np.broadcast_to else 0
+    value = _aligned(mapping, arrays[0], rank) if rank else mapping.front(arrays[0])
+    return map_results(mapping, rule.call([value], {**params, "shape": (mapping.size, *shape)}))
+
+
+# --- Core dimensions ----------------------------------------------------------------------------
+
+
+def _cores(text: str) -> list[list[str]]:
+    """`(m?,n),(n)` as [["m?", "n"], ["n"]]."""
+    groups = text.removeprefix("(").removesuffix(")").split("),(")
+    return [[name for name in group.split(",") if name] for group in groups]
+
+
+@functools.cache
+def _signature(word: str) -> tuple[list[list[str]], list[list[str]]]:
+    given, _, made = word.partition("->")
+    return _cores(given), _cores(made) if made else []
+
+
+def call_with_signature(
+    mapping: Any, word: str, call: Callable[..., Any], arrays: list[Any]
+) -> Any:
+    """A function that broadcasts over all axes before its core dimensions."""
+    cores, results = _signature(word)
+    missing: set[str] = set()
+    fitted: list[Any] = []
+    loops = []
+    for x, core in zip(arrays, cores, strict=False):
+        x = x if x is None or hasattr(x, "shape") else np.asarray(x)
+        if x is not None and _rank(x) < len(core):
+            absent = next(name for name in core if name.endswith("?"))
+            missing.add(absent)
+            x = np.expand_dims(x, core.index(absent))
+        fitted.append(x)
+        loops.append(0 if x is None else _rank(x) - len(core))
+    most = max(loops)
+    out = call(
+        *(
+            x if x is None else _aligned(mapping, x, most + len(core))
+            for x, core in zip(fitted, cores, strict=False)
+        )
+    )
+    result = map_results(mapping, out)
+    if not missing:
+        return result
+    (made,) = results
+    drop = tuple(i - len(made) for i, name in enumerate(made) if name in missing)
+    return np.squeeze(result, drop)
+
+
+# --- One by one ---------------------------------------------------------------------------------
+
+
+def looped(size: int, one: Callable[[int], Any]) -> Any:
+    """The results of each example, stacked; containers of several results stay as they are."""
+    if not size:
+        raise BatchingError(
+            "vmap: a function that is called once an example needs at least one example to know "
+            "the shape of its result."
+        )
+    rows = [one(i) for i in range(size)]
+    first = rows[0]
+    if isinstance(first, (tuple, list)):
+        parts = [np.stack(column) for column in zip(*rows, strict=True)]
+        return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
+    return np.stack(rows)
+
+
+def _loop(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+    batched = [_is_batched(mapping, x) for x in arrays]
+    values = [mapping.front(x) if is_one else x for x, is_one in zip(arrays, batched, strict=True)]
+
+    def one(i: int) -> Any:
+        rows = [x[i] if is_one else x for x, is_one in zip(values, batched, strict=True)]
+        return rule.call(rows, params)
+
+    return map_results(mapping, looped(mapping.size, one))
+
+
+def _first(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+    if not mapping.size:
+        raise BatchingError(f"{rule.name}: inside vmap it needs at least one example.")
+    return rule.call(
+        [mapping.front(x)[0] if _is_batched(mapping, x) else x for x in arrays], params
+    )
+
+
+def _ragged(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+    raise BatchingError(
+        f"{mapping.name}: {rule.name} of a batched value; the shape of its result may differ "
+        "from example to example. Use np.where, or loop over the examples."
+    )
+
+
+_WORDS: dict[str, Callable[[Any, Rule, list[Any], dict[str, Any]], Any]] = {
+    "align": _align,
+    "axis": _shift,
+    "flat": _shift_flat,
+    "shape": _with_shape,
+    "example": _first,
+    "ragged": _ragged,
+    "loop": _loop,
+}
+
+WORDS: Sequence[str] = tuple(_WORDS)
+
+__all__ = ["WORDS", "call_batched", "call_with_signature", "looped", "map_results", "shifted"]

@@ -1,0 +1,516 @@
+"""`Batched`, the array that a function sees inside `vmap`: one example, standing for all of them.
+
+Knows how NumPy's protocols reach the batching words of rules, and how indices and writes act on a
+leading axis of examples. Must not know single functions, tapes or transforms.
+
+Its value has the examples along axis 0, which it does not show. The value may be traced, or
+batched by an outer vmap: whatever belongs to the innermost transform is unwrapped first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from tapegrad._batching import call_batched, call_with_signature, map_results
+from tapegrad._creation import CREATION
+from tapegrad._errors import BatchingError, LeakedValueError
+from tapegrad._ndarray import NdarrayInterface
+from tapegrad._rule import REGISTRY, Composite, Rule, innermost, write_out
+from tapegrad._tape import Mapped, Traced, next_level
+
+
+class Mapping:
+    """One call of vmap: how many examples there are, and whether it is still running."""
+
+    __slots__ = ("level", "name", "open", "size")
+
+    def __init__(self, name: str, size: int) -> None:
+        self.name = name
+        self.size = size
+        self.level = next_level()
+        self.open = True
+
+    def require_open(self) -> None:
+        """Raise LeakedValueError if the vmap has returned."""
+        if not self.open:
+            raise LeakedValueError(
+                f"value from {self.name} used after {self.name} returned. A batched value lives "
+                "as long as its vmap: return it from the function."
+            )
+
+    def front(self, value: Any) -> Any:
+        """A value with the examples along axis 0: its own, or itself for each."""
+        if isinstance(value, Batched) and value.mapping is self:
+            return value.value
+        if not hasattr(value, "shape"):
+            value = np.asarray(value)
+        return np.broadcast_to(value, (self.size, *value.shape))
+
+    def wrap(self, value: Any) -> Any:
+        """A result with the examples along axis 0, as the function sees it."""
+        return Batched(value, self)
+
+
+def _shifted(axis: int, ndim: int) -> int:
+    if not -ndim <= axis < ndim:
+        raise np.exceptions.AxisError(axis, ndim)
+    return axis % ndim + 1
+
+
+class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
+    """One example of an array inside `vmap`; operations on it are operations on all of them.
+
+    Transforms make it; programs only meet it. `shape`, `dtype` and the rest are those of one
+    example. `bool(x)`, `float(x)`, `int(x)` and `x` as the index of a plain array raise
+    BatchingError, because each example may have another value.
+    """
+
+    __slots__ = ("mapping", "value")
+
+    def __init__(self, value: Any, mapping: Mapping) -> None:
+        self.value = value
+        self.mapping = mapping
+
+    @property
+    def level(self) -> int:
+        return self.mapping.level
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        shape: tuple[int, ...] = self.value.shape
+        return shape[1:]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        dtype: np.dtype[Any] = self.value.dtype
+        return dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.value.shape) - 1
+
+    @property
+    def real(self) -> Any:
+        return Batched(self.value.real, self.mapping)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> Any:
+        return Batched(self.value.imag, self.mapping)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag[...] = value
+
+    # -- what rules and tapes ask for ------------------------------------------------------------
+
+    def call_rule(self, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+        """A rule's function on normalised arguments, some of which are batched by this vmap."""
+        mapping = self.mapping
+        mapping.require_open()
+        return call_batched(mapping, rule, arrays, params)
+
+    def adopt(self, buffer: Any) -> Any:
+        """A buffer that batched values can be written into: a copy of it for each example."""
+        return Batched(np.array(self.mapping.front(buffer)), self.mapping)
+
+    def handle(self) -> Any:
+        """A copy, which writes through this array do not reach."""
+        return Batched(self.value.copy(), self.mapping)
+
+    # -- NumPy's protocols -----------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) -> Any:
+        inner = innermost(inputs if not kwargs else (*inputs, *kwargs.values()))
+        if not isinstance(inner, Batched):
+            return NotImplemented  # a transform inside this vmap comes first
+        mapping = inner.mapping
+        mapping.require_open()
+        if method != "__call__":
+            return _UFUNC_METHODS[method](mapping, ufunc, *inputs, **kwargs)
+        out = kwargs.pop("out", None)
+        if ufunc.signature is not None:
+            call: Callable[..., Any] = lambda *arrays: ufunc(*arrays, **kwargs)  # noqa: E731
+            result = call_with_signature(mapping, ufunc.signature, call, list(inputs))
+        else:
+            result = map_results(mapping, _call_aligned(mapping, ufunc, inputs, kwargs))
+        return result if out is None else write_out(out, result, f"np.{ufunc.__name__}")
+
+    def __array_function__(
+        self,
+        function: Callable[..., Any],
+        types: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        inner = innermost((*args, *kwargs.values()))
+        if not isinstance(inner, Batched):
+            return NotImplemented if inner is not None else self._created(function, args, kwargs)
+        rule = REGISTRY.get(function)
+        if rule is None:
+            return inner._created(function, args, kwargs)
+        if isinstance(rule, Composite) and not callable(rule.batch):
+            return rule.apply(*args, **kwargs)
+        arrays, params = rule.bind(args, kwargs)
+        out = params.pop("out", None)
+        result = inner.call_rule(rule, arrays, params)
+        return result if out is None else write_out(out, result, rule.name)
+
+    def _created(self, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+        """What np.zeros(shape, like=self) and its kin return: one for each example."""
+        kwargs.pop("like", None)
+        if function in REGISTRY or function not in CREATION:
+            raise BatchingError(
+                f"{Rule(function).name}: no rule for it inside vmap. Write it in terms of "
+                "functions that have one, or loop over the examples."
+            )
+        parts = [np.stack(part) if _holds_batched(part) else part for part in args]
+        if any(isinstance(part, Batched) for part in parts[:1]):
+            made = parts[0].copy()
+            dtype = kwargs.get("dtype") or (args[1] if len(args) > 1 else None)
+            return made if dtype is None else made.astype(dtype)
+        return self.adopt(function(*parts, **kwargs))
+
+    # -- indexing and writing --------------------------------------------------------------------
+
+    def __getitem__(self, index: Any) -> Any:
+        self.mapping.require_open()
+        parts = _parts_of(index, self)
+        if parts is None:
+            rest = index if type(index) is tuple else (index,)
+            return Batched(self.value[(slice(None), *rest)], self.mapping)
+        flat = np.reshape(self.value, (self.mapping.size, -1))
+        places = _places(self, parts)
+        if not isinstance(places, Batched):
+            return Batched(flat[:, places], self.mapping)
+        return Batched(flat[_rows(places.value), places.value], self.mapping)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.mapping.require_open()
+        if isinstance(value, (list, tuple)):
+            value = np.stack(value) if _holds_batched(value) else np.asarray(value)
+        parts = _parts_of(index, self)
+        if parts is None:
+            rest = index if type(index) is tuple else (index,)
+            target = (slice(None), *rest)
+            rank = len(self.value[target].shape) - 1
+            self.value[target] = _fitted(self.mapping, value, rank)
+            return
+        if len(parts) == 1 and isinstance(parts[0], Batched) and parts[0].dtype.kind == "b":
+            self[...] = np.where(parts[0], value, self)  # each example has its own places
+            return
+        places = _places(self, parts)
+        rank = places.ndim
+        size = self.mapping.size
+        where = places.value if isinstance(places, Batched) else np.asarray(places)[None]
+        flat = np.reshape(self.value, (size, -1)).copy()
+        flat[_rows(where, size), where] = _fitted(self.mapping, value, rank)
+        self.value[...] = np.reshape(flat, self.value.shape)
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        """As `numpy.ndarray.astype`."""
+        return Batched(self.value.astype(dtype, *args, **kwargs), self.mapping)
+
+    def view(self, *args: Any) -> Any:
+        """As `numpy.ndarray.view`, of each example."""
+        return Batched(self.value.view(*args), self.mapping)
+
+    def copy(self, order: str = "C") -> Any:
+        """A copy."""
+        del order
+        return self.handle()
+
+    # -- conversions, which have no single answer ------------------------------------------------
+
+    def _refuse(self, call: str, advice: str) -> NoReturn:
+        raise BatchingError(
+            f"{self.mapping.name}: {call} of a batched value; each example may have another one. "
+            f"{advice}"
+        )
+
+    def __bool__(self) -> bool:
+        raise BatchingError(
+            f"{self.mapping.name}: bool() of a batched value; each example may branch "
+            "differently. Use np.where."
+        )
+
+    def __int__(self) -> int:
+        self._refuse("int()", "Keep it as an array: x.astype(int).")
+
+    def __float__(self) -> float:
+        self._refuse(
+            "float(), or a write into a plain array,",
+            "Arithmetic and NumPy functions take batched values; a buffer for them is made with "
+            "np.zeros_like(x) or np.zeros(shape, like=x).",
+        )
+
+    def __complex__(self) -> complex:
+        self._refuse("complex()", "Use x.astype(complex).")
+
+    def __index__(self) -> int:
+        self._refuse(
+            "operator.index(), as for range(x), a shape or the index of a plain array,",
+            "Use np.take(table, x) to look up values; sizes must be the same for all examples.",
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        self._refuse(
+            "np.asarray(x), or a write into a plain array,",
+            "Use np.stack for np.array([...]), np.zeros(shape, like=x) for a buffer, and "
+            "np.take(table, x) for table[x].",
+        )
+
+    def item(self, *index: Any) -> Any:
+        """The single element (or the one at an index), still batched."""
+        return NdarrayInterface.item(self, *index)
+
+    def __contains__(self, value: Any) -> bool:
+        self._refuse("x in array", "Use np.any(array == x).")
+
+    def __repr__(self) -> str:
+        return f"Batched({self.mapping.size} of {self.value!r})"
+
+    def __str__(self) -> str:
+        return repr(self)
+
+    def __format__(self, spec: str) -> str:
+        return repr(self)
+
+
+def _holds_batched(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and any(
+        isinstance(part, Mapped) or _holds_batched(part) for part in value
+    )
+
+
+# --- Elementwise calls --------------------------------------------------------------------------
+
+
+def _rank(value: Any) -> int:
+    return len(value.shape) if hasattr(value, "shape") else np.ndim(value)
+
+
+def _fitted(mapping: Mapping, value: Any, rank: int) -> Any:
+    """A value of up to `rank` axes beside others with their examples along axis 0."""
+    if not (isinstance(value, Batched) and value.mapping is mapping):
+        return value
+    inner = value.value
+    missing = rank - (len(inner.shape) - 1)
+    if missing > 0:
+        return np.reshape(inner, (mapping.size, *(1,) * missing, *inner.shape[1:]))
+    if missing < 0:  # a write of (1, n) into n places
+        return np.reshape(inner, (mapping.size, *inner.shape[1 - missing :]))
+    return inner
+
+
+def _call_aligned(
+    mapping: Mapping, ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    inputs = tuple(np.stack(x) if _holds_batched(x) else x for x in inputs)
+    where = kwargs.get("where")
+    rank = max(map(_rank, inputs if where is None else (*inputs, where)))
+    if where is not None:
+        kwargs["where"] = _fitted(mapping, where, rank)
+    return ufunc(*[_fitted(mapping, x, rank) for x in inputs], **kwargs)
+
+
+def _reduce(
+    mapping: Mapping,
+    ufunc: np.ufunc,
+    array: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    value = mapping.front(array)
+    ndim = value.ndim - 1
+    axes = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    options: dict[str, Any] = {"dtype": dtype, "keepdims": keepdims}
+    if initial is not None:
+        options["initial"] = initial
+    if where is not True:
+        options["where"] = _fitted(mapping, where, ndim)
+    shifted = tuple(_shifted(a, ndim) for a in axes)
+    return _done(mapping, ufunc.reduce(value, axis=shifted, **options), out)
+
+
+def _accumulate(
+    mapping: Mapping,
+    ufunc: np.ufunc,
+    array: Any,
+    axis: int = 0,
+    dtype: Any = None,
+    out: Any = None,
+) -> Any:
+    value = mapping.front(array)
+    return _done(mapping, ufunc.accumulate(value, _shifted(axis, value.ndim - 1), dtype), out)
+
+
+def _reduceat(
+    mapping: Mapping,
+    ufunc: np.ufunc,
+    array: Any,
+    indices: Any,
+    axis: int = 0,
+    dtype: Any = None,
+    out: Any = None,
+) -> Any:
+    value = mapping.front(array)
+    shifted = _shifted(axis, value.ndim - 1)
+    return _done(mapping, ufunc.reduceat(value, indices, shifted, dtype), out)
+
+
+def _outer(mapping: Mapping, ufunc: np.ufunc, x: Any, y: Any, **kwargs: Any) -> Any:
+    x = x if hasattr(x, "shape") else np.asarray(x)
+    y = y if hasattr(y, "shape") else np.asarray(y)
+    return ufunc(np.reshape(x, x.shape + (1,) * y.ndim), y, **kwargs)
+
+
+def _at(mapping: Mapping, ufunc: np.ufunc, x: Any, index: Any, *operands: Any) -> None:
+    """`ufunc.at` of each example: the places of all of them are named in one call."""
+    if not isinstance(x, Batched):
+        raise BatchingError(
+            f"np.{ufunc.__name__}.at: a batched value cannot be written into an array that all "
+            "examples share. Make the array with np.zeros_like(x) of a batched x."
+        )
+    grid = np.reshape(np.arange(x.size), x.shape)
+    places = grid[index] if not isinstance(index, Batched) else _places(x, [index])
+    where = places.value if isinstance(places, Batched) else np.asarray(places)[None]
+    rank = _rank(places)
+    where = np.broadcast_to(where, (mapping.size, *where.shape[1:]))
+    flat = np.reshape(x.value, (mapping.size, -1)).copy()
+    values = [_fitted(mapping, operand, rank) for operand in operands]
+    ufunc.at(flat, (np.broadcast_to(_rows(where), where.shape), where), *values)
+    x.value[...] = np.reshape(flat, x.value.shape)
+
+
+def _done(mapping: Mapping, value: Any, out: Any) -> Any:
+    result = Batched(value, mapping)
+    return result if out is None else write_out(out, result, "reduce")
+
+
+_UFUNC_METHODS: dict[str, Callable[..., Any]] = {
+    "reduce": _reduce,
+    "accumulate": _accumulate,
+    "reduceat": _reduceat,
+    "outer": _outer,
+    "at": _at,
+}
+
+# --- Indices ------------------------------------------------------------------------------------
+
+
+def _parts_of(index: Any, array: Batched) -> list[Any] | None:
+    """The parts of an index that needs a table of places; None where NumPy's own index will do.
+
+    That is the case for integers, slices, None and Ellipsis, and for arrays in one place.
+    """
+    parts = list(index) if type(index) is tuple else [index]
+    arrays = [i for i, part in enumerate(parts) if _is_array_index(part)]
+    if not arrays:
+        return None
+    batched = any(isinstance(parts[i], Batched) for i in arrays)
+    if not batched and len(parts) == 1 and not isinstance(parts[0], (list, tuple)):
+        return None
+    return parts
+
+
+def _is_array_index(part: Any) -> bool:
+    return not isinstance(part, (int, np.integer, slice, type(None), type(Ellipsis)))
+
+
+def _places(array: Batched, parts: list[Any]) -> Any:
+    """Where the indexed elements stand in a flattened example, laid out as the result is."""
+    lifted = [np.stack(part) if _holds_batched(part) else part for part in parts]
+    if not any(isinstance(part, Batched) for part in lifted):
+        return np.reshape(np.arange(array.size), array.shape)[tuple(lifted)]
+    return _strided_places(array, _spelled_out(array, lifted))
+
+
+def _spelled_out(array: Batched, parts: list[Any]) -> list[Any]:
+    """One part an axis (and the Nones): no Ellipsis, no conditions, nothing left away."""
+    spelled: list[Any] = []
+    for part in parts:
+        if isinstance(part, Batched) and part.dtype.kind == "b":
+            raise BatchingError(
+                f"{array.mapping.name}: indexing by a batched condition; each example may pick "
+                "another number of elements. Use np.where(condition, x, 0)."
+            )
+        if isinstance(part, (list, tuple)):
+            part = np.asarray(part)
+        if isinstance(part, np.ndarray) and part.dtype.kind == "b":
+            spelled += np.nonzero(part)
+        else:
+            spelled.append(part)
+    used = sum(part is not None and part is not Ellipsis for part in spelled)
+    rest = [slice(None)] * (array.ndim - used)
+    if not any(part is Ellipsis for part in spelled):
+        return spelled + rest
+    cut = next(i for i, part in enumerate(spelled) if part is Ellipsis)
+    return [*spelled[:cut], *rest, *spelled[cut + 1 :]]
+
+
+def _strided_places(array: Batched, parts: list[Any]) -> Any:
+    """The sum of index times stride over the axes, each index along its own axes of the result.
+
+    Array indices share axes of the result: where they stand if they stand together, else in front.
+    """
+    advanced = [i for i, part in enumerate(parts) if not isinstance(part, (slice, type(None)))]
+    shared = max(_rank(parts[i]) for i in advanced)
+    together = advanced == list(range(advanced[0], advanced[-1] + 1))
+    first = advanced[0] if together else -1
+    rank = shared + sum(i not in advanced for i in range(len(parts)))
+    position, at = (0, 0) if together else (shared, 0)
+    axis = 0
+    places: Any = 0
+    for i, part in enumerate(parts):
+        if i == first:
+            at, position = position, position + shared
+        if part is None:
+            position += 1
+            continue
+        size = array.shape[axis]
+        stride = math.prod(array.shape[axis + 1 :])
+        axis += 1
+        if isinstance(part, slice):
+            index, start = np.arange(size)[part], position
+            position += 1
+        else:
+            index, start = _in_bounds(part, size, axis - 1), at + shared - _rank(part)
+        shape = (*np.shape(index), *(1,) * (rank - start - _rank(index)))
+        places = places + np.reshape(index, shape) * stride
+    return places
+
+
+def _in_bounds(index: Any, size: int, axis: int) -> Any:
+    raw = index
+    while isinstance(raw, Mapped):
+        raw = raw.value
+    if not isinstance(raw, Traced) and np.any((raw < -size) | (raw >= size)):
+        raise IndexError(f"index out of bounds for axis {axis} with size {size}")
+    return np.where(index < 0, index + size, index)
+
+
+def _rows(places: Any, size: int | None = None) -> Any:
+    """The number of each example, beside its places."""
+    count = places.shape[0] if size is None else size
+    return np.reshape(np.arange(count), (count, *(1,) * (len(places.shape) - 1)))
+
+
+def batched_leaves(leaves: Iterable[Any], mapping: Mapping) -> list[bool]:
+    """Which of the leaves belong to a vmap."""
+    return [isinstance(leaf, Batched) and leaf.mapping is mapping for leaf in leaves]
+
+
+__all__ = ["Batched", "Mapping", "Traced"]

@@ -344,11 +344,11 @@ def _accumulate(bars: Any, owned: set[int], slot: int, bar: Any, like: Any) -> N
 def _scatter(bars: Any, owned: set[int], slot: int, index: Any, value: Any, like: Any) -> None:
     """Add a value at an index of a cotangent; the first of many pays for a buffer of the whole."""
     buffer = bars[slot]
-    if not _is_numpy(value):
-        bar = _spread(value, index, like)
-        bars[slot] = bar if buffer is None else buffer + bar
-        return
     if slot not in owned:
+        if not _is_numpy(value):
+            bar = _spread(value, index, like)
+            bars[slot] = bar if buffer is None else buffer + bar
+            return
         zeros = _zeros_beside(value, like)
         buffer = zeros if buffer is None else zeros + buffer
         owned.add(slot)
@@ -365,8 +365,8 @@ def _is_numpy(value: Any) -> bool:
 def _spread(value: Any, index: Any, like: Any) -> Any:
     """Zeros like an argument with a value added at an index, made by reading alone.
 
-    Arrays of other libraries may be lazy or without writes. Places named more than once are read in
-    rounds, each of which reads a place once.
+    Arrays of other libraries may be lazy or without writes. Places named more than once are read
+    in rounds, each of which reads a place once.
     """
     places = np.arange(like.size).reshape(like.shape)[index].ravel()
     named, turns = np.unique(places, return_counts=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, elementwise, general, linear, plain
+from tapegrad._rule import composite, elementwise, general, linear, plain, somewhere
 
 LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 
@@ -34,7 +34,7 @@ def _power_by_base(_out: Any, x: Any, y: Any) -> Any:
             return 2 * x
         return y * x ** (y - 1) if y else x * 0
     zero = (plain(y) == 0) & (plain(x) == 0)
-    return y * x ** (np.where(zero, 1, y - 1) if np.any(zero) else y - 1)
+    return y * x ** (np.where(zero, 1, y - 1) if somewhere(zero) else y - 1)
 
 
 def _power_by_exponent(out: Any, x: Any, _y: Any) -> Any:
@@ -47,7 +47,7 @@ def _power_by_exponent(out: Any, x: Any, _y: Any) -> Any:
             * (np.log(complex(x)) if (x and out.dtype.kind == "c") else np.nan if x else 0.0)
         )
     zero = plain(x) == 0
-    return out * np.log(np.where(zero, 1, x)) if np.any(zero) else out * np.log(x)
+    return out * np.log(np.where(zero, 1, x)) if somewhere(zero) else out * np.log(x)
 
 
 elementwise(np.power, _power_by_base, _power_by_exponent, strong=True)
@@ -68,12 +68,12 @@ elementwise(np.log1p, lambda _out, x: 1 / (1 + x), strong=True)
 def _share(x: Any, out: Any) -> Any:
     """How much of a sum of exponentials is x; 0 where all of them are."""
     empty = plain(out) == -np.inf
-    return np.where(empty, 0, x - out) if empty.any() else x - out
+    return np.where(empty, 0, x - out) if somewhere(empty) else x - out
 
 
 def _share_of(x: Any, out: Any) -> Any:
     empty = plain(out) == -np.inf
-    return np.exp(x - out) if not empty.any() else np.where(empty, 0, np.exp(_share(x, out)))
+    return np.exp(x - out) if not somewhere(empty) else np.where(empty, 0, np.exp(_share(x, out)))
 
 
 elementwise(

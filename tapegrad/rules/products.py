@@ -29,7 +29,7 @@ def _row(x: Any) -> Any:
 
 
 def _flipped(x: Any) -> Any:
-    return x.mT
+    return x.swapaxes(-1, -2)  # not every library's arrays have mT
 
 
 # --- matmul
@@ -80,7 +80,7 @@ def _tensordot_x(g: Any, _out: Any, _x: Any, y: Any, axes: Any = 2) -> Any:
     bar = np.tensordot(g, y, (g_axes, y_kept))
     # What is left of y are its summed axes in their own order; each stands for one of x.
     came = x_kept + [x_axes[pair] for pair in np.argsort(y_axes)]
-    return np.transpose(bar, np.argsort(came))
+    return np.transpose(bar, tuple(np.argsort(came)))
 
 
 def _tensordot_y(g: Any, _out: Any, x: Any, _y: Any, axes: Any = 2) -> Any:
@@ -89,7 +89,7 @@ def _tensordot_y(g: Any, _out: Any, x: Any, _y: Any, axes: Any = 2) -> Any:
     x_kept, y_kept = _others(x.ndim, x_axes), _others(len(_y.shape), y_axes)
     bar = np.tensordot(x, g, (x_kept, list(range(len(x_kept)))))
     came = [y_axes[pair] for pair in np.argsort(x_axes)] + y_kept
-    return np.transpose(bar, np.argsort(came))
+    return np.transpose(bar, tuple(np.argsort(came)))
 
 
 multilinear(np.tensordot, _tensordot_x, _tensordot_y)

@@ -7,11 +7,15 @@ from tapegrad.rules import (
     elementwise,
     fft,
     index,
+    joining,
     linalg,
+    padding,
     products,
     reduction,
+    selection,
     shape,
     sorting,
+    writing,
 )
 
 __all__ = [
@@ -21,9 +25,13 @@ __all__ = [
     "elementwise",
     "fft",
     "index",
+    "joining",
     "linalg",
+    "padding",
     "products",
     "reduction",
+    "selection",
     "shape",
     "sorting",
+    "writing",
 ]

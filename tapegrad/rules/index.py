@@ -1,4 +1,4 @@
-"""Functions that pick, place or choose elements by positions or conditions.
+"""Functions that pick elements by positions or conditions.
 
 Positions and conditions are constants; `x[index]` itself belongs to the traced array.
 """
@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
-from tapegrad._rule import composite, lift, linear, plain
+from tapegrad._rule import composite, constant, lift, linear, plain
 
 
 def _where_x(g: Any, _out: Any, condition: Any, _x: Any, _y: Any) -> Any:
@@ -23,8 +24,8 @@ def _where_y(g: Any, _out: Any, condition: Any, _x: Any, _y: Any) -> Any:
 def _where(condition: Any, *branches: Any) -> Any:
     """np.where; the condition is constant, and with it alone the result is positions."""
     condition = plain(condition)
-    if not branches:
-        return np.where(condition)
+    if len(branches) != 2:
+        return np.where(condition, *map(plain, branches))  # positions, or NumPy's error
     x, y = map(lift, branches)
     return WHERE.apply_bound([condition, x, y], {})
 
@@ -36,39 +37,81 @@ def _choose_branch(condition: Any, x: Any, y: Any) -> Any:
 WHERE = linear(_choose_branch, _where_x, _where_y, fixed=1, name="np.where", batch="align")
 composite(np.where, _where)
 
+# --- taking
+
+
+def picked(x: Any, positions: Any) -> Any:
+    """The elements of x at flat positions, in the shape of the positions."""
+    return np.reshape(np.reshape(x, -1)[np.ravel(positions)], np.shape(positions))
+
 
 def _take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
+    a = a if hasattr(a, "shape") else np.asarray(a)
     indices = np.asarray(plain(indices))
+    if indices.size == 0 and indices.dtype.kind == "f":
+        indices = indices.astype(np.intp)  # NumPy's dtype of an empty list
+    if indices.dtype.kind not in "iub":
+        raise TypeError(f"np.take: expected integer indices, got {indices.dtype}.")
+    if indices.dtype.kind == "b":
+        indices = indices.astype(np.intp)  # positions 0 and 1 here, not a mask
     if axis is None:
         a, axis = np.ravel(a), 0
+    elif a.ndim == 0:
+        a = np.reshape(a, (1,))  # as NumPy: a number is a row of one
+    axis = normalize_axis_index(axis, a.ndim)
     size = a.shape[axis]
     if mode == "clip":
-        indices = np.clip(indices, 0, size - 1)
+        indices = np.clip(indices, 0, max(size - 1, 0))
     elif mode == "wrap":
-        indices = indices % size
-    return a[(slice(None),) * (axis % a.ndim) + (indices,)]
+        indices = indices % max(size, 1)
+    elif mode != "raise":
+        raise ValueError(f"np.take: mode must be 'raise', 'wrap' or 'clip', got {mode!r}.")
+    return a[(slice(None),) * axis + (indices,)]
+
+
+def along(arr: Any, indices: Any, axis: Any) -> Any:
+    """The index that np.take_along_axis stands for, of an array that is flat if axis is None."""
+    if not np.issubdtype(indices.dtype, np.integer):
+        raise IndexError("`indices` must be an integer array")
+    if axis is None:
+        if indices.ndim != 1:
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
+        return (indices,)
+    if arr.ndim != indices.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    grid = list(np.indices(arr.shape, sparse=True))
+    grid[normalize_axis_index(axis, arr.ndim)] = indices
+    return tuple(grid)
 
 
 def _take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
-    indices = plain(indices)
-    if axis is None:
-        return np.ravel(arr)[indices]
-    grid = list(np.indices(arr.shape, sparse=True))
-    grid[axis % arr.ndim] = indices
-    return arr[tuple(grid)]
+    arr = arr if hasattr(arr, "shape") else np.asarray(arr)
+    index = along(arr, np.asarray(plain(indices)), axis)
+    return (np.ravel(arr) if axis is None else arr)[index]
+
+
+def _compress(condition: Any, a: Any, axis: Any = None) -> Any:
+    condition = np.asarray(plain(condition))
+    if condition.ndim != 1:
+        raise ValueError("condition must be a 1-d array")
+    return _take(a, np.flatnonzero(condition), axis)
+
+
+def _extract(condition: Any, arr: Any) -> Any:
+    return np.ravel(arr)[np.flatnonzero(plain(condition))]
 
 
 composite(np.take, _take)
 composite(np.take_along_axis, _take_along_axis)
-composite(
-    np.compress, lambda condition, a, axis=None: _take(a, np.flatnonzero(plain(condition)), axis)
-)
-composite(
-    np.extract, lambda condition, arr: np.ravel(arr)[np.flatnonzero(np.ravel(plain(condition)))]
-)
+composite(np.compress, _compress)
+composite(np.extract, _extract)
+
+# --- diagonals and triangles
 
 
 def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    if a.ndim < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
     moved = np.moveaxis(a, (axis1, axis2), (-2, -1))
     rows, columns = moved.shape[-2:]
     count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
@@ -77,6 +120,8 @@ def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 def _diag(v: Any, k: int = 0) -> Any:
+    if v.ndim not in (1, 2):
+        raise ValueError("Input must be 1- or 2-d.")
     return _diagonal(v, k) if v.ndim == 2 else _diagflat(v, k)
 
 
@@ -94,50 +139,41 @@ composite(np.diag, _diag)
 composite(np.diagflat, _diagflat)
 
 
-def _triangle(m: Any, keep: Any) -> Any:
-    return np.where(keep, m, 0)
+def _tril(m: Any, k: int = 0) -> Any:
+    return np.where(np.tri(*m.shape[-2:], k=k, dtype=bool), m, 0)
 
 
-composite(np.tril, lambda m, k=0: _triangle(m, np.tri(*m.shape[-2:], k=k, dtype=bool)))
-composite(np.triu, lambda m, k=0: _triangle(m, ~np.tri(*m.shape[-2:], k=k - 1, dtype=bool)))
+def _triu(m: Any, k: int = 0) -> Any:
+    return np.where(np.tri(*m.shape[-2:], k=k - 1, dtype=bool), 0, m)
 
 
-def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
-    if where is True:
-        dst[...] = src
-    else:
-        dst[...] = np.where(where, src, dst)
+composite(np.tril, _tril)
+composite(np.triu, _triu)
+
+# --- positions
+
+constant(
+    np.ravel_multi_index,
+    np.unravel_index,
+    np.diag_indices_from,
+    np.tril_indices_from,
+    np.triu_indices_from,
+)
 
 
-def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    ind = np.ravel(plain(ind))
-    values = np.ravel(v) if hasattr(v, "shape") else np.ravel(np.asarray(v))
-    chosen = values[np.arange(ind.size) % values.shape[0]]
-    if a.ndim > 0:
-        positions = np.take(np.arange(a.size), ind, mode=mode)
-        a[np.unravel_index(positions, a.shape)] = chosen
-    elif ind.size:
-        a[...] = chosen[-1]
+def _open_mesh(*args: Any) -> Any:
+    """np.ix_ of numbers keeps them: only their shapes are new."""
+    made = []
+    for position, given in enumerate(args):
+        shape = [1] * len(args)
+        shape[position] = -1
+        if hasattr(given, "tape") and given.shape != (0,):
+            if given.ndim != 1:
+                raise ValueError("Cross index must be 1 dimensional")
+            made.append(np.reshape(given, shape))
+        else:
+            made.append(np.reshape(np.ix_(plain(given))[0], shape))
+    return tuple(made)
 
 
-def _putmask(a: Any, mask: Any, values: Any) -> None:
-    chosen = np.flatnonzero(plain(mask))
-    flat = np.ravel(values)
-    _put(a, chosen, flat[chosen % flat.shape[0]])
-
-
-def _place(arr: Any, mask: Any, vals: Any) -> None:
-    _put(arr, np.flatnonzero(plain(mask)), vals)
-
-
-def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    step = a.shape[1] + 1 if a.ndim == 2 else 1 + np.cumprod(a.shape[:-1]).sum()
-    end = None if wrap or a.ndim > 2 else a.shape[1] ** 2
-    _put(a, np.arange(a.size)[:end:step], val)
-
-
-composite(np.copyto, _copyto)
-composite(np.put, _put)
-composite(np.putmask, _putmask)
-composite(np.place, _place)
-composite(np.fill_diagonal, _fill_diagonal)
+composite(np.ix_, _open_mesh)

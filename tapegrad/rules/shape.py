@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+from numpy.exceptions import AxisError
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.lib.stride_tricks import sliding_window_view
 
-from tapegrad._rule import composite, linear, plain
+from tapegrad._rule import Scatter, composite, lift, linear, plain
 
 # --- one array, rearranged; NumPy may return a view of it
 
@@ -70,17 +74,31 @@ linear(np.flip, lambda g, _out, _x, axis=None: np.flip(g, axis), view=True, batc
 linear(
     np.rot90, lambda g, _out, _x, k=1, axes=(0, 1): np.rot90(g, -k, axes), view=True, batch="axis"
 )
-composite(np.fliplr, lambda m: m[:, ::-1])
-composite(np.flipud, lambda m: m[::-1, ...])
-composite(
-    np.rollaxis,
-    lambda a, axis, start=0: _rollaxis(a, axis % a.ndim, start if start >= 0 else start + a.ndim),
-)
 
 
-def _rollaxis(a: Any, axis: int, start: int) -> Any:
+def _fliplr(m: Any) -> Any:
+    if m.ndim < 2:
+        raise ValueError("Input must be >= 2-d.")
+    return m[:, ::-1]
+
+
+def _flipud(m: Any) -> Any:
+    if m.ndim < 1:
+        raise ValueError("Input must be >= 1-d.")
+    return m[::-1, ...]
+
+
+def _rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    axis = normalize_axis_index(axis, a.ndim)
+    start = normalize_axis_index(start, a.ndim + 1) if start >= 0 else start + a.ndim
+    if start < 0:
+        raise AxisError(start - a.ndim, a.ndim)
     return np.moveaxis(a, axis, start - (axis < start))
 
+
+composite(np.fliplr, _fliplr)
+composite(np.flipud, _flipud)
+composite(np.rollaxis, _rollaxis)
 
 linear(
     np.roll,
@@ -92,12 +110,23 @@ linear(
 linear(np.copy, lambda g, _out, _x, *_a, **_k: g, batch="align")
 
 
+def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    if device not in (None, "cpu"):
+        raise ValueError(f'Device not understood. Only "cpu" is allowed, but received: {device}')
+    return x.astype(dtype, copy=copy)
+
+
+composite(np.astype, _astype)
+
+
 def _at_least(count: int, *arrays: Any) -> Any:
-    made = [_padded(array, count) for array in arrays]
+    made = [padded(array, count) for array in arrays]
     return made[0] if len(made) == 1 else tuple(made)
 
 
-def _padded(array: Any, count: int) -> Any:
+def padded(array: Any, count: int) -> Any:
+    """The array with at least so many axes, new ones where np.atleast_3d and its kin put them."""
+    array = lift(array)
     array = array if hasattr(array, "shape") else np.asarray(array)
     if array.ndim >= count:
         return array
@@ -115,12 +144,30 @@ composite(np.atleast_3d, lambda *arrays: _at_least(3, *arrays))
 # --- repetition
 
 linear(np.broadcast_to, lambda g, _out, _x, *_a, **_k: g, signature="array, shape, subok")
-composite(
-    np.broadcast_arrays,
-    lambda *args, subok=False: tuple(
-        np.broadcast_to(x, np.broadcast_shapes(*(np.shape(a) for a in args))) for x in args
-    ),
-)
+
+
+def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
+    shape = np.broadcast_shapes(*(np.shape(x) for x in args))
+    return tuple(np.broadcast_to(x, shape) for x in args)
+
+
+def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    places = list(range(len(xi)))
+    if indexing == "xy" and len(xi) > 1:
+        places[:2] = [1, 0]  # the first array runs along the columns
+    grids = []
+    for x, place in zip(xi, places, strict=True):
+        shape = [1] * len(xi)
+        shape[place] = -1
+        grids.append(np.reshape(x, shape))
+    made = grids if sparse else np.broadcast_arrays(*grids)
+    return tuple(np.copy(x) for x in made) if copy else made  # a list if sparse, as in NumPy
+
+
+composite(np.broadcast_arrays, _broadcast_arrays)
+composite(np.meshgrid, _meshgrid)
 
 
 def _repeat_transpose(g: Any, _out: Any, _x: Any, repeats: Any, axis: Any = None) -> Any:
@@ -131,11 +178,9 @@ def _repeat_transpose(g: Any, _out: Any, _x: Any, repeats: Any, axis: Any = None
         shape = (*g.shape[:axis_], count, int(repeats), *g.shape[axis_ + 1 :])
         return np.sum(g.reshape(shape), axis=axis_ + 1).reshape(_x.shape)
     owner = np.repeat(np.arange(count), repeats)
-    moved = g if axis is None else np.moveaxis(g, axis, 0)
-    chosen = np.zeros((count, len(owner)), g.dtype)
-    chosen[owner, np.arange(len(owner))] = 1
-    summed = np.tensordot(chosen, moved, 1)
-    return summed.reshape(_x.shape) if axis is None else np.moveaxis(summed, 0, axis)
+    if axis is None:
+        return Scatter(np.unravel_index(owner, _x.shape), g)
+    return Scatter((slice(None),) * (axis % _x.ndim) + (owner,), g)
 
 
 def _tile(A: Any, reps: Any) -> Any:
@@ -149,108 +194,41 @@ def _tile(A: Any, reps: Any) -> Any:
     return np.broadcast_to(A.reshape(doubled), wide).reshape(total)
 
 
+def _resize(a: Any, new_shape: Any) -> Any:
+    """The elements again and again, until the new shape is full."""
+    shape = (new_shape,) if np.ndim(new_shape) == 0 else tuple(new_shape)
+    if any(side < 0 for side in shape):
+        raise ValueError("all elements of `new_shape` must be non-negative")
+    total = math.prod(shape)
+    if a.size == 0 or total == 0:
+        return np.zeros_like(a, shape=shape)
+    flat = np.ravel(a)
+    copies = np.broadcast_to(flat, (-(-total // a.size), a.size))
+    return np.reshape(np.reshape(copies, -1)[:total], shape)
+
+
 linear(np.repeat, _repeat_transpose, batch="axis")
 composite(np.tile, _tile)
-
-# --- joining
-
-
-def _concatenate_transpose(
-    g: Any, _out: Any, *_xs: Any, wanted: Any, axis: Any = 0, **_: Any
-) -> list[Any]:
-    bars, start = [], 0
-    for x, want in zip(_xs, wanted, strict=True):
-        if axis is None:
-            size = x.size
-            bars.append(g[start : start + size].reshape(x.shape) if want else None)
-        else:
-            size = x.shape[axis]
-            cut = (slice(None),) * (axis % x.ndim) + (slice(start, start + size),)
-            bars.append(g[cut] if want else None)
-        start += size
-    return bars
+composite(np.resize, _resize)
 
 
-def _stack_transpose(
-    g: Any, _out: Any, *_xs: Any, wanted: Any, axis: int = 0, **_: Any
-) -> list[Any]:
-    lead = (slice(None),) * (axis % g.ndim)
-    return [g[(*lead, i)] if want else None for i, want in enumerate(wanted)]
+def _windows_transpose(
+    g: Any, _out: Any, _x: Any, window_shape: Any, axis: Any = None, **_: Any
+) -> Any:
+    """Each element gets the sum over the windows that it is in: one slice a place in a window."""
+    axes = range(_x.ndim) if axis is None else normalize_axis_tuple(axis, _x.ndim, None, True)
+    sizes = g.shape[_x.ndim :]
+    x_bar = np.zeros(_x.shape, g.dtype, like=g)
+    for place in np.ndindex(*sizes):
+        start = [0] * _x.ndim
+        for along, offset in zip(axes, place, strict=True):
+            start[along] += offset
+        inner = tuple(slice(s, s + n) for s, n in zip(start, g.shape, strict=False))
+        x_bar[inner] += g[(..., *place)]
+    return x_bar
 
 
-JOINING = {
-    "sequence": True,
-    "variadic": True,
-    "arrays": 1,
-    "batch": "axis",
-    "signature": "arrays, axis, out, dtype, casting",
-}
-linear(np.concatenate, _concatenate_transpose, **JOINING)
-linear(np.stack, _stack_transpose, **JOINING)
-
-
-def _cast_options(options: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in options.items() if value is not None}
-
-
-def _hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    parts = [_padded(part, 1) for part in tup]
-    options = _cast_options({"dtype": dtype, "casting": casting})
-    return np.concatenate(parts, axis=0 if parts[0].ndim == 1 else 1, **options)
-
-
-def _vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    options = _cast_options({"dtype": dtype, "casting": casting})
-    return np.concatenate([_padded(part, 2) for part in tup], axis=0, **options)
-
-
-def _dstack(tup: Any) -> Any:
-    return np.concatenate([_padded(part, 3) for part in tup], axis=2)
-
-
-def _column_stack(tup: Any) -> Any:
-    columns = [part if np.ndim(part) > 1 else _padded(part, 2).T for part in tup]
-    return np.concatenate(columns, axis=1)
-
-
-def _append(arr: Any, values: Any, axis: Any = None) -> Any:
-    if axis is None:
-        return np.concatenate([np.ravel(arr), np.ravel(values)])
-    return np.concatenate([arr, values], axis=axis)
-
-
-composite(np.hstack, _hstack)
-composite(np.vstack, _vstack)
-composite(np.dstack, _dstack)
-composite(np.column_stack, _column_stack)
-composite(np.append, _append)
-
-
-def _block(arrays: Any) -> Any:
-    """The innermost lists join along the last axis, each list around them one axis earlier."""
-    depth = _depth(arrays)
-    ndim = max(depth, *(np.ndim(leaf) for leaf in _leaves(arrays)))
-    return _block_level(arrays, depth, ndim)
-
-
-def _depth(arrays: Any) -> int:
-    return 1 + _depth(arrays[0]) if isinstance(arrays, list) else 0
-
-
-def _leaves(arrays: Any) -> list[Any]:
-    if isinstance(arrays, list):
-        return [leaf for part in arrays for leaf in _leaves(part)]
-    return [arrays]
-
-
-def _block_level(arrays: Any, depth: int, ndim: int) -> Any:
-    if depth == 0:
-        array = arrays if hasattr(arrays, "shape") else np.asarray(arrays)
-        return array.reshape((1,) * (ndim - array.ndim) + array.shape)
-    return np.concatenate([_block_level(part, depth - 1, ndim) for part in arrays], axis=-depth)
-
-
-composite(np.block, _block)
+linear(sliding_window_view, _windows_transpose, view="part", batch="axis")
 
 # --- cutting
 
@@ -266,65 +244,67 @@ def _cuts(ary: Any, indices_or_sections: Any, axis: int, *, equal: bool) -> list
     ]
 
 
-composite(
-    np.split,
-    lambda ary, indices_or_sections, axis=0: _cuts(ary, indices_or_sections, axis, equal=True),
-)
-composite(
-    np.array_split,
-    lambda ary, indices_or_sections, axis=0: _cuts(ary, indices_or_sections, axis, equal=False),
-)
-composite(
-    np.hsplit,
-    lambda ary, indices_or_sections: _cuts(
-        ary, indices_or_sections, 0 if ary.ndim == 1 else 1, equal=True
-    ),
-)
-composite(
-    np.vsplit, lambda ary, indices_or_sections: _cuts(ary, indices_or_sections, 0, equal=True)
-)
-composite(
-    np.dsplit, lambda ary, indices_or_sections: _cuts(ary, indices_or_sections, 2, equal=True)
-)
-
-# --- padding
+def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    return _cuts(ary, indices_or_sections, axis, equal=True)
 
 
-def _pad_transpose(g: Any, _out: Any, _x: Any, pad_width: Any, **_: Any) -> Any:
-    pairs = np.broadcast_to(pad_width, (_x.ndim, 2))
-    inner = tuple(
-        slice(int(low), int(low) + size) for (low, _), size in zip(pairs, _x.shape, strict=True)
-    )
-    return g[inner]
+def _array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    return _cuts(ary, indices_or_sections, axis, equal=False)
 
 
-def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
-    """Constant padding is linear; modes that copy elements are an index into the array."""
-    if isinstance(pad_width, dict):
-        pairs: Any = np.zeros((array.ndim, 2), int)
-        for axis, width in pad_width.items():
-            pairs[axis] = width
-        pad_width = pairs
-    if mode == "constant":
-        values = options.pop("constant_values", 0)
-        return _pad_constant(array, pad_width) + np.pad(
-            np.zeros(array.shape, array.dtype), pad_width, constant_values=plain(values)
+def _hsplit(ary: Any, indices_or_sections: Any) -> Any:
+    if ary.ndim == 0:
+        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
+    return _split(ary, indices_or_sections, min(ary.ndim, 2) - 1)
+
+
+def _vsplit(ary: Any, indices_or_sections: Any) -> Any:
+    if ary.ndim < 2:
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
+    return _split(ary, indices_or_sections, 0)
+
+
+def _dsplit(ary: Any, indices_or_sections: Any) -> Any:
+    if ary.ndim < 3:
+        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
+    return _split(ary, indices_or_sections, 2)
+
+
+composite(np.split, _split)
+composite(np.array_split, _array_split)
+composite(np.hsplit, _hsplit)
+composite(np.vsplit, _vsplit)
+composite(np.dsplit, _dsplit)
+
+
+def _unstack(x: Any, /, *, axis: int = 0) -> Any:
+    if x.ndim == 0:
+        raise ValueError("Input array must be at least 1-d.")
+    lead = (slice(None),) * normalize_axis_index(axis, x.ndim)
+    return tuple(x[(*lead, i)] for i in range(x.shape[axis]))
+
+
+if hasattr(np, "unstack"):  # new in NumPy 2.1
+    composite(np.unstack, _unstack)
+
+
+def _trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """What is left depends on which elements are zero; the elements that stay just pass."""
+    sides = trim.lower()
+    if sides not in ("fb", "bf", "f", "b"):
+        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
+    axes = range(filt.ndim) if axis is None else normalize_axis_tuple(axis, filt.ndim)
+    nonzero = np.argwhere(plain(filt))
+    cut = [slice(None)] * filt.ndim
+    for along in axes:
+        if len(nonzero) == 0:
+            cut[along] = slice(0, 0)
+            continue
+        first, last = nonzero[:, along].min(), nonzero[:, along].max()
+        cut[along] = slice(
+            int(first) if "f" in sides else None, int(last) + 1 if "b" in sides else None
         )
-    if mode in ("edge", "wrap", "reflect", "symmetric") and not options:
-        positions = np.arange(array.size).reshape(array.shape)
-        return np.ravel(array)[np.pad(positions, pad_width, mode)]
-    raise NotImplementedError(f"np.pad: no derivative rule yet for mode={mode!r} with {options}.")
+    return filt[tuple(cut)] if len(axes) else filt
 
 
-def _pad_zeros(array: Any, pad_width: Any) -> Any:
-    return np.pad(array, pad_width)
-
-
-PAD = linear(_pad_zeros, _pad_transpose, name="np.pad")
-
-
-def _pad_constant(array: Any, pad_width: Any) -> Any:
-    return PAD.apply_bound([array], {"pad_width": pad_width})
-
-
-composite(np.pad, _pad)
+composite(np.trim_zeros, _trim_zeros)

@@ -1,4 +1,7 @@
-"""Sorting: the order is a constant, the sorted values are picked by it."""
+"""Sorting and sets: the order is a constant, the values are picked by it.
+
+Of equal elements, sorting takes them in their order in the array, and a set takes the first.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +10,141 @@ from typing import Any
 import numpy as np
 
 from tapegrad._rule import composite, plain
+from tapegrad.rules.index import picked
+
+# --- order
 
 
-def _picked(a: Any, axis: Any, order: Any) -> Any:
+def _picked_along(a: Any, axis: Any, order: Any) -> Any:
     if axis is None:
         a, axis = np.ravel(a), -1
     return np.take_along_axis(a, order(plain(a), axis), axis)
 
 
 def _sort(
-    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    a: Any,
+    axis: Any = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    **newer: Any,
 ) -> Any:
-    return _picked(a, axis, lambda values, along: np.argsort(values, along, kind or "stable"))
+    # The method is NumPy's to choose: what it does to ties, the values do not show.
+    np.sort(np.zeros(1), kind=kind, order=order, stable=stable, **newer)  # its errors
+    return _picked_along(
+        a, axis, lambda values, along: np.argsort(values, along, kind="stable", **newer)
+    )
 
 
 def _partition(
     a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
 ) -> Any:
-    return _picked(a, axis, lambda values, along: np.argpartition(values, kth, along, kind))
+    def order_of(values: Any, along: Any) -> Any:
+        # Not np.argpartition, which leaves other elements on either side than np.partition.
+        done = np.argsort(np.partition(values, kth, along, kind, order), along, kind="stable")
+        found = np.empty_like(done)
+        np.put_along_axis(found, done, np.argsort(values, along, kind="stable"), along)
+        return found
+
+    return _picked_along(a, axis, order_of)
+
+
+def _sort_complex(a: Any) -> Any:
+    values = _sort(a)
+    if values.dtype.kind == "c":
+        return values
+    return values.astype(np.clongdouble if values.dtype.char == "g" else np.complex128)
 
 
 composite(np.sort, _sort)
 composite(np.partition, _partition)
+composite(np.sort_complex, _sort_complex)
+
+# --- sets
+
+
+def _located(flat: Any, values: Any) -> Any:
+    """The first position of each value in a flat array that holds them all."""
+    order = np.argsort(flat, kind="stable")
+    return order[np.searchsorted(flat[order], values)]
+
+
+def _together(*arrays: Any) -> Any:
+    return np.concatenate([np.ravel(x) for x in arrays])
+
+
+def _unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+    **options: Any,
+) -> Any:
+    others = {"return_inverse": return_inverse, "return_counts": return_counts, "axis": axis}
+    if not (return_index or return_inverse or return_counts) and axis is None:
+        # With sorted=False the order is NumPy's secret, so the values are asked for by themselves.
+        values = np.unique(plain(ar), **options)
+        return picked(ar, _located(np.ravel(plain(ar)), values))
+    _, first, *rest = np.unique(plain(ar), return_index=True, **others, **options)
+    values = picked(ar, first) if axis is None else np.take(ar, first, axis)
+    results = (values, *([first] if return_index else []), *rest)
+    return results if len(results) > 1 else values
+
+
+def _unique_values(x: Any) -> Any:
+    return picked(x, _located(np.ravel(plain(x)), np.unique_values(plain(x))))
+
+
+def _unique_tuple(function: Any) -> Any:
+    """A function of a named tuple with the values first."""
+
+    def result(x: Any) -> Any:
+        found = function(plain(x))
+        return found._replace(values=picked(x, _located(np.ravel(plain(x)), found.values)))
+
+    return result
+
+
+composite(np.unique, _unique)
+composite(np.unique_values, _unique_values)
+for _function in (np.unique_all, np.unique_counts, np.unique_inverse):
+    composite(_function, _unique_tuple(_function))
+
+
+def _intersect1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
+) -> Any:
+    if not return_indices:
+        values = np.intersect1d(plain(ar1), plain(ar2), assume_unique)
+        first, second = (_located(np.ravel(plain(x)), values) for x in (ar1, ar2))
+        return _shared(ar1, ar2, first, second)
+    _, first, second = np.intersect1d(plain(ar1), plain(ar2), assume_unique, return_indices=True)
+    return _shared(ar1, ar2, first, second), first, second
+
+
+def _shared(x: Any, y: Any, first: Any, second: Any) -> Any:
+    """Elements that two arrays have in common: a tie, which np.maximum shares evenly."""
+    return np.maximum(np.ravel(x)[first], np.ravel(y)[second])
+
+
+def _setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    values = np.setdiff1d(plain(ar1), plain(ar2), assume_unique)
+    return np.ravel(ar1)[_located(np.ravel(plain(ar1)), values)]
+
+
+def _setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    together = _together(ar1, ar2)
+    values = np.setxor1d(plain(ar1), plain(ar2), assume_unique)
+    return together[_located(plain(together), values)]
+
+
+def _union1d(ar1: Any, ar2: Any) -> Any:
+    return _unique(_together(ar1, ar2))
+
+
+composite(np.intersect1d, _intersect1d)
+composite(np.setdiff1d, _setdiff1d)
+composite(np.setxor1d, _setxor1d)
+composite(np.union1d, _union1d)

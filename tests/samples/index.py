@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import strategies as st
-from makers import array, axis, axis_or_none, beside, mask, maybe, positions, settled, written
-from sampling import REAL, SIDES, SMALL, X1, X2, N, X, each, pick, sample
+from makers import array, beside, positions
+from sampling import SIDES, SMALL, X2, N, X, each, pick, sample
 
 sample(np.where, SIDES, array(2, 3), beside)
 sample(np.take, N, positions(), axis=None, mode=pick("raise", "wrap", "clip"))
@@ -16,10 +15,10 @@ sample(np.diagonal, X2, offset=SMALL)
 sample(np.diag, array(dims=(1, 2)), k=SMALL)
 sample(np.diagflat, X, k=SMALL)
 each([np.tril, np.triu], X2, k=SMALL)
-sample(np.copyto, X, lambda d: d.array(d.x.shape[-1:]), where=maybe(mask), via=written)
-sample(np.put, N, positions(3), array(2), mode=pick("raise", "wrap", "clip"), via=written)
-sample(np.putmask, N, mask, array(2), via=written)
-sample(np.place, array(2, 3), np.array([SIDES] * 2), array(2), via=written)
-sample(np.fill_diagonal, array(3, 4), lambda d: d.array(()), via=written)
-sample(np.sort, X1, axis=axis_or_none, dtypes=REAL)
-sample(np.partition, array(3, 4), st.integers(0, 2), axis=axis, dtypes=REAL, via=settled)
+sample(np.ix_, array(dims=(1, 1)), array(3))
+sample(np.diag_indices_from, array(3, 3))
+each([np.tril_indices_from, np.triu_indices_from], array(2, 3), k=SMALL)
+sample(np.unravel_index, np.array([[1, 5], [0, 2]]), (2, 3), order=pick("C", "F"))
+sample(
+    np.ravel_multi_index, (np.array([1, 0]), np.array([2, 5])), (2, 3), mode=pick("clip", "wrap")
+)

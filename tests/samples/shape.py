@@ -5,21 +5,31 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 from makers import (
-    alike_and_axis,
     array,
     axes,
     axis,
     axis_or_none,
     beside,
-    joined,
-    like,
+    mask,
     other_shape,
-    parts_and_axis,
     permutation,
-    several,
     wider_shape,
 )
-from sampling import N1, SMALL, X1, X2, X, each, pick, sample
+from numpy.lib.stride_tricks import sliding_window_view
+from sampling import FLAGS, N1, SMALL, X1, X2, X, each, pick, sample
+
+X01 = array(dims=(0, 1))
+
+
+def other_size(d):
+    """A shape of any size, also where x has no elements."""
+    return d(pick(0, 2, (7,), (2, 3), (3, 0), ()))
+
+
+def masked(function):
+    """A function of an array in which some elements are zero and stay so."""
+    return lambda x, mask, **params: function(x * mask, **params)
+
 
 sample(np.reshape, X, other_shape, order=pick("C", "F"))
 sample(np.ravel, X, order=pick("C", "F"))
@@ -41,14 +51,15 @@ sample(np.broadcast_to, X, wider_shape)
 sample(np.broadcast_arrays, X, beside)
 sample(np.repeat, N1, lambda d: d(st.integers(0, 3)), axis=axis_or_none)
 sample(np.tile, X, st.integers(0, 2) | st.lists(st.integers(0, 2), max_size=4).map(tuple))
-sample(np.concatenate, parts_and_axis, via=joined)
-sample(np.stack, alike_and_axis, via=joined)
-each([np.hstack, np.vstack, np.dstack, np.column_stack], several(array(2, 2)))
-sample(np.append, X1, like, axis=axis_or_none)
-sample(np.block, lambda d: [[array(2, 1)(d), array(2, 2)(d)], [array(1, 3)(d)]])
 sample(np.split, array(2, 4), pick(2, [1, 3], [3, 1]), axis=pick(1, -1))
 sample(np.array_split, X1, st.integers(1, 4), axis=axis)
 each([np.hsplit], array(2, 4), pick(2, [1, 3]))
 each([np.vsplit], array(4, 2), pick(2, [1, 3]))
 each([np.dsplit], array(1, 2, 4), pick(2, [1, 3]))
-sample(np.pad, N1, pick(0, 2, (1, 2)), mode=pick("constant", "edge", "wrap", "symmetric"))
+sample(np.astype, X, np.clongdouble, copy=FLAGS)
+sample(np.meshgrid, X01, X01, X01, sparse=FLAGS, indexing=pick("xy", "ij"), copy=FLAGS)
+sample(np.resize, X, other_size)
+sample(np.trim_zeros, X, mask, trim=pick("fb", "f", "b"), via=masked)
+sample(sliding_window_view, array(3, 4), pick(2, 4), axis=pick(1, -1))
+if hasattr(np, "unstack"):
+    sample(np.unstack, X1, axis=axis)

@@ -1,0 +1,121 @@
+"""Functions that join arrays into one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import composite, lift, linear
+from tapegrad.rules.shape import padded
+
+
+def _concatenate_transpose(
+    g: Any, _out: Any, *_xs: Any, wanted: Any, axis: Any = 0, **_: Any
+) -> list[Any]:
+    bars, start = [], 0
+    for x, want in zip(_xs, wanted, strict=True):
+        if axis is None:
+            size = x.size
+            bars.append(g[start : start + size].reshape(x.shape) if want else None)
+        else:
+            size = x.shape[axis]
+            cut = (slice(None),) * (axis % x.ndim) + (slice(start, start + size),)
+            bars.append(g[cut] if want else None)
+        start += size
+    return bars
+
+
+def _stack_transpose(
+    g: Any, _out: Any, *_xs: Any, wanted: Any, axis: int = 0, **_: Any
+) -> list[Any]:
+    lead = (slice(None),) * (axis % g.ndim)
+    return [g[(*lead, i)] if want else None for i, want in enumerate(wanted)]
+
+
+JOINING = {
+    "sequence": True,
+    "variadic": True,
+    "arrays": 1,
+    "batch": "axis",
+    "signature": "arrays, axis, out, dtype, casting",
+}
+linear(np.concatenate, _concatenate_transpose, **JOINING)
+linear(np.stack, _stack_transpose, **JOINING)
+
+
+def _cast_options(options: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in options.items() if value is not None}
+
+
+def _hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    parts = [padded(part, 1) for part in tup]
+    options = _cast_options({"dtype": dtype, "casting": casting})
+    return np.concatenate(parts, axis=0 if parts[0].ndim == 1 else 1, **options)
+
+
+def _vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    options = _cast_options({"dtype": dtype, "casting": casting})
+    return np.concatenate([padded(part, 2) for part in tup], axis=0, **options)
+
+
+def _dstack(tup: Any) -> Any:
+    return np.concatenate([padded(part, 3) for part in tup], axis=2)
+
+
+def _column_stack(tup: Any) -> Any:
+    columns = [part if np.ndim(part) > 1 else padded(part, 2).T for part in tup]
+    return np.concatenate(columns, axis=1)
+
+
+def _append(arr: Any, values: Any, axis: Any = None) -> Any:
+    arr, values = lift(arr), lift(values)
+    if axis is None:
+        return np.concatenate([np.ravel(arr), np.ravel(values)])
+    return np.concatenate([arr, values], axis=axis)
+
+
+composite(np.hstack, _hstack)
+composite(np.vstack, _vstack)
+composite(np.dstack, _dstack)
+composite(np.column_stack, _column_stack)
+composite(np.append, _append)
+
+
+def _block(arrays: Any) -> Any:
+    """The innermost lists join along the last axis, each list around them one axis earlier."""
+    depth = _depth(arrays)
+    ndim = max(depth, *(np.ndim(leaf) for leaf in _leaves(arrays)))
+    joined = _block_level(arrays, depth, ndim)
+    return joined if depth else np.copy(joined)
+
+
+def _depth(arrays: Any) -> int:
+    if isinstance(arrays, tuple):
+        raise TypeError(
+            "np.block: expected nested lists of arrays, got a tuple. Only lists arrange blocks."
+        )
+    if not isinstance(arrays, list):
+        return 0
+    if not arrays:
+        raise ValueError("np.block: a list cannot be empty")
+    depths = {_depth(part) for part in arrays}
+    if len(depths) > 1:
+        raise ValueError("np.block: list depths are mismatched")
+    return 1 + depths.pop()
+
+
+def _leaves(arrays: Any) -> list[Any]:
+    if isinstance(arrays, list):
+        return [leaf for part in arrays for leaf in _leaves(part)]
+    return [arrays]
+
+
+def _block_level(arrays: Any, depth: int, ndim: int) -> Any:
+    if depth == 0:
+        array = arrays if hasattr(arrays, "shape") else np.asarray(arrays)
+        return array.reshape((1,) * (ndim - array.ndim) + array.shape)
+    return np.concatenate([_block_level(part, depth - 1, ndim) for part in arrays], axis=-depth)
+
+
+composite(np.block, _block)

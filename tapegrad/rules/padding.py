@@ -1,0 +1,249 @@
+"""Padding in every mode: an axis after another, each side joined to what lies between.
+
+Later axes see what earlier ones have added, as in NumPy, so that corners come out the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import composite, general, lift, plain
+
+Sides = tuple[Any, Any]
+
+
+def _pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+    widths = _widths(pad_width, array.ndim)
+    if callable(mode):
+        return _pad_by_function(array, widths, mode, kwargs)
+    _check_keywords(mode, kwargs)
+    if mode == "empty":
+        return PAD.apply_bound([array], {"pad_width": widths})
+    if mode == "constant":
+        return _pad_constant(array, widths, kwargs.get("constant_values", 0))
+    if 0 in array.shape:
+        return _pad_nothing(array, widths)
+    pad_axis = _BY_MODE[mode]
+    options: Any = _options(mode, array.ndim, **kwargs)
+    for axis, width in enumerate(widths):
+        if any(width):
+            array = pad_axis(array, axis, width, mode, options[axis])
+    return array
+
+
+# --- what the arguments mean
+
+
+def _pairs(value: Any, ndim: int) -> list[Any]:
+    """A pair for each axis: from one value, one pair, one value an axis, or a pair an axis."""
+    value = lift(value)
+    value = value if hasattr(value, "shape") else np.asarray(value)
+    if value.ndim < 3 and value.size == 1:
+        value = np.reshape(value, ())
+    elif value.ndim < 3 and value.size == 2 and value.shape != (2, 1):
+        value = np.reshape(value, (2,))
+    rows = np.broadcast_to(value, (ndim, 2))
+    return [(rows[axis, 0], rows[axis, 1]) for axis in range(ndim)]
+
+
+def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
+    if isinstance(pad_width, dict):
+        by_axis: Any = np.zeros((ndim, 2), np.intp)
+        for axis, width in pad_width.items():
+            by_axis[axis] = width
+        pad_width = by_axis
+    given = np.asarray(pad_width)
+    if given.dtype.kind != "i":
+        raise TypeError("`pad_width` must be of integral type.")
+    if given.size and given.min() < 0:
+        raise ValueError("index can't contain negative values")
+    return [(int(low), int(high)) for low, high in _pairs(given, ndim)]
+
+
+# A value for each keyword that NumPy's own check of mode and keywords accepts.
+_VALID = {"constant_values": 0, "end_values": 0, "stat_length": 1, "reflect_type": "even"}
+
+
+def _check_keywords(mode: Any, kwargs: dict[str, Any]) -> None:
+    """NumPy's errors, from a call on next to nothing."""
+    np.pad(np.zeros(1), 0, mode, **{name: _VALID.get(name) for name in kwargs})
+
+
+def _options(
+    mode: str, ndim: int, end_values: Any = 0, stat_length: Any = None, reflect_type: str = "even"
+) -> list[Any]:
+    """What the mode needs to know, one entry an axis."""
+    if mode == "linear_ramp":
+        return _pairs(end_values, ndim)
+    if mode in _STATISTICS:
+        if stat_length is None:
+            return [(None, None)] * ndim
+        return _pairs(np.round(plain(stat_length)).astype(np.intp), ndim)
+    return [reflect_type == "odd"] * ndim
+
+
+# --- constants
+
+
+def _pad_vjp(g: Any, _out: Any, _x: Any, pad_width: Any, constant_values: Any = 0) -> Any:
+    inner = [slice(low, low + size) for (low, _), size in zip(pad_width, _x.shape, strict=True)]
+    return g[tuple(inner)]
+
+
+def _pad_jvp(dots: Any, _out: Any, _x: Any, pad_width: Any, constant_values: Any = 0) -> Any:
+    return np.pad(dots[0], pad_width)
+
+
+def _pad_plainly(array: Any, pad_width: Any, constant_values: Any = 0) -> Any:
+    return np.pad(array, pad_width or 0, constant_values=constant_values)
+
+
+PAD = general(_pad_plainly, vjp=[_pad_vjp], jvp=_pad_jvp, name="np.pad")
+
+
+def _pad_constant(array: Any, widths: list[tuple[int, int]], values: Any) -> Any:
+    values = lift(values)
+    if not hasattr(values, "tape"):
+        params = {"pad_width": widths, "constant_values": plain(values)}
+        return PAD.apply_bound([array], params)
+    pairs = _pairs(values, array.ndim)
+    for axis, (width, (low, high)) in enumerate(zip(widths, pairs, strict=True)):
+        left, right = _filled(array, axis, width[0], low), _filled(array, axis, width[1], high)
+        array = _between(left, array, right, axis)
+    return array
+
+
+def _filled(array: Any, axis: int, size: int, value: Any) -> Any:
+    shape = [*array.shape]
+    shape[axis] = size
+    return np.broadcast_to(value, shape).astype(array.dtype)
+
+
+def _pad_nothing(array: Any, widths: list[tuple[int, int]]) -> Any:
+    """An array without elements: an empty axis has nothing that could be repeated."""
+    for axis, width in enumerate(widths):
+        if array.shape[axis] == 0 and any(width):
+            raise ValueError(
+                f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
+            )
+    return PAD.apply_bound([array], {"pad_width": widths})
+
+
+# --- modes that read the array
+
+
+def _cut(array: Any, axis: int, start: Any, stop: Any, step: Any = None) -> Any:
+    return array[(slice(None),) * axis + (slice(start, stop, step),)]
+
+
+def _between(left: Any, array: Any, right: Any, axis: int) -> Any:
+    return np.concatenate([left, array, right], axis=axis)
+
+
+def _pad_edge(array: Any, axis: int, width: Sides, *_: Any) -> Any:
+    first, last = _cut(array, axis, 0, 1), _cut(array, axis, -1, None)
+    return _between(_repeated(first, axis, width[0]), array, _repeated(last, axis, width[1]), axis)
+
+
+def _repeated(side: Any, axis: int, count: int) -> Any:
+    """A side of one element, many times."""
+    shape = [*side.shape]
+    shape[axis] = count
+    return np.broadcast_to(side, shape)
+
+
+def _pad_ramp(array: Any, axis: int, width: Sides, _mode: str, ends: Sides) -> Any:
+    first, last = _cut(array, axis, 0, 1), _cut(array, axis, -1, None)
+    left = _ramp(first, axis, width[0], ends[0])
+    right = np.flip(_ramp(last, axis, width[1], ends[1]), axis)
+    return _between(left.astype(array.dtype), array, right.astype(array.dtype), axis)
+
+
+def _ramp(edge: Any, axis: int, count: int, end: Any) -> Any:
+    """From `end` up to, but without, the edge, in the order of np.linspace's arithmetic."""
+    steps = np.arange(count).reshape([-1 if i == axis else 1 for i in range(edge.ndim)])
+    real = np.real(np.zeros(0, edge.dtype)).dtype
+    end = end.astype(real if end.dtype.kind != "c" else np.result_type(edge.dtype, end.dtype))
+    return steps.astype(real) * ((edge - end) / max(count, 1)) + end
+
+
+_STATISTICS: dict[str, Callable[..., Any]] = {
+    "maximum": np.max,
+    "minimum": np.min,
+    "mean": np.mean,
+    "median": np.median,
+}
+
+
+def _pad_statistic(array: Any, axis: int, width: Sides, mode: str, lengths: Sides) -> Any:
+    statistic, most = _STATISTICS[mode], array.shape[axis]
+    left, right = (most if n is None else min(int(n), most) for n in lengths)
+    if 0 in (left, right) and mode in ("maximum", "minimum"):
+        raise ValueError("stat_length of 0 yields no value for padding")
+    first = statistic(_cut(array, axis, 0, left), axis=axis, keepdims=True)
+    last = first
+    if left != most or right != most:
+        last = statistic(_cut(array, axis, most - right, most), axis=axis, keepdims=True)
+    return _between(_repeated(first, axis, width[0]), array, _repeated(last, axis, width[1]), axis)
+
+
+def _pad_mirror(array: Any, axis: int, width: Sides, mode: str, odd: bool) -> Any:
+    if array.shape[axis] == 1:
+        return _pad_edge(array, axis, width)  # no second element to reflect, says NumPy
+    shared = 0 if mode == "symmetric" else 1  # elements that array and mirror image share
+    backward = _cut(array, axis, None, None, -1)
+    left = _mirrored(backward, axis, width[0], shared, odd)
+    right = _mirrored(array, axis, width[1], shared, odd)
+    return _between(_cut(left, axis, None, None, -1), array, right, axis)
+
+
+def _mirrored(array: Any, axis: int, count: int, shared: int, odd: bool) -> Any:
+    """The `count` elements beyond the end: reflected there, and what this gives again."""
+    start = array.shape[axis]
+    while array.shape[axis] < start + count:
+        image = _cut(array, axis, None, None, -1)
+        image = _cut(image, axis, shared, shared + start + count - array.shape[axis])
+        if odd:
+            image = 2 * _cut(array, axis, -1, None) - image
+        array = np.concatenate([array, image], axis=axis)
+    return _cut(array, axis, start, start + count)
+
+
+def _pad_wrap(array: Any, axis: int, width: Sides, *_: Any) -> Any:
+    size = array.shape[axis]
+    left, right = (-(-amount // size) for amount in width)  # whole copies, rounded up
+    row = np.concatenate([array] * (left + 1 + right), axis=axis)
+    start = left * size - width[0]
+    return _cut(row, axis, start, start + width[0] + size + width[1])
+
+
+_BY_MODE: dict[str, Callable[..., Any]] = {
+    "edge": _pad_edge,
+    "linear_ramp": _pad_ramp,
+    "reflect": _pad_mirror,
+    "symmetric": _pad_mirror,
+    "wrap": _pad_wrap,
+    **dict.fromkeys(_STATISTICS, _pad_statistic),
+}
+
+
+def _pad_by_function(
+    array: Any, widths: list[tuple[int, int]], function: Any, kwargs: dict[str, Any]
+) -> Any:
+    """The function writes into each lane, which gets an array of its own for that."""
+    padded = PAD.apply_bound([array], {"pad_width": widths})
+    for axis, width in enumerate(widths):
+        lanes = np.moveaxis(padded, axis, -1)
+        if lanes.size == 0:
+            continue
+        written = [np.copy(lanes[place]) for place in np.ndindex(*lanes.shape[:-1])]
+        for lane in written:
+            function(lane, width, axis, kwargs)
+        padded = np.moveaxis(np.reshape(np.stack(written), lanes.shape), -1, axis)
+    return padded
+
+
+composite(np.pad, _pad)

@@ -1,0 +1,148 @@
+"""Functions that choose between arrays, edit one, or apply a function to parts of it.
+
+Where NumPy's bookkeeping is long, NumPy does it on positions, and the elements follow.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from tapegrad._rule import composite, lift, plain
+from tapegrad.rules.index import picked
+
+
+def _array(value: Any) -> Any:
+    value = lift(value)
+    return value if hasattr(value, "shape") else np.asarray(value)
+
+
+# --- choosing
+
+
+def _choose(a: Any, choices: Any, mode: str = "raise") -> Any:
+    # A Python number gives way to the dtype of the arrays, as in NumPy.
+    empty = [np.empty(0, x.dtype) if hasattr(x, "dtype") else x for x in choices]
+    dtype = np.choose(np.zeros(0, np.intp), empty).dtype
+    parts, positions, start = [], [], 0
+    for choice in choices:
+        part = _array(choice)
+        parts.append(np.ravel(part))
+        positions.append(np.arange(start, start + part.size).reshape(part.shape))
+        start += part.size
+    chosen = np.choose(plain(a), positions, mode=mode)
+    return picked(np.concatenate(parts).astype(dtype), chosen)
+
+
+def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if len(condlist) == 0:
+        raise ValueError("select with an empty condition list is not possible")
+    conditions = [np.asarray(plain(condition)) for condition in condlist]
+    for position, condition in enumerate(conditions):
+        if condition.dtype != bool:
+            raise TypeError(f"invalid entry {position} in condlist: should be boolean ndarray")
+    choices = [x if type(x) in (int, float, complex) else _array(x) for x in choicelist]
+    default = default if type(default) in (int, float, complex) else _array(default)
+    dtypes = [x.dtype if hasattr(x, "dtype") else x for x in (*choices, default)]
+    dtype = np.result_type(*dtypes)
+    # All choices decide on the shape, all conditions too, even where another comes first.
+    shapes = [np.shape(x) for x in (*choices, default, *conditions)]
+    result = np.broadcast_to(_as_dtype(default, dtype), np.broadcast_shapes(*shapes))
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        result = np.where(condition, _as_dtype(choice, dtype), result)
+    return result
+
+
+def _as_dtype(value: Any, dtype: Any) -> Any:
+    return value.astype(dtype) if hasattr(value, "astype") else np.asarray(value, dtype)
+
+
+def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """Each function computes the elements of its condition alone, so that no other adds a NaN."""
+    conditions = _conditions(x, plain(condlist))
+    if len(conditions) == len(funclist) - 1:
+        conditions = [*conditions, ~np.any(conditions, axis=0)]
+    elif len(conditions) != len(funclist):
+        raise ValueError(
+            f"with {len(conditions)} condition(s), either {len(conditions)} or "
+            f"{len(conditions) + 1} functions are expected"
+        )
+    made = np.zeros_like(x)
+    for condition, function in zip(conditions, funclist, strict=True):
+        if np.any(condition):
+            value = function(x[condition], *args, **kw) if callable(function) else function
+            made[condition] = value
+    return made
+
+
+def _conditions(x: Any, condlist: Any) -> list[Any]:
+    if np.isscalar(condlist) or (
+        not isinstance(condlist[0], (list, np.ndarray)) and np.ndim(x) != 0
+    ):
+        condlist = [condlist]  # a single condition needs no list around it
+    return list(np.asarray(condlist, bool))
+
+
+composite(np.choose, _choose)
+composite(np.select, _select)
+composite(np.piecewise, _piecewise)
+
+# --- editing
+
+
+def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    arr, values = _array(arr), _array(values)
+    old = np.arange(arr.size).reshape(arr.shape)
+    new = np.arange(arr.size, arr.size + values.size).reshape(values.shape)
+    positions = np.insert(old, plain(obj), new, axis)
+    together = np.concatenate([np.ravel(arr), np.ravel(values).astype(arr.dtype)])
+    return picked(together, positions)
+
+
+def _delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+    arr = _array(arr)
+    if axis is None:
+        arr, axis = np.ravel(arr), 0
+    axis = normalize_axis_index(axis, arr.ndim)
+    kept = np.delete(np.arange(arr.shape[axis]), plain(obj))
+    return arr[(slice(None),) * axis + (kept,)]
+
+
+composite(np.insert, _insert)
+composite(np.delete, _delete)
+
+# --- functions of parts
+
+
+def _apply_along_axis(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    axis = normalize_axis_index(axis, arr.ndim)
+    lanes = np.moveaxis(arr, axis, -1)
+    loop = lanes.shape[:-1]
+    if 0 in loop:
+        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+    results = [_array(func1d(lanes[lane], *args, **kwargs)) for lane in np.ndindex(*loop)]
+    dtype, shape = results[0].dtype, results[0].shape  # NumPy's buffer is made for the first
+    stacked = np.stack([np.broadcast_to(result, shape).astype(dtype) for result in results])
+    sides = range(len(loop), len(loop) + len(shape))
+    places = range(axis, axis + len(shape))
+    return np.moveaxis(np.reshape(stacked, (*loop, *shape)), tuple(sides), tuple(places))
+
+
+def _apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
+    for axis in np.atleast_1d(axes).tolist():
+        axis = axis % a.ndim if axis < 0 else axis
+        result = func(a, axis)
+        if result.ndim != a.ndim:
+            result = np.expand_dims(result, axis)
+        if result.ndim != a.ndim:
+            raise ValueError("function is not returning an array of the correct shape")
+        a = result
+    return a
+
+
+composite(np.apply_along_axis, _apply_along_axis)
+composite(np.apply_over_axes, _apply_over_axes)

@@ -1,0 +1,126 @@
+"""Functions that write into their first argument, which must be a traced array for that.
+
+Each is one write by an index; NumPy itself refuses traced values for a plain array.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import composite, lift, plain
+from tapegrad.rules.index import along
+
+
+def _array(value: Any) -> Any:
+    value = lift(value)
+    return value if hasattr(value, "shape") else np.asarray(value)
+
+
+def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    where = plain(where)
+    src = lift(src)
+    if not hasattr(dst, "tape"):
+        np.copyto(dst, _refused(src), casting, where)
+        return
+    source_dtype = getattr(src, "dtype", None)
+    if source_dtype is None:
+        src = np.asarray(src)  # a Python number has no dtype of its own to be refused for
+        source_dtype = np.result_type(dst.dtype, src) if src.ndim == 0 else src.dtype
+    if not np.can_cast(source_dtype, dst.dtype, casting):
+        raise TypeError(
+            f"Cannot cast array data from {source_dtype!r} to {dst.dtype!r} according to the "
+            f"rule {casting!r}"
+        )
+    if src.dtype.kind == "c" and dst.dtype.kind != "c":
+        src = np.real(src)
+    dst[...] = src if where is True else np.where(where, src, dst)
+
+
+def _refused(value: Any) -> Any:
+    """A value for a plain array: a traced one raises the error that names the fix."""
+    return np.asarray(value)
+
+
+def _put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
+    values = np.ravel(_array(v))
+    if not hasattr(a, "tape"):
+        np.put(a, plain(ind), _refused(values), mode)
+        return
+    ind = np.ravel(np.asarray(plain(ind)))
+    if ind.size == 0 or values.shape[0] == 0:
+        return
+    positions = np.take(np.arange(a.size), ind, mode=mode)
+    _write_flat(a, positions, values)
+
+
+def _write_flat(a: Any, positions: Any, values: Any) -> None:
+    """Write at flat positions; too few values start again."""
+    if len(positions) == 0:
+        return
+    if values.shape[0] == 0:
+        raise ValueError("Cannot insert from an empty array!")
+    if values.shape[0] != len(positions):
+        values = values[np.arange(len(positions)) % values.shape[0]]
+    if a.ndim == 0:
+        a[...] = values[-1]
+    else:
+        a[np.unravel_index(positions, a.shape)] = values
+
+
+def _chosen(a: Any, mask: Any) -> Any:
+    mask = np.asarray(plain(mask))
+    if mask.size != a.size:
+        raise ValueError("place or putmask: mask and data must be the same size")
+    return np.flatnonzero(mask)
+
+
+def _putmask(a: Any, mask: Any, values: Any) -> None:
+    """The k-th element gets the k-th value, counted also where the mask is False."""
+    values = np.ravel(_array(values))
+    if not hasattr(a, "tape"):
+        np.putmask(a, plain(mask), _refused(values))
+        return
+    chosen = _chosen(a, mask)
+    if values.shape[0]:
+        _write_flat(a, chosen, values[chosen % values.shape[0]])
+
+
+def _place(arr: Any, mask: Any, vals: Any) -> None:
+    """The k-th True of the mask gets the k-th value."""
+    values = np.ravel(_array(vals))
+    if not hasattr(arr, "tape"):
+        np.place(arr, plain(mask), _refused(values))
+        return
+    _write_flat(arr, _chosen(arr, mask), values)
+
+
+def _put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
+    indices, values = np.asarray(plain(indices)), _array(values)
+    if not hasattr(arr, "tape"):
+        np.put_along_axis(arr, indices, _refused(values), axis)
+        return
+    index = along(arr, indices, axis)
+    if axis is None:
+        index = np.unravel_index(np.arange(arr.size)[index], arr.shape)
+    arr[index] = values
+
+
+def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    if a.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    if a.ndim > 2 and len(set(a.shape)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    step = a.shape[1] + 1 if a.ndim == 2 else 1 + np.cumprod(a.shape[:-1]).sum()
+    end = None if wrap or a.ndim > 2 else a.shape[1] ** 2
+    positions = np.arange(a.size)[:end:step]
+    _write_flat(a, positions, np.ravel(_array(val)))
+
+
+composite(np.copyto, _copyto)
+composite(np.put, _put)
+composite(np.putmask, _putmask)
+composite(np.place, _place)
+composite(np.put_along_axis, _put_along_axis)
+composite(np.fill_diagonal, _fill_diagonal)

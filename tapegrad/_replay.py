@@ -143,9 +143,9 @@ def replay_backward(
             else:
                 factor = partial(out, x) if rule.unary else partial(out, x, y)
                 bar = g * factor
-                if strong and not _is_finite(bar):
+                if strong and not is_finite(bar):
                     bar = rule.times(g, factor)
-                    careful = careful or not _is_finite(bar)
+                    careful = careful or not is_finite(bar)
             before = bars[x_slot]
             if before is None:
                 bars[x_slot] = bar
@@ -167,9 +167,9 @@ def replay_backward(
             else:
                 factor = partial(out, x, y)
                 bar = g * factor
-                if strong and not _is_finite(bar):
+                if strong and not is_finite(bar):
                     bar = rule.times(g, factor)
-                    careful = careful or not _is_finite(bar)
+                    careful = careful or not is_finite(bar)
             before = bars[y_slot]
             if before is None:
                 bars[y_slot] = bar
@@ -182,7 +182,7 @@ def replay_backward(
                     owned.add(y_slot)
 
 
-def _is_finite(bar: Any) -> bool:
+def is_finite(bar: Any) -> bool:
     """Whether a cotangent has no infinity or NaN, told by its sum: one pass, no array of flags.
 
     A sum that overflows says no, which costs time alone. Arrays of other libraries may be lazy:
@@ -244,7 +244,7 @@ def replay_nested(entries: list[Entry], bars: SparseBars, tape: Tape | None) -> 
             else:
                 values = partial(out, x) if rule.unary else partial(out, x, y)
                 bar = rule.times(g, values) if strong else g * values
-                careful = careful or (strong and not _is_finite(bar))
+                careful = careful or (strong and not is_finite(bar))
             _accumulate(bars, owned, arg_slot, bar, None)
 
 
@@ -290,14 +290,14 @@ def _pull_general(
             bars[slots][args] = g
         return careful
     wanted = [at >= start for at in slots]
-    if careful and isinstance(g, (np.ndarray, np.generic)) and np.isinf(g).any():
+    if careful and _has_infinities(g):
         found = _pull_infinite(rule, g, out, args, params, wanted)
     else:
         found = rule.pull(g, out, args, params, wanted)
     if len(found) != len(args):
         raise RuleError(
-            f"{rule.name}: its rule returned {len(found)} cotangents, expected {len(args)}. Return "
-            "one (or None) an array."
+            f"{rule.name}: its rule returned {len(found)} cotangents, expected {len(args)}. "
+            "Return one (or None) an array."
         )
     for at, bar, like in zip(slots, found, args):  # noqa: B905 - strict= costs
         if bar is None or at < start:
@@ -305,13 +305,19 @@ def _pull_general(
         if type(bar) is not Scatter:
             if bar.shape != like.shape or bar.dtype is not like.dtype:
                 bar = fit(bar, like, rule)
-            careful = careful or (rule.strong and not _is_finite(bar))
+            careful = careful or (rule.strong and not is_finite(bar))
             before = bars[at]
             if before is None:
                 bars[at] = bar
                 continue
         _accumulate(bars, owned, at, bar, like)
     return careful
+
+
+def _has_infinities(g: Any) -> bool:
+    while isinstance(g, Mapped):
+        g = g.value
+    return isinstance(g, (np.ndarray, np.generic)) and bool(np.isinf(g).any())
 
 
 def _pull_infinite(rule: Any, g: Any, *call: Any) -> list[Any]:

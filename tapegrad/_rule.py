@@ -20,7 +20,15 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import NotDifferentiableError, RuleError, name_of
-from tapegrad._replay import Scatter, cast, derivatives_along, fit, replay_backward, zeros_of
+from tapegrad._replay import (
+    Scatter,
+    cast,
+    derivatives_along,
+    fit,
+    is_finite,
+    replay_backward,
+    zeros_of,
+)
 from tapegrad._tape import MINUS, Mapped, Outputs, Spec, Tape, Traced, level_of, spec_of
 
 Function = Callable[..., Any]
@@ -347,10 +355,8 @@ def strong_product(g: Any, partial: Any) -> Any:
     if isinstance(g, Traced) or isinstance(partial, Traced):
         return STRONG.apply_bound([g, partial], {})
     product = g * partial
-    if type(product) is np.ndarray:
-        total = np.add.reduce(product, None)
-        if total - total == 0:
-            return product  # all finite, the common case, for the price of a sum
+    if isinstance(product, (np.ndarray, Mapped)) and is_finite(product):
+        return product  # the common case, for the price of a sum
     return np.where((g == 0) | (partial == 0), 0, product)
 
 

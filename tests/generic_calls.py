@@ -189,3 +189,41 @@ def is_floating(leaf: Any) -> bool:
     return isinstance(leaf, (float, complex)) or (
         isinstance(dtype, np.dtype) and dtype.kind in "fc"
     )
+
+
+# --- Which calls have one answer ----------------------------------------------------------------
+
+# They read one triangle of a matrix, if only by hermitian=True: their derivative is that of a
+# function of symmetric matrices.
+SYMMETRIC = {
+    np.linalg.cholesky,
+    np.linalg.eigh,
+    np.linalg.eigvalsh,
+    np.linalg.svd,
+    np.linalg.pinv,
+    np.linalg.matrix_rank,
+}
+# Vectors with a phase or a basis that is LAPACK's choice: docs/kinks.md.
+CHOICES: dict[Any, set[str]] = {
+    np.linalg.svd: {"f(v[None])", "f(m + 1j * n)"},
+    np.linalg.eig: {"f(m + 1j * n)"},
+}
+HERMITIAN_CHOICES: dict[Any, set[str]] = {
+    np.linalg.svd: {"f(m + 1j * (n - n.T))"},
+    np.linalg.eigh: {"f(m + 1j * (n - n.T))"},
+}
+
+
+def meaningful_calls(function: Any, text: str) -> Iterator[tuple[Any, Pattern, bool]]:
+    """The calls of a function whose derivative is no one's choice: function, pattern, symmetric.
+
+    Symmetric: its matrix is, and moves so.
+    """
+    triangular = function in SYMMETRIC
+    for pattern in patterns(text):
+        if pattern.text in CHOICES.get(function, ()) or (triangular and "m" in pattern.names):
+            continue
+        yield function, pattern, False
+    for pattern in patterns(HERMITIAN) if triangular else ():
+        if pattern.text not in HERMITIAN_CHOICES.get(function, ()):
+            yield function, pattern, True

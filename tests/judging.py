@@ -114,8 +114,7 @@ def judge(
     modes: Sequence[Mode],
     function: Callable[..., Any],
     pattern: Pattern,
-    *,
-    symmetric: bool = False,
+    symmetric: bool,
 ) -> tuple[Outcome, str]:
     """How a library does at one call, and what is wrong with it."""
     program = Program(function, pattern)

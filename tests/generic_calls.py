@@ -203,10 +203,12 @@ SYMMETRIC = {
     np.linalg.pinv,
     np.linalg.matrix_rank,
 }
-# Vectors with a phase or a basis that is LAPACK's choice: docs/kinks.md.
+# Calls without one right answer: vectors with a phase or a basis that is LAPACK's choice
+# (docs/kinks.md), and points between which np.interp says to have no meaning unless they increase.
 CHOICES: dict[Any, set[str]] = {
     np.linalg.svd: {"f(v[None])", "f(m + 1j * n)"},
     np.linalg.eig: {"f(m + 1j * n)"},
+    np.interp: {"f(v, w, V)", "f(V, v, w)", "f(v, MASK, w)", "f(float(S), v, w)"},
 }
 HERMITIAN_CHOICES: dict[Any, set[str]] = {
     np.linalg.svd: {"f(m + 1j * (n - n.T))"},

@@ -81,10 +81,16 @@ def slope_of(middle: Any, others: list[Any]) -> Any:
     again, low, lower, upper, high = (np.asarray(other) for other in others)
     wide, narrow = (high - low) / (2 * STEP), (upper - lower) / STEP
     slope = (4 * narrow - wide) / 3
-    scale = 1e-3 * (1 + np.abs(slope))
+    scale = 1e-3 * (1 + np.abs(slope)) + noise_of(slope)
     bent = np.abs(high - 2 * middle + low) / STEP  # of order STEP, unless there is a kink
-    smooth = (np.abs(wide - narrow) < scale * 1e-2) & (bent < 30 * scale) & (again == middle)
+    settled = np.abs(wide - narrow) < 1e-2 * scale + noise_of(slope)
+    smooth = settled & (bent < 30 * scale) & (again == middle)
     return np.where(smooth, slope, np.nan)
+
+
+def noise_of(slope: Any) -> float:
+    """How far rounding can carry a difference quotient."""
+    return float(8 * np.finfo(slope.dtype).eps / STEP)
 
 
 # --- What a library says ------------------------------------------------------------------------
@@ -161,7 +167,7 @@ def mistake(answer: Answer, known: Expected, cotangents: list[Any]) -> str:
     if answer.tangents is not None:
         for tangent, slope in zip(answer.tangents, known.slopes, strict=True):
             clear = ~np.isnan(slope)
-            if not close(np.asarray(tangent)[clear], slope[clear]):
+            if not close(np.asarray(tangent)[clear], slope[clear], noise_of(slope)):
                 return f"tangent {np.asarray(tangent)!r}, by differences {slope!r}"
     # Zero times NaN is NaN: only infinite partials pay for strong zeros.
     defined = all(np.all(np.isfinite(leaf)) for leaf in known.leaves if is_floating(leaf))
@@ -170,13 +176,15 @@ def mistake(answer: Answer, known: Expected, cotangents: list[Any]) -> str:
             np.sum((g * np.where(np.isnan(slope), 0, slope)).real)
             for g, slope in zip(cotangents, known.slopes, strict=True)
         )
-        if not close(np.asarray(answer.product), np.asarray(by_differences)):
+        noise = sum(noise_of(slope) * slope.size for slope in known.slopes)
+        if not close(np.asarray(answer.product), np.asarray(by_differences), noise):
             return f"derivative {answer.product!r} backward, by differences {by_differences!r}"
     return ""
 
 
-def close(found: Any, slope: Any) -> bool:
-    return np.allclose(found, slope, rtol=1e-4, atol=1e-5 * (1 + np.max(np.abs(slope), initial=0)))
+def close(found: Any, slope: Any, noise: float) -> bool:
+    within = 1e-5 * (1 + np.max(np.abs(slope), initial=0)) + noise
+    return np.allclose(found, slope, rtol=1e-4, atol=within)
 
 
 def difference(leaf: Any, like: Any) -> str:

@@ -14,6 +14,7 @@ from tapegrad.rules import (
     reduction,
     selection,
     shape,
+    signal,
     sorting,
     writing,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "reduction",
     "selection",
     "shape",
+    "signal",
     "sorting",
     "writing",
 ]

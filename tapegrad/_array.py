@@ -21,6 +21,7 @@ from tapegrad._ndarray import NdarrayInterface
 from tapegrad._replay import cast
 from tapegrad._rule import (
     REGISTRY,
+    UNSUPPORTED_MODULES,
     Elementwise,
     Multilinear,
     Rule,
@@ -253,6 +254,9 @@ ASTYPE = linear(_astype, lambda g, _out, x, dtype: cast(g, x.dtype), name="astyp
 
 def _no_rule(function: Any) -> NotDifferentiableError:
     name = Rule(function).name
+    reason = UNSUPPORTED_MODULES.get(getattr(function, "__module__", None) or "")
+    if reason is not None:
+        return NotDifferentiableError(f"{name}: not differentiable ({reason}).")
     return NotDifferentiableError(
         f"{name}: no derivative rule for it yet. Write it in terms of functions that have one, "
         "declare one with tapegrad.primitive, or pass tapegrad.stop_gradient(x) for a constant."

@@ -192,6 +192,13 @@ class NdarrayInterface:
         """Partition in place."""
         self[...] = np.partition(self, kth, axis, **kwargs)
 
+    def resize(self, *_: Any, **__: Any) -> NoReturn:
+        """Always raises, as for every array that others refer to."""
+        raise ValueError(
+            "x.resize(shape): cannot resize a traced array in place. np.resize(x, shape) makes "
+            "another that repeats x, np.pad one that ends in zeros."
+        )
+
     # -- protocols of the language ---------------------------------------------------------------
 
     def __len__(self) -> int:

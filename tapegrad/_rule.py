@@ -90,7 +90,11 @@ class Rule:
         out = kwargs.pop("out", None)
         arrays, params = self.bind(args, kwargs)
         out = params.pop("out", None) if out is None else out
-        result = self.apply_bound(arrays, params)
+        dtype = params.get("dtype")
+        if dtype is not None and np.dtype(dtype).kind not in "fc":
+            result = self.call([plain(array) for array in arrays], params)  # piecewise constant
+        else:
+            result = self.apply_bound(arrays, params)
         return result if out is None else write_out(out, result, self.name)
 
     def apply_bound(self, arrays: list[Any], params: dict[str, Any]) -> Any:
@@ -894,6 +898,15 @@ def rules_of_form(form: str) -> Iterator[Rule]:
     return (rule for rule in REGISTRY.values() if rule.form == form)
 
 
+# Modules whose functions all carry no derivative, and why: known without importing them.
+UNSUPPORTED_MODULES: dict[str, str] = {}
+
+
+def unsupported_module(name: str, reason: str) -> None:
+    """Declare every function of a module as `unsupported` does, without importing it."""
+    UNSUPPORTED_MODULES[name] = reason
+
+
 __all__ = [
     "REGISTRY",
     "Rule",
@@ -913,3 +926,4 @@ __all__ = [
     "strong_product",
     "unsupported",
 ]
+    "unsupported_module",

@@ -1,0 +1,142 @@
+"""Quotients that are 0/0 where eigenvalues or singular values are equal, or singular values zero.
+
+For a function that is differentiable there the quotients have limits (vectors may turn among
+themselves without changing the function), but these depend on how cotangents change with the
+eigenvalues: `derivatives_along` finds that in the log of the replay. Of functions that are not
+differentiable there, such as one of the vectors or the largest eigenvalue, the result is finite
+and depends on NumPy's choice of vectors.
+
+Values are equal if they differ by no more than 8 n eps times the largest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import derivatives_along, plain
+from tapegrad.rules.matrices import column, row
+
+
+def are_close(distance: Any, w: Any) -> Any:
+    """Which distances of eigen- or singular values are zero to the precision of a solver."""
+    size = np.max(np.abs(plain(w)), axis=-1, initial=0)
+    tolerance = 8 * w.shape[-1] * np.finfo(w.dtype).eps * size
+    beside = tuple(range(size.ndim, np.ndim(plain(distance))))
+    return np.abs(plain(distance)) <= np.expand_dims(tolerance, beside)
+
+
+def over_differences(x: Any, w: Any) -> Any:
+    """x_ij / (w_j - w_i), zero on the diagonal."""
+    return _over_pairs(x, row(w) - column(w), w, -1)
+
+
+def over_conjugate_differences(x: Any, w: Any) -> Any:
+    """x_ij / conj(w_j - w_i), zero on the diagonal."""
+    return _over_pairs(x, np.conjugate(row(w) - column(w)), w, -1)
+
+
+def over_sums(x: Any, w: Any) -> Any:
+    """x_ij / (w_j + w_i)."""
+    return _over_pairs(x, row(w) + column(w), w, 1)
+
+
+def over_columns(x: Any, w: Any) -> Any:
+    """x_ij / w_j."""
+    zero = are_close(w, w)
+    close = np.broadcast_to(row(zero), x.shape)
+    result = np.where(close, 0, x / np.where(close, 1, row(w)))
+    for direction in _directions(w, zero):
+        limit = _series(_changes(x, w, direction), row(w))
+        result = result + np.where(close, row(direction) * limit, 0)
+    return result
+
+
+def _over_pairs(x: Any, distance: Any, w: Any, sign: int) -> Any:
+    """x_ij / distance_ij for distances w_j + sign * w_i; where both vanish, the limit.
+
+    Along (e_j + sign * e_i) / 2 the distance grows by one.
+    """
+    close = are_close(distance, w)
+    result = np.where(close, 0, x / np.where(close, 1, distance))
+    limits = close & ~np.eye(w.shape[-1], dtype=bool) if sign < 0 else close
+    if not limits.any():
+        return result
+    if _replays_to_come(w):
+        return result + _limits_of_pairs(x, distance, w, limits, sign)
+    # A first derivative is linear in the direction: one an index will do, and not one a pair.
+    both = 2 + 2 * (sign > 0) * np.eye(w.shape[-1])
+    directions = list(_directions(w, limits.any(axis=-1)))
+    for direction, change in zip(directions, derivatives_along(x, w, directions), strict=True):
+        share = (row(direction) + sign * column(direction)) / both.astype(direction.dtype)
+        result = result + np.where(limits, share * change, 0)
+    return result
+
+
+def _limits_of_pairs(x: Any, distance: Any, w: Any, limits: Any, sign: int) -> Any:
+    total = np.zeros(limits.shape, x.dtype)
+    for *matrix, i, j in np.argwhere(limits & np.triu(np.ones(limits.shape[-2:], bool))):
+        direction = _tangent(w, (*matrix, j)) + sign * _tangent(w, (*matrix, i))
+        direction = direction / (4 if i == j else 2)
+        changes = _changes(x, w, direction)
+        place = np.zeros(limits.shape, bool)
+        place[(*matrix, i, j)] = True
+        total = total + np.where(place, _series(changes, distance), 0)
+        if i != j:  # of (j, i) the direction is the opposite one, where it is a difference
+            place = np.swapaxes(place, -1, -2)
+            total = total + np.where(place, sign * _series(changes, sign * distance), 0)
+    return total
+
+
+def _changes(x: Any, w: Any, direction: Any) -> list[Any]:
+    """Derivatives of x along a direction: the first, and one for each replay that is to come."""
+    changes = derivatives_along(x, w, [direction])
+    for _ in range(_replays_to_come(w)):
+        changes += derivatives_along(changes[-1], w, [direction])
+    return changes
+
+
+def _series(changes: list[Any], distance: Any) -> Any:
+    """x / distance where both are zero, from derivatives as the distance d grows by one.
+
+    x(0) = 0 = x(d) - x'(d) d + x''(d) d**2 / 2 - ..., so the quotient is x'(d) - x''(d) d / 2 +
+    x'''(d) d**2 / 6 - ...: the terms after the first are zero where d is, and matter to the next
+    derivatives, one to each.
+    """
+    total, factor = changes[0], 1.0
+    for order, change in enumerate(changes[1:], 2):
+        factor = -factor * distance / order
+        total = total + change * factor
+    return total
+
+
+def _replays_to_come(w: Any) -> int:
+    """How often the replay in which a rule meets its own result may itself be differentiated."""
+    tape = getattr(w, "tape", None)
+    if tape is None or not tape.root.singular:
+        return 0
+    count = 0
+    while tape is not None:
+        tape, count = tape.parent, count + 1
+    return count
+
+
+def _directions(w: Any, involved: Any) -> Iterator[Any]:
+    """Unit tangents of w, one for each index that is involved.
+
+    A first derivative may go along all matrices of a stack at once; a second one must not.
+    """
+    if _replays_to_come(w):
+        for place in np.argwhere(involved):
+            yield _tangent(w, place)
+    else:
+        for index in np.flatnonzero(involved.reshape(-1, w.shape[-1]).any(axis=0)):
+            yield _tangent(w, (..., index))
+
+
+def _tangent(w: Any, place: Any) -> Any:
+    tangent = np.zeros(w.shape, w.dtype)
+    tangent[tuple(place)] = 1
+    return tangent

@@ -1,0 +1,57 @@
+"""Words of linear algebra that its rules are written in. The last two axes are a matrix's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def transposed(x: Any) -> Any:
+    """Rows as columns."""
+    return np.swapaxes(x, -1, -2)
+
+
+def adjoint(x: Any) -> Any:
+    """The conjugate transpose."""
+    return np.conjugate(transposed(x)) if x.dtype.kind == "c" else transposed(x)
+
+
+def conjugated(x: Any) -> Any:
+    """The conjugate; of real arrays nothing is copied."""
+    return np.conjugate(x) if x.dtype.kind == "c" else x
+
+
+def hermitian_part(x: Any) -> Any:
+    """The Hermitian matrix nearest to a matrix."""
+    return (x + adjoint(x)) / 2
+
+
+def column(x: Any) -> Any:
+    """Vectors as matrices of one column."""
+    return np.expand_dims(x, -1)
+
+
+def row(x: Any) -> Any:
+    """Vectors as matrices of one row."""
+    return np.expand_dims(x, -2)
+
+
+def diagonal(x: Any) -> Any:
+    """The diagonals of a stack of matrices."""
+    return np.diagonal(x, 0, -2, -1)
+
+
+def scalar(x: Any) -> Any:
+    """Numbers, one a matrix, beside the matrices."""
+    return column(column(x))
+
+
+def unit(x: Any) -> Any:
+    """The unit matrix beside square matrices."""
+    return np.eye(x.shape[-1], dtype=x.dtype)
+
+
+def shaped(x: Any) -> Any:
+    """A value that has a shape: lists and numbers become arrays."""
+    return x if hasattr(x, "shape") else np.asarray(x)

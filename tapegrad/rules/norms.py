@@ -1,0 +1,150 @@
+"""Norms of vectors and of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import composite, derivatives_along, general, plain, strong_product
+from tapegrad.rules.matrices import (
+    conjugated,
+)
+
+# --- Norms
+
+
+def _beside(value: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    """A norm, or its cotangent, with the axes of the array that it was taken of."""
+    if keepdims:
+        return value
+    axes = tuple(range(len(x.shape))) if axis is None else axis
+    return np.expand_dims(value, axes)
+
+
+def _euclidean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The root of the sum of squares, in NumPy's own way for these axes."""
+    return np.linalg.norm(x, None, axis, keepdims)
+
+
+def _euclidean_vjp(g: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """g * x / out: the gradient at zero is zero.
+
+    The quotient g / out is formed first. In norm(x)**2, g is 2 * out: the quotient has a limit at
+    zero, and the second derivative there, which is the limit, is right.
+    """
+    zero = plain(out) == 0
+    if not zero.any():
+        return _beside(g / out, x, axis, keepdims) * conjugated(x)
+    (limit,) = derivatives_along(g, out, [np.where(zero, 1, plain(out) * 0)])
+    ratio = np.where(zero, limit, g / np.where(zero, 1, out))
+    return strong_product(conjugated(x), _beside(ratio, x, axis, keepdims))
+
+
+def _euclidean_jvp(dots: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    zero = plain(out) == 0
+    change = np.sum(np.real(conjugated(x) * dots[0]), axis=axis, keepdims=keepdims)
+    return np.where(zero, 0, change / np.where(zero, 1, out)) if zero.any() else change / out
+
+
+def _has_zeros(out: Any) -> bool:
+    return not np.all(plain(out))
+
+
+EUCLIDEAN = general(
+    _euclidean,
+    vjp=[_euclidean_vjp],
+    jvp=_euclidean_jvp,
+    singular=_has_zeros,
+    name="np.linalg.norm",
+    batch="axis",
+)
+
+
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    x = _lifted(x)
+    if axis is None and (
+        ord is None or ord in ("f", "fro") and x.ndim == 2 or ord == 2 and x.ndim == 1
+    ):
+        return EUCLIDEAN.apply_bound([x], {"keepdims": keepdims} if keepdims else {})
+    axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = tuple(int(a) % x.ndim for a in axes)
+    if len(axes) == 1:
+        return _norm_of_vectors(x, ord, axes[0], keepdims)
+    if len(axes) == 2:
+        return _norm_of_matrices(x, ord, axes, keepdims)
+    raise ValueError("Improper number of dimensions to norm.")
+
+
+def _lifted(x: Any) -> Any:
+    return np.stack(list(map(_lifted, x))) if isinstance(x, (list, tuple)) else x
+
+
+def _norm_of_vectors(x: Any, order: Any, axis: int, keepdims: bool) -> Any:
+    if order in ("f", "fro", "nuc"):
+        raise ValueError(f"Invalid norm order '{order}' for vectors")
+    if order is None or order == 2:
+        return EUCLIDEAN.apply_bound([x], {"axis": (axis,), "keepdims": keepdims})
+    if order == np.inf:
+        return np.max(np.abs(x), axis=axis, keepdims=keepdims, initial=0)
+    if order == -np.inf:
+        return np.min(np.abs(x), axis=axis, keepdims=keepdims)
+    if order == 0:
+        return np.linalg.norm(plain(x), 0, axis, keepdims)
+    if order == 1:
+        return np.sum(np.abs(x), axis=axis, keepdims=keepdims)
+    total = np.sum(np.abs(x) ** order, axis=axis, keepdims=keepdims)
+    root = float(np.reciprocal(order, dtype=total.dtype))
+    zero = plain(total) == 0  # the gradient there is zero, not 0 * inf
+    if not zero.any():
+        return total**root
+    return np.where(zero, plain(total) ** root, np.where(zero, 1, total) ** root)
+
+
+def _norm_of_matrices(x: Any, order: Any, axes: tuple[int, int], keepdims: bool) -> Any:
+    if axes[0] == axes[1]:
+        raise ValueError("Duplicate axes given.")
+    if order is None or order in ("f", "fro"):
+        return EUCLIDEAN.apply_bound([x], {"axis": axes, "keepdims": keepdims})
+    matrices = np.moveaxis(x, axes, (-2, -1))
+    if order in (2, -2, "nuc"):
+        values = np.linalg.svd(matrices, compute_uv=False)
+        reduced = _reduced_spectrum(values, order)
+    elif order in (1, -1, np.inf, -np.inf):
+        sums = np.sum(np.abs(matrices), axis=-2 if abs(order) == 1 else -1)
+        reduced = np.max(sums, axis=-1, initial=0) if order > 0 else np.min(sums, axis=-1)
+    else:
+        raise ValueError("Invalid norm order for matrices.")
+    return np.expand_dims(reduced, axes) if keepdims else reduced
+
+
+def _reduced_spectrum(values: Any, order: Any) -> Any:
+    if order == "nuc":
+        return np.sum(values, axis=-1)
+    return np.max(values, axis=-1, initial=0) if order == 2 else np.min(values, axis=-1)
+
+
+def _vector_norm(
+    x: Any,
+    /,
+    *,
+    axis: Any = None,
+    keepdims: bool = False,
+    ord: Any = 2,
+) -> Any:
+    x = _lifted(x)
+    axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = tuple(int(a) % x.ndim for a in axes)
+    moved = np.moveaxis(x, axes, range(len(axes)))
+    flat = np.reshape(moved, (-1, *moved.shape[len(axes) :]))
+    result = _norm_of_vectors(flat, ord, 0, False)
+    return np.expand_dims(result, axes) if keepdims else result
+
+
+def _matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    return _norm(x, ord, (-2, -1), keepdims)
+
+
+composite(np.linalg.norm, _norm)
+composite(np.linalg.vector_norm, _vector_norm)
+composite(np.linalg.matrix_norm, _matrix_norm)

@@ -286,8 +286,11 @@ def somewhere(condition: Any) -> bool:
     return bool(np.any(condition))
 
 
-def write_out(out: Any, result: Any, call: str) -> Any:
-    """Deliver a traced result into `out=`, which must be traced too."""
+def write_out(out: Any, result: Any, call: str, *, broadcast: bool = False) -> Any:
+    """Deliver a traced result into `out=`, which must be traced too.
+
+    `broadcast`: a larger `out` gets the result many times, as from ufuncs.
+    """
     targets = out if isinstance(out, tuple) else (out,)
     results = result if isinstance(result, tuple) else (result,)
     delivered = list(results)
@@ -304,7 +307,7 @@ def write_out(out: Any, result: Any, call: str) -> Any:
             raise TypeError(
                 f"{call}: cannot cast the result from {part.dtype} to {target.dtype} for out=."
             )
-        if target.shape != part.shape:
+        if target.shape != part.shape and not (broadcast and _stretches(part, target)):
             raise ValueError(
                 f"{call}: the result of shape {part.shape} does not fit out= of shape "
                 f"{target.shape}."
@@ -312,6 +315,12 @@ def write_out(out: Any, result: Any, call: str) -> Any:
         target[...] = part
         delivered[i] = target
     return tuple(delivered) if isinstance(result, tuple) else delivered[0]
+
+
+def _stretches(part: Any, target: Any) -> bool:
+    """Whether an array broadcasts to the shape of another."""
+    sides = zip(part.shape[::-1], target.shape[::-1], strict=False)
+    return part.ndim <= target.ndim and all(mine in (1, theirs) for mine, theirs in sides)
 
 
 # --- What a rule reads --------------------------------------------------------------------------
@@ -775,7 +784,9 @@ class Constant(Rule):
             kwargs.pop("out")
         named = {name: plain(value) for name, value in kwargs.items()}
         result = self.function(*map(plain, args), **named)
-        return write_out(out, result, self.name) if traced_out else result
+        if not traced_out:
+            return result
+        return write_out(out, result, self.name, broadcast=isinstance(self.function, np.ufunc))
 
 
 def plain(value: Any) -> Any:

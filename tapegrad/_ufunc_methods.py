@@ -40,15 +40,51 @@ def call_with_keywords(
         kwargs.pop(name, None)  # how memory is laid out and checked: nothing to differentiate
     if dtype is not None:
         inputs = tuple(_as_type(x, np.dtype(dtype)) for x in inputs)
-    if where is True:
-        result = rule.apply(*inputs, **kwargs) if kwargs else ufunc(*inputs)
+    if out is not None and ufunc.signature is None:
+        inputs = _stretched(inputs, out)
+    if kwargs:  # axis=, axes=, keepdims= of a ufunc with core dimensions
+        result = _along_axes(ufunc, inputs, **kwargs)
+    elif where is True:
+        result = ufunc(*inputs)
     else:
         result = _where(ufunc(*_quiet(inputs, where)), plain(where), out)
-    return result if out is None else write_out(out, result, rule.name)
+    return result if out is None else write_out(out, result, rule.name, broadcast=True)
 
 
 def _as_type(x: Any, dtype: np.dtype[Any]) -> Any:
     return x.astype(dtype) if hasattr(x, "astype") else np.asarray(x, dtype)
+
+
+def _stretched(inputs: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
+    """Inputs whose results have the shape of `out`: ufuncs broadcast to it too."""
+    targets = out if isinstance(out, tuple) else (out,)
+    shapes = [x.shape for x in (*inputs, *targets) if hasattr(x, "shape")]
+    shape = np.broadcast_shapes(*shapes)
+    if np.broadcast_shapes(*map(np.shape, inputs)) == shape:
+        return inputs
+    return (np.broadcast_to(inputs[0], shape), *inputs[1:])
+
+
+def _along_axes(
+    ufunc: np.ufunc, inputs: tuple[Any, ...], axis: Any = None, axes: Any = None, keepdims: Any = 0
+) -> Any:
+    """A call whose core dimensions are not the last ones: they are moved there, and back."""
+    given = [(axis,)] * ufunc.nin if axes is None else [*map(_as_tuple, axes)]
+    if axes is None and axis is None:
+        given = [(-1,)] * ufunc.nin
+    back = given[ufunc.nin] if len(given) > ufunc.nin else given[0] if keepdims else ()
+    moved = [
+        np.moveaxis(x, places, range(-len(places), 0))
+        for x, places in zip(inputs, given, strict=False)
+    ]
+    result = ufunc(*moved)
+    if keepdims:
+        result = np.expand_dims(result, -1)
+    return np.moveaxis(result, range(-len(back), 0), back)
+
+
+def _as_tuple(places: Any) -> tuple[int, ...]:
+    return places if isinstance(places, tuple) else (places,)
 
 
 def _quiet(inputs: tuple[Any, ...], where: Any) -> list[Any]:

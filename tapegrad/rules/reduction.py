@@ -1,4 +1,8 @@
-"""Sums, products, means, extrema and cumulations along axes."""
+"""Sums, products, extrema and cumulations along axes.
+
+What several reductions share (`spread`, `axes_of`, `count_of`, `masked`) is public to the other
+families; moments are in `moments`, what leaves NaN out in `nan`.
+"""
 
 from __future__ import annotations
 
@@ -7,43 +11,52 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, general, linear, plain
+from tapegrad._rule import cast, composite, elementwise, general, lift, linear, plain
 
 
-def _spread(g: Any, x: Any, axis: Any, keepdims: Any) -> Any:
+def spread(g: Any, x: Any, axis: Any, keepdims: Any) -> Any:
     """A reduced value beside the array that it was reduced from: broadcast to its shape."""
     if isinstance(g, np.generic):
         # np.broadcast_to, ten times faster: one number seen at every place.
         shape = x.shape
         return np.ndarray(shape, g.dtype, np.array(g), 0, (0,) * len(shape))
-    if axis is not None and not keepdims:
+    if axis is not None and not keepdims and x.shape:
         g = np.expand_dims(g, axis)
     return np.broadcast_to(g, x.shape)
 
 
-def _axes(x: Any, axis: Any) -> tuple[int, ...]:
-    if axis is None:
+def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
+    """Axes as a tuple of positions; NumPy lets a 0-d array have an axis 0 and -1."""
+    if axis is None or not x.ndim:
         return tuple(range(x.ndim))
     axes = axis if isinstance(axis, tuple) else (axis,)
     return tuple(a % x.ndim for a in axes)
 
 
-def _count(x: Any, axis: Any, keepdims: Any, where: Any) -> Any:
+def count_of(x: Any, axis: Any, keepdims: Any, where: Any) -> Any:
     """How many elements each result is made from."""
     if where is True:
-        return math.prod([x.shape[a] for a in _axes(x, axis)])
+        return math.prod([x.shape[a] for a in axes_of(x, axis)])
     chosen = np.broadcast_to(plain(where), x.shape)
     return np.sum(chosen, axis=axis, keepdims=bool(keepdims))
 
 
-def _masked(x: Any, where: Any) -> Any:
+def masked(x: Any, where: Any) -> Any:
+    """x, and 0 where it is left out."""
     return x if where is True else np.where(where, x, 0)
 
 
-# --- sum and mean
+def _of_kind(x: Any, dtype: Any) -> Any:
+    """x as real numbers where a reduction of complex ones is asked for in a real dtype."""
+    if dtype is None or x.dtype.kind == np.dtype(dtype).kind:
+        return x
+    return cast(x, np.dtype(dtype))
 
 
-def _sum_transpose(
+# --- sums
+
+
+def sum_transpose(
     g: Any,
     _out: Any,
     _x: Any,
@@ -53,111 +66,25 @@ def _sum_transpose(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
+    """The cotangent of a sum at each element that took part."""
     if where is True:
-        return _spread(g, _x, axis, keepdims)
-    return _masked(_spread(g, _x, axis, keepdims), where)
+        return spread(g, _x, axis, keepdims)
+    return masked(spread(g, _x, axis, keepdims), where)
 
 
-def _sum_push(
-    dots: Any,
-    _out: Any,
-    _x: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    keepdims: Any = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    # The function itself but for `initial`, which is a constant.
-    return np.sum(dots[0], axis=axis, dtype=dtype, keepdims=bool(keepdims), where=where)
+def sum_jvp(dots: Any, _out: Any, _x: Any, **params: Any) -> Any:
+    """The function itself but for `initial`, which is a constant."""
+    params.pop("initial", None)
+    return np.sum(dots[0], **params)
 
 
 def _sum(a: Any, **params: Any) -> Any:
     """np.sum; the frequent sum of everything without its wrapper, which costs as much again."""
-    return np.sum(a, **params) if params else np.add.reduce(a, None)
+    whole = not params and type(a) is np.ndarray
+    return np.add.reduce(a, None) if whole else np.sum(a, **params)
 
 
-general(np.sum, vjp=[_sum_transpose], jvp=_sum_push, batch="axis", implementation=_sum)
-
-
-def _mean_transpose(
-    g: Any,
-    _out: Any,
-    _x: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    keepdims: Any = False,
-    where: Any = True,
-) -> Any:
-    share = g / (_x.size if axis is None and where is True else _count(_x, axis, keepdims, where))
-    return _masked(_spread(share, _x, axis, keepdims), where)
-
-
-linear(np.mean, _mean_transpose, batch="axis")
-composite(
-    np.average,
-    lambda a, axis=None, weights=None, returned=False, **options: _average(
-        a, axis, weights, returned, **options
-    ),
-)
-
-
-def _average(a: Any, axis: Any, weights: Any, returned: bool, keepdims: Any = False) -> Any:
-    if weights is None:
-        mean = np.mean(a, axis=axis, keepdims=keepdims)
-        total = np.full_like(plain(mean), a.size / max(mean.size, 1))
-    else:
-        w = weights if hasattr(weights, "shape") else np.asarray(weights)
-        if w.shape != a.shape:
-            where = _axes(a, axis)
-            w = np.broadcast_to(
-                np.reshape(w, [a.shape[i] if i in where else 1 for i in range(a.ndim)]), a.shape
-            )
-        total = np.sum(w, axis=axis, keepdims=keepdims)
-        mean = np.sum(a * w, axis=axis, keepdims=keepdims) / total
-    return (mean, total) if returned else mean
-
-
-# --- variance
-
-
-def _var(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    ddof: float = 0,
-    keepdims: Any = False,
-    *,
-    where: Any = True,
-    mean: Any = None,
-    correction: float | None = None,
-) -> Any:
-    x = a if dtype is None else a.astype(dtype)
-    if mean is None:
-        mean = np.mean(x, axis=axis, keepdims=True, where=where)
-    deviation = _masked(x - mean, where)
-    if deviation.dtype.kind == "c":
-        square = np.real(deviation) ** 2 + np.imag(deviation) ** 2
-    else:
-        square = deviation * deviation
-    degrees = _count(x, axis, keepdims, where) - (ddof if correction is None else correction)
-    total = np.sum(square, axis=axis, keepdims=bool(keepdims))
-    if where is True:
-        return total / max(degrees, 0)
-    return total / np.maximum(degrees, 0).astype(total.dtype)
-
-
-def _std(*args: Any, **kwargs: Any) -> Any:
-    """The root of the variance; equal values get the gradient 0, not 0 * inf."""
-    variance = np.var(*args, **kwargs)
-    flat = plain(variance) == 0
-    if not flat.any():
-        return np.sqrt(variance)
-    return np.where(flat, 0, np.sqrt(np.where(flat, 1, variance)))
-
-
-composite(np.var, _var)
-composite(np.std, _std)
+general(np.sum, vjp=[sum_transpose], jvp=sum_jvp, batch="axis", implementation=_sum)
 
 
 # --- products
@@ -185,7 +112,7 @@ def _products_of_others(x: Any) -> Any:
     return others[..., :count]
 
 
-def _prod_vjp(
+def prod_vjp(
     g: Any,
     _out: Any,
     x: Any,
@@ -195,25 +122,43 @@ def _prod_vjp(
     initial: Any = 1,
     where: Any = True,
 ) -> Any:
+    """The cotangent times the product of the other elements."""
     if x.size == 0:
         return np.zeros(x.shape, x.dtype)
-    axes = _axes(x, axis)
+    x = _of_kind(x, dtype)
+    axes = axes_of(x, axis)
     kept = tuple(a for a in range(x.ndim) if a not in axes)
     chosen = x if where is True else np.where(where, x, 1)
     rows = np.transpose(chosen, kept + axes)
     flat = rows.reshape(*(x.shape[a] for a in kept), -1)
     others = _products_of_others(flat).reshape(rows.shape) * initial
     back = np.transpose(others, np.argsort(kept + axes))
-    return _masked(_spread(g, x, axis, keepdims) * back, where)
+    return masked(spread(g, x, axis, keepdims) * back, where)
 
 
-general(np.prod, vjp=[_prod_vjp], batch="axis")
+general(np.prod, vjp=[prod_vjp], batch="axis")
 
 
 # --- extrema: ties share evenly
 
 
-def _extremum_vjp(
+def _share(
+    x: Any, out: Any, axis: Any, keepdims: Any, initial: Any, where: Any, takes_nan: bool
+) -> tuple[Any, Any]:
+    """Which elements are the result, and how much of it is each: a start takes part in ties."""
+    best = spread(plain(out), x, axis, keepdims)
+    values = plain(x)
+    ties = values == best
+    if takes_nan:
+        ties = ties | ((values != values) & (best != best))
+    ties = masked(ties, where)
+    count = np.sum(ties, axis=axis if x.ndim else None, keepdims=True)
+    if initial is not None:
+        count = count + (best == initial)
+    return ties, (ties / np.maximum(count, 1)).astype(x.dtype)
+
+
+def extremum_vjp(
     g: Any,
     out: Any,
     x: Any,
@@ -221,61 +166,153 @@ def _extremum_vjp(
     keepdims: Any = False,
     initial: Any = None,
     where: Any = True,
+    takes_nan: bool = True,
 ) -> Any:
-    best = _spread(plain(out), x, axis, keepdims)
-    ties = (plain(x) == best) | ((plain(x) != plain(x)) & (best != best))
-    ties = _masked(ties, where)
-    count = np.sum(ties, axis=axis, keepdims=True)
-    share = (ties / np.maximum(count, 1)).astype(x.dtype)
+    """`takes_nan`: the result is NaN where there is one, which then gets the whole cotangent."""
+    ties, share = _share(x, out, axis, keepdims, initial, where, takes_nan)
     # Chosen, not multiplied: an infinite tangent of a loser must not become 0 * inf.
-    return np.where(ties, _spread(g, x, axis, keepdims) * share, 0)
+    return np.where(ties, spread(g, x, axis, keepdims) * share, 0)
 
 
-general(np.max, vjp=[_extremum_vjp], batch="axis")
-general(np.min, vjp=[_extremum_vjp], batch="axis")
-composite(
-    np.ptp,
-    lambda a, axis=None, keepdims=False: (
-        np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
-    ),
-)
-composite(
-    np.clip,
-    lambda a, a_min=None, a_max=None, *, min=None, max=None, dtype=None: _clip(
-        a, a_min if a_min is not None else min, a_max if a_max is not None else max
-    ),
-)
+def extremum_jvp(
+    dots: Any,
+    out: Any,
+    x: Any,
+    axis: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
+    takes_nan: bool = True,
+) -> Any:
+    """The mean of the tangents of those that tie."""
+    ties, share = _share(x, out, axis, keepdims, initial, where, takes_nan)
+    return np.sum(np.where(ties, dots[0] * share, 0), axis=axis, keepdims=bool(keepdims))
 
 
-def _clip(a: Any, low: Any, high: Any) -> Any:
-    if low is not None:
-        a = np.maximum(a, low)
-    return a if high is None else np.minimum(a, high)
+def _ptp(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    largest = np.max(a, axis=axis, keepdims=bool(keepdims))
+    return largest - np.min(a, axis=axis, keepdims=bool(keepdims))
 
 
+for extremum in (np.max, np.min):
+    general(extremum, vjp=[extremum_vjp], jvp=extremum_jvp, batch="axis")
 composite(np.amax, lambda a, *args, **options: np.max(a, *args, **options))
 composite(np.amin, lambda a, *args, **options: np.min(a, *args, **options))
+composite(np.ptp, _ptp)
+
+
+# --- clipping: an element on a bound shares with it
+
+
+def _takes(out: Any, x: Any) -> Any:
+    """Where x is the result."""
+    return (x == out) | ((x != x) & (out != out))
+
+
+def _clip_by_x(out: Any, x: Any, low: Any, high: Any) -> Any:
+    """1 between the bounds, 1/2 on one; 0 where the bounds leave x no choice."""
+    x, low, high, out = plain(x), plain(low), plain(high), plain(out)
+    part = _takes(out, x) / np.where(_takes(out, low) | _takes(out, high), 2, 1)
+    return np.where((low >= high) & (x == x), 0, part).astype(out.dtype)
+
+
+def _clip_by_low(out: Any, x: Any, low: Any, high: Any) -> Any:
+    x, low, high, out = plain(x), plain(low), plain(high), plain(out)
+    part = _takes(out, low) / np.where(_takes(out, x), 2, 1)
+    return np.where(low == high, 0.5 * (x <= low), part).astype(out.dtype)
+
+
+def _clip_by_high(out: Any, x: Any, low: Any, high: Any) -> Any:
+    x, low, high, out = plain(x), plain(low), plain(high), plain(out)
+    part = _takes(out, high) / np.where(_takes(out, x), 2, 1)
+    part = np.where(low == high, 1 - 0.5 * (x <= low), part)
+    return np.where(low > high, 1, part).astype(out.dtype)
+
+
+def _between(x: Any, low: Any, high: Any) -> Any:
+    return np.clip(x, low, high)
+
+
+BETWEEN = elementwise(
+    _between, _clip_by_x, _clip_by_low, _clip_by_high, strong=True, name="np.clip"
+)
+
+
+def _bounds(a_min: Any, a_max: Any, given: dict[str, Any]) -> tuple[Any, Any]:
+    """The bounds under either of their names, with NumPy's errors for half of them or both."""
+    if a_min is np._NoValue and a_max is np._NoValue:
+        return given.get("min"), given.get("max")
+    for name, bound in (("a_min", a_min), ("a_max", a_max)):
+        if bound is np._NoValue:
+            raise TypeError(f"clip() missing 1 required positional argument: {name!r}")
+    if given:
+        raise ValueError(
+            "Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is "
+            "forbidden."
+        )
+    return a_min, a_max
+
+
+def _clip(
+    a: Any,
+    a_min: Any = np._NoValue,
+    a_max: Any = np._NoValue,
+    *,
+    min: Any = np._NoValue,
+    max: Any = np._NoValue,
+    where: Any = True,
+    **options: Any,
+) -> Any:
+    given = {"min": min, "max": max}
+    given = {name: bound for name, bound in given.items() if bound is not np._NoValue}
+    values = [_value(value) for value in (a, *_bounds(a_min, a_max, given))]
+    if where is not True:
+        raise TypeError(
+            "np.clip: where= is not differentiable. Write np.where(where, clipped, x)."
+        )
+    if options.get("dtype") is not None:
+        # NumPy decides whether it casts, and what is whole has no derivative.
+        result = np.clip(*map(plain, values), **options)
+        if result.dtype.kind not in "fc":
+            return result
+        values = [x if x is None else _value(x, result.dtype) for x in values]
+    x, low, high = values
+    if low is None and high is None:
+        return np.positive(x)
+    if low is None:
+        return np.minimum(x, high)
+    return np.maximum(x, low) if high is None else BETWEEN.apply_bound([x, low, high], {})
+
+
+def _value(x: Any, dtype: Any = None) -> Any:
+    """An array of a list; numbers as they are, for their dtype gives way to that of arrays."""
+    x = lift(x)
+    if isinstance(x, (list, tuple)):
+        x = np.asarray(x)
+    if dtype is None:
+        return x
+    return x.astype(dtype) if hasattr(x, "dtype") else dtype.type(x)
+
+
+composite(np.clip, _clip)
 
 
 # --- cumulations
 
 
-def _cumsum_transpose(g: Any, _out: Any, _x: Any, axis: Any = None, dtype: Any = None) -> Any:
-    if axis is None:
-        return np.flip(np.cumsum(np.flip(g))).reshape(_x.shape)
-    return np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis)
+def cumsum_transpose(g: Any, _out: Any, _x: Any, axis: Any = None, dtype: Any = None) -> Any:
+    """A sum from the other end."""
+    return np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis).reshape(_x.shape)
 
 
-linear(np.cumsum, _cumsum_transpose, batch="axis")
-
-
-def _cumprod_jvp(dots: Any, _out: Any, x: Any, axis: Any = None, dtype: Any = None) -> Any:
+def cumprod_jvp(dots: Any, _out: Any, x: Any, axis: Any = None, dtype: Any = None) -> Any:
     """Doubling: after k rounds an element has the product of the last 2**k and its derivative.
 
     No division, so it is exact at zeros.
     """
     x, x_dot = (
-        part.reshape(-1) if axis is None else np.moveaxis(part, axis, -1) for part in (x, dots[0])
+        part.reshape(-1) if axis is None or part.ndim == 0 else np.moveaxis(part, axis, -1)
+        for part in (_of_kind(x, dtype), _of_kind(dots[0], dtype))
     )
     step, count = 1, x.shape[-1]
     while step < count:
@@ -286,4 +323,38 @@ def _cumprod_jvp(dots: Any, _out: Any, x: Any, axis: Any = None, dtype: Any = No
     return x_dot if axis is None else np.moveaxis(x_dot, -1, axis)
 
 
-general(np.cumprod, jvp=_cumprod_jvp, batch="axis")
+def _without_start(g: Any, axis: Any, include_initial: bool) -> Any:
+    if not include_initial:
+        return g
+    return np.moveaxis(np.moveaxis(g, axis or 0, 0)[1:], 0, axis or 0)
+
+
+def _cumulative_sum_transpose(
+    g: Any, _out: Any, _x: Any, axis: Any = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    return cumsum_transpose(_without_start(g, axis, include_initial), _out, _x, axis or 0)
+
+
+def _cumulative_prod_jvp(
+    dots: Any,
+    _out: Any,
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    include_initial: bool = False,
+) -> Any:
+    axis = axis or 0
+    out_dot = cumprod_jvp(dots, _out, x, axis, dtype)
+    if not include_initial:
+        return out_dot
+    shape = list(out_dot.shape)
+    shape[axis] = 1
+    start = np.zeros_like(plain(out_dot), shape=shape)  # the first element is 1, a constant
+    return np.concatenate([start, out_dot], axis=axis)
+
+
+linear(np.cumsum, cumsum_transpose, batch="flat")
+general(np.cumprod, jvp=cumprod_jvp, batch="flat")
+if hasattr(np, "cumulative_sum"):  # since NumPy 2.1
+    linear(np.cumulative_sum, _cumulative_sum_transpose, batch="flat")
+    general(np.cumulative_prod, jvp=_cumulative_prod_jvp, batch="flat")

@@ -1,0 +1,195 @@
+"""Histograms and counts: linear in the weights; which bin an element is in is a constant.
+
+Edges that NumPy places between the smallest and the largest element move with those, and a density
+with its edges.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import composite, lift, linear, plain
+
+# --- Edges
+
+
+def _deep_plain(value: Any) -> Any:
+    """Bins or ranges: plain also where a list has lists in it."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_deep_plain, value))
+    return plain(value)
+
+
+def _edges_of(edges: Any, sample: Any, bins: Any, limits: Any) -> Any:
+    """NumPy's edges, with the derivative of what they were made from."""
+    bins = lift(bins)
+    if not isinstance(bins, str) and np.ndim(plain(bins)) == 1:
+        return bins if hasattr(bins, "shape") else edges
+    if limits is None:
+        if sample.size == 0:
+            return edges
+        first, last = np.min(sample), np.max(sample)
+    else:
+        first, last = limits
+    if not any(hasattr(end, "tape") for end in (first, last)):
+        return edges
+    share = np.linspace(0, 1, edges.shape[0], dtype=edges.dtype)
+    # Zero but for its derivative: the edges stay NumPy's to the last bit.
+    return edges + ((1 - share) * (first - plain(first)) + share * (last - plain(last)))
+
+
+def _bin_of(values: Any, edges: Any) -> tuple[Any, Any]:
+    """The bin of each value, and whether it is in any; the last bin has both its edges."""
+    inside = (values >= edges[0]) & (values <= edges[-1])
+    found = np.searchsorted(edges, values, side="right") - 1
+    return np.clip(found, 0, max(edges.shape[0] - 2, 0)), inside
+
+
+def _widths(edges: Any) -> Any:
+    return (edges[1:] - edges[:-1]).astype(float)
+
+
+# --- One dimension
+
+
+def _weighted_histogram(a: Any, weights: Any, bins: Any, range: Any, edges: Any) -> Any:
+    return np.histogram(a, bins, range, weights=weights)[0]
+
+
+def _weighted_histogram_transpose(
+    g: Any, _out: Any, a: Any, _weights: Any, bins: Any, range: Any, edges: Any
+) -> Any:
+    found, inside = _bin_of(np.ravel(a), edges)
+    return np.reshape(np.where(inside, g[found], 0), _weights.shape)
+
+
+HISTOGRAM = linear(
+    _weighted_histogram, _weighted_histogram_transpose, fixed=1, name="np.histogram"
+)
+
+
+def _histogram(
+    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> Any:
+    a, weights = lift(a), lift(weights)
+    values, plain_bins, limits = np.asarray(plain(a)), _deep_plain(bins), _deep_plain(range)
+    if hasattr(weights, "tape"):
+        edges = np.histogram_bin_edges(values, plain_bins, limits, plain(weights))
+        params = {"bins": plain_bins, "range": limits, "edges": edges}
+        counts = HISTOGRAM.apply_bound([values, weights], params)
+    else:
+        counts, edges = np.histogram(values, plain_bins, limits, weights=weights)
+    edges = _edges_of(edges, a, bins, range)
+    if density:
+        counts = counts / _widths(edges) / np.sum(counts)
+    return counts, edges
+
+
+def _histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    a = lift(a)
+    edges = np.histogram_bin_edges(
+        plain(a), _deep_plain(bins), _deep_plain(range), plain(lift(weights))
+    )
+    return _edges_of(edges, a, bins, range)
+
+
+composite(np.histogram, _histogram)
+composite(np.histogram_bin_edges, _histogram_bin_edges)
+
+
+# --- Several dimensions
+
+
+def _weighted_histogramdd(sample: Any, weights: Any, bins: Any, range: Any, edges: Any) -> Any:
+    return np.histogramdd(sample, bins, range, weights=weights)[0]
+
+
+def _weighted_histogramdd_transpose(
+    g: Any, _out: Any, sample: Any, _weights: Any, bins: Any, range: Any, edges: Any
+) -> Any:
+    found, inside = zip(*map(_bin_of, sample.T, edges), strict=True)
+    chosen = np.logical_and.reduce(inside)
+    return np.where(chosen, g[found], 0)
+
+
+HISTOGRAMDD = linear(
+    _weighted_histogramdd, _weighted_histogramdd_transpose, fixed=1, name="np.histogramdd"
+)
+
+
+def _columns(sample: Any) -> list[Any]:
+    """One array a dimension, of a sample that has one column or one list entry each."""
+    if hasattr(sample, "shape"):
+        if sample.ndim == 2:
+            return [sample[:, i] for i in range(sample.shape[1])]
+        sample = [sample] if sample.ndim < 2 else list(sample)
+    return [part if hasattr(part, "shape") else np.asarray(part) for part in map(lift, sample)]
+
+
+def _histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> Any:
+    columns, weights = _columns(sample), lift(weights)
+    values = np.stack([np.ravel(plain(column)) for column in columns], axis=1)
+    plain_bins, limits = _deep_plain(bins), _deep_plain(range)
+    counts, edges = np.histogramdd(values, plain_bins, limits, weights=plain(weights))
+    if hasattr(weights, "tape"):
+        params = {"bins": plain_bins, "range": limits, "edges": tuple(edges)}
+        counts = HISTOGRAMDD.apply_bound([values, weights], params)
+    each = [bins] * len(columns) if np.ndim(plain_bins) == 0 else bins
+    ends = [None] * len(columns) if range is None else range
+    edges = type(edges)(map(_edges_of, edges, columns, each, ends))
+    if density:
+        total = np.sum(counts)
+        for axis, line in enumerate(edges):
+            shape = [-1 if i == axis else 1 for i, _ in enumerate(edges)]
+            counts = counts / np.reshape(_widths(line), shape)
+        counts = counts / total
+    return counts, edges
+
+
+def _histogram2d(
+    x: Any,
+    y: Any,
+    bins: Any = 10,
+    range: Any = None,
+    density: Any = None,
+    weights: Any = None,
+) -> Any:
+    if len(x) != len(y):
+        raise ValueError("x and y must have the same length.")
+    if np.ndim(_deep_plain(bins)) == 1 and len(bins) not in (1, 2):
+        bins = [lift(bins)] * 2  # one set of edges for both
+    counts, edges = _histogramdd([x, y], bins, range, density, weights)
+    return counts, edges[0], edges[1]
+
+
+composite(np.histogramdd, _histogramdd)
+composite(np.histogram2d, _histogram2d)
+
+
+# --- bincount
+
+
+def _counted(x: Any, weights: Any, minlength: int = 0) -> Any:
+    return np.bincount(x, weights, minlength)
+
+
+BINCOUNT = linear(
+    _counted,
+    lambda g, _out, x, _weights, minlength=0: g[x],
+    fixed=1,
+    name="np.bincount",
+)
+
+
+def _bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
+    x, weights = plain(x), lift(weights)
+    if not hasattr(weights, "tape"):
+        return np.bincount(x, weights, minlength)
+    return BINCOUNT.apply_bound([np.asarray(x), weights], {"minlength": minlength})
+
+
+composite(np.bincount, _bincount)

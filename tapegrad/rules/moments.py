@@ -1,0 +1,346 @@
+"""Means, averages, variances and covariances."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import composite, general, lift, linear, plain, somewhere, strong_product
+from tapegrad.rules.reduction import axes_of, count_of, masked, spread
+
+# --- means
+
+
+def mean_transpose(
+    g: Any,
+    _out: Any,
+    _x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: Any = False,
+    where: Any = True,
+) -> Any:
+    """The cotangent of a mean, shared by all that took part."""
+    if axis is None and where is True:
+        return spread(g / (_x.size or 1), _x, axis, keepdims)
+    share = g / np.maximum(count_of(_x, axis, keepdims, where), 1)
+    return masked(spread(share, _x, axis, keepdims), where)
+
+
+linear(np.mean, mean_transpose, batch="axis")
+
+
+def weights_beside(a: Any, axis: Any, weights: Any) -> Any:
+    """Weights of the shape of `a`, or of its chosen axes, as an array that broadcasts with it."""
+    weights = lift(weights)
+    if not hasattr(weights, "shape"):
+        weights = np.asarray(weights)
+    if weights.shape == a.shape:
+        return weights
+    axes = () if axis is None else axes_of(a, axis)
+    if axis is None or weights.shape != tuple(a.shape[i] for i in axes):
+        np.average(plain(a), axis, plain(weights))  # says what is wrong
+    weights = np.transpose(weights, np.argsort(axes))
+    return np.reshape(weights, [a.shape[i] if i in axes else 1 for i in range(a.ndim)])
+
+
+def _average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
+) -> Any:
+    a = lift(a)
+    a = a if hasattr(a, "shape") else np.asarray(a)
+    keepdims = bool(keepdims)
+    total: Any = None
+    if weights is None:
+        mean = np.mean(a, axis=axis, keepdims=keepdims)
+        total = mean.dtype.type(a.size / mean.size) if returned else None
+    else:
+        w = weights_beside(a, axis, weights)
+        dtype = np.result_type(a.dtype, w.dtype, *(() if a.dtype.kind in "fc" else ("f8",)))
+        whole = np.broadcast_to(w, a.shape) if w.shape != a.shape else w
+        total = np.sum(whole, axis=axis, dtype=dtype, keepdims=keepdims)
+        if isinstance(plain(total), (np.ndarray, np.generic)) and np.any(plain(total) == 0):
+            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+        mean = np.sum(a * w, axis=axis, keepdims=keepdims) / total
+    if not returned:
+        return mean
+    if total.shape != mean.shape:
+        total = np.copy(np.broadcast_to(total, mean.shape))
+    return mean, total
+
+
+composite(np.average, _average)
+
+
+# --- variances
+
+
+def _mean_of(a: Any, axis: Any, where: Any) -> Any:
+    """The mean as NumPy's variance takes it, with no warning where nothing is left."""
+    count = np.maximum(count_of(a, axis, True, where), 1)
+    total = np.sum(masked(a, where), axis=axis if a.ndim else None, keepdims=True)
+    return total / (count if where is True else count.astype(np.finfo(a.dtype).dtype))
+
+
+def _deviation(a: Any, mean: Any, axis: Any, where: Any) -> Any:
+    return masked(a - (_mean_of(a, axis, where) if mean is None else mean), where)
+
+
+def _conjugated(x: Any) -> Any:
+    return np.conjugate(x) if x.dtype.kind == "c" else x
+
+
+def _per_degree(g: Any, a: Any, axis: Any, keepdims: Any, where: Any, ddof: Any) -> Any:
+    """2 g over the degrees of freedom; without any, a zero g stays zero and others go astray."""
+    degrees = count_of(a, axis, keepdims, where) - ddof
+    if not somewhere(degrees <= 0):
+        return g * (2 / degrees)
+    with np.errstate(divide="ignore"):
+        factor = np.true_divide(2, np.maximum(degrees, 0))
+    return strong_product(g, factor)
+
+
+def var_vjp_by_values(
+    g: Any,
+    _out: Any,
+    a: Any,
+    mean: Any = None,
+    axis: Any = None,
+    dtype: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    where: Any = True,
+    correction: Any = None,
+) -> Any:
+    """2 (a - mean) over the degrees of freedom."""
+    deviation = _deviation(a, mean, axis, where)
+    if g.dtype.kind == "c":
+        g = np.real(g)  # a variance is real, whatever dtype= says
+    g = _per_degree(g, a, axis, keepdims, where, ddof if correction is None else correction)
+    with np.errstate(invalid="ignore"):
+        return masked(spread(g, a, axis, keepdims) * _conjugated(deviation), where)
+
+
+def var_vjp_by_mean(g: Any, _out: Any, a: Any, mean: Any, **params: Any) -> Any:
+    """A given mean moves against the values."""
+    return -var_vjp_by_values(g, _out, a, mean, **params)
+
+
+def var_jvp(
+    dots: Any,
+    _out: Any,
+    a: Any,
+    mean: Any = None,
+    axis: Any = None,
+    dtype: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    where: Any = True,
+    correction: Any = None,
+) -> Any:
+    """The mean product of the deviations and how they move, twice."""
+    a_dot, mean_dot = (*dots, None)[:2]
+    products = _conjugated(_deviation(a, mean, axis, where))
+    if mean_dot is None:
+        products = products * a_dot
+    else:
+        products = products * (-mean_dot if a_dot is None else a_dot - mean_dot)
+    if products.dtype.kind == "c":
+        products = np.real(products)
+    total = np.sum(masked(products, where), axis=axis, keepdims=bool(keepdims))
+    return _per_degree(total, a, axis, keepdims, where, ddof if correction is None else correction)
+
+
+def _is_flat(out: Any, a: Any, mean: Any, axis: Any, keepdims: Any, where: Any) -> Any:
+    """Where all values are equal, also if rounding put their mean beside them."""
+    out, a = plain(out), plain(a)
+    if mean is not None:
+        return out == 0
+    middle = np.reshape(np.abs(_mean_of(a, axis, where)), out.shape)
+    near = out <= middle * (8 * np.finfo(a.dtype).eps * max(a.size, 1))
+    if not somewhere(near & (out != 0)):
+        return out == 0
+    for part in (a.real, a.imag) if a.dtype.kind == "c" else (a,):
+        low, high = part, part
+        if where is not True:
+            low, high = np.where(where, part, np.inf), np.where(where, part, -np.inf)
+        low = np.min(low, axis=axis, keepdims=bool(keepdims))
+        near = near & (low >= np.max(high, axis=axis, keepdims=bool(keepdims)))
+    return near | (out == 0)
+
+
+def _slope_of_root(out: Any, a: Any, mean: Any, axis: Any, keepdims: Any, where: Any) -> Any:
+    """1 / (2 out), and 0 where all values are equal."""
+    flat = _is_flat(out, a, mean, axis, keepdims, where)
+    if not somewhere(flat):
+        return 0.5 / out
+    return np.where(flat, 0, 0.5 / np.where(flat, 1, out))
+
+
+def std_vjp_by_values(
+    g: Any,
+    out: Any,
+    a: Any,
+    mean: Any = None,
+    axis: Any = None,
+    dtype: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    where: Any = True,
+    correction: Any = None,
+) -> Any:
+    """That of the variance over twice the deviation."""
+    g = strong_product(g, _slope_of_root(out, a, mean, axis, keepdims, where))
+    return var_vjp_by_values(g, None, a, mean, axis, dtype, ddof, keepdims, where, correction)
+
+
+def std_vjp_by_mean(g: Any, out: Any, a: Any, mean: Any, **params: Any) -> Any:
+    """A given mean moves against the values."""
+    return -std_vjp_by_values(g, out, a, mean, **params)
+
+
+def std_jvp(
+    dots: Any,
+    out: Any,
+    a: Any,
+    mean: Any = None,
+    axis: Any = None,
+    keepdims: Any = False,
+    where: Any = True,
+    **params: Any,
+) -> Any:
+    """That of the variance over twice the deviation."""
+    out_dot = var_jvp(dots, None, a, mean, axis=axis, keepdims=keepdims, where=where, **params)
+    return strong_product(out_dot, _slope_of_root(out, a, mean, axis, keepdims, where))
+
+
+def _with_mean(function: Any) -> Any:
+    """A variance whose `mean=` is an array like its first argument."""
+
+    def called(a: Any, mean: Any = None, **params: Any) -> Any:
+        return function(a, **params) if mean is None else function(a, mean=mean, **params)
+
+    return called
+
+
+def declare_spread(function: Any, by_values: Any, by_mean: Any, jvp: Any) -> None:
+    """One declaration of a variance or standard deviation."""
+    general(
+        function,
+        vjp=[by_values, by_mean],
+        jvp=jvp,
+        arrays=("a", "mean"),
+        implementation=_with_mean(function),
+        batch="axis",
+    )
+
+
+declare_spread(np.var, var_vjp_by_values, var_vjp_by_mean, var_jvp)
+declare_spread(np.std, std_vjp_by_values, std_vjp_by_mean, std_jvp)
+
+
+# --- covariances
+
+
+def _as_array(x: Any) -> Any:
+    x = lift(x)
+    return x if hasattr(x, "shape") else np.asarray(x)
+
+
+def _variables(m: Any, y: Any, rowvar: bool, dtype: Any) -> Any:
+    """One row a variable."""
+    rows = np.reshape(m, (1, -1)) if m.ndim < 2 else m
+    rows = rows.astype(dtype)
+    if not rowvar and m.ndim != 1:
+        rows = rows.T
+    if y is None:
+        return rows
+    others = np.reshape(y, (1, -1)) if y.ndim < 2 else y
+    if not rowvar and others.shape[0] != 1:
+        others = others.T
+    return np.concatenate([rows, others.astype(dtype)], axis=0)
+
+
+def _centred(rows: Any, fweights: Any, aweights: Any, ddof: Any) -> tuple[Any, Any, Any]:
+    """The rows about their means, the same weighted, and the degrees of freedom."""
+    parts = [_as_array(w).astype(float) for w in (fweights, aweights) if w is not None]
+    if not parts:
+        centred = rows - np.mean(rows, axis=1, keepdims=True)
+        return centred, centred, rows.shape[1] - ddof
+    weights = parts[0] if len(parts) == 1 else parts[0] * parts[1]
+    total = np.sum(weights)
+    centred = rows - np.sum(rows * weights, axis=1, keepdims=True) / total
+    centred = centred if centred.dtype == rows.dtype else centred.astype(rows.dtype)
+    degrees = total - ddof
+    if aweights is not None and ddof:
+        degrees = total - ddof * np.sum(weights * parts[-1]) / total
+    return centred, centred * weights, degrees
+
+
+def _cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> Any:
+    m, y = _as_array(m), None if y is None else _as_array(y)
+    if dtype is None:
+        dtype = np.result_type(float, m.dtype, *(() if y is None else (y.dtype,)))
+    if not _is_estimate(m, y, rowvar, ddof, fweights, aweights, dtype):
+        # What is wrong, NumPy says; what is empty, it makes.
+        weights = {"fweights": plain(fweights), "aweights": plain(aweights)}
+        return np.cov(plain(m), plain(y), rowvar, bias, ddof, **weights, dtype=dtype)
+    if ddof is None:
+        ddof = 1 if bias == 0 else 0
+    rows = _variables(m, y, rowvar, dtype)
+    centred, weighted, degrees = _centred(rows, fweights, aweights, ddof)
+    if plain(degrees) <= 0:
+        warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
+        degrees = 0.0
+    products = np.dot(centred, _conjugated(weighted.T))
+    return np.squeeze(products * np.true_divide(1, degrees).astype(np.finfo(products.dtype).dtype))
+
+
+def _is_estimate(
+    m: Any, y: Any, rowvar: Any, ddof: Any, fweights: Any, aweights: Any, dtype: Any
+) -> bool:
+    """Whether there is something to estimate, from arguments of the shapes and signs expected."""
+    if m.ndim > 2 or (y is not None and y.ndim > 2) or np.dtype(dtype).kind not in "fc":
+        return False
+    if ddof is not None and ddof != int(ddof):
+        return False
+    variables, count = (1, m.size) if m.ndim < 2 else m.shape if rowvar else m.shape[::-1]
+    for weights in (fweights, aweights):
+        if weights is not None:
+            values = np.asarray(plain(_as_array(weights)), float)
+            if values.shape != (count,) or np.any(values < 0):
+                return False
+            if weights is fweights and np.any(values != np.around(values)):
+                return False
+    return bool(variables > 0)
+
+
+def _corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+    c = np.cov(x, y, rowvar, dtype=dtype)
+    if c.ndim == 0:
+        return c / c
+    spread_of = np.sqrt(np.real(np.diagonal(c)))
+    c = c / spread_of[:, None] / spread_of[None, :]
+    # Rounding may carry a coefficient past 1. The value is put back, the derivative not touched:
+    # that of a clip would be lost beyond the bound, and halved on it.
+    values = plain(c)
+    clipped = np.clip(values.real, -1, 1)
+    if values.dtype.kind == "c":
+        clipped = clipped + 1j * np.clip(values.imag, -1, 1)
+    return c + (clipped - values)
+
+
+composite(np.cov, _cov)
+composite(np.corrcoef, _corrcoef)

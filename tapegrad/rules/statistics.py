@@ -1,0 +1,272 @@
+"""Order statistics: medians, quantiles, percentiles.
+
+The value is NumPy's own. The derivative is that of the elements which it was made from, found by
+partitioning again: linear in them, and piecewise linear in `q`. Equal elements share evenly, as
+the extrema do; at a `q` that meets an element the slope is the mean of those on either side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import general, plain, somewhere, strong_product
+from tapegrad.rules.moments import weights_beside
+from tapegrad.rules.reduction import axes_of
+
+# --- Elements by rank
+
+
+def _rows(a: Any, axis: Any) -> Any:
+    """The axes that are reduced, as one at the end."""
+    if a.ndim == 0 or axis is None:
+        return np.reshape(a, (-1,))
+    axes = axes_of(a, axis)
+    kept = tuple(i for i in range(a.ndim) if i not in axes)
+    merged = math.prod([a.shape[i] for i in axes])
+    moved = np.transpose(a, kept + tuple(sorted(axes)))
+    return np.reshape(moved, (*(a.shape[i] for i in kept), merged))
+
+
+class _Order:
+    """The order of the values in each row, as far as these ranks need it; NaN comes last.
+
+    Ranks are arrays `(..., m)` that broadcast with the rows.
+    """
+
+    def __init__(self, values: Any, ranks: list[Any]) -> None:
+        self.values = values
+        self.last = values.shape[-1] - 1
+        wanted = _shared_ranks(ranks)
+        if wanted is not None and 8 * wanted.size <= self.last:
+            beside = np.concatenate([wanted - 1, wanted, wanted + 1])  # where ties would be
+            self.order = np.argpartition(values, np.unique(np.clip(beside, 0, self.last)), -1)
+        else:
+            self.order = np.argsort(values, -1)
+        self.ranked = np.take_along_axis(values, self.order, -1)
+
+    def at(self, ranks: Any) -> Callable[[Any], Any]:
+        """What takes the elements of these ranks from an array like the values."""
+        ranks = np.broadcast_to(ranks, (*self.values.shape[:-1], ranks.shape[-1]))
+        index = np.take_along_axis(self.order, ranks, -1)
+        found = np.take_along_axis(self.ranked, ranks, -1)
+        tied = np.zeros(found.shape, bool)
+        for beside in (np.maximum(ranks - 1, 0), np.minimum(ranks + 1, self.last)):
+            neighbour = np.take_along_axis(self.ranked, beside, -1)
+            tied |= (beside != ranks) & _alike(neighbour, found)
+        if not somewhere(tied):
+            return lambda part: np.take_along_axis(part, index, -1)
+        return lambda part: _shared(part, self.values, found)
+
+
+def _shared_ranks(ranks: list[Any]) -> Any:
+    """All the ranks in order, where they are the same for each row."""
+    if any(type(rank) is not np.ndarray or rank.ndim > 1 for rank in ranks):
+        return None
+    return np.unique(np.concatenate(ranks))
+
+
+def _alike(x: Any, y: Any) -> Any:
+    return (x == y) | ((x != x) & (y != y))
+
+
+def _shared(part: Any, values: Any, found: Any, chosen: Any = True) -> Any:
+    """Of `part` the mean over all elements whose value is the one found; 0 if there is none."""
+    columns = []
+    for j in range(found.shape[-1]):
+        ties = _alike(values, found[..., j : j + 1]) & chosen
+        share = np.maximum(np.sum(ties, axis=-1), 1).astype(np.finfo(values.dtype).dtype)
+        columns.append(np.sum(np.where(ties, part, 0), axis=-1) / share)
+    return np.stack(columns, axis=-1)
+
+
+def _counts(values: Any, skip_nan: bool) -> Any:
+    """How many elements of each row take part, on an axis of length 1."""
+    if not skip_nan:
+        return np.array([values.shape[-1]])
+    return np.sum(values == values, axis=-1, keepdims=True)
+
+
+def _nan_last(values: Any, ranks: list[Any], skip_nan: bool) -> list[Any]:
+    """The rank of a NaN for the rows whose result is NaN because of it."""
+    missing = np.any(values != values, axis=-1, keepdims=True)
+    if skip_nan or not somewhere(missing):
+        return ranks
+    return [np.where(missing, values.shape[-1] - 1, rank) for rank in ranks]
+
+
+# --- The median: the one in the middle, or the mean of two
+
+
+def _median_rule(function: Any, *, skip_nan: bool) -> None:
+    def jvp(
+        dots: Any,
+        _out: Any,
+        a: Any,
+        axis: Any = None,
+        overwrite_input: Any = False,
+        keepdims: Any = False,
+    ) -> Any:
+        values, part = _rows(plain(a), axis), _rows(dots[0], axis)
+        if values.size == 0:
+            return np.zeros(_out.shape, _out.dtype)
+        counts = _counts(values, skip_nan)
+        ranks = [np.maximum(counts - 1, 0) // 2, np.minimum(counts // 2, values.shape[-1] - 1)]
+        ranks = _nan_last(values, ranks, skip_nan)
+        order = _Order(values, ranks)
+        low, high = (order.at(rank)(part) for rank in ranks)
+        return np.reshape(np.where(counts > 0, low / 2 + high / 2, 0), _out.shape)
+
+    general(function, jvp=jvp, arrays=1, implementation=_kept(function), batch="axis")
+
+
+def _kept(function: Any) -> Any:
+    """The function without leave to sort its argument in place: the tape still needs that."""
+
+    def called(a: Any, overwrite_input: Any = False, **params: Any) -> Any:
+        return function(a, **params)
+
+    return called
+
+
+_median_rule(np.median, skip_nan=False)
+_median_rule(np.nanmedian, skip_nan=True)
+
+
+# --- Quantiles
+
+# Methods that interpolate, by the two numbers of Hyndman and Fan (1996, "Sample quantiles in
+# statistical packages") that place q among n ranks.
+_PLACES = {
+    "interpolated_inverted_cdf": (0.0, 1.0),
+    "hazen": (0.5, 0.5),
+    "weibull": (0.0, 0.0),
+    "linear": (1.0, 1.0),
+    "median_unbiased": (1 / 3.0, 1 / 3.0),
+    "normal_unbiased": (3 / 8.0, 3 / 8.0),
+}
+# Methods that take one element: it is found again by its value.
+_DISCRETE = ("inverted_cdf", "closest_observation", "lower", "higher", "nearest")
+
+
+def _place(q: Any, counts: Any, method: str) -> Any:
+    """Where q lies among the ranks, as NumPy computes it: its rounding decides on which side."""
+    if method == "linear":
+        return (counts - 1) * q
+    alpha, beta = _PLACES[method]
+    return counts * q + (alpha + q * (1 - alpha - beta)) - 1
+
+
+def _steps(counts: Any, method: str) -> Any:
+    """How many ranks q passes on its way from 0 to 1."""
+    return counts + (1 - sum(_PLACES[method]))
+
+
+def _neighbours(q: Any, counts: Any, method: str) -> tuple[list[Any], Any]:
+    """The ranks below, of and above the place of q, and the weight of the slope between them."""
+    last = np.maximum(counts - 1, 0)
+    place = _place(q, counts, method)
+    base = np.floor(place)
+    whole = place == base
+    # On an element both sides count; at the ends of the range of q there is only one.
+    low = np.where(whole & (q > 0), base - 1, base)
+    high = np.where(whole & (q == 1), base, base + 1)
+    weight = np.where(
+        (place >= 0) & (place <= last), np.where(whole & (q > 0) & (q < 1), 0.5, 1), 0
+    )
+    ranks = [np.clip(rank, 0, last).astype(np.intp) for rank in (low, base, high)]
+    return ranks, weight
+
+
+def _pair(q: Any, counts: Any, method: str) -> list[Any]:
+    """The two ranks of which the methods take the mean, often the same twice."""
+    if method == "midpoint":
+        place = (counts - 1) * q
+        ranks = [np.floor(place), np.ceil(place)]
+    else:  # averaged_inverted_cdf: the mean only where q is on a step
+        place = counts * q - 1
+        after = np.floor(place) + 1
+        ranks = [np.where(place == np.floor(place), place, after), after]
+        ranks = [np.where(place < 0, 0, rank) for rank in ranks]
+    return [np.clip(rank, 0, np.maximum(counts - 1, 0)).astype(np.intp) for rank in ranks]
+
+
+def _interpolated(dots: Any, rows: Any, q: Any, counts: Any, method: str, skip_nan: bool) -> Any:
+    """base + (place - floor(place)) * (high - low), and its tangent."""
+    values = plain(rows)
+    ranks, weight = _neighbours(plain(q), counts, method)
+    base = ranks[1]
+    ranks = _nan_last(values, ranks, skip_nan)
+    order = _Order(values, ranks)
+    low, at, high = (order.at(rank) for rank in ranks)
+    part, q_dot = dots
+    terms = []
+    if part is not None:
+        fraction = (_place(q, counts, method) - base) * weight
+        terms.append(at(part) + strong_product(high(part) - low(part), fraction))
+    if q_dot is not None:
+        slope = (high(rows) - low(rows)) * (weight * _steps(counts, method))
+        terms.append(strong_product(slope, q_dot))
+    return terms[0] if len(terms) == 1 else terms[0] + terms[1]
+
+
+def _paired(part: Any, values: Any, q: Any, counts: Any, method: str, skip_nan: bool) -> Any:
+    ranks = _nan_last(values, _pair(q, counts, method), skip_nan)
+    order = _Order(values, ranks)
+    low, high = (order.at(rank)(part) for rank in ranks)
+    return low / 2 + high / 2
+
+
+def _quantile_rule(function: Any, *, whole: int, skip_nan: bool) -> None:
+    """`whole`: the q of the largest element, 1 or 100."""
+
+    def jvp(
+        dots: Any,
+        out: Any,
+        a: Any,
+        q: Any,
+        weights: Any = None,
+        axis: Any = None,
+        overwrite_input: Any = False,
+        method: str = "linear",
+        keepdims: Any = False,
+    ) -> Any:
+        part, q_dot = dots[0], dots[1]
+        part = None if part is None else _rows(part, axis)
+        rows = _rows(a, axis)
+        values, counts = plain(rows), _counts(plain(rows), skip_nan)
+        q = np.reshape(q if hasattr(q, "shape") else np.asarray(q), (-1,)) / whole
+        discrete = weights is not None or method in _DISCRETE
+        if values.size == 0 or (
+            part is None and (discrete or q_dot is None or method not in _PLACES)
+        ):
+            return np.zeros(out.shape, out.dtype)
+        if discrete:
+            found = np.moveaxis(np.reshape(plain(out), (q.size, *values.shape[:-1])), 0, -1)
+            chosen = values == values if skip_nan else np.True_
+            if weights is not None:
+                beside = np.broadcast_to(weights_beside(plain(a), axis, plain(weights)), a.shape)
+                chosen = chosen & (_rows(beside, axis) > 0)
+            columns = _shared(part, values, found, chosen)
+        elif method in _PLACES:
+            q_dot = None if q_dot is None else np.reshape(q_dot, (-1,)) / whole
+            columns = _interpolated((part, q_dot), rows, q, counts, method, skip_nan)
+        else:
+            columns = _paired(part, values, plain(q), counts, method, skip_nan)
+        columns = np.where(counts > 0, columns, 0)
+        return np.reshape(np.moveaxis(columns, -1, 0), out.shape)
+
+    def called(a: Any, q: Any, weights: Any = None, **params: Any) -> Any:
+        params.pop("overwrite_input", None)
+        return function(a, q, weights=weights, **params)
+
+    general(function, jvp=jvp, arrays=("a", "q", "weights"), implementation=called, batch="loop")
+
+
+_quantile_rule(np.quantile, whole=1, skip_nan=False)
+_quantile_rule(np.percentile, whole=100, skip_nan=False)
+_quantile_rule(np.nanquantile, whole=1, skip_nan=True)
+_quantile_rule(np.nanpercentile, whole=100, skip_nan=True)

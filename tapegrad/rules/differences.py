@@ -143,7 +143,7 @@ def _distances(coordinates: Any, count: int) -> Any:
 
 def _slope(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
     """Central differences within, differences to one side at the ends, each of this order."""
-    if np.ndim(spacing) == 0:
+    if not getattr(spacing, "ndim", 0):
         inner = (part(f, axis, slice(2, None)) - part(f, axis, slice(None, -2))) / (2.0 * spacing)
         gaps = [spacing, spacing]
     else:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._rule import (
+    Constant,
     Elementwise,
     Function,
     composite,
@@ -17,6 +18,7 @@ from tapegrad._rule import (
     innermost,
     multilinear,
     plain,
+    somewhere,
 )
 from tapegrad.rules.differences import as_array
 
@@ -79,19 +81,41 @@ def _segments(values: Any, first: Any, last: Any) -> Any:
     return np.concatenate([values[:1] + first, values, values[-1:] + last])
 
 
+def _places(xp: Any, x: Any, side: Any) -> Any:
+    return np.searchsorted(xp, x, side)
+
+
+def _places_of_examples(xp: Any, x: Any, side: Any) -> Any:
+    return np.stack([np.searchsorted(*pair, side) for pair in zip(xp, x, strict=True)])
+
+
+PLACES = Constant(_places, batch=_places_of_examples)
+
+
+def _place(xp: Any, x: Any, side: str) -> Any:
+    """How many knots are below x, or not above it."""
+    return PLACES.apply_bound([plain(xp), plain(x)], {"side": side})
+
+
+def _picked(values: Any, places: Any) -> Any:
+    """`values[places]`, by a function that a vmap over the places alone reaches too."""
+    flat = np.take_along_axis(values, np.reshape(places, -1), 0)
+    return np.reshape(flat, places.shape)
+
+
 def _tangent_on(side: str, dots: Any, args: Any) -> Any:
     """The tangent if each x belongs to the segment on this side of it, should x be a knot."""
     x, xp, fp, left, right = args
     x_dot, xp_dot, fp_dot, left_dot, right_dot = dots
-    places = np.searchsorted(plain(xp), plain(x), "right" if side == "right" else "left")
+    places = _place(xp, x, side)
     below, above = plain(x) < plain(xp)[0], plain(x) > plain(xp)[-1]
     # Values given for what is outside do not reach the last knots: there the inside counts alone.
     first = 0 if left is None else min(1, len(xp) - 1)
     last = len(xp) if right is None else max(len(xp) - 1, 1)
     places = np.clip(places, first, last)
-    starts, ends = (np.take(_segments(xp, -1.0, 1.0), places + i) for i in (0, 1))
+    starts, ends = (_picked(_segments(xp, -1.0, 1.0), places + i) for i in (0, 1))
     values = _segments(fp, 0.0, 0.0)
-    slope = (np.take(values, places + 1) - np.take(values, places)) / (ends - starts)
+    slope = (_picked(values, places + 1) - _picked(values, places)) / (ends - starts)
     share = np.where(below | above, 0.0, (x - starts) / (ends - starts))
     terms = []
     if x_dot is not None:
@@ -99,7 +123,7 @@ def _tangent_on(side: str, dots: Any, args: Any) -> Any:
     for knots_dot, factor in ((xp_dot, -slope), (fp_dot, 1.0)):
         if knots_dot is not None:
             knots_dot = _segments(knots_dot, 0.0, 0.0)
-            start_dot, end_dot = (np.take(knots_dot, places + i) for i in (0, 1))
+            start_dot, end_dot = (_picked(knots_dot, places + i) for i in (0, 1))
             terms.append(factor * (start_dot + share * (end_dot - start_dot)))
     out_dot: Any = sum(terms[1:], terms[0]) if terms else 0.0
     for outside, value, value_dot in ((below, left, left_dot), (above, right, right_dot)):
@@ -114,7 +138,8 @@ def _interp_jvp(
     """At a knot, where two segments meet, the mean of both sides."""
     args = (as_array(x), as_array(xp), as_array(fp), left, right)
     out_dot = _tangent_on("right", dots, args)
-    if np.isin(plain(args[0]), plain(args[1])).any():
+    before, after = (_place(args[1], args[0], side) for side in ("left", "right"))
+    if somewhere(before != after):
         out_dot = 0.5 * (out_dot + _tangent_on("left", dots, args))
     return out_dot
 

@@ -113,8 +113,8 @@ def test_every_module_has_a_layer():
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if name.startswith("rules.")])
-def test_a_file_of_rules_imports_only_numpy_and_the_rule_forms(name):
-    assert own_imports(name) <= {"_rule"}
+def test_a_file_of_rules_imports_only_numpy_the_rule_forms_and_other_rules(name):
+    assert own_imports(name) <= {"_rule", "rules"}
     assert foreign_imports(name) <= {"numpy"}
 
 

@@ -22,6 +22,7 @@ from tapegrad.rules import (
     signal,
     sorting,
     statistics,
+    unsupported,
     writing,
 )
 
@@ -47,5 +48,6 @@ __all__ = [
     "signal",
     "sorting",
     "statistics",
+    "unsupported",
     "writing",
 ]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, constant, plain
+from tapegrad._rule import composite, constant, lift, plain
 
 _UFUNCS = (
     "floor ceil trunc rint floor_divide signbit spacing nextafter isfinite isinf isnan isnat "
@@ -39,14 +39,32 @@ def _ones_like(a: Any, *args: Any, **kwargs: Any) -> Any:
     return _like(np.ones_like, a, a, *args, **kwargs)
 
 
-def _empty_like(a: Any, *args: Any, **kwargs: Any) -> Any:
+def _empty_like(
+    prototype: Any,
+    /,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
     # Zeros: a derivative must not depend on what the memory held.
-    return _like(np.zeros_like, a, a, *args, **kwargs)
+    return _zeros_like(prototype, dtype, order, subok, shape, device=device)
 
 
-def _full_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
-    shape = kwargs.pop("shape", None)
-    base = np.zeros_like(plain(a), *args, shape=shape, **kwargs)
+def _full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    base = np.zeros_like(plain(a), dtype, order, subok, shape, device=device)
+    fill_value = lift(fill_value)
     if not hasattr(fill_value, "tape"):
         holder = a if hasattr(a, "tape") else None
         filled = np.full_like(base, fill_value)

@@ -9,6 +9,7 @@ from tapegrad import _operators as _operators
 from tapegrad import rules
 from tapegrad._array import Array
 from tapegrad._batch import vmap
+from tapegrad._checkpoint import checkpoint, checkpoint_sequence
 from tapegrad._custom import custom_jvp, custom_vjp, primitive, stop_gradient
 from tapegrad._derived import (
     elementwise_grad,
@@ -59,6 +60,8 @@ __all__ = [
     "RuleError",
     "ShapeMismatchError",
     "TapegradError",
+    "checkpoint",
+    "checkpoint_sequence",
     "composite",
     "constant",
     "custom_jvp",

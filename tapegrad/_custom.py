@@ -66,7 +66,7 @@ class primitive:
         return f"<primitive {name_of(self.function)}>"
 
 
-class _CustomCall(General):
+class CustomCall(General):
     """The rule of one call of a custom function, made for that call."""
 
     form = "custom"
@@ -123,6 +123,15 @@ class _CustomCall(General):
         for position, bar in zip(active, found, strict=True):
             bars[position] = bar
         return bars
+
+
+def check_closure(name: str, parts: Sequence[Any], root: Any) -> None:
+    """Raise RuleError if a run on plain arguments has a traced result: by what it closes over."""
+    if any(isinstance(part, Traced) and part.tape.root is root for part in parts):
+        raise RuleError(
+            f"{name}: it closes over a traced value, by which its derivative is not declared. "
+            "Pass that value as an argument."
+        )
 
 
 class _Custom:
@@ -201,7 +210,7 @@ class _Run:
         self.residuals: Any = None
         self.name = name_of(custom.function)
 
-    def rule(self, leaves: list[Any], moving: list[int]) -> _CustomCall:
+    def rule(self, leaves: list[Any], moving: list[int]) -> CustomCall:
         def with_moving(arrays: Sequence[Any]) -> list[Any]:
             filled = list(leaves)
             for position, array in zip(moving, arrays, strict=True):
@@ -216,11 +225,7 @@ class _Run:
         def forward(*arrays: Any) -> tuple[Any, ...]:
             out = self.run(with_moving(arrays))
             parts, self.out_structure = flatten(out)
-            if any(isinstance(part, Traced) and part.tape.root is root for part in parts):
-                raise RuleError(
-                    f"{self.name}: it closes over a traced value, by which its derivative is not "
-                    "declared. Pass that value as an argument."
-                )
+            check_closure(self.name, parts, root)
             return tuple(_as_array(part) for part in parts)
 
         return self.rule_of(forward, with_moving, moving)
@@ -228,7 +233,7 @@ class _Run:
     def run(self, trees: list[Any]) -> Any:
         raise NotImplementedError
 
-    def rule_of(self, forward: Function, with_moving: Function, moving: list[int]) -> _CustomCall:
+    def rule_of(self, forward: Function, with_moving: Function, moving: list[int]) -> CustomCall:
         raise NotImplementedError
 
 
@@ -243,7 +248,7 @@ class _VjpRun(_Run):
         out, self.residuals = self.custom.forward(*self.custom._joined(self.fixed, trees))
         return out
 
-    def rule_of(self, forward: Function, with_moving: Function, moving: list[int]) -> _CustomCall:
+    def rule_of(self, forward: Function, with_moving: Function, moving: list[int]) -> CustomCall:
         def pull(g: list[Any], args: Sequence[Any]) -> list[Any]:
             residuals = self.residuals
             if deepest_tape(list(args)) is not None:
@@ -256,7 +261,7 @@ class _VjpRun(_Run):
             leaves = self._cotangent_leaves(bars)
             return [leaves[position] for position in moving]
 
-        return _CustomCall(self.name, forward, pull, None)
+        return CustomCall(self.name, forward, pull, None)
 
     def _cotangent_leaves(self, bars: Any) -> list[Any]:
         """Leaves of what the user's backward returned; None stands for zeros of an argument."""
@@ -288,7 +293,7 @@ class _JvpRun(_Run):
     def run(self, trees: list[Any]) -> Any:
         return self.custom.function(*self.custom._joined(self.fixed, trees))
 
-    def rule_of(self, forward: Function, with_moving: Function, moving: list[int]) -> _CustomCall:
+    def rule_of(self, forward: Function, with_moving: Function, moving: list[int]) -> CustomCall:
         def push(dots: Sequence[Any], args: Sequence[Any]) -> list[Any]:
             primals = with_moving(args)
             tangents = [_zero_tangent(leaf) for leaf in flatten(tuple(primals))[0]]
@@ -299,7 +304,7 @@ class _JvpRun(_Run):
             parts = flatten_like(self.out_structure, out_dot, f"jvp of {self.name}")
             return [_as_array(part) for part in parts]
 
-        return _CustomCall(self.name, forward, None, push)
+        return CustomCall(self.name, forward, None, push)
 
 
 def _zero_tangent(leaf: Any) -> Any:

@@ -187,7 +187,12 @@ class Stretch:
             elif self.singular and not self.dependent:
                 self._pull_singular(table)
             else:
-                replay_nested(self.entries, table, self.surroundings)
+                # A transform inside a rule belongs to the tape on which this replay logs.
+                token = CURRENT.set(self.surroundings)
+                try:
+                    replay_nested(self.entries, table, self.surroundings)
+                finally:
+                    CURRENT.reset(token)
         return table
 
     def _pull_singular(self, table: SparseBars) -> None:

@@ -180,19 +180,19 @@ class Stretch:
         for slot, bar in zip(slots, bars, strict=True):
             before = table[slot]
             table[slot] = bar if before is None else before + bar
-        # Infinities at singular points are for the strong product to judge, not for warnings.
-        with np.errstate(all="ignore"):
-            if raw:
-                replay_backward(self.entries, table, consume=consume, large=self.large)
-            elif self.singular and not self.dependent:
-                self._pull_singular(table)
-            else:
-                # A transform inside a rule belongs to the tape on which this replay logs.
-                token = CURRENT.set(self.surroundings)
-                try:
+        # A transform inside a rule belongs to the tape on which this replay logs, if to any.
+        token = CURRENT.set(self.surroundings)
+        try:
+            # Infinities at singular points are for the strong product to judge, not for warnings.
+            with np.errstate(all="ignore"):
+                if raw:
+                    replay_backward(self.entries, table, consume=consume, large=self.large)
+                elif self.singular and not self.dependent:
+                    self._pull_singular(table)
+                else:
                     replay_nested(self.entries, table, self.surroundings)
-                finally:
-                    CURRENT.reset(token)
+        finally:
+            CURRENT.reset(token)
         return table
 
     def _pull_singular(self, table: SparseBars) -> None:

@@ -1,0 +1,297 @@
+"""Polynomials by their coefficients, the highest power first.
+
+Where NumPy leaves out leading or trailing zeros, the values decide how many, and the derivative is
+that of what remains. `np.poly1d` arguments give `np.poly1d` results, as in NumPy.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import composite, general, plain, strong_product
+from tapegrad.rules.differences import as_array
+
+
+def _coefficients(p: Any) -> Any:
+    """The coefficients as an array of at least one dimension."""
+    return np.atleast_1d(as_array(p.coeffs if isinstance(p, np.poly1d) else p))
+
+
+def _like_arguments(result: Any, *args: Any) -> Any:
+    return np.poly1d(result) if any(isinstance(arg, np.poly1d) for arg in args) else result
+
+
+# --- Arithmetic
+
+
+def _padded(p: Any, count: int) -> Any:
+    if len(p) == count:
+        return p
+    return np.concatenate([np.zeros(count - len(p), p.dtype), p])
+
+
+def _same_length(a1: Any, a2: Any) -> tuple[Any, Any]:
+    p, q = _coefficients(a1), _coefficients(a2)
+    count = max(len(p), len(q))
+    return _padded(p, count), _padded(q, count)
+
+
+def _polyadd(a1: Any, a2: Any) -> Any:
+    p, q = _same_length(a1, a2)
+    return _like_arguments(p + q, a1, a2)
+
+
+def _polysub(a1: Any, a2: Any) -> Any:
+    p, q = _same_length(a1, a2)
+    return _like_arguments(p - q, a1, a2)
+
+
+def _length_without_leading_zeros(p: Any) -> int:
+    nonzero = np.flatnonzero(plain(p))
+    return len(p) - int(nonzero[0]) if nonzero.size else 1
+
+
+def _polymul(a1: Any, a2: Any) -> Any:
+    p, q = _coefficients(a1), _coefficients(a2)
+    if p.ndim > 1 or q.ndim > 1:
+        raise ValueError("Polynomial must be 1d only.")
+    if p.size == 0 or q.size == 0:
+        p, q = (x if x.size else np.zeros(1, x.dtype) for x in (p, q))
+    # NumPy leaves out leading zeros before it multiplies. Multiplied first, they keep their
+    # derivatives by the lower powers of the product.
+    count = _length_without_leading_zeros(p) + _length_without_leading_zeros(q) - 1
+    product = np.convolve(p, q)
+    return _like_arguments(product[len(product) - count :], a1, a2)
+
+
+def _polydiv(u: Any, v: Any) -> Any:
+    """Long division; how many leading zeros the remainder loses is for NumPy to say."""
+    p, q = _coefficients(u) + 0.0, _coefficients(v) + 0.0
+    _, shown = np.polydiv(plain(p), plain(q))
+    dtype = np.result_type(p.dtype, q.dtype)
+    rest, scale, quotient = p.astype(dtype), 1.0 / q[0], []
+    for _ in range(len(p) - len(q) + 1):
+        factor = scale * rest[0]
+        quotient.append(factor)
+        taken = rest[1 : len(q)] - factor * q[1:]
+        rest = np.concatenate([taken, rest[len(q) :]])
+    remainder = _padded(rest, max(len(p), len(shown)))[len(p) - len(shown) :]
+    whole = np.stack(quotient) if quotient else np.zeros(1, dtype)
+    return _like_arguments(whole, u, v), _like_arguments(remainder, u, v)
+
+
+def _polyder(p: Any, m: int = 1) -> Any:
+    if int(m) < 0:
+        raise ValueError("Order of derivative must be positive (see polyint)")
+    coefficients = _coefficients(p)
+    for _ in range(int(m)):
+        coefficients = coefficients[:-1] * np.arange(len(coefficients) - 1, 0, -1)
+    return _like_arguments(coefficients, p)
+
+
+def _polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    m = int(m)
+    if m < 0:
+        raise ValueError("Order of integral must be positive (see polyder)")
+    constants = np.atleast_1d(as_array(np.zeros(m, float) if k is None else k))
+    if len(constants) == 1 and m > 1:
+        constants = np.broadcast_to(constants, (m,))
+    if len(constants) < m:
+        raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
+    coefficients = _coefficients(p)
+    for i in range(m):
+        powers = np.arange(len(coefficients), 0, -1)
+        coefficients = np.concatenate([coefficients / powers, constants[i : i + 1]])
+    return _like_arguments(coefficients, p)
+
+
+def _polyval(p: Any, x: Any) -> Any:
+    """Horner's scheme. Of a polynomial x it is the composition, which is a polynomial."""
+    coefficients = as_array(p.coeffs if isinstance(p, np.poly1d) else p)
+    if isinstance(x, np.poly1d):
+        value: Any = np.poly1d(0)
+    else:
+        x = as_array(x)
+        value = np.zeros(x.shape, x.dtype)
+    for coefficient in coefficients:
+        value = value * x + coefficient
+    return value
+
+
+composite(np.polyadd, _polyadd)
+composite(np.polysub, _polysub)
+composite(np.polymul, _polymul)
+composite(np.polydiv, _polydiv)
+composite(np.polyder, _polyder)
+composite(np.polyint, _polyint)
+composite(np.polyval, _polyval)
+
+# --- Powers
+
+
+def _vander_slopes(x: Any, N: Any, increasing: bool) -> Any:
+    """The derivative of each element by its x: k x**(k - 1) in the column of x**k."""
+    count = len(x) if N is None else N
+    if count < 2:
+        return np.zeros((len(x), count), x.dtype)
+    slopes = np.vander(x, count - 1, increasing=True) * np.arange(1, count)
+    slopes = np.concatenate([np.zeros((len(x), 1), x.dtype), slopes], axis=1)
+    return slopes if increasing else slopes[:, ::-1]
+
+
+general(
+    np.vander,
+    vjp=[
+        lambda g, _out, x, N=None, increasing=False: np.sum(
+            g * _vander_slopes(x, N, increasing), axis=1
+        )
+    ],
+    jvp=lambda dots, _out, x, N=None, increasing=False: (
+        dots[0][:, None] * _vander_slopes(x, N, increasing)
+    ),
+)
+
+# --- Roots, and the polynomial with given ones
+
+
+def _roots_slope(out: Any, p: Any) -> Any:
+    """-1 over the slope of the polynomial at each root: infinite where roots meet."""
+    return -1.0 / np.polyval(np.polyder(p), out)
+
+
+def _roots_vjp(g: Any, out: Any, p: Any) -> Any:
+    """A coefficient of x**k moves a root r by -r**k / p'(r): also one that NumPy leaves out."""
+    powers = np.vander(out, len(p))
+    return np.matmul(strong_product(g, _roots_slope(out, p)), powers)
+
+
+def _roots_jvp(dots: Any, out: Any, p: Any) -> Any:
+    moved = np.matmul(np.vander(out, len(p)), dots[0])
+    return strong_product(moved, _roots_slope(out, p))
+
+
+ROOTS = general(lambda p: np.roots(p), vjp=[_roots_vjp], jvp=_roots_jvp, name="np.roots")
+composite(np.roots, lambda p: _roots(p))
+
+
+def _roots(p: Any) -> Any:
+    coefficients = _coefficients(p)
+    if coefficients.ndim != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    return ROOTS.apply_bound([coefficients], {})
+
+
+def _characteristic(a: Any) -> Any:
+    return np.poly(a)
+
+
+def _characteristic_vjp(g: Any, out: Any, a: Any) -> Any:
+    """By the coefficients of adj(t - a), whose trace with a_dot is minus the tangent at t.
+
+    They are sums of powers of a, so equal eigenvalues do no harm: F. R. Gantmacher, "The theory of
+    matrices" (1959), chapter IV, section 4.
+    """
+    power: Any = np.eye(len(a), dtype=out.dtype)
+    total = -g[1] * power
+    for k in range(2, len(a) + 1):
+        power = np.matmul(a, power) + out[k - 1] * np.eye(len(a), dtype=out.dtype)
+        total = total - g[k] * np.transpose(power)
+    return total
+
+
+CHARACTERISTIC = general(_characteristic, vjp=[_characteristic_vjp], name="np.poly")
+
+
+def _poly(seq_of_zeros: Any) -> Any:
+    zeros = _coefficients(seq_of_zeros)
+    if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] != 0:
+        return CHARACTERISTIC.apply_bound([zeros], {})
+    if zeros.ndim != 1:
+        raise ValueError("input must be 1d or non-empty square 2d array.")
+    if len(zeros) == 0:
+        return 1.0
+    zeros = zeros.astype(np.mintypecode(zeros.dtype.char))
+    result: Any = np.ones(1, zeros.dtype)
+    for zero in zeros:
+        longer = np.pad(result, (0, 1))
+        result = longer - zero * np.roll(longer, 1)
+    # Zeros that are conjugates of each other have real coefficients.
+    values = plain(zeros)
+    if values.dtype.kind == "c" and np.all(np.sort(values) == np.sort(values.conjugate())):
+        return np.real(result)
+    return result
+
+
+composite(np.poly, _poly)
+
+# --- Fits
+
+
+def _polyfit(
+    x: Any,
+    y: Any,
+    deg: Any,
+    rcond: Any = None,
+    full: bool = False,
+    w: Any = None,
+    cov: Any = False,
+) -> Any:
+    order = int(deg) + 1
+    x, y = as_array(x) + 0.0, as_array(y) + 0.0
+    _check_points(x, y, deg)
+    if rcond is None:
+        rcond = len(x) * np.finfo(x.dtype).eps
+    powers, values = np.vander(x, order), y
+    if w is not None:
+        weights = _weights(w, y)
+        powers = powers * weights[:, None]
+        values = values * np.reshape(weights, (-1,) + (1,) * (y.ndim - 1))
+    # Columns of one length: the condition of the system gets better.
+    scale = np.sqrt(np.sum(powers * powers, axis=0))
+    powers = powers / scale
+    solution, residuals, rank, singular_values = np.linalg.lstsq(powers, values, rcond)
+    solution = np.transpose(np.transpose(solution) / scale)
+    if full:
+        return solution, residuals, rank, singular_values, rcond
+    if rank != order:
+        warnings.warn("Polyfit may be poorly conditioned", np.exceptions.RankWarning, stacklevel=2)
+    if not cov:
+        return solution
+    covariance = np.linalg.inv(np.matmul(np.transpose(powers), powers)) / np.outer(scale, scale)
+    if cov == "unscaled":
+        factor: Any = 1
+    elif len(x) <= order:
+        raise ValueError(
+            "the number of data points must exceed order to scale the covariance matrix"
+        )
+    else:
+        factor = residuals / (len(x) - order)
+    return solution, (covariance if y.ndim == 1 else covariance[:, :, None]) * factor
+
+
+def _check_points(x: Any, y: Any, deg: Any) -> None:
+    if deg < 0:
+        raise ValueError("expected deg >= 0")
+    if x.ndim != 1:
+        raise TypeError("expected 1D vector for x")
+    if x.size == 0:
+        raise TypeError("expected non-empty vector for x")
+    if y.ndim < 1 or y.ndim > 2:
+        raise TypeError("expected 1D or 2D array for y")
+    if x.shape[0] != y.shape[0]:
+        raise TypeError("expected x and y to have same length")
+
+
+def _weights(w: Any, y: Any) -> Any:
+    weights = as_array(w) + 0.0
+    if weights.ndim != 1:
+        raise TypeError("expected a 1-d array for weights")
+    if weights.shape[0] != y.shape[0]:
+        raise TypeError("expected w and y to have the same length")
+    return weights
+
+
+composite(np.polyfit, _polyfit)

@@ -37,7 +37,9 @@ def gather(value: Any, call: str) -> Any:
 
 def holds_traced(value: Any) -> bool:
     """Whether a value is traced, or a list or tuple with traced parts."""
-    return isinstance(lift(value), Traced)
+    if isinstance(value, (list, tuple)):
+        return any(map(holds_traced, value))
+    return isinstance(value, Traced)
 
 
 def _refuse_objects(dtype: Any, call: str) -> None:
@@ -201,7 +203,9 @@ def arange(
     count = max(0, math.ceil((plain(stop) - plain(start)) / plain(step)))
     second = start + step  # NumPy's own way: the gap as it is left after rounding
     numbers = start + np.arange(count) * (second - start)
-    return numbers if dtype is None else asarray(numbers, dtype)
+    if dtype is None:
+        dtype = np.result_type(*(plain(part) for part in (start, stop, step)))
+    return asarray(numbers, dtype)
 
 
 def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Any:

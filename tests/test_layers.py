@@ -41,7 +41,7 @@ OUTSIDE = {
     "_cli": {"", "_cli", "_picture", "_errors", "_tree", "_tape", "_reverse"},
     "__main__": {"_cli"},
     "rules": {"_rule", "rules"},
-    "numpy": {"", "numpy", "_creation", "_rule", "rules"},
+    "numpy": {"", "numpy", "_errors", "_creation", "_rule", "rules"},
     "_operators": {"_rule", "_array", "rules"},  # installed last: it reads the registered rules
 }
 

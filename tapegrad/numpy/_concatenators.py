@@ -1,0 +1,87 @@
+"""`r_` and `c_`: arrays joined by what stands between brackets, traced parts among them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad._creation import arange, array, holds_traced
+from tapegrad._errors import NotDifferentiableError
+
+
+class _Layout(NamedTuple):
+    """Where parts are joined, how many axes they get at least, and where their own begin."""
+
+    axis: int
+    ndmin: int
+    first: int
+
+    def with_directive(self, directive: str) -> _Layout:
+        """The layout that a string in front of the parts asks for, such as "0,2,-1"."""
+        if directive in ("r", "c"):
+            raise NotDifferentiableError(
+                f"np.r_[{directive!r}, ...]: np.matrix cannot carry a derivative. Leave the "
+                "letter away, or use np.stack."
+            )
+        try:
+            numbers = [int(number) for number in directive.split(",")]
+        except ValueError:
+            raise ValueError(f"unknown special directive {directive!r}") from None
+        return _Layout(*numbers, *self[len(numbers) :])
+
+    def place(self, part: Any) -> Any:
+        """A part with as many axes as asked for, its own where the layout has them."""
+        missing = self.ndmin - part.ndim
+        if missing <= 0:
+            return part
+        before = self.first if self.first >= 0 else self.first + missing + 1
+        return part.reshape((1,) * before + part.shape + (1,) * (missing - before))
+
+
+class Concatenator:
+    """As `numpy.r_` and `numpy.c_`; parts and the bounds of ranges may be traced."""
+
+    def __init__(self, plain: Any, layout: _Layout) -> None:
+        self.plain = plain  # NumPy's own, for parts without tracing
+        self.layout = layout
+
+    def __getitem__(self, key: Any) -> Any:
+        parts = key if isinstance(key, tuple) else (key,)
+        if not any(map(_is_traced, parts)):
+            return self.plain[key]
+        layout = self.layout
+        if isinstance(parts[0], str):
+            layout, parts = layout.with_directive(parts[0]), parts[1:]
+        if any(isinstance(part, str) for part in parts):
+            raise ValueError("special directives must be the first entry.")
+        arrays = [_range(part) if isinstance(part, slice) else array(part) for part in parts]
+        weak = [
+            part if isinstance(part, (int, float, complex)) else made.dtype
+            for part, made in zip(parts, arrays, strict=True)
+        ]
+        dtype = np.result_type(*weak)
+        placed = [layout.place(made.astype(dtype, copy=False)) for made in arrays]
+        return np.concatenate(placed, axis=layout.axis)
+
+    def __len__(self) -> int:
+        return 0
+
+
+def _is_traced(part: Any) -> bool:
+    if isinstance(part, slice):
+        return holds_traced([part.start, part.stop, part.step])
+    return holds_traced(part)
+
+
+def _range(part: slice) -> Any:
+    """`start:stop:step` as np.arange, `start:stop:5j` as five numbers with both ends."""
+    start = 0 if part.start is None else part.start
+    step = 1 if part.step is None else part.step
+    if isinstance(step, complex):
+        return np.linspace(start, part.stop, int(abs(step)))
+    return arange(start, part.stop, step)
+
+
+r_ = Concatenator(np.r_, _Layout(0, 1, -1))
+c_ = Concatenator(np.c_, _Layout(-1, 2, 0))

@@ -1,0 +1,78 @@
+"""NumPy's functions of arrays, for lists of traced values: NumPy hands over arrays only.
+
+`np.mean([x, y])` of NumPy converts the list before anybody is asked. Here a list with traced parts
+becomes a traced array first. Functions that NumPy hands over with their lists (np.concatenate,
+np.stack, np.block) and ufuncs stay NumPy's own; a ufunc refuses a list of traced values.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad._creation import gather, holds_traced
+from tapegrad._rule import REGISTRY
+
+# By module, the functions that take lists for arrays here.
+LIFTED: dict[str, frozenset[str]] = {
+    "numpy": frozenset(
+        """
+        all allclose amax amin angle any append apply_along_axis apply_over_axes argmax argmin
+        argpartition argsort argwhere array_equal array_equiv array_split around astype average
+        bincount broadcast_to clip compress convolve copy corrcoef correlate count_nonzero cov
+        cross cumprod cumsum cumulative_prod cumulative_sum delete diag diagflat diagonal diff
+        digitize dot dsplit ediff1d empty_like expand_dims extract fix flatnonzero flip fliplr
+        flipud full_like gradient histogram hsplit i0 imag inner insert interp isclose isneginf
+        isposinf iscomplex iscomplexobj isreal isrealobj kron matrix_transpose max mean median min
+        moveaxis nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian
+        nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar ndim nonzero ones_like outer
+        pad partition percentile permute_dims poly polyadd polyder polydiv polyfit polyint polymul
+        polysub polyval prod ptp quantile ravel real real_if_close repeat reshape resize roll
+        rollaxis roots rot90 round searchsorted shape sinc size sort sort_complex split
+        squeeze std sum swapaxes take take_along_axis tensordot tile trace transpose trapezoid tril
+        trim_zeros triu unique unstack unwrap vander var vdot vsplit where zeros_like
+        """.split()
+    ),
+    "numpy.linalg": frozenset(
+        """
+        cholesky cond cross det diagonal eig eigh eigvals eigvalsh inv lstsq matmul matrix_norm
+        matrix_power matrix_rank matrix_transpose norm outer pinv qr slogdet solve svd svdvals
+        tensordot tensorinv tensorsolve trace vecdot vector_norm
+        """.split()
+    ),
+    "numpy.fft": frozenset(
+        """
+        fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft
+        rfft2 rfftn
+        """.split()
+    ),
+}
+
+
+def look_up(module: types.ModuleType, name: str) -> Any:
+    """A name of one of NumPy's modules, as `tapegrad.numpy` offers it."""
+    found = getattr(module, name)
+    return _lifting(found, module.__name__) if name in LIFTED[module.__name__] else found
+
+
+@functools.cache
+def _lifting(function: Callable[..., Any], module: str) -> Callable[..., Any]:
+    name = function.__name__
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        lifted = [_lift(arg, name) for arg in args]
+        named = {key: _lift(value, name) for key, value in kwargs.items()}
+        rule = REGISTRY.get(function)
+        if rule is None or rule.view or not any(map(holds_traced, (*lifted, *named.values()))):
+            return function(*lifted, **named)
+        return rule.apply(*lifted, **named)  # NumPy hands over some arguments only
+
+    call.__module__ = "tapegrad." + module  # where it is to be found again, by pickle for one
+    return call
+
+
+def _lift(value: Any, name: str) -> Any:
+    return gather(value, f"np.{name}") if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,22 @@
+"""NumPy's Fourier transforms, for lists of traced values too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.numpy import _lists
+
+if TYPE_CHECKING:  # the names and types are NumPy's
+    from numpy.fft import *  # noqa: F403
+
+__all__ = list(np.fft.__all__)
+
+
+def __getattr__(name: str) -> Any:
+    return _lists.look_up(np.fft, name)
+
+
+def __dir__() -> list[str]:
+    return dir(np.fft)

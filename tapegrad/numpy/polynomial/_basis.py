@@ -1,0 +1,455 @@
+"""The functions of `numpy.polynomial`, once for all bases, from the recurrence of each.
+
+NumPy's own convert their arguments to plain arrays first. Each definition here follows from the
+recurrence P[k+1] = (a x + b) P[k] - d P[k-1] alone. Coefficients that are exactly zero at the end
+of a series are cut off from results, as NumPy does, but never from arguments: a derivative by such
+a coefficient is one like any other.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import polyutils
+from numpy.polynomial._polybase import ABCPolyBase
+
+from tapegrad._creation import array, asarray, holds_traced
+from tapegrad._errors import NotDifferentiableError
+from tapegrad._rule import General, Linear, Rule, plain
+from tapegrad.rules.series import Steps, evaluate, next_of
+
+
+def differentiable(function: Callable[..., Any], definition: Callable[..., Any]) -> Any:
+    """NumPy's function for plain arguments, the definition for those with traced parts."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if any(map(_needs_definition, (*args, *kwargs.values()))):
+            return definition(*args, **kwargs)
+        return function(*args, **kwargs)
+
+    call.__module__ = f"tapegrad.{function.__module__}"
+    return call
+
+
+def _primitive(
+    function: Callable[[Any], Any], rule_of: Callable[[Callable[[Any], Any]], Rule]
+) -> Callable[[Any], Any]:
+    """NumPy's function of plain coefficients, which follows a rule for traced ones."""
+
+    def call(c: Any) -> Any:
+        return rule.apply_bound([c], {}) if holds_traced(c) else function(c)
+
+    rule = rule_of(call)
+    return call
+
+
+def _needs_definition(value: Any) -> bool:
+    return holds_traced(value) or isinstance(value, ABCPolyBase)
+
+
+def coefficients(c: Any) -> Any:
+    """One series as a one-dimensional floating array, nothing cut off."""
+    c = _floating(array(c, ndmin=1, copy=None))
+    if c.size == 0:
+        raise ValueError("Coefficient array is empty")
+    if c.ndim != 1:
+        raise ValueError("Coefficient array is not 1-d")
+    return c
+
+
+def _floating(c: Any) -> Any:
+    return c if c.dtype.kind in "fc" else c + 0.0
+
+
+def trimmed(c: Any) -> Any:
+    """A series without the zeros at its end; at least one coefficient stays."""
+    return c[: len(polyutils.trimseq(plain(c)))]
+
+
+def _extended(c: Any, size: int) -> Any:
+    missing = size - len(c)
+    return np.concatenate([c, np.zeros(missing, c.dtype)]) if missing else c
+
+
+def _whole(number: Any, what: str) -> int:
+    """A parameter that counts; traced ones have no derivative."""
+    if holds_traced(number):
+        raise NotDifferentiableError(f"{what} is a whole number: pass stop_gradient of it.")
+    whole = int(number)
+    if whole != number:
+        raise TypeError(f"{what} must be an integer, received {number}")
+    return whole
+
+
+# Methods that are not called as NumPy's functions end: those are names of Python.
+_METHODS = {"int": "antiderivative", "pow": "power"}
+
+
+class Basis:
+    """The functions of one module of `numpy.polynomial`, for traced arguments."""
+
+    def __init__(self, module: types.ModuleType, prefix: str, steps: Steps) -> None:
+        self.module = module
+        self.prefix = prefix
+        self.steps = steps
+        self.derived = self._linear("der", self.plain("der"))
+        self.integrated = self._linear("int", self._integrated)
+        self.solved = _primitive(self.plain("roots"), self._roots_rule)
+
+    def plain(self, name: str) -> Any:
+        """NumPy's function: `plain("val")` is chebval in the basis of Chebyshev."""
+        return getattr(self.module, self.prefix + name)
+
+    def function(self, name: str) -> Any:
+        """The same for traced arguments too."""
+        return differentiable(self.plain(name), getattr(self, _METHODS.get(name, name)))
+
+    # -- values ----------------------------------------------------------------------------------
+
+    def val(self, x: Any, c: Any, tensor: bool = True) -> Any:
+        """The series at points."""
+        c = _floating(array(c, ndmin=1, copy=None))
+        if isinstance(x, ABCPolyBase):
+            return evaluate(self.steps, x, c)
+        x = asarray(x)
+        return evaluate(self.steps, x, c.reshape(c.shape + (1,) * x.ndim) if tensor else c)
+
+    def _at_tuples(self, c: Any, *points: Any) -> Any:
+        first, *others = map(asarray, points)
+        if any(x.shape != first.shape for x in others):
+            names = ", ".join("xyz"[: len(points)])
+            raise ValueError(f"{names} are incompatible")
+        c = self.val(first, c)
+        for x in others:
+            c = self.val(x, c, tensor=False)
+        return c
+
+    def val2d(self, x: Any, y: Any, c: Any) -> Any:
+        return self._at_tuples(c, x, y)
+
+    def val3d(self, x: Any, y: Any, z: Any, c: Any) -> Any:
+        return self._at_tuples(c, x, y, z)
+
+    def grid2d(self, x: Any, y: Any, c: Any) -> Any:
+        return self.val(y, self.val(x, c))
+
+    def grid3d(self, x: Any, y: Any, z: Any, c: Any) -> Any:
+        return self.val(z, self.grid2d(x, y, c))
+
+    def vander(self, x: Any, deg: Any) -> Any:
+        """The basis at points, along a last axis."""
+        degree = _whole(deg, "deg")
+        if degree < 0:
+            raise ValueError("deg must be non-negative")
+        x = _floating(array(x, ndmin=1, copy=None))
+        columns = [x * 0 + 1]
+        before: Any = 0
+        for k in range(degree):
+            columns.append(next_of(self.steps, k, x, columns[-1], before))
+            before = columns[-2]
+        return np.stack(columns, axis=-1)
+
+    def _vander_of(self, points: Any, degrees: Any) -> Any:
+        if len(degrees) != len(points):
+            raise ValueError(f"Expected {len(points)} dimensions of degrees, got {len(degrees)}")
+        points = array(list(points))
+        made = self.vander(points[0], degrees[0])
+        for x, degree in zip(points[1:], degrees[1:], strict=True):
+            made = made[..., None] * np.expand_dims(
+                self.vander(x, degree), tuple(range(x.ndim, made.ndim))
+            )
+        return made.reshape(*points.shape[1:], -1)
+
+    def vander2d(self, x: Any, y: Any, deg: Any) -> Any:
+        return self._vander_of((x, y), deg)
+
+    def vander3d(self, x: Any, y: Any, z: Any, deg: Any) -> Any:
+        return self._vander_of((x, y, z), deg)
+
+    # -- linear maps of coefficients -------------------------------------------------------------
+
+    def _linear(self, name: str, function: Callable[..., Any]) -> Callable[[Any], Any]:
+        """A map along axis 0 that NumPy computes; its transpose is that of its matrix."""
+
+        def transpose(g: Any, _out: Any, c: Any) -> Any:
+            return np.tensordot(function(np.eye(c.shape[0])).T, g, 1)
+
+        return _primitive(function, lambda call: Linear(call, [transpose], name=self._name(name)))
+
+    def _name(self, name: str) -> str:
+        return f"np.polynomial.{self.prefix}{name}"
+
+    def der(self, c: Any, m: Any = 1, scl: Any = 1, axis: Any = 0) -> Any:
+        """The derivative of a series."""
+        c = _floating(array(c, ndmin=1))
+        count = _whole(m, "the order of derivation")
+        if count < 0:
+            raise ValueError("The order of derivation must be non-negative")
+        c = np.moveaxis(c, _whole(axis, "the axis"), 0)
+        for _ in range(min(count, len(c))):
+            c = self.derived(c * scl)
+        return np.moveaxis(c, 0, axis)
+
+    def antiderivative(
+        self, c: Any, m: Any = 1, k: Any = (), lbnd: Any = 0, scl: Any = 1, axis: Any = 0
+    ) -> Any:
+        """The antiderivative of a series."""
+        c = _floating(array(c, ndmin=1))
+        constants = list(k) if np.iterable(k) else [k]
+        count = _whole(m, "the order of integration")
+        if count < 0:
+            raise ValueError("The order of integration must be non-negative")
+        if len(constants) > count:
+            raise ValueError("Too many integration constants")
+        if np.ndim(lbnd) != 0 or np.ndim(scl) != 0:
+            raise ValueError("lbnd and scl must be scalars.")
+        constants += [0] * (count - len(constants))
+        c = np.moveaxis(c, _whole(axis, "the axis"), 0)
+        for constant in constants:
+            empty = len(c) == 1 and np.all(plain(c) == 0)  # NumPy adds no axis to it
+            c = self.integrated(c * scl)
+            first = c[:1] + (constant - self.val(lbnd, c))
+            c = first if empty else np.concatenate([first, c[1:]])
+        return np.moveaxis(c, 0, axis)
+
+    def _integrated(self, c: Any) -> Any:
+        if len(c) == 1:  # NumPy makes a shorter series of a zero
+            return self.plain("int")(np.ones(1))[(...,) + (None,) * (c.ndim - 1)] * c
+        return self.plain("int")(c)
+
+    def mulx(self, c: Any) -> Any:
+        """A series times x."""
+        c = coefficients(c)
+        return trimmed(self._times_x(len(c) + 1)[:, : len(c)] @ c)
+
+    def _times_x(self, size: int) -> Any:
+        """The matrix of a product with x: x P[k] is (P[k+1] - b P[k] + d P[k-1]) / a."""
+        made = np.zeros((size + 1, size))
+        for k in range(size):
+            a, b, d = self.steps(k)
+            made[k + 1, k] = 1 / a
+            made[k, k] = -b / a
+            if k:
+                made[k - 1, k] = d / a
+        return made[:size]
+
+    def _mapped(self, name: str, series: Any) -> Any:
+        """A linear map of series that NumPy has under a name of its own, by its matrix."""
+        c = coefficients(series)
+        function = getattr(self.module, name)
+        columns = [_extended(function(np.eye(1, k + 1, k)[0]), len(c)) for k in range(len(c))]
+        return trimmed(np.stack(columns, axis=1) @ c)
+
+    def from_powers(self, pol: Any) -> Any:
+        return self._mapped(f"poly2{self.prefix}", pol)
+
+    def to_powers(self, c: Any) -> Any:
+        return self._mapped(f"{self.prefix}2poly", c)
+
+    # -- arithmetic ------------------------------------------------------------------------------
+
+    def line(self, off: Any, scl: Any) -> Any:
+        """`off + scl x` as a series."""
+        a, b, _ = self.steps(0)
+        if plain(scl) == 0:
+            return array([off])
+        return array([off - scl * (b / a), scl / a])
+
+    def add(self, c1: Any, c2: Any) -> Any:
+        first, second = coefficients(c1), coefficients(c2)
+        size = max(len(first), len(second))
+        return trimmed(_extended(first, size) + _extended(second, size))
+
+    def sub(self, c1: Any, c2: Any) -> Any:
+        return self.add(c1, -coefficients(c2))
+
+    def mul(self, c1: Any, c2: Any) -> Any:
+        """The product of two series."""
+        return trimmed(self._product(coefficients(c1), coefficients(c2)))
+
+    def _product(self, first: Any, second: Any) -> Any:
+        """The first series of the operator "times x", applied to the second."""
+        if len(first) > len(second):
+            first, second = second, first
+        size = len(first) + len(second) - 1
+        times_x = self._times_x(size)
+        second = _extended(second, size)
+        after, total = 0, first[-1] * second
+        for k in range(len(first) - 2, -1, -1):
+            a, b, _ = self.steps(k)
+            _, _, d = self.steps(k + 1)
+            after, total = total, first[k] * second + a * (times_x @ total) + b * total - d * after
+        return total
+
+    def div(self, c1: Any, c2: Any) -> Any:
+        """Quotient and remainder of two series."""
+        rest, divisor = coefficients(c1), coefficients(c2)
+        if plain(divisor)[-1] == 0:
+            if len(trimmed(divisor)) == 1 and plain(divisor)[0] == 0:
+                raise ZeroDivisionError
+            if holds_traced(divisor):
+                raise NotDifferentiableError(
+                    f"np.polynomial.{self.prefix}div: the divisor's leading coefficient is zero, "
+                    "where quotients jump. Cut the zeros off the divisor."
+                )
+            divisor = trimmed(divisor)
+        size = len(divisor)
+        shown = max(len(trimmed(rest)) - size + 1, 1)  # as long as NumPy's
+        if size == 1:
+            return (rest / divisor[-1])[:shown], rest[:1] * 0
+        if len(rest) < size:
+            return rest[:1] * 0, trimmed(rest)
+        quotient = []
+        for k in range(len(rest) - size, -1, -1):
+            product = self._product(np.eye(1, k + 1, k)[0], divisor)
+            factor = rest[-1] / product[-1]
+            rest = rest[:-1] - factor * product[:-1]
+            quotient.append(factor)
+        return np.stack(quotient[::-1])[:shown], trimmed(rest)
+
+    def power(self, c: Any, pow: Any, maxpower: Any = 16) -> Any:
+        """A series raised to a whole power."""
+        c = coefficients(c)
+        power = _whole(pow, "the power")
+        if power < 0:
+            raise ValueError("Power must be a non-negative integer.")
+        if maxpower is not None and power > maxpower:
+            raise ValueError("Power is too large")
+        product: Any = np.ones(1, c.dtype)
+        for _ in range(power):
+            product = self._product(product, c)
+        return trimmed(product)
+
+    def fromroots(self, roots: Any) -> Any:
+        """The series with these roots, and 1 before the highest power."""
+        parts = [self.line(-root, 1) for root in coefficients(roots)]
+        while len(parts) > 1:  # by halves: series of like lengths round least
+            odd = parts[-1:] if len(parts) % 2 else []
+            pairs = zip(parts[::2], parts[1::2], strict=False)
+            parts = [self._product(first, second) for first, second in pairs] + odd
+        return parts[0]
+
+    def trim(self, c: Any, tol: Any = 0) -> Any:
+        """A series without the small coefficients at its end."""
+        return trim(c, tol)
+
+    # -- roots and fits --------------------------------------------------------------------------
+
+    def companion(self, c: Any) -> Any:
+        """The companion matrix: only its last column depends on the series."""
+        c = self._led(coefficients(c), "companion")
+        if len(c) < 2:
+            raise ValueError("Series must have maximum degree of at least 1.")
+        size = len(c) - 1
+        last = self.plain("companion")(np.eye(1, size + 1, size)[0])
+        weights = (self.plain("companion")(np.ones(size + 1)) - last)[:, -1]
+        column = (c[:-1] / c[-1]) * weights
+        return last + column[:, None] * np.eye(1, size, size - 1)
+
+    def _led(self, c: Any, name: str) -> Any:
+        if plain(c)[-1] == 0:
+            raise NotDifferentiableError(
+                f"np.polynomial.{self.prefix}{name}: the leading coefficient is zero, where the "
+                "result changes its shape. Cut the zeros off the series."
+            )
+        return c
+
+    def roots(self, c: Any) -> Any:
+        """The roots of a series; their derivative by the implicit function theorem."""
+        return self.solved(coefficients(c))
+
+    def _roots_rule(self, call: Callable[[Any], Any]) -> General:
+        def move(dots: Any, roots: Any, c: Any) -> Any:
+            (c_dot,) = dots
+            return -self.val(roots, c_dot) / self.val(roots, self.der(c))
+
+        return General(call, jvp=move, arrays=1, name=self._name("roots"))
+
+    def fit(
+        self, x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None
+    ) -> Any:
+        """The series closest to data."""
+        if full:
+            raise NotDifferentiableError(
+                f"np.polynomial.{self.prefix}fit: full=True is not differentiable (about the "
+                "conditioning of a scaled matrix). Fit without it."
+            )
+        plainly = [plain(part) for part in (x, y, deg, rcond)]
+        _, (_, rank, *_) = self.plain("fit")(*plainly, full=True, w=plain(w))
+        x, y, degrees = _floating(asarray(x)), _floating(asarray(y)), np.asarray(deg)
+        used = np.sort(degrees) if degrees.ndim else np.arange(int(degrees) + 1)
+        if rank < len(used):
+            raise NotDifferentiableError(
+                f"np.polynomial.{self.prefix}fit: the data do not determine the fit, which then "
+                "jumps with them. Take a lower degree or more points."
+            )
+        matrix = self.vander(x, used[-1])[:, used]
+        if w is not None:
+            weights = _floating(asarray(w))
+            matrix, y = matrix * weights[:, None], (y.T * weights).T
+        scale = np.linalg.norm(plain(matrix), axis=0)
+        found = _least_squares(matrix / scale, y)
+        found = (found.T / scale).T
+        if len(used) < used[-1] + 1:
+            rows = np.eye(used[-1] + 1)[:, used]
+            found = rows @ found
+        return found
+
+
+def _least_squares(matrix: Any, y: Any) -> Any:
+    """The solution for a matrix of full rank, by QR: no condition number is squared."""
+    q, r = np.linalg.qr(matrix)
+    rows = np.conj(q.T) @ y
+    return np.linalg.solve(r, rows)
+
+
+# --- polyutils ----------------------------------------------------------------------------------
+
+
+def trim(c: Any, tol: Any = 0) -> Any:
+    """A series without the coefficients up to a tolerance at its end."""
+    c = coefficients(c)
+    kept = polyutils.trimcoef(plain(c), plain(tol))
+    all_small = not np.any(np.abs(plain(c)) > plain(tol))
+    return c[:1] * 0 if all_small else c[: len(kept)]
+
+
+def as_series(alist: Any, trim: bool = True) -> Any:
+    """Several series, of one dtype."""
+    made = [coefficients(c) for c in alist]
+    dtype = np.result_type(*(c.dtype for c in made))
+    return [(trimmed(c) if trim else c).astype(dtype) for c in made]
+
+
+def mapparms(old: Any, new: Any) -> Any:
+    """Offset and scale of the line between two domains."""
+    return polyutils.mapparms(asarray(old), asarray(new))
+
+
+def mapdomain(x: Any, old: Any, new: Any) -> Any:
+    """Points mapped by the line between two domains."""
+    offset, scale = mapparms(old, new)
+    return offset + scale * (x if isinstance(x, ABCPolyBase) else asarray(x))
+
+
+def getdomain(x: Any) -> Any:
+    """The interval, or rectangle, that holds the points."""
+    x = coefficients(x)
+    if x.dtype.kind == "c":
+        return np.stack([end(x.real) + 1j * end(x.imag) for end in (np.min, np.max)])
+    return np.stack([np.min(x), np.max(x)])
+
+
+def values_from_roots(x: Any, r: Any, tensor: bool = True) -> Any:
+    """The product of x - r over the roots, at points."""
+    x, r = asarray(x), _floating(array(r, ndmin=1, copy=None))
+    if tensor:
+        r = r.reshape(r.shape + (1,) * x.ndim)
+    elif x.ndim >= r.ndim:
+        raise ValueError("x.ndim must be < r.ndim when tensor == False")
+    return np.prod(x - r, axis=0)

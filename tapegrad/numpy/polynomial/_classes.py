@@ -1,0 +1,237 @@
+"""The classes of `numpy.polynomial`, whose coefficients, domains and arguments may be traced.
+
+They derive from NumPy's, which are built to be derived from: arithmetic and calculus call the
+functions of a basis, here those of `tapegrad.numpy.polynomial`. What NumPy's base class converts
+to plain arrays itself is defined anew.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy.polynomial
+from numpy.polynomial import polyutils
+from numpy.polynomial._polybase import ABCPolyBase
+
+from tapegrad._creation import holds_traced
+from tapegrad._errors import NotDifferentiableError
+from tapegrad._rule import plain
+from tapegrad.numpy.polynomial import (
+    _basis,
+    chebyshev,
+    hermite,
+    hermite_e,
+    laguerre,
+    legendre,
+    polynomial,
+)
+
+_SIDES = numpy.array([-1.0, 1.0])  # what NumPy widens the domain of a single point by
+
+getdomain = _basis.differentiable(polyutils.getdomain, _basis.getdomain)
+mapdomain = _basis.differentiable(polyutils.mapdomain, _basis.mapdomain)
+mapparms = _basis.differentiable(polyutils.mapparms, _basis.mapparms)
+
+
+class _Differentiable(ABCPolyBase):
+    """What the six classes share."""
+
+    if TYPE_CHECKING:  # NumPy's stubs have no hooks, and fixed domains
+        coef: Any
+        domain: Any
+        window: Any
+        symbol: str
+        _val: Any
+        _roots: Any
+        _fit: Any
+        _fromroots: Any
+
+    def __init__(
+        self, coef: Any, domain: Any = None, window: Any = None, symbol: str = "x"
+    ) -> None:
+        super().__init__(plain(coef), plain(domain), plain(window), symbol)
+        if holds_traced(coef):
+            self.coef = _basis.coefficients(coef)
+        if holds_traced(domain):
+            self.domain = _basis.coefficients(domain)
+        if holds_traced(window):
+            self.window = _basis.coefficients(window)
+
+    def _with(self, coef: Any) -> Self:
+        return type(self)(coef, self.domain, self.window, self.symbol)
+
+    def _get_coefficients(self, other: Any) -> Any:
+        """NumPy's check of an operand, which takes NumPy's own class of this basis too."""
+        if type(other) in type(self).__mro__:
+            other = type(self)(other.coef, other.domain, other.window, other.symbol)
+        return super()._get_coefficients(other)  # type: ignore[misc] # not in NumPy's stubs
+
+    def __call__(self, arg: Any) -> Any:
+        """The value at points, or the composition with another polynomial."""
+        return self._val(mapdomain(arg, self.domain, self.window), self.coef)
+
+    def __truediv__(self, other: Any) -> Any:
+        if holds_traced(other) and other.ndim == 0:
+            return self._with(self.coef / other)
+        return super().__truediv__(other)
+
+    def roots(self) -> Any:
+        """The roots in the domain."""
+        return mapdomain(self._roots(self.coef), self.window, self.domain)
+
+    def trim(self, tol: Any = 0) -> Self:
+        """The same without small coefficients at the end."""
+        return self._with(
+            _basis.trim(self.coef, tol)
+            if holds_traced(self.coef)
+            else polyutils.trimcoef(self.coef, tol)
+        )
+
+    @classmethod
+    def fit(
+        cls,
+        x: Any,
+        y: Any,
+        deg: Any,
+        domain: Any = None,
+        rcond: Any = None,
+        full: bool = False,
+        w: Any = None,
+        window: Any = None,
+        symbol: str = "x",
+    ) -> Any:
+        """The polynomial closest to data; its domain is that of the data."""
+        if not any(map(holds_traced, (x, y, domain, w, window))):
+            base: Any = super()
+            return base.fit(x, y, deg, domain, rcond, full, w, window, symbol)
+        if full:
+            raise NotDifferentiableError(
+                f"{cls.__name__}.fit: full=True is not differentiable. Fit without it."
+            )
+        if domain is None:
+            domain = getdomain(x)
+            if plain(domain)[0] == plain(domain)[1]:
+                domain = domain + _SIDES
+        elif isinstance(domain, list) and not domain:
+            domain = cls.domain
+        window = cls.window if window is None else window
+        coef = cls._fit(mapdomain(x, domain, window), y, deg, w=w, rcond=rcond, full=False)
+        return cls(coef, domain, window, symbol)
+
+    @classmethod
+    def fromroots(cls, roots: Any, domain: Any = (), window: Any = None, symbol: str = "x") -> Any:
+        """The polynomial with these roots."""
+        if not any(map(holds_traced, (roots, domain, window))):
+            domain = [] if isinstance(domain, tuple) and not domain else domain
+            return super().fromroots(roots, domain, window, symbol)
+        roots = _basis.coefficients(roots)
+        if domain is None:
+            domain = getdomain(roots)
+        elif isinstance(domain, (list, tuple)) and not domain:
+            domain = cls.domain
+        window = cls.window if window is None else window
+        offset, scale = mapparms(domain, window)
+        coef = cls._fromroots(offset + scale * roots) / scale ** len(roots)
+        return cls(coef, domain, window, symbol)
+
+
+class Polynomial(_Differentiable, numpy.polynomial.Polynomial):
+    """As `numpy.polynomial.Polynomial`: a series in powers."""
+
+    _add = staticmethod(polynomial.polyadd)
+    _sub = staticmethod(polynomial.polysub)
+    _mul = staticmethod(polynomial.polymul)
+    _div = staticmethod(polynomial.polydiv)
+    _pow = staticmethod(polynomial.polypow)
+    _val = staticmethod(polynomial.polyval)
+    _int = staticmethod(polynomial.polyint)
+    _der = staticmethod(polynomial.polyder)
+    _fit = staticmethod(polynomial.polyfit)
+    _line = staticmethod(polynomial.polyline)
+    _roots = staticmethod(polynomial.polyroots)
+    _fromroots = staticmethod(polynomial.polyfromroots)
+
+
+class Chebyshev(_Differentiable, numpy.polynomial.Chebyshev):
+    """As `numpy.polynomial.Chebyshev`: a series in Chebyshev polynomials."""
+
+    _add = staticmethod(chebyshev.chebadd)
+    _sub = staticmethod(chebyshev.chebsub)
+    _mul = staticmethod(chebyshev.chebmul)
+    _div = staticmethod(chebyshev.chebdiv)
+    _pow = staticmethod(chebyshev.chebpow)
+    _val = staticmethod(chebyshev.chebval)
+    _int = staticmethod(chebyshev.chebint)
+    _der = staticmethod(chebyshev.chebder)
+    _fit = staticmethod(chebyshev.chebfit)
+    _line = staticmethod(chebyshev.chebline)
+    _roots = staticmethod(chebyshev.chebroots)
+    _fromroots = staticmethod(chebyshev.chebfromroots)
+
+
+class Legendre(_Differentiable, numpy.polynomial.Legendre):
+    """As `numpy.polynomial.Legendre`: a series in Legendre polynomials."""
+
+    _add = staticmethod(legendre.legadd)
+    _sub = staticmethod(legendre.legsub)
+    _mul = staticmethod(legendre.legmul)
+    _div = staticmethod(legendre.legdiv)
+    _pow = staticmethod(legendre.legpow)
+    _val = staticmethod(legendre.legval)
+    _int = staticmethod(legendre.legint)
+    _der = staticmethod(legendre.legder)
+    _fit = staticmethod(legendre.legfit)
+    _line = staticmethod(legendre.legline)
+    _roots = staticmethod(legendre.legroots)
+    _fromroots = staticmethod(legendre.legfromroots)
+
+
+class Hermite(_Differentiable, numpy.polynomial.Hermite):
+    """As `numpy.polynomial.Hermite`: a series in physicists' Hermite polynomials."""
+
+    _add = staticmethod(hermite.hermadd)
+    _sub = staticmethod(hermite.hermsub)
+    _mul = staticmethod(hermite.hermmul)
+    _div = staticmethod(hermite.hermdiv)
+    _pow = staticmethod(hermite.hermpow)
+    _val = staticmethod(hermite.hermval)
+    _int = staticmethod(hermite.hermint)
+    _der = staticmethod(hermite.hermder)
+    _fit = staticmethod(hermite.hermfit)
+    _line = staticmethod(hermite.hermline)
+    _roots = staticmethod(hermite.hermroots)
+    _fromroots = staticmethod(hermite.hermfromroots)
+
+
+class HermiteE(_Differentiable, numpy.polynomial.HermiteE):
+    """As `numpy.polynomial.HermiteE`: a series in probabilists' Hermite polynomials."""
+
+    _add = staticmethod(hermite_e.hermeadd)
+    _sub = staticmethod(hermite_e.hermesub)
+    _mul = staticmethod(hermite_e.hermemul)
+    _div = staticmethod(hermite_e.hermediv)
+    _pow = staticmethod(hermite_e.hermepow)
+    _val = staticmethod(hermite_e.hermeval)
+    _int = staticmethod(hermite_e.hermeint)
+    _der = staticmethod(hermite_e.hermeder)
+    _fit = staticmethod(hermite_e.hermefit)
+    _line = staticmethod(hermite_e.hermeline)
+    _roots = staticmethod(hermite_e.hermeroots)
+    _fromroots = staticmethod(hermite_e.hermefromroots)
+
+
+class Laguerre(_Differentiable, numpy.polynomial.Laguerre):
+    """As `numpy.polynomial.Laguerre`: a series in Laguerre polynomials."""
+
+    _add = staticmethod(laguerre.lagadd)
+    _sub = staticmethod(laguerre.lagsub)
+    _mul = staticmethod(laguerre.lagmul)
+    _div = staticmethod(laguerre.lagdiv)
+    _pow = staticmethod(laguerre.lagpow)
+    _val = staticmethod(laguerre.lagval)
+    _int = staticmethod(laguerre.lagint)
+    _der = staticmethod(laguerre.lagder)
+    _fit = staticmethod(laguerre.lagfit)
+    _line = staticmethod(laguerre.lagline)
+    _roots = staticmethod(laguerre.lagroots)
+    _fromroots = staticmethod(laguerre.lagfromroots)

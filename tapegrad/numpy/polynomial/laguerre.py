@@ -1,0 +1,54 @@
+"""Series of Laguerre polynomials, for traced arguments too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.polynomial import laguerre as _numpys
+
+from tapegrad.numpy.polynomial._basis import Basis, differentiable
+
+
+def _steps(k: int) -> tuple[float, float, float]:
+    """(k+1) L[k+1] = (2k+1 - x) L[k] - k L[k-1]."""
+    return -1 / (k + 1), (2 * k + 1) / (k + 1), k / (k + 1)
+
+
+_BASIS = Basis(_numpys, "lag", _steps)
+
+lagval = _BASIS.function("val")
+lagval2d = _BASIS.function("val2d")
+lagval3d = _BASIS.function("val3d")
+laggrid2d = _BASIS.function("grid2d")
+laggrid3d = _BASIS.function("grid3d")
+lagvander = _BASIS.function("vander")
+lagvander2d = _BASIS.function("vander2d")
+lagvander3d = _BASIS.function("vander3d")
+lagder = _BASIS.function("der")
+lagint = _BASIS.function("int")
+lagmulx = _BASIS.function("mulx")
+lagline = _BASIS.function("line")
+lagadd = _BASIS.function("add")
+lagsub = _BASIS.function("sub")
+lagmul = _BASIS.function("mul")
+lagdiv = _BASIS.function("div")
+lagpow = _BASIS.function("pow")
+lagfromroots = _BASIS.function("fromroots")
+lagtrim = _BASIS.function("trim")
+lagcompanion = _BASIS.function("companion")
+lagroots = _BASIS.function("roots")
+lagfit = _BASIS.function("fit")
+poly2lag = differentiable(_numpys.poly2lag, _BASIS.from_powers)
+lag2poly = differentiable(_numpys.lag2poly, _BASIS.to_powers)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Laguerre":
+        from tapegrad.numpy.polynomial import Laguerre
+
+        return Laguerre
+    return getattr(_numpys, name)
+
+
+def __dir__() -> list[str]:
+    return dir(_numpys)

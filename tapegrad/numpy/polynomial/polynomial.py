@@ -1,0 +1,49 @@
+"""Power series, for traced arguments too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.polynomial import polynomial as _numpys
+
+from tapegrad.numpy.polynomial._basis import Basis, differentiable
+from tapegrad.numpy.polynomial._basis import values_from_roots as _values_from_roots
+from tapegrad.rules.series import powers
+
+_BASIS = Basis(_numpys, "poly", powers)
+
+polyval = _BASIS.function("val")
+polyval2d = _BASIS.function("val2d")
+polyval3d = _BASIS.function("val3d")
+polygrid2d = _BASIS.function("grid2d")
+polygrid3d = _BASIS.function("grid3d")
+polyvander = _BASIS.function("vander")
+polyvander2d = _BASIS.function("vander2d")
+polyvander3d = _BASIS.function("vander3d")
+polyder = _BASIS.function("der")
+polyint = _BASIS.function("int")
+polymulx = _BASIS.function("mulx")
+polyline = _BASIS.function("line")
+polyadd = _BASIS.function("add")
+polysub = _BASIS.function("sub")
+polymul = _BASIS.function("mul")
+polydiv = _BASIS.function("div")
+polypow = _BASIS.function("pow")
+polyfromroots = _BASIS.function("fromroots")
+polytrim = _BASIS.function("trim")
+polycompanion = _BASIS.function("companion")
+polyroots = _BASIS.function("roots")
+polyfit = _BASIS.function("fit")
+polyvalfromroots = differentiable(_numpys.polyvalfromroots, _values_from_roots)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Polynomial":
+        from tapegrad.numpy.polynomial import Polynomial
+
+        return Polynomial
+    return getattr(_numpys, name)
+
+
+def __dir__() -> list[str]:
+    return dir(_numpys)

@@ -1,0 +1,69 @@
+"""Series in orthogonal polynomials and in powers: their values, by the recurrence of their basis.
+
+A basis is told by `steps(k)`: numbers (a, b, d) with P[k+1] = (a x + b) P[k] - d P[k-1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import polynomial
+
+from tapegrad._rule import composite
+
+Steps = Callable[[int], tuple[float, float, float]]
+
+
+def powers(_k: int) -> tuple[float, float, float]:
+    """The recurrence of 1, x, x**2, ..."""
+    return 1.0, 0.0, 0.0
+
+
+def next_of(steps: Steps, k: int, x: Any, now: Any, before: Any) -> Any:
+    """`(a x + b) now - d before` with the k-th numbers of a recurrence."""
+    a, b, d = steps(k)
+    following = x * now if a == 1 else (a * x) * now
+    if b:
+        following = following + b * now
+    return following - d * before if d else following
+
+
+def evaluate(steps: Steps, x: Any, c: Any) -> Any:
+    """The sum of c[k] P[k](x), by Clenshaw's recurrence from the last coefficient down."""
+    after, total = 0, c[-1] + x * 0
+    for k in range(len(c) - 2, -1, -1):
+        a, b, _ = steps(k)
+        _, _, d = steps(k + 1)
+        following = c[k] + (x if a == 1 else a * x) * total
+        if b:
+            following = following + b * total
+        if d:
+            following = following - d * after
+        after, total = total, following
+    return total
+
+
+def _series_of_powers(x: Any, c: Any, *, tensor: bool = True) -> Any:
+    x, c = _numbers(x), np.atleast_1d(_numbers(c))
+    return evaluate(powers, x, c.reshape(c.shape + (1,) * x.ndim) if tensor else c)
+
+
+def _numbers(x: Any) -> Any:
+    return x if hasattr(x, "shape") else np.asarray(x)
+
+
+def _polyval2d(x: Any, y: Any, c: Any) -> Any:
+    x, y = _numbers(x), _numbers(y)
+    if x.shape != y.shape:
+        raise ValueError("x, y are incompatible")
+    return _series_of_powers(y, _series_of_powers(x, c), tensor=False)
+
+
+def _polygrid2d(x: Any, y: Any, c: Any) -> Any:
+    return _series_of_powers(y, _series_of_powers(x, c))
+
+
+composite(polynomial.polyval2d, _polyval2d, arrays=3)
+composite(polynomial.polygrid2d, _polygrid2d, arrays=3)

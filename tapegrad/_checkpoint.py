@@ -16,7 +16,7 @@ import numpy as np
 from tapegrad._custom import CustomCall, check_closure
 from tapegrad._errors import InputError, RuleError, message, name_of
 from tapegrad._forward import jvp
-from tapegrad._reverse import vjp
+from tapegrad._reverse import pull_once
 from tapegrad._rule import innermost, plain
 from tapegrad._tape import Traced, handle, is_inexact
 from tapegrad._tree import Structure, flatten, unflatten
@@ -118,8 +118,7 @@ class _Call:
         return out
 
     def _pull(self, g: list[Any], args: Sequence[Any]) -> Sequence[Any]:
-        _, pullback = vjp(self._again, *args)
-        bars: Sequence[Any] = pullback(tuple(g))
+        bars: Sequence[Any] = pull_once(self.name, self._again, args, g)
         return bars
 
     def _push(self, dots: Sequence[Any], args: Sequence[Any]) -> list[Any]:
@@ -338,8 +337,7 @@ class _Sequence:
         def one(*arrays: Any) -> tuple[Any, ...]:
             return tuple(self._stepped((list(arrays[:count]), others), arrays[count:])[0])
 
-        _, pullback = vjp(one, *moving, *args)
-        found = pullback(tuple(bars[0]))
+        found = pull_once(self.name, one, [*moving, *args], bars[0])
         before = bars[1]
         sums = [
             new if old is None else old + new

@@ -650,6 +650,24 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     return (out, pullback, aux) if has_aux else (out, pullback)
 
 
+def pull_once(name: str, f: Function, primals: Sequence[Any], bars: Sequence[Any]) -> Any:
+    """Cotangents of the primals from those of the arrays that f returns in a sequence.
+
+    As a `vjp` whose pullback is called at once and once only, so that nothing has to be copied.
+    """
+    inputs = Inputs(Selection(name, tuple(range(len(primals)))), tuple(primals), {})
+    with Stretch(name) as stretch:
+        traced = [stretch.input(leaf) for leaf in inputs.leaves]
+        slots = [x.slot for x in traced]
+        out = f(*inputs.trees(traced))
+        del traced
+        stretch.finish()
+        given = [(x.slot, bar) for x, bar in zip(out, bars, strict=True) if stretch.owns(x)]
+        del out
+        table = stretch.pull([at for at, _ in given], [bar for _, bar in given], consume=True)
+        return inputs.result([table[slot] for slot in slots], bars)
+
+
 def own_copy(leaf: Any) -> Any:
     """A leaf that shares no memory, and no handle, with what a replay keeps."""
     return leaf.copy() if type(leaf) is np.ndarray else handle(leaf)

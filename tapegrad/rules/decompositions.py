@@ -1,26 +1,21 @@
-"""Factorisations: Cholesky, eigenvalues and vectors, singular values and vectors, QR.
+"""Factorisations: Cholesky and QR.
 
 Formulas are derived with conjugate cotangents, where the inner product is Re tr(G^H X), and
-conjugated at the border: a rule's own cotangents take no conjugates. M. Giles, "An extended
-collection of matrix derivative results for forward and reverse mode algorithmic differentiation"
-(2008), has the real cases; other sources stand where they are used.
+conjugated at the border: a rule's own cotangents take no conjugates.
 
-cholesky, eigh and eigvalsh read one triangle of a matrix that is taken to be symmetric (or
-Hermitian): cotangents are symmetric, and of a tangent only the symmetric part counts.
-
-Vectors of a complex matrix have arbitrary phases, and the columns of `svd(full_matrices=True)`
-beside the singular ones may turn among themselves: of a function that depends on these choices
-the derivative is taken as if solvers never changed them.
+cholesky reads one triangle of a matrix that is taken to be symmetric (or Hermitian): cotangents
+are symmetric, and of a tangent only the symmetric part counts.
 """
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, general, plain
-from tapegrad.rules.limits import are_close, over_columns, over_differences, over_sums
+from tapegrad._rule import composite, derivatives_along, general, plain
+from tapegrad.rules.limits import replays_to_come
 from tapegrad.rules.matrices import (
     adjoint,
     column,
@@ -28,6 +23,7 @@ from tapegrad.rules.matrices import (
     diagonal,
     hermitian_part,
     row,
+    scalar,
     transposed,
     unit,
 )
@@ -60,174 +56,186 @@ def _cholesky_jvp(dots: Any, out: Any, _a: Any, upper: bool = False) -> Any:
 
 general(np.linalg.cholesky, vjp=[_cholesky_vjp], jvp=_cholesky_jvp, batch="(m,m)")
 
-# --- Symmetric eigenvalues
-
-
-def _eigh_vjp(g: Any, out: Any, _a: Any, UPLO: str = "L") -> Any:
-    """M. Giles (2008), section 3.1, for Hermitian matrices, in a form that has limits."""
-    w, v = out
-    w_bar, v_bar = g
-    turned = np.matmul(adjoint(v), conjugated(v_bar))
-    inner = over_differences(turned - adjoint(turned), w) / 2 + unit(v) * column(w_bar)
-    return (conjugated(np.matmul(np.matmul(v, inner), adjoint(v))),)
-
-
-def _eigh_jvp(dots: Any, out: Any, _a: Any, UPLO: str = "L") -> Any:
-    w, v = out
-    turned = np.matmul(np.matmul(adjoint(v), hermitian_part(dots[0])), v)
-    return np.real(diagonal(turned)), np.matmul(v, over_differences(turned, w))
-
-
-def _eigvalsh_and_vectors(a: Any, UPLO: str = "L") -> Any:
-    """With the values that np.linalg.eigvalsh has: eigh's may differ in the last digit."""
-    return np.linalg.eigvalsh(a, UPLO), np.linalg.eigh(a, UPLO)[1]
-
-
-def _has_equal_values(out: Any) -> bool:
-    w = plain(out[0])
-    return bool(are_close(np.diff(w), w).any())
-
-
-SYMMETRIC = {"vjp": _eigh_vjp, "jvp": _eigh_jvp, "singular": _has_equal_values, "batch": "(m,m)"}
-general(np.linalg.eigh, **SYMMETRIC)
-EIGVALSH = general(_eigvalsh_and_vectors, name="np.linalg.eigvalsh", **SYMMETRIC)
-composite(np.linalg.eigvalsh, lambda a, UPLO="L": EIGVALSH.apply_bound([a], {"UPLO": UPLO})[0])
-
-# --- Singular values
-
-
-def _svd_vjp(
-    g: Any, out: Any, _a: Any, full_matrices: bool = True, hermitian: bool = False
-) -> Any:
-    """As `_eigh_vjp` of [[0, a], [a^H, 0]], whose eigenvalues are s and -s.
-
-    Sums of the rotations of u and v have the differences of singular values as denominators, and
-    their differences the sums.
-    """
-    u, s, vh = out
-    u_bar, s_bar, vh_bar = g
-    v, count = adjoint(vh), s.shape[-1]
-    x = np.matmul(adjoint(u), conjugated(u_bar))
-    y = np.matmul(vh, transposed(vh_bar))
-    u1, v1 = u[..., :count], v[..., :count]
-    both = x[..., :count, :count] + y[..., :count, :count]
-    opposed = x[..., :count, :count] - y[..., :count, :count]
-    inner = over_differences(both - adjoint(both), s) + over_sums(opposed - adjoint(opposed), s)
-    inner = inner / 2 + np.eye(count, dtype=s.dtype) * column(s_bar)
-    whole = np.matmul(np.matmul(u1, inner), adjoint(v1))
-    if u.shape[-2] > count:
-        beside = over_columns(_perpendicular(u, x, conjugated(u_bar), count), s)
-        whole = whole + np.matmul(beside, adjoint(v1))
-    if v.shape[-2] > count:
-        beside = over_columns(_perpendicular(v, y, transposed(vh_bar), count), s)
-        whole = whole + np.matmul(u1, adjoint(beside))
-    return (conjugated(hermitian_part(whole) if hermitian else whole),)
-
-
-def _perpendicular(u: Any, x: Any, u_bar: Any, count: int) -> Any:
-    """The part of a cotangent of u that turns its columns out of their span; x is u^H u_bar."""
-    if u.shape[-1] == count:
-        return u_bar - np.matmul(u, x)
-    return np.matmul(u[..., count:], x[..., count:, :count] - adjoint(x[..., :count, count:]))
-
-
-def _svd_parts(a: Any, full_matrices: bool = True, hermitian: bool = False) -> Any:
-    return np.linalg.svd(a, full_matrices=full_matrices, hermitian=hermitian)
-
-
-def _singular_values_and_vectors(a: Any, full_matrices: bool, hermitian: bool = False) -> Any:
-    u, _, vh = np.linalg.svd(a, full_matrices=full_matrices, hermitian=hermitian)
-    return u, np.linalg.svd(a, compute_uv=False, hermitian=hermitian), vh
-
-
-def _has_equal_or_zero_values(out: Any) -> bool:
-    s = plain(out[1])
-    return bool(are_close(np.diff(s), s).any() or are_close(s, s).any())
-
-
-SINGULAR = {"vjp": _svd_vjp, "singular": _has_equal_or_zero_values, "batch": "(m,n)"}
-SVD = general(_svd_parts, name="np.linalg.svd", **SINGULAR)
-SVDVALS = general(_singular_values_and_vectors, name="np.linalg.svdvals", **SINGULAR)
-
-
-def _svd(
-    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
-) -> Any:
-    if compute_uv:
-        return SVD.apply_bound([a], {"full_matrices": full_matrices, "hermitian": hermitian})
-    return SVDVALS.apply_bound([a], {"full_matrices": False, "hermitian": hermitian})[1]
-
-
-composite(np.linalg.svd, _svd)
-composite(np.linalg.svdvals, lambda x, /: _svd(x, compute_uv=False))
-
 # --- QR: S. Walter, L. Lehmann, "Algorithmic differentiation of linear algebra functions" (2010)
 
 
-def _qr_vjp(g: Any, out: Any, _a: Any, mode: str = "reduced") -> Any:
+def _qr_vjp(g: Any, out: Any, _a: Any) -> Any:
     q, r = out
     q_bar, r_bar = conjugated(g[0]), conjugated(g[1])
     count = q.shape[-1]
     square, wide = r[..., :count], r[..., count:]
     if wide.shape[-1] == 0:
-        return (conjugated(_qr_square(q, square, q_bar, r_bar)),)
+        return (conjugated(_qr_square(q, square, q_bar, r_bar, r)),)
     # a = (x, y) with x = q @ square and y = q @ wide: wide is q^H y.
     y = np.matmul(q, wide)
     wide_bar = r_bar[..., count:]
     q_bar = q_bar + np.matmul(y, adjoint(wide_bar))
-    left = _qr_square(q, square, q_bar, r_bar[..., :count])
+    left = _qr_square(q, square, q_bar, r_bar[..., :count], r)
     return (conjugated(np.concatenate([left, np.matmul(q, wide_bar)], axis=-1)),)
 
 
-def _qr_square(q: Any, r: Any, q_bar: Any, r_bar: Any) -> Any:
+def _qr_square(q: Any, r: Any, q_bar: Any, r_bar: Any, whole: Any) -> Any:
     inner = np.matmul(r, adjoint(r_bar)) - np.matmul(adjoint(q_bar), q)
     # The lower triangle, mirrored; the diagonal of r is real.
     lower = _lower_with_half_diagonal(inner)
-    total = q_bar + np.matmul(q, lower + adjoint(lower))
-    return adjoint(np.linalg.solve(r, adjoint(total)))
+    return _over_adjoint(q_bar + np.matmul(q, lower + adjoint(lower)), r, whole)
 
 
-def _qr_parts(a: Any, mode: str = "reduced") -> Any:
-    return np.linalg.qr(a, mode)
+def _over_adjoint(x: Any, r: Any, whole: Any) -> Any:
+    """x @ inv(r^H); of an r with zeros on its diagonal the limit as these grow.
+
+    Where n spans what r^H makes zero, x n must be zero too, or the function is not differentiable.
+    From y r^H = x follows y d^H n = x' n, where d and x' tell how r and x grow; and y is what
+    solves both. That is the first derivative only.
+    """
+    zero = _zeros_on_diagonal(plain(r))
+    if not zero.any():
+        return adjoint(np.linalg.solve(r, adjoint(x)))
+    if replays_to_come(whole):
+        raise np.linalg.LinAlgError(
+            "np.linalg.qr: no second derivative at a matrix whose first columns are dependent. "
+            "Use np.linalg.svd."
+        )
+    u, _, _ = np.linalg.svd(plain(r))
+    kernel = u * row(_smallest(plain(r)))
+    kernel = np.matmul(kernel, adjoint(kernel))
+    growth = np.zeros(whole.shape, r.dtype)
+    growth[..., : r.shape[-1]] = np.eye(r.shape[-1]) * row(zero)
+    (change,) = derivatives_along(x, whole, [growth])
+    grown = adjoint(plain(r)) + np.matmul(growth[..., : r.shape[-1]], kernel)
+    left = np.matmul(plain(x), kernel)
+    size = np.max(np.abs(plain(x)), axis=(-2, -1), initial=0, keepdims=True)
+    infinite = np.max(np.abs(left), axis=(-2, -1), keepdims=True) > (
+        np.sqrt(np.finfo(r.dtype).eps) * size
+    )
+    right = x - left + np.matmul(change, kernel)
+    right = np.where(infinite, np.nan, right)
+    return adjoint(np.linalg.solve(adjoint(grown), adjoint(right)))
 
 
-QR = general(_qr_parts, vjp=_qr_vjp, name="np.linalg.qr", batch="(m,n)")
+def _zeros_on_diagonal(r: Any) -> Any:
+    size = np.abs(diagonal(r))
+    largest = np.max(np.abs(r), axis=(-2, -1), initial=0)
+    return size <= 8 * r.shape[-1] * np.finfo(r.dtype).eps * column(largest)
+
+
+def _smallest(r: Any) -> Any:
+    """Which singular values are zero."""
+    s = np.linalg.svdvals(r)
+    return s <= 8 * r.shape[-1] * np.finfo(r.dtype).eps * s[..., :1]
+
+
+def _has_zeros_on_diagonal(out: Any) -> bool:
+    r = plain(out[1])
+    return bool(_zeros_on_diagonal(r[..., : r.shape[-2]]).any())
+
+
+QR = general(
+    lambda a: np.linalg.qr(a),
+    vjp=_qr_vjp,
+    singular=_has_zeros_on_diagonal,
+    name="np.linalg.qr",
+    batch="(m,n)",
+)
+_QRResult: Any = type(np.linalg.qr(np.eye(1)))
+_OLD_MODES = {"f": "reduced", "full": "reduced", "e": "economic", "economic": "economic"}
 
 
 def _qr(a: Any, mode: str = "reduced") -> Any:
-    if mode == "r":
-        return QR.apply_bound([a], {"mode": "reduced"})[1]
-    if mode == "reduced" or mode == "complete" and a.shape[-2] <= a.shape[-1]:
-        return QR.apply_bound([a], {"mode": mode})
-    raise NotImplementedError(
-        f"np.linalg.qr: no derivative rule for mode={mode!r} of shape {a.shape}. Use "
-        "mode='reduced'."
-    )
+    if mode in _OLD_MODES:
+        warnings.warn(
+            f"np.linalg.qr: mode={mode!r} is deprecated.", DeprecationWarning, stacklevel=4
+        )
+        mode = _OLD_MODES[mode]
+    if mode in ("raw", "economic"):
+        packed, tau = _householder(a)
+        return (packed, tau) if mode == "raw" else transposed(packed)
+    if mode == "complete" and a.shape[-2] > a.shape[-1]:
+        q, r = QR.apply_bound([a], {})
+        return _completed(q, r, np.linalg.qr(plain(a), "complete")[0])
+    if mode not in ("reduced", "complete", "r"):
+        raise ValueError(f"Unrecognized mode '{mode}'")
+    q, r = QR.apply_bound([a], {})
+    return r if mode == "r" else _QRResult(q, r)
+
+
+def _completed(q: Any, r: Any, value: Any) -> Any:
+    """The columns that complete q, by the reflections that it is made of.
+
+    With q = (e - v t v1^H) and e the first columns of the unit matrix, the same v and t make the
+    other columns; G. Ballard et al., "Reconstructing Householder vectors from tall-skinny QR"
+    (2014), section 3, find them from q, as long as no reflection is left out: e - q is then
+    regular in its first rows.
+    """
+    rows, count = q.shape[-2:]
+    others = value[..., count:]
+    if count == 0:
+        return _QRResult(value, np.zeros((*r.shape[:-2], rows, 0), r.dtype))
+    first = np.eye(count, dtype=q.dtype) - q[..., :count, :]
+    left_out = scalar(~(np.linalg.cond(plain(first)) < 1 / np.sqrt(np.finfo(q.dtype).eps)))
+    if not left_out.all():
+        safe = np.where(left_out, unit(first), first) if left_out.any() else first
+        e = np.eye(rows, dtype=q.dtype)
+        turned = np.linalg.solve(adjoint(safe), adjoint(q[..., count:, :]))
+        made = e[:, count:] + np.matmul(e[:, :count] - q, turned)
+        beside = made + (others - plain(made))  # the value to the last digit
+    else:
+        beside = others
+    if left_out.any():
+        beside = np.where(left_out, _beside(q, others), beside)
+    zeros = np.zeros((*r.shape[:-2], rows - count, count), r.dtype)
+    return _QRResult(np.concatenate([q, beside], -1), np.concatenate([r, zeros], -2))
+
+
+def _beside(q: Any, others: Any) -> Any:
+    """Columns orthogonal to q that turn no more than they must, as q turns."""
+    left = others - np.matmul(q, np.matmul(adjoint(q), others))
+    lower = np.linalg.cholesky(np.matmul(adjoint(left), left))
+    return adjoint(np.linalg.solve(lower, adjoint(left)))
+
+
+def _householder(a: Any) -> Any:
+    """The reflections that LAPACK's geqrf takes, packed below the transposed r, and their scales.
+
+    E. Anderson et al., "LAPACK Users' Guide" (1999), section 5.4: each is 1 - tau v v^H.
+    """
+    block = a
+    tops: list[Any] = []
+    columns: list[Any] = []
+    taus: list[Any] = []
+    for _ in range(min(a.shape[-2:])):
+        v, tau, top = _reflection(block[..., 0])
+        rest = block[..., 1:]
+        taken = np.matmul(np.conjugate(row(v)), rest) * np.conjugate(scalar(tau))
+        rest = rest - column(v) * taken
+        above = [row_[..., at : at + 1] for row_, at in _passed(tops, len(columns))]
+        columns.append(np.concatenate([*above, column(top), v[..., 1:]], -1))
+        taus.append(tau)
+        tops.append(rest[..., 0, :])
+        block = rest[..., 1:, :]
+    for _ in range(a.shape[-1] - len(columns)):
+        above = [row_[..., at : at + 1] for row_, at in _passed(tops, len(columns))]
+        columns.append(np.concatenate(above, -1))
+    return np.stack(columns, -2), np.stack(taus, -1)
+
+
+def _passed(tops: list[Any], count: int) -> list[tuple[Any, int]]:
+    """The finished rows of r, each with the place in it that belongs to one column."""
+    return [(top, count - 1 - i) for i, top in enumerate(tops)]
+
+
+def _reflection(x: Any) -> tuple[Any, Any, Any]:
+    """The v, with v[0] = 1, and the tau that take vectors x to `top` times the first unit vector.
+
+    None is taken where x is that already, and its first element real.
+    """
+    first, rest = x[..., 0], x[..., 1:]
+    none = ~np.any(plain(rest), axis=-1) & (np.imag(plain(first)) == 0)
+    sign = np.where(np.real(plain(first)) < 0, 1, -1).astype(x.dtype.type(0).real.dtype)
+    top = np.where(none, np.real(first), sign * np.linalg.norm(x, axis=-1)).astype(x.dtype)
+    tau = np.where(none, 0, (top - first) / np.where(none, 1, top))
+    v = rest / column(np.where(none, 1, first - top))
+    return np.concatenate([np.ones_like(x[..., :1]), v], -1), tau, top
 
 
 composite(np.linalg.qr, _qr)
-
-# --- Eigenvalues of any matrix: C. Boeddeker et al., "On the computation of complex-valued
-# gradients with application to statistically optimum beamforming" (2017), section 4
-
-
-def _eig_vjp(g: Any, out: Any, _a: Any) -> Any:
-    w, v = out
-    w_bar, v_bar = conjugated(g[0]), conjugated(g[1])
-    above = adjoint(v)
-    turned = np.matmul(above, v_bar)
-    lengths = np.matmul(above, v) * row(np.real(diagonal(turned)))
-    distance = np.conjugate(row(w) - column(w))
-    same = plain(distance) == 0
-    inner = np.where(same, 0, (turned - lengths) / np.where(same, 1, distance))
-    inner = inner + np.eye(v.shape[-1]) * column(w_bar)
-    return (conjugated(np.matmul(np.linalg.solve(above, inner), above)),)
-
-
-def _eigvals_and_vectors(a: Any) -> Any:
-    return np.linalg.eigvals(a), np.linalg.eig(a)[1]
-
-
-general(np.linalg.eig, vjp=_eig_vjp, batch="(m,m)")
-EIGVALS = general(_eigvals_and_vectors, vjp=_eig_vjp, name="np.linalg.eigvals", batch="(m,m)")
-composite(np.linalg.eigvals, lambda a: EIGVALS.apply_bound([a], {})[0])

@@ -64,7 +64,7 @@ def _over_pairs(x: Any, distance: Any, w: Any, sign: int) -> Any:
     limits = close & ~np.eye(w.shape[-1], dtype=bool) if sign < 0 else close
     if not limits.any():
         return result
-    if _replays_to_come(w):
+    if replays_to_come(w):
         return result + _limits_of_pairs(x, distance, w, limits, sign)
     # A first derivative is linear in the direction: one an index will do, and not one a pair.
     both = 2 + 2 * (sign > 0) * np.eye(w.shape[-1])
@@ -93,7 +93,7 @@ def _limits_of_pairs(x: Any, distance: Any, w: Any, limits: Any, sign: int) -> A
 def _changes(x: Any, w: Any, direction: Any) -> list[Any]:
     """Derivatives of x along a direction: the first, and one for each replay that is to come."""
     changes = derivatives_along(x, w, [direction])
-    for _ in range(_replays_to_come(w)):
+    for _ in range(replays_to_come(w)):
         changes += derivatives_along(changes[-1], w, [direction])
     return changes
 
@@ -112,7 +112,7 @@ def _series(changes: list[Any], distance: Any) -> Any:
     return total
 
 
-def _replays_to_come(w: Any) -> int:
+def replays_to_come(w: Any) -> int:
     """How often the replay in which a rule meets its own result may itself be differentiated."""
     tape = getattr(w, "tape", None)
     if tape is None or not tape.root.singular:
@@ -128,7 +128,7 @@ def _directions(w: Any, involved: Any) -> Iterator[Any]:
 
     A first derivative may go along all matrices of a stack at once; a second one must not.
     """
-    if _replays_to_come(w):
+    if replays_to_come(w):
         for place in np.argwhere(involved):
             yield _tangent(w, place)
     else:

@@ -130,8 +130,10 @@ class Rule:
             out = np.asarray(out)[()]  # a user's function may return Python numbers
         if slot == -1 or self.singular is not None or isinstance(out, (tuple, list)):
             return tape.record(self, out, [raw], [slot], params)
-        (needed,), out_needed = self.needed(_ONE)
         spec = spec_of(out)
+        if spec.dtype.kind not in "fc":
+            return out  # np.sum(x, dtype=int): whole numbers are piecewise constant
+        (needed,), out_needed = self.needed(_ONE)
         out_slot = tape.fresh()
         kept = (raw if needed else x.spec,)
         params = tape.keep_params(params) if params else params

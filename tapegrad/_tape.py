@@ -371,6 +371,8 @@ class Tape:
         wanted = tuple([slot != -1 for slot in slots])
         if True not in wanted:
             return _map_outputs(out, lambda part: self.wrap(part, -1))
+        if is_array(out) and not is_inexact(out):
+            return out  # np.clip(x, 0, y, dtype=int): whole numbers are piecewise constant
         needed, out_needed = rule.needed(wanted)
         kept = []
         for position, arg in enumerate(args):

@@ -121,24 +121,30 @@ HISTOGRAMDD = linear(
 
 def _columns(sample: Any) -> list[Any]:
     """One array a dimension, of a sample that has one column or one list entry each."""
-    if hasattr(sample, "shape"):
-        if sample.ndim == 2:
-            return [sample[:, i] for i in range(sample.shape[1])]
-        sample = [sample] if sample.ndim < 2 else list(sample)
-    return [part if hasattr(part, "shape") else np.asarray(part) for part in map(lift, sample)]
+    listed = not hasattr(sample, "shape")
+    sample = lift(sample)
+    sample = sample if hasattr(sample, "shape") else np.asarray(sample)
+    if sample.ndim < 2:
+        return [np.reshape(sample, (-1,))]
+    return list(sample) if listed else [sample[:, i] for i in range(sample.shape[1])]
+
+
+def _is_several(bins: Any) -> bool:
+    return isinstance(bins, (list, tuple)) or getattr(bins, "ndim", 0) > 0
 
 
 def _histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
-    columns, weights = _columns(sample), lift(weights)
-    values = np.stack([np.ravel(plain(column)) for column in columns], axis=1)
+    weights = lift(weights)
     plain_bins, limits = _deep_plain(bins), _deep_plain(range)
-    counts, edges = np.histogramdd(values, plain_bins, limits, weights=plain(weights))
+    counts, edges = np.histogramdd(plain(sample), plain_bins, limits, weights=plain(weights))
+    columns = _columns(sample)
     if hasattr(weights, "tape"):
         params = {"bins": plain_bins, "range": limits, "edges": tuple(edges)}
+        values = np.stack([plain(column) for column in columns], axis=1)
         counts = HISTOGRAMDD.apply_bound([values, weights], params)
-    each = [bins] * len(columns) if np.ndim(plain_bins) == 0 else bins
+    each = bins if _is_several(bins) else [bins] * len(columns)
     ends = [None] * len(columns) if range is None else range
     edges = type(edges)(map(_edges_of, edges, columns, each, ends))
     if density:
@@ -160,7 +166,7 @@ def _histogram2d(
 ) -> Any:
     if len(x) != len(y):
         raise ValueError("x and y must have the same length.")
-    if np.ndim(_deep_plain(bins)) == 1 and len(bins) not in (1, 2):
+    if _is_several(bins) and len(bins) not in (1, 2):
         bins = [lift(bins)] * 2  # one set of edges for both
     counts, edges = _histogramdd([x, y], bins, range, density, weights)
     return counts, edges[0], edges[1]

@@ -216,9 +216,9 @@ class Array(Traced, NdarrayInterface):
             return self
         return ASTYPE.apply_bound([self], {"dtype": target})
 
-    def view(self, *args: Any) -> Any:
+    def view(self, *args: Any, **kwargs: Any) -> Any:
         """`x.view()` alone; other dtypes or classes would reinterpret memory."""
-        if args:
+        if args or kwargs:
             raise NotDifferentiableError(
                 "x.view(dtype): not differentiable (it reinterprets memory). Use x.astype(dtype)."
             )

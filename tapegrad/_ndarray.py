@@ -240,15 +240,15 @@ class NdarrayInterface:
     def __reduce__(self) -> NoReturn:
         refuse("pickle.dumps(x)", "Pickle tapegrad.stop_gradient(x).")
 
-    def tobytes(self, *_: Any) -> NoReturn:
+    def tobytes(self, *_: Any, **__: Any) -> NoReturn:
         """Always raises: bytes carry no derivative."""
         refuse("x.tobytes()", "Use tapegrad.stop_gradient(x).tobytes().")
 
-    def tofile(self, *_: Any) -> NoReturn:
+    def tofile(self, *_: Any, **__: Any) -> NoReturn:
         """Always raises: a file carries no derivative."""
         refuse("x.tofile()", "Use tapegrad.stop_gradient(x).tofile(...).")
 
-    def dump(self, *_: Any) -> NoReturn:
+    def dump(self, *_: Any, **__: Any) -> NoReturn:
         """Always raises: a file carries no derivative."""
         refuse("x.dump()", "Use tapegrad.stop_gradient(x).dump(...).")
 

@@ -6,6 +6,7 @@ the class of traced arrays.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -103,69 +104,117 @@ def call_method(
     rule: Rule, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """`ufunc.method(*inputs, **kwargs)` on traced values."""
-    if isinstance(rule, (Constant, Unsupported)) and method != "at":
-        return getattr(ufunc, method)(*map(plain, inputs), **kwargs)
-    call = _METHODS[method]
+    if isinstance(rule, Unsupported):
+        return rule.apply(*inputs, **kwargs)
     if method == "at":
-        return call(ufunc, *inputs)
+        return _at(ufunc, *inputs)
+    kwargs = dict(kwargs)
     out = kwargs.pop("out", None)
-    result = call(ufunc, *map(lift, inputs), **kwargs)
+    inputs = tuple(map(lift, inputs))
+    if method == "outer":
+        result = _outer(ufunc, *inputs, **kwargs)
+    elif method == "reduce" and ufunc in _REDUCTIONS:
+        result = _known_reduction(ufunc, *inputs, **kwargs)
+    elif method == "accumulate" and ufunc in _ACCUMULATIONS:
+        result = _ACCUMULATIONS[ufunc](*inputs, **{"axis": 0, **kwargs})
+    else:
+        result = _step_by_step(ufunc, method, inputs, kwargs)
     return result if out is None else write_out(out, result, f"{rule.name}.{method}")
 
 
-def _reduce(
+def _known_reduction(
+    ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, **options: Any
+) -> Any:
+    """A reduction that has a rule of its own: np.sum for np.add.reduce."""
+    array = array if dtype is None else array.astype(dtype)
+    given = {
+        name: value
+        for name, value in options.items()
+        if value is not _DEFAULTS[name] and value is not None
+    }
+    return _REDUCTIONS[ufunc](array, axis=axis, **given)
+
+
+_DEFAULTS = {"keepdims": False, "initial": np._NoValue, "where": True}
+
+
+def _step_by_step(
+    ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """A method as calls of the ufunc itself, one a row.
+
+    NumPy is asked first: its errors are ours, and results that are not floating are constant. A
+    floating one is not, even of a constant function: what it starts with is an element of x.
+    """
+    named = {name: plain(value) for name, value in kwargs.items()}
+    known = getattr(ufunc, method)(*map(plain, inputs), **named)
+    if known.dtype.kind not in "fc":
+        return known
+    dtype = kwargs.pop("dtype", None)
+    x = inputs[0] if dtype is None else inputs[0].astype(dtype)
+    return _STEPS[method](ufunc, x, *inputs[1:], **kwargs)
+
+
+def _fold(
     ufunc: np.ufunc,
-    array: Any,
+    x: Any,
     axis: Any = 0,
-    dtype: Any = None,
     keepdims: bool = False,
-    initial: Any = None,
+    initial: Any = np._NoValue,
     where: Any = True,
 ) -> Any:
-    function = _REDUCTIONS.get(ufunc)
-    if function is not None:
-        options: dict[str, Any] = {"axis": axis, "keepdims": keepdims}
-        if dtype is not None:
-            options["dtype"] = dtype
-        if where is not True:
-            options["where"] = where
-        if initial is not None:
-            options["initial"] = initial
-        return function(array, **options)
-    if where is not True or isinstance(axis, tuple):
-        raise NotDifferentiableError(
-            f"np.{ufunc.__name__}.reduce: not differentiable with where= or several axes. Reduce "
-            "one axis after the other, and select with np.where first."
-        )
-    x = array if dtype is None else array.astype(dtype)
-    x = x.reshape(-1) if axis is None else np.moveaxis(x, axis, 0)
-    total = x[0] if initial is None else ufunc(initial, x[0])
-    for i in range(1, x.shape[0]):
-        total = ufunc(total, x[i])
-    return np.expand_dims(total, 0 if axis is None else axis) if keepdims else total
+    """The reduction over axes, from the start value on (which is NumPy's if there is one)."""
+    given = range(x.ndim) if axis is None else _as_tuple(axis)
+    axes = tuple(sorted(at % x.ndim for at in given)) if x.ndim else ()
+    rows = np.moveaxis(x, axes, range(len(axes)))
+    rest = rows.shape[len(axes) :]
+    start = ufunc.identity if initial is np._NoValue else initial
+    if isinstance(start, (int, float)):
+        start = x.dtype.type(start)
+    steps = math.prod(x.shape[at] for at in axes)
+    rows = np.reshape(rows, (steps, *rest))
+    mask = None
+    if where is not True:
+        mask = np.moveaxis(np.broadcast_to(plain(where), x.shape), axes, range(len(axes)))
+        mask = mask.reshape(steps, *rest)
+    total, first = (rows[0], 1) if start is None else (start, 0)
+    for i in range(first, steps):
+        stepped = ufunc(total, rows[i])
+        total = stepped if mask is None else np.where(mask[i], stepped, total)
+    if np.shape(total) != rest:
+        total = np.broadcast_to(total, rest)
+    return np.expand_dims(total, axes) if keepdims else total
 
 
-def _accumulate(ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None) -> Any:
-    x = array if dtype is None else array.astype(dtype)
-    function = _ACCUMULATIONS.get(ufunc)
-    if function is not None:
-        return function(x, axis=axis)
+def _accumulate(ufunc: np.ufunc, x: Any, axis: int = 0) -> Any:
     x = np.moveaxis(x, axis, 0)
-    parts = [x[0]]
+    parts = [x[0]] if x.shape[0] else []
     for i in range(1, x.shape[0]):
         parts.append(ufunc(parts[-1], x[i]))
-    return np.moveaxis(np.stack(parts), 0, axis)
+    return np.moveaxis(np.stack(parts), 0, axis) if parts else x.copy()
 
 
-def _reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0, dtype: Any = None) -> Any:
-    x = np.moveaxis(array if dtype is None else array.astype(dtype), axis, 0)
+def _reduceat(ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0) -> Any:
+    x = np.moveaxis(x, axis, 0)
     starts = [int(i) for i in plain(indices)]
     ends = [*starts[1:], x.shape[0]]
     parts = [
-        _reduce(ufunc, x[start:end]) if start < end else x[start]
+        _part(ufunc, x[start:end]) if start < end else x[start]
         for start, end in zip(starts, ends, strict=True)
     ]
     return np.moveaxis(np.stack(parts), 0, axis)
+
+
+def _part(ufunc: np.ufunc, x: Any) -> Any:
+    known = _REDUCTIONS.get(ufunc)
+    return _fold(ufunc, x, initial=None) if known is None else known(x, axis=0)
+
+
+_STEPS: dict[str, Callable[..., Any]] = {
+    "reduce": _fold,
+    "accumulate": _accumulate,
+    "reduceat": _reduceat,
+}
 
 
 def _outer(ufunc: np.ufunc, x: Any, y: Any, **kwargs: Any) -> Any:
@@ -205,13 +254,5 @@ def _occurrence(flat: Any) -> Any:
     count[order] = np.arange(order.size) - first
     return count
 
-
-_METHODS: dict[str, Callable[..., Any]] = {
-    "reduce": _reduce,
-    "accumulate": _accumulate,
-    "reduceat": _reduceat,
-    "outer": _outer,
-    "at": _at,
-}
 
 __all__ = ["call_method", "call_with_keywords"]

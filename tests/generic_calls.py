@@ -72,6 +72,24 @@ f(v, 2, writeable=True)  f(v, shape=4)  f(2, 3, like=v)  f(s, 2.0, 5, endpoint=F
 f(V, v, 3)  f(0, s, num=4, axis=0)  f(v, assume_unique=True)  f(v, return_counts=True)
 f(v, decimals=1)  f(v, min=s)  f(v, max=0.5)  f(v, None, s)  f(v, equal_nan=True)  f(v, rtol=s)
 """
+# Calls of the methods of ufuncs.
+METHODS = {
+    "reduce": """
+f(v)  f(m)  f(m, 1)  f(m, axis=None)  f(m, axis=(0, 1))  f(m, axis=-1, keepdims=True)
+f(m, axis=())  f(m, initial=0.3)  f(v, initial=s)  f(m, axis=1, where=m > 0.5, initial=0.4)
+f(m, out=v[:3])  f(m, axis=0, dtype=complex)  f([v, w])  f(v[:0])  f(v[:0], initial=s)  f(v[:1])
+f(v, where=MASK)  f(m, (1, 0), None, None, True)  f(m, axis=(0, 1), initial=0.3, where=m > 0.5)
+f(s)  f(z)
+""",
+    "accumulate": "f(v)  f(m)  f(m, 1)  f(m, axis=-1)  f(v, out=w)  f(v, 0, complex)  f([v, w])",
+    "reduceat": "f(v, [0, 2])  f(m, [0, 2, 1], 1)  f(v, [3, 1, 1])  f(v, INDEX, out=w[:2])",
+    "outer": "f(v, w)  f(v, V)  f(V, v)  f(m, v)  f(0.5, v)  f(s, w)  f(v, [0.5, 2.0])  f(z, v)",
+    "at": """
+f(v, [0, 2, 0])  f(v, [0, 2, 0], w[:3])  f(v, INDEX, s)  f(v, slice(1, 3), V[:2])  f(v, MASK, 0.5)
+f(m, ([0, 1], [1, 1]), 0.5)  f(m, [0, 0], v[:3])  f(m, (0, [1, 1]), s)  f(V, [0, 1], w[:2])
+f(v, 1)  f(v, 2, s)  f(m, (Ellipsis, [0, 0]), n[:, :2])  f(m, slice(None), n)  f(z, [1, 1], w[:2])
+""",
+}
 HERMITIAN = "f(m)  f(m, hermitian=True)  f(m, UPLO='U')  f(m + 1j * (n - n.T))"
 
 SPACES = {
@@ -120,6 +138,21 @@ def public_callables(spaces: dict[str, Any] = SPACES) -> dict[str, Callable[...,
             if not name.startswith("_") and name not in LEFT_OUT and callable(value):
                 found.setdefault(id(value), (f"{space}.{name}", value))
     return dict(sorted(found.values()))
+
+
+def public_ufuncs() -> dict[str, np.ufunc]:
+    """NumPy's ufuncs by name, each once."""
+    callables = public_callables({"np": np}).items()
+    return {name: f for name, f in callables if isinstance(f, np.ufunc) and not f.signature}
+
+
+def ndarray_method(name: str) -> Callable[..., Any]:
+    """A method of ndarray as a function."""
+
+    def method(array: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(array, name)(*args, **kwargs)
+
+    return method
 
 
 class Pattern(NamedTuple):

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from answers import TAPEGRAD
-from generic_calls import LONG, SHORT, meaningful_calls, public_callables
+from generic_calls import (
+    LONG,
+    METHODS,
+    SHORT,
+    meaningful_calls,
+    ndarray_method,
+    public_callables,
+    public_ufuncs,
+)
 from judging import Outcome, judge
 
 CALLABLES = public_callables()
+UFUNCS = public_ufuncs()
+# NumPy's own vectorised loops of these combine the first element with the last one alone.
+WRONG_IN_NUMPY = {("np.arctan2", "reduce"), ("np.arctan2", "reduceat")}
+WRONG_IN_NUMPY |= {("np.pow", "reduce"), ("np.pow", "reduceat")}
+# Of memory and of files, not of values; byteswap and the like reinterpret bytes.
+PRIVATE = {"getfield", "setfield", "setflags", "tofile", "dump", "dumps", "byteswap", "resize"}
+NDARRAY = [
+    name
+    for name in dir(np.ndarray)
+    if callable(getattr(np.ndarray, name)) and not name.startswith("__") and name not in PRIVATE
+]
 
 
 def mistakes(function, text):
@@ -26,3 +46,25 @@ def test_a_call_is_right_or_raises(name, tmp_path, monkeypatch):
 def test_a_call_with_rarer_arguments_is_right_or_raises(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert mistakes(CALLABLES[name], LONG) == []
+
+
+# --- Methods ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [(n, m) for n in UFUNCS for m in METHODS if (n, m) not in WRONG_IN_NUMPY],
+)
+def test_a_method_of_a_ufunc_is_right_or_raises(name, method):
+    assert mistakes(getattr(UFUNCS[name], method), METHODS[method]) == []
+
+
+@pytest.mark.parametrize("name", NDARRAY)
+def test_a_method_of_an_array_is_right_or_raises(name):
+    assert mistakes(ndarray_method(name), SHORT) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NDARRAY)
+def test_a_method_with_rarer_arguments_is_right_or_raises(name):
+    assert mistakes(ndarray_method(name), LONG) == []

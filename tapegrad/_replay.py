@@ -6,6 +6,7 @@ is fitted to its argument. Must not know which functions exist, or what a transf
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -401,7 +402,7 @@ def _zeros_beside(value: Any, like: Any) -> Any:
 
 def _add_at(buffer: Any, index: Any, value: Any) -> Any:
     if buffer.shape == ():
-        return buffer + value
+        return buffer + (np.sum(value) if value.shape else value)
     if value.dtype != buffer.dtype:
         value = cast(value, buffer.dtype)
     buffer = beside(buffer, value)
@@ -409,9 +410,46 @@ def _add_at(buffer: Any, index: Any, value: Any) -> Any:
         buffer = np.asarray(buffer, like=value)  # another library's array
     if is_basic(index):
         buffer[index] += value
-    else:
+        return buffer
+    flat = _flat_positions(buffer, index, value)
+    if flat is None:
         np.add.at(buffer, index, value)
+    else:
+        np.add.at(buffer.reshape(-1), flat, value.reshape(-1))
     return buffer
+
+
+def _flat_positions(buffer: Any, index: Any, value: Any) -> Any:
+    """Where `buffer[index] += value` goes, as positions in a row; None where np.add.at may see.
+
+    np.add.at takes a row several times faster than anything else. Known are indices of whole axes
+    with arrays of integers behind them: rows, columns, elements by coordinates.
+    """
+    if type(buffer) is not np.ndarray or type(value) is not np.ndarray or value.size < 256:
+        return None
+    parts = index if type(index) is tuple else (index,)
+    whole = 0
+    while whole < len(parts) and type(parts[whole]) is slice and parts[whole] == slice(None):
+        whole += 1
+    arrays = parts[whole:]
+    if not arrays or not buffer.flags.c_contiguous or not all(map(_is_positions, arrays)):
+        return None
+    if buffer.ndim == 1:
+        return arrays[0].reshape(-1)
+    shape = buffer.shape
+    lead = math.prod(shape[:whole])
+    sides = shape[whole : whole + len(arrays)]
+    rest = math.prod(shape[whole + len(arrays) :])
+    between = np.ravel_multi_index(np.broadcast_arrays(*arrays), sides, mode="wrap").reshape(-1, 1)
+    if rest != 1:
+        between = between * rest + np.arange(rest)
+    if lead != 1:
+        between = np.arange(0, buffer.size, buffer.size // lead)[:, None, None] + between
+    return between.reshape(-1)
+
+
+def _is_positions(part: Any) -> bool:
+    return type(part) is np.ndarray and part.dtype.kind in "iu"
 
 
 def _pull_write(bars: Any, owned: set[int], g: Any, entry: Entry, start: int) -> None:

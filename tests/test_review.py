@@ -172,3 +172,16 @@ def test_a_primitive_may_return_a_python_number():
 
     tapegrad.general(total, vjp=lambda g, _out, a: g * np.ones(a.shape))
     np.testing.assert_array_equal(tapegrad.grad(total)(np.ones(3)), np.ones(3))
+
+
+def test_a_new_axis_of_a_single_element_is_read_and_written():
+    def program(x):
+        y = x * 1.0
+        v = y[..., 0]
+        v[None] = v[None] + np.sin(x[1])
+        return np.sum(y**2) + 3 * v
+
+    x = np.array([0.1, 0.2, 0.3])
+    first = 0.1 + np.sin(0.2)
+    expected = [2 * first + 3, (2 * first + 3) * np.cos(0.2) + 0.4, 0.6]
+    np.testing.assert_allclose(grad(program)(x), expected)

@@ -6,6 +6,7 @@ to the traced array's protocols. Must not know tapes, slots or rules.
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
@@ -179,6 +180,20 @@ class NdarrayInterface:
         if device != "cpu":
             raise ValueError(f"Unsupported device: {device!r}. Expected 'cpu'.")
         return self
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """`tapegrad.numpy`, in the version of the Array API standard that NumPy follows."""
+        np.empty(0).__array_namespace__(api_version=api_version)  # raises for unknown versions
+        # By name, when asked for: that namespace is built on top of the arrays.
+        return importlib.import_module("tapegrad.numpy")
+
+    def __dlpack__(self, **_: Any) -> NoReturn:
+        """Always raises: another library would see the plain memory."""
+        refuse("x.__dlpack__()", "Use tapegrad.stop_gradient(x).")
+
+    def __dlpack_device__(self) -> NoReturn:
+        """Always raises: another library would see the plain memory."""
+        refuse("x.__dlpack_device__()", "Use tapegrad.stop_gradient(x).")
 
     def fill(self, value: Any) -> None:
         """Set every element; the old values have no derivative any more."""

@@ -86,18 +86,35 @@ elementwise(
 )
 
 # --- trigonometric and hyperbolic functions, and their inverses
+
+
+def _other_side(x: Any) -> Any:
+    """sqrt(1 - x**2), on the branch of arcsin and arccos also for complex x.
+
+    A complex x on their cuts has a zero as imaginary part, whose sign is the side of the cut; it
+    gets lost in `1 - x`, in `x + 1` and in a product, and stays in a difference from x.
+    """
+    if x.dtype.kind != "c":
+        return np.sqrt((1 - x) * (1 + x))
+    return np.sqrt(-(x - 1)) * np.sqrt(x - -1)
+
+
 elementwise(np.sin, lambda _out, x: np.cos(x))
 elementwise(np.cos, lambda _out, x: -np.sin(x))
 elementwise(np.tan, lambda out, _x: 1 + out * out)
-elementwise(np.arcsin, lambda _out, x: 1 / np.sqrt((1 - x) * (1 + x)), strong=True)
-elementwise(np.arccos, lambda _out, x: -1 / np.sqrt((1 - x) * (1 + x)), strong=True)
+elementwise(np.arcsin, lambda _out, x: 1 / _other_side(x), strong=True)
+elementwise(np.arccos, lambda _out, x: -1 / _other_side(x), strong=True)
 elementwise(np.arctan, lambda _out, x: 1 / (1 + x * x))
 elementwise(np.sinh, lambda _out, x: np.cosh(x), strong=True)
 elementwise(np.cosh, lambda _out, x: np.sinh(x), strong=True)
 elementwise(np.tanh, lambda out, _x: 1 - out * out)
-elementwise(np.arcsinh, lambda _out, x: 1 / np.sqrt(1 + x * x))
+elementwise(
+    np.arcsinh,
+    # Of complex x the cosine: a square would lose on which side of a branch cut x is.
+    lambda _out, x: 1 / (np.cosh(np.arcsinh(x)) if x.dtype.kind == "c" else np.sqrt(1 + x * x)),
+)
 # Two roots, not one of the product: that is the branch on which complex arccosh lies.
-elementwise(np.arccosh, lambda _out, x: 1 / np.sqrt(x - 1) / np.sqrt(x + 1), strong=True)
+elementwise(np.arccosh, lambda _out, x: 1 / np.sqrt(x - 1) / np.sqrt(x - -1), strong=True)
 elementwise(np.arctanh, lambda _out, x: 1 / ((1 - x) * (1 + x)), strong=True)
 
 
@@ -187,3 +204,50 @@ general(
     batch="align",
 )
 composite(np.divmod, lambda x, y: (np.floor_divide(x, y), np.remainder(x, y)))
+
+
+# --- replacing what is not a number, or not complex
+
+
+def _nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """What is replaced has the derivative 0, and its replacement the derivative 1."""
+    limits = np.finfo(x.dtype)
+    replacements = (
+        nan,
+        limits.max if posinf is None else posinf,
+        limits.min if neginf is None else neginf,
+    )
+    if x.dtype.kind == "c":
+        result = np.stack([_replaced(part, replacements) for part in (np.real(x), np.imag(x))])
+        result = result[0] + 1j * result[1]
+    else:
+        result = _replaced(x, replacements)
+    if copy:
+        return result
+    x[...] = result
+    return x
+
+
+def _replaced(x: Any, replacements: tuple[Any, Any, Any]) -> Any:
+    values, result = plain(x), np.copy(x)
+    for absent, replacement in zip(
+        (np.isnan(values), np.isposinf(values), np.isneginf(values)), replacements, strict=True
+    ):
+        if somewhere(absent):
+            made = replacement if hasattr(replacement, "dtype") else np.asarray(replacement)
+            result = np.where(absent, made.astype(x.dtype), result)
+    return result
+
+
+def _real_if_close(a: Any, tol: float = 100) -> Any:
+    if a.dtype.kind != "c":
+        return a
+    if tol > 1:
+        tol = float(np.finfo(a.dtype).eps) * tol
+    return np.real(a) if np.all(np.absolute(np.imag(plain(a))) < tol) else a
+
+
+composite(np.nan_to_num, _nan_to_num)
+composite(np.real_if_close, _real_if_close)

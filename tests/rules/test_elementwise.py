@@ -262,3 +262,54 @@ def test_two_results():
     mantissa = grad(lambda x: np.frexp(x)[0])(6.0)
     assert mantissa == 1 / 8
     assert grad(lambda x: np.ldexp(x, 3))(1.5) == 8
+
+
+# --- replacing what is not a number, or not complex
+
+
+def test_what_is_not_a_number_is_replaced_and_does_not_vary():
+    x = np.array([1.0, np.nan, np.inf, -np.inf, -2.0])
+    out, pullback = vjp(np.nan_to_num, x)
+    np.testing.assert_array_equal(out, np.nan_to_num(x))
+    np.testing.assert_array_equal(pullback(np.ones(5))[0], [1, 0, 0, 0, 1])
+    by_all = vjp(
+        lambda x, n, p: np.nan_to_num(x, nan=n, posinf=p, neginf=-7), x, 2.0, np.full(5, 3.0)
+    )
+    np.testing.assert_array_equal(by_all[0], [1, 2, 3, -7, -2])
+    np.testing.assert_array_equal(by_all[1](np.ones(5))[1], 1)
+    np.testing.assert_array_equal(by_all[1](np.ones(5))[2], [0, 0, 1, 0, 0])
+
+
+def test_what_is_not_a_number_is_replaced_in_place():
+    def replaced(x):
+        y = x * 2
+        same = np.nan_to_num(y, copy=False, nan=5.0)
+        assert same is y
+        return y
+
+    out, pullback = vjp(replaced, np.array([1.0, np.nan]))
+    np.testing.assert_array_equal(out, [2, 5])
+    np.testing.assert_array_equal(pullback(np.ones(2))[0], [2, 0])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64, np.complex128])
+def test_replacements_in_other_dtypes(dtype):
+    x = np.array([1.0, np.nan, np.inf], dtype)
+    if x.dtype.kind == "c":
+        x = x + dtype(2j)
+        x[1:].imag = [np.nan, -np.inf]
+    with np.errstate(invalid="ignore"):
+        out, pullback = vjp(np.nan_to_num, x)
+    np.testing.assert_array_equal(out, np.nan_to_num(x))
+    assert out.dtype == dtype
+    np.testing.assert_array_equal(pullback(np.ones(3, dtype))[0], [1, 0, 0])
+
+
+def test_numbers_that_are_almost_real_become_real():
+    near = np.array([1 + 1e-15j, 2.0])
+    out, pullback = vjp(np.real_if_close, near)
+    assert out.dtype == np.float64
+    np.testing.assert_array_equal(pullback(np.array([1.0, 3.0]))[0], [1, 3])
+    assert jvp(np.real_if_close, (near,), (near * 1j,))[1].dtype == np.float64
+    check_rule(np.real_if_close, near, tol=1e-20)
+    check_rule(np.real_if_close, np.array([1 + 0.1j, 2.0]))

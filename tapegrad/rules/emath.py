@@ -1,0 +1,54 @@
+"""numpy.emath: real arguments outside of the real domain have complex results.
+
+A real number is on the upper side of a branch cut, as in NumPy, and stays real to differentiate:
+its cotangent is real. Whether a result is complex depends on all the values together.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import composite, plain, somewhere
+from tapegrad.rules.differences import as_array
+
+_SMALL = np.dtype("f"), np.dtype("F"), np.dtype("b"), np.dtype("B"), np.dtype("h"), np.dtype("H")
+
+
+def _complex_where(x: Any, outside: Any) -> Any:
+    """x as it is, or complex where some of its real elements are outside of the domain."""
+    values = plain(x)
+    if not somewhere(np.isreal(values) & outside(values)):
+        return x
+    return x.astype(np.complex64 if x.dtype in _SMALL else np.complex128)
+
+
+def _negative_as_complex(x: Any) -> Any:
+    return _complex_where(as_array(x), lambda values: values < 0)
+
+
+def _large_as_complex(x: Any) -> Any:
+    return _complex_where(as_array(x), lambda values: np.absolute(values) > 1)
+
+
+def _power(x: Any, p: Any) -> Any:
+    p = as_array(p)
+    if p.dtype.kind == "i" and somewhere(p < 0):
+        p = p * 1.0  # whole numbers have no negative powers
+    return np.power(_negative_as_complex(x), p)
+
+
+composite(np.emath.sqrt, lambda x: np.sqrt(_negative_as_complex(x)), name="np.emath.sqrt")
+composite(np.emath.log, lambda x: np.log(_negative_as_complex(x)), name="np.emath.log")
+composite(np.emath.log2, lambda x: np.log2(_negative_as_complex(x)), name="np.emath.log2")
+composite(np.emath.log10, lambda x: np.log10(_negative_as_complex(x)), name="np.emath.log10")
+composite(
+    np.emath.logn,
+    lambda n, x: np.log(_negative_as_complex(x)) / np.log(_negative_as_complex(n)),
+    name="np.emath.logn",
+)
+composite(np.emath.power, _power, name="np.emath.power")
+composite(np.emath.arccos, lambda x: np.arccos(_large_as_complex(x)), name="np.emath.arccos")
+composite(np.emath.arcsin, lambda x: np.arcsin(_large_as_complex(x)), name="np.emath.arcsin")
+composite(np.emath.arctanh, lambda x: np.arctanh(_large_as_complex(x)), name="np.emath.arctanh")

@@ -54,11 +54,9 @@ def _take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
         raise TypeError(f"np.take: expected integer indices, got {indices.dtype}.")
     if indices.dtype.kind == "b":
         indices = indices.astype(np.intp)  # positions 0 and 1 here, not a mask
-    if axis is None:
-        a, axis = np.ravel(a), 0
-    elif a.ndim == 0:
-        a = np.reshape(a, (1,))  # as NumPy: a number is a row of one
-    axis = normalize_axis_index(axis, a.ndim)
+    if a.ndim == 0 or (axis is None and a.ndim > 1):
+        a = np.reshape(a, -1)  # a number is a row of one, as in NumPy
+    axis = 0 if axis is None else normalize_axis_index(axis, a.ndim)
     size = a.shape[axis]
     if mode == "clip":
         indices = np.clip(indices, 0, max(size - 1, 0))
@@ -66,7 +64,7 @@ def _take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
         indices = indices % max(size, 1)
     elif mode != "raise":
         raise ValueError(f"np.take: mode must be 'raise', 'wrap' or 'clip', got {mode!r}.")
-    return a[(slice(None),) * axis + (indices,)]
+    return a[(slice(None),) * axis + (indices,)] if axis else a[indices]
 
 
 def along(arr: Any, indices: Any, axis: Any) -> Any:

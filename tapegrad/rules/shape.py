@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -234,14 +235,22 @@ linear(sliding_window_view, _windows_transpose, view="part", batch="axis")
 
 
 def _cuts(ary: Any, indices_or_sections: Any, axis: int, *, equal: bool) -> list[Any]:
-    """The parts that NumPy would cut, found by cutting positions."""
-    function = np.split if equal else np.array_split
+    total = ary.shape[axis]
     lead = (slice(None),) * (axis % ary.ndim)
-    positions = function(np.arange(ary.shape[axis]), plain(indices_or_sections))
-    return [
-        ary[(*lead, slice(int(p[0]), int(p[-1]) + 1) if p.size else slice(0, 0))]
-        for p in positions
-    ]
+    cuts = plain(indices_or_sections)
+    inner = _evenly(total, int(cuts), equal) if np.ndim(cuts) == 0 else list(cuts)
+    parts = [slice(start, end) for start, end in pairwise([0, *inner, total])]
+    return [ary[(*lead, part)] if lead else ary[part] for part in parts]
+
+
+def _evenly(total: int, sections: int, equal: bool) -> list[int]:
+    """Where to cut into parts of one size, or of two with the larger ones in front."""
+    if sections <= 0:
+        raise ValueError("number sections must be larger than 0.")
+    size, larger = divmod(total, sections)
+    if equal and larger:
+        raise ValueError("array split does not result in an equal division")
+    return [size * i + min(i, larger) for i in range(1, sections)]
 
 
 def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:

@@ -309,7 +309,7 @@ def write_out(out: Any, result: Any, call: str, *, broadcast: bool = False) -> A
             raise TypeError(
                 f"{call}: cannot cast the result from {part.dtype} to {target.dtype} for out=."
             )
-        if target.shape != part.shape and not (broadcast and _stretches(part, target)):
+        if target.shape != part.shape and not (broadcast and stretches(part.shape, target.shape)):
             raise ValueError(
                 f"{call}: the result of shape {part.shape} does not fit out= of shape "
                 f"{target.shape}."
@@ -319,10 +319,10 @@ def write_out(out: Any, result: Any, call: str, *, broadcast: bool = False) -> A
     return tuple(delivered) if isinstance(result, tuple) else delivered[0]
 
 
-def _stretches(part: Any, target: Any) -> bool:
-    """Whether an array broadcasts to the shape of another."""
-    sides = zip(part.shape[::-1], target.shape[::-1], strict=False)
-    return part.ndim <= target.ndim and all(mine in (1, theirs) for mine, theirs in sides)
+def stretches(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    """Whether an array of one shape broadcasts to another, larger one."""
+    sides = zip(shape[::-1], to[::-1], strict=False)
+    return shape != to and len(shape) <= len(to) and all(a in (1, b) for a, b in sides)
 
 
 # --- What a rule reads --------------------------------------------------------------------------

@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import NotDifferentiableError
-from tapegrad._rule import Constant, Rule, Unsupported, _holds_traced, lift, plain, write_out
+from tapegrad._rule import (
+    Constant,
+    Rule,
+    Unsupported,
+    _holds_traced,
+    lift,
+    plain,
+    stretches,
+    write_out,
+)
 from tapegrad._tape import Traced, is_basic
 
 _REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
@@ -57,13 +66,13 @@ def _as_type(x: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _stretched(inputs: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
-    """Inputs whose results have the shape of `out`: ufuncs broadcast to it too."""
+    """Inputs whose results have the shape of a larger `out`: ufuncs broadcast to it too."""
     targets = out if isinstance(out, tuple) else (out,)
-    shapes = [x.shape for x in (*inputs, *targets) if hasattr(x, "shape")]
-    shape = np.broadcast_shapes(*shapes)
-    if np.broadcast_shapes(*map(np.shape, inputs)) == shape:
-        return inputs
-    return (np.broadcast_to(inputs[0], shape), *inputs[1:])
+    shape = np.broadcast_shapes(*map(np.shape, inputs))
+    for target in targets:
+        if target is not None and stretches(shape, target.shape):
+            return (np.broadcast_to(inputs[0], target.shape), *inputs[1:])
+    return inputs
 
 
 def _along_axes(

@@ -900,6 +900,15 @@ def unsupported(*functions: Function, reason: str, **options: Any) -> None:
         _register(Unsupported(function, reason, **options))
 
 
+# Modules whose functions all carry no derivative, and why: known without importing them.
+UNSUPPORTED_MODULES: dict[str, str] = {}
+
+
+def unsupported_module(name: str, reason: str) -> None:
+    """Declare every function of a module as `unsupported` does, without importing it."""
+    UNSUPPORTED_MODULES[name] = reason
+
+
 # The strong product is itself a product in the second derivative, and as strong there.
 STRONG = elementwise(
     strong_product, lambda _out, _g, partial: partial, lambda _out, g, _partial: g, strong=True
@@ -909,15 +918,6 @@ STRONG = elementwise(
 def rules_of_form(form: str) -> Iterator[Rule]:
     """All declared rules of one form."""
     return (rule for rule in REGISTRY.values() if rule.form == form)
-
-
-# Modules whose functions all carry no derivative, and why: known without importing them.
-UNSUPPORTED_MODULES: dict[str, str] = {}
-
-
-def unsupported_module(name: str, reason: str) -> None:
-    """Declare every function of a module as `unsupported` does, without importing it."""
-    UNSUPPORTED_MODULES[name] = reason
 
 
 __all__ = [
@@ -938,5 +938,5 @@ __all__ = [
     "spec_of",
     "strong_product",
     "unsupported",
-]
     "unsupported_module",
+]

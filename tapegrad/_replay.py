@@ -77,7 +77,7 @@ def _unbroadcast(bar: Any, shape: tuple[int, ...], rule: Any) -> Any:
     return bar
 
 
-def _sum(bar: Any, axes: tuple[int, ...], *, keepdims: bool = False) -> Any:
+def _sum(bar: Any, axes: tuple[int, ...], *, keepdims: Any = False) -> Any:
     """np.sum; without its wrapper for NumPy's own arrays, which is half the price."""
     if type(bar) is np.ndarray:
         return np.add.reduce(bar, axes, keepdims=keepdims)
@@ -381,7 +381,7 @@ def _spread(value: Any, index: Any, like: Any) -> Any:
     padded = np.concatenate([value, np.zeros_like(value, shape=(1,))])
     order = np.argsort(places, kind="stable")
     ends = np.cumsum(turns)
-    total = None
+    total: Any = None
     for turn in range(int(turns.max(initial=1))):
         source = np.full(like.size, places.size)  # the zero at the end
         again = turns > turn

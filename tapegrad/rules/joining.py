@@ -45,7 +45,8 @@ linear(np.stack, _stack_transpose, **JOINING)
 
 
 def _cast_options(options: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in options.items() if value is not None}
+    """Those that are not the default: not every library's functions have them."""
+    return {key: value for key, value in options.items() if value not in (None, "same_kind")}
 
 
 def _hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:

@@ -19,12 +19,13 @@ from tapegrad._rule import Scatter, composite, lift, linear, plain
 def _reshape_transpose(
     g: Any, _out: Any, _x: Any, shape: Any = None, order: str = "C", **_: Any
 ) -> Any:
-    return np.reshape(g, _x.shape, order=_known_order(order))
+    # 'A' and 'K' depend on the memory of the argument, which the tape has made plain.
+    return _reshaped(g, _x.shape, order)
 
 
-def _known_order(order: str) -> str:
-    """'A' and 'K' depend on the memory of the argument, which the tape has made plain."""
-    return "F" if order == "F" else "C"
+def _reshaped(x: Any, shape: Any, order: str) -> Any:
+    """np.reshape; not every library's arrays know another order than NumPy's usual one."""
+    return np.reshape(x, shape, order="F") if order == "F" else np.reshape(x, shape)
 
 
 def _ravel(a: Any, order: str) -> Any:
@@ -35,13 +36,13 @@ def _ravel(a: Any, order: str) -> Any:
     elif order == "K":
         strides = plain(a).strides
         a, order = np.transpose(a, sorted(range(a.ndim), key=lambda i: -abs(strides[i]))), "C"
-    return np.reshape(a, -1, order=order)
+    return _reshaped(a, (-1,), order)
 
 
 def _transposed(g: Any, _out: Any, _x: Any, axes: Any = None) -> Any:
     if axes is None:
         return np.transpose(g)
-    return np.transpose(g, np.argsort(_positive(axes, _x.ndim)))
+    return np.transpose(g, tuple(np.argsort(_positive(axes, _x.ndim))))
 
 
 def _positive(axes: Any, ndim: int) -> list[int]:

@@ -19,6 +19,7 @@ from tapegrad._rule import (
     multilinear,
     plain,
     somewhere,
+    transpose_linear,
 )
 from tapegrad.rules.differences import as_array
 
@@ -103,11 +104,10 @@ def _picked(values: Any, places: Any) -> Any:
     return np.reshape(flat, places.shape)
 
 
-def _tangent_on(side: str, dots: Any, args: Any) -> Any:
-    """The tangent if each x belongs to the segment on this side of it, should x be a knot."""
+def _tangent_after(places: Any, dots: Any, args: Any) -> Any:
+    """The tangent where so many knots are before each x, should it be a knot itself."""
     x, xp, fp, left, right = args
     x_dot, xp_dot, fp_dot, left_dot, right_dot = dots
-    places = _place(xp, x, side)
     below, above = plain(x) < plain(xp)[0], plain(x) > plain(xp)[-1]
     # Values given for what is outside do not reach the last knots: there the inside counts alone.
     first = 0 if left is None else min(1, len(xp) - 1)
@@ -137,14 +137,35 @@ def _interp_jvp(
 ) -> Any:
     """At a knot, where two segments meet, the mean of both sides."""
     args = (as_array(x), as_array(xp), as_array(fp), left, right)
-    out_dot = _tangent_on("right", dots, args)
-    before, after = (_place(args[1], args[0], side) for side in ("left", "right"))
-    if somewhere(before != after):
-        out_dot = 0.5 * (out_dot + _tangent_on("left", dots, args))
+    places = _place(args[1], args[0], "right")
+    out_dot = _tangent_after(places, dots, args)
+    at_a_knot = _picked(plain(args[1]), np.maximum(places - 1, 0)) == plain(args[0])
+    if somewhere(at_a_knot):
+        before = _tangent_after(_place(args[1], args[0], "left"), dots, args)
+        out_dot = 0.5 * (out_dot + before)
     return out_dot
 
 
-INTERP = general(_plain_interp, jvp=_interp_jvp, arrays=5, name="np.interp")
+def _by_x(g: Any, out: Any, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+    return g * _interp_jvp((1.0, None, None, None, None), out, x, xp, fp, left, right)
+
+
+def _by(position: int) -> Function:
+    """The pullback by another argument: the transpose of its tangent."""
+
+    def pullback(g: Any, out: Any, *args: Any) -> Any:
+        def tangents(dots: list[Any]) -> list[Any]:
+            placed = [dots[0] if i == position else None for i in range(5)]
+            return [_interp_jvp(placed, out, *args)]
+
+        return transpose_linear(tangents, [args[position]], [g])[0]
+
+    return pullback
+
+
+INTERP = general(
+    _plain_interp, vjp=[_by_x, *map(_by, range(1, 5))], jvp=_interp_jvp, name="np.interp"
+)
 
 
 def _interp(

@@ -94,7 +94,7 @@ def _pad_vjp(g: Any, _out: Any, _x: Any, pad_width: Any, constant_values: Any = 
 
 
 def _pad_jvp(dots: Any, _out: Any, _x: Any, pad_width: Any, constant_values: Any = 0) -> Any:
-    return np.pad(dots[0], pad_width)
+    return _pad_plainly(dots[0], pad_width)
 
 
 def _pad_plainly(array: Any, pad_width: Any, constant_values: Any = 0) -> Any:

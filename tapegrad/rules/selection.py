@@ -96,6 +96,8 @@ composite(np.piecewise, _piecewise)
 
 def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     arr, values = _array(arr), _array(values)
+    if arr.dtype.kind not in "fc":
+        values = plain(values)  # cast to integers: piecewise constant
     old = np.arange(arr.size).reshape(arr.shape)
     new = np.arange(arr.size, arr.size + values.size).reshape(values.shape)
     positions = np.insert(old, plain(obj), new, axis)

@@ -110,7 +110,8 @@ def name_of(function):
 def test_there_is_a_decision_on_everything_that_a_library_may_override():
     assert len(OVERRIDABLE) > 400
     decided = REGISTRY.keys() | CREATION.keys()
-    whole = {f for f in OVERRIDABLE if getattr(f, "__module__", None) in UNSUPPORTED_MODULES}
+    functions = {f for f in OVERRIDABLE if not isinstance(f, np.ufunc)}
+    whole = {f for f in functions if f.__module__ in UNSUPPORTED_MODULES}
     assert sorted(map(name_of, OVERRIDABLE - decided - whole)) == []
     assert whole.isdisjoint(decided)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, lift, linear, plain
+from tapegrad._rule import composite, innermost, lift, linear, plain
 
 # --- Edges
 
@@ -33,7 +33,7 @@ def _edges_of(edges: Any, sample: Any, bins: Any, limits: Any) -> Any:
         first, last = np.min(sample), np.max(sample)
     else:
         first, last = limits
-    if not any(hasattr(end, "tape") for end in (first, last)):
+    if innermost([first, last]) is None:
         return edges
     share = np.linspace(0, 1, edges.shape[0], dtype=edges.dtype)
     # Zero but for its derivative: the edges stay NumPy's to the last bit.
@@ -75,13 +75,13 @@ def _histogram(
 ) -> Any:
     a, weights = lift(a), lift(weights)
     values, plain_bins, limits = np.asarray(plain(a)), _deep_plain(bins), _deep_plain(range)
-    if hasattr(weights, "tape"):
-        edges = np.histogram_bin_edges(values, plain_bins, limits, plain(weights))
+    if innermost([weights]) is not None:
+        edges = np.histogram_bin_edges(values, plain_bins, limits, np.zeros(weights.shape))
         params = {"bins": plain_bins, "range": limits, "edges": edges}
         counts = HISTOGRAM.apply_bound([values, weights], params)
     else:
         counts, edges = np.histogram(values, plain_bins, limits, weights=weights)
-    edges = _edges_of(edges, a, bins, range)
+    edges = _edges_of(edges, a if hasattr(a, "shape") else values, bins, range)
     if density:
         counts = counts / _widths(edges) / np.sum(counts)
     return counts, edges
@@ -140,7 +140,7 @@ def _histogramdd(
     plain_bins, limits = _deep_plain(bins), _deep_plain(range)
     counts, edges = np.histogramdd(plain(sample), plain_bins, limits, weights=plain(weights))
     columns = _columns(sample)
-    if hasattr(weights, "tape"):
+    if innermost([weights]) is not None:
         params = {"bins": plain_bins, "range": limits, "edges": tuple(edges)}
         values = np.stack([plain(column) for column in columns], axis=1)
         counts = HISTOGRAMDD.apply_bound([values, weights], params)
@@ -193,7 +193,7 @@ BINCOUNT = linear(
 
 def _bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     x, weights = plain(x), lift(weights)
-    if not hasattr(weights, "tape"):
+    if innermost([weights]) is None:
         return np.bincount(x, weights, minlength)
     return BINCOUNT.apply_bound([np.asarray(x), weights], {"minlength": minlength})
 

@@ -254,12 +254,12 @@ def _variables(m: Any, y: Any, rowvar: bool, dtype: Any) -> Any:
     rows = np.reshape(m, (1, -1)) if m.ndim < 2 else m
     rows = rows.astype(dtype)
     if not rowvar and m.ndim != 1:
-        rows = rows.T
+        rows = np.swapaxes(rows, 0, 1)
     if y is None:
         return rows
     others = np.reshape(y, (1, -1)) if y.ndim < 2 else y
     if not rowvar and others.shape[0] != 1:
-        others = others.T
+        others = np.swapaxes(others, 0, 1)
     return np.concatenate([rows, others.astype(dtype)], axis=0)
 
 
@@ -301,11 +301,12 @@ def _cov(
         ddof = 1 if bias == 0 else 0
     rows = _variables(m, y, rowvar, dtype)
     centred, weighted, degrees = _centred(rows, fweights, aweights, ddof)
-    if plain(degrees) <= 0:
+    if somewhere(plain(degrees) <= 0):
         warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
-        degrees = 0.0
-    products = np.dot(centred, _conjugated(weighted.T))
-    return np.squeeze(products * np.true_divide(1, degrees).astype(np.finfo(products.dtype).dtype))
+        degrees = np.where(plain(degrees) <= 0, 0.0, degrees)
+    products = np.dot(centred, _conjugated(np.swapaxes(weighted, 0, 1)))
+    scale = np.true_divide(1, degrees).astype(np.finfo(products.dtype).dtype)
+    return np.reshape(products * scale, [side for side in products.shape if side != 1])
 
 
 def _is_estimate(

@@ -79,63 +79,99 @@ def test_the_range_of_equal_values_is_flat():
     np.testing.assert_array_equal(grad(np.ptp)(np.ones(3)), np.zeros(3))
 
 
+def test_a_start_takes_part_in_a_tie():
+    x = np.array([1.0, 4.0, 4.0])
+    np.testing.assert_allclose(grad(lambda x: np.max(x, initial=4.0))(x), [0, 1 / 3, 1 / 3])
+    assert grad(lambda x: np.max(x, initial=0.0))(np.zeros(0)).shape == (0,)
+
+
+# --- clipping
+
+
 def test_clipping():
     x = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
     slopes = grad(lambda x: np.sum(np.clip(x, -1, 1)))(x)
     np.testing.assert_array_equal(slopes, [0, 0.5, 1, 0.5, 0])  # at a bound as any tie
     check_rule(np.clip, X, -1.0, None)
     check_rule(np.clip, X, None, 1.0)
-    check_rule(lambda x, low, high: np.clip(x, min=low, max=high), X, np.array(-1.0), np.ones(3))
+    check_rule(np.clip, X)
+    check_rule(np.clip, X, [-1.0, -0.5, 0.0], 1.0)
+    check_rule(np.clip, np.arange(4), np.array(0.5), np.array(2.5))
+    check_rule(np.clip, X.astype(np.float32), -1, 1, dtype=np.float64)
+    check_rule(np.clip, X, -1, 1, dtype=np.complex128)
+    check_rule(np.clip, X + 1j, -1, 1)
 
 
-# --- moments
+@pytest.mark.parametrize(
+    ("x", "slopes"), [(0.5, (0, 0.5, 0.5)), (1.0, (0, 0.5, 0.5)), (1.5, (0, 0, 1))]
+)
+def test_equal_bounds_leave_no_choice(x, slopes):
+    assert grad(np.clip, (0, 1, 2))(x, 1.0, 1.0) == slopes
 
 
-@pytest.mark.parametrize("function", [np.std, np.var])
-def test_the_spread_of_equal_values_is_flat(function):
-    np.testing.assert_array_equal(grad(function)(np.full(4, 1.5)), np.zeros(4))
-    by_rows = grad(lambda x: np.sum(function(x, axis=1)))(np.array([[1.0, 1], [1, 2]]))
-    np.testing.assert_array_equal(by_rows[0], [0, 0])
-    assert np.all(by_rows[1] != 0)
+@pytest.mark.parametrize("x", [0.5, 1.0, 1.5, 2.0, 2.5])
+def test_bounds_the_wrong_way_round_give_the_upper_one(x):
+    assert grad(np.clip, (0, 1, 2))(x, 2.0, 1.0) == (0, 0, 1)
 
 
-@pytest.mark.parametrize("function", [np.mean, np.var, np.std, np.sum, np.prod])
-def test_masks(function):
-    check_rule(function, X, axis=1, where=MASK)
-    check_rule(function, X, where=MASK, keepdims=True)
+def test_clipping_nan():
+    assert grad(np.clip, (0, 1, 2))(np.nan, 0.0, 1.0) == (1, 0, 0)
+    assert grad(np.clip, (0, 1, 2))(0.5, np.nan, 1.0) == (0, 1, 0)
 
 
-@pytest.mark.parametrize("function", [np.var, np.std])
-def test_degrees_of_freedom(function):
-    check_rule(function, X, axis=1, ddof=1)
-    check_rule(function, X, axis=(0, 1), ddof=0.5)
+def test_clipping_to_whole_numbers_is_constant():
+    slopes = grad(lambda x: np.sum(x * np.clip(x, 0, 1, dtype=int, casting="unsafe")))(X)
+    np.testing.assert_array_equal(slopes, np.clip(X, 0, 1, dtype=int, casting="unsafe"))
+    with pytest.raises(TypeError, match="casting rule"):
+        grad(lambda x: np.sum(np.clip(x, 0, 1, dtype=int)))(X)
 
 
-def test_a_variance_about_a_given_mean():
-    mean = np.mean(X, axis=1, keepdims=True) + 0.1
-    check_rule(np.var, X, axis=1, mean=mean)
+def test_clipping_with_numpys_keywords():
+    if hasattr(np, "cumulative_sum"):  # min= and max= came with it
+        check_rule(
+            lambda x, low, high: np.clip(x, min=low, max=high), X, np.array(-1.0), np.ones(3)
+        )
+        with pytest.raises(ValueError, match="is forbidden"):
+            grad(lambda x: np.sum(np.clip(x, 0, 1, min=0)))(X)
+    with pytest.raises(TypeError, match="'a_max'"):
+        grad(lambda x: np.sum(np.clip(x, 0)))(X)
+    with pytest.raises(TypeError, match=r"np\.where"):
+        grad(lambda x: np.sum(np.clip(x, 0, 1, where=x > 0)))(X)
+    written = grad(lambda x: np.sum(np.clip(x, 0, 1, np.zeros_like(x)) * x))
+    np.testing.assert_allclose(written(X), np.where(X > 1, 1, np.maximum(2 * X, 0)))
 
 
-def test_a_variance_without_degrees_of_freedom_is_no_error_of_ours():
-    with np.errstate(all="ignore"), pytest.warns(RuntimeWarning, match="Degrees of freedom"):
-        expected = np.var(np.ones(1), ddof=1)
-    assert np.isnan(expected)
+# --- running sums and products
 
 
-def test_averages():
-    weights = np.array([0.2, 0.5, 0.3])
-    check_rule(np.average, X, axis=1, weights=weights)
-    check_rule(np.average, X, axis=(0, 1), weights=np.abs(X))
-    check_rule(np.average, X, axis=0, returned=True)
-    check_rule(np.average, X, axis=1, weights=weights, returned=True, keepdims=True)
+running = pytest.mark.skipif(not hasattr(np, "cumulative_sum"), reason="new in NumPy 2.1")
+
+
+@running
+@pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
+@pytest.mark.parametrize("start", [False, True])
+def test_running_sums_and_products_from_a_start(name, start):
+    function = getattr(np, name)
+    check_rule(function, X, axis=1, include_initial=start)
+    check_rule(function, X + 1j, axis=-2, include_initial=start)
+    check_rule(function, X[0], include_initial=start)
+    check_rule(function, np.array(1.5), include_initial=start)
+    check_rule(function, X.astype(np.float32), axis=0, dtype=np.float64, include_initial=start)
+    with pytest.raises(ValueError, match="argument is required"):
+        grad(lambda x: np.sum(function(x)))(X)
+
+
+def test_a_number_has_axes_too():
+    for function in (np.sum, np.prod, np.max, np.ptp, np.cumsum, np.cumprod):
+        for axis in (0, -1, None):
+            check_rule(function, np.array(1.5), axis=axis)
+            check_rule(function, np.float64(1.5), axis=axis)
 
 
 # --- dtypes, empty axes and starts
 
 
-@pytest.mark.parametrize(
-    "function", [np.sum, np.prod, np.mean, np.cumsum, np.cumprod, np.var, np.std]
-)
+@pytest.mark.parametrize("function", [np.sum, np.prod, np.cumsum, np.cumprod])
 def test_a_wider_dtype_for_the_result(function):
     check_rule(function, X.astype(np.float32), axis=0, dtype=np.float64)
     check_rule(function, X, axis=0, dtype=np.float64)
@@ -156,3 +192,24 @@ def test_all_axes_named_and_none():
     for axis in [(0, 1), (-1, 0), (), None]:
         check_rule(np.sum, X, axis=axis)
         check_rule(np.prod, X, axis=axis)
+
+
+@pytest.mark.parametrize("function", [np.sum, np.prod, np.cumsum, np.cumprod])
+def test_results_in_whole_numbers_are_constants(function):
+    x = np.array([1.0, 2.0, 3.0])
+    slopes = grad(lambda x: np.sum(x * function(x, dtype=int)))(x)
+    np.testing.assert_array_equal(slopes, np.zeros(3) + function(x))
+
+
+@pytest.mark.parametrize("function", [np.sum, np.prod])
+def test_masks_in_any_form(function):
+    check_rule(function, X, axis=1, where=MASK)
+    check_rule(function, X, where=MASK[0].tolist(), keepdims=True)
+    check_rule(function, X, 1, None, None, True, 2.5, MASK)  # all by position
+
+
+def test_numpys_errors_are_its_own():
+    with pytest.raises(np.exceptions.AxisError, match="out of bounds"):
+        grad(lambda x: np.sum(np.sum(x, axis=3)))(X)
+    with pytest.raises(ValueError, match="no identity"):
+        grad(np.max)(np.zeros(0))

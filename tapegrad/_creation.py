@@ -200,12 +200,12 @@ def arange(
     given = {**dict(zip(names, bounds, strict=False)), **named}
     start, stop, step = given.get("start", 0), given["stop"], given.get("step", 1)
     _refuse_objects(dtype, "np.arange")
-    count = max(0, math.ceil((plain(stop) - plain(start)) / plain(step)))
-    second = start + step  # NumPy's own way: the gap as it is left after rounding
-    numbers = start + np.arange(count) * (second - start)
     if dtype is None:
         dtype = np.result_type(*(plain(part) for part in (start, stop, step)))
-    return asarray(numbers, dtype)
+    count = max(0, math.ceil((plain(stop) - plain(start)) / plain(step)))
+    # NumPy's own way: the gap is what rounding leaves between the first two.
+    first, second = asarray(start, dtype), asarray(start + step, dtype)
+    return first + np.arange(count, dtype=dtype) * (second - first)
 
 
 def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Any:

@@ -181,7 +181,7 @@ class NdarrayInterface:
             raise ValueError(f"Unsupported device: {device!r}. Expected 'cpu'.")
         return self
 
-    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+    def __array_namespace__(self, *, api_version: Any = None) -> Any:
         """`tapegrad.numpy`, in the version of the Array API standard that NumPy follows."""
         np.empty(0).__array_namespace__(api_version=api_version)  # raises for unknown versions
         # By name, when asked for: that namespace is built on top of the arrays.

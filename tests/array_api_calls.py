@@ -1,8 +1,8 @@
 """Calls of everything in the Array API standard, written once for any namespace `xp`.
 
-`x`, `y` are general arrays of shape (2, 3), `u` has values within (-1, 1), `p` within (1, 3), `s` is
-a regular matrix, `h` a positive definite one, `m` a stack of matrices, `v`, `w` are vectors; `b` is a
-mask, `i` are indices, all of them integers or booleans. Every floating one is traced.
+`x`, `y` are general arrays of shape (2, 3), `u` has values within (-1, 1), `p` within (1, 3), `s`
+is a regular matrix, `h` a positive definite one, `m` a stack of matrices, `v`, `w` are vectors, `z`
+is complex. They are traced. `b` is a mask, `i` are indices: neither is.
 """
 
 from __future__ import annotations
@@ -190,7 +190,10 @@ FUNCTIONS = {
         "trunc": ["trunc(x)"],
         "argmax": ["argmax(x)", "argmax(x, axis=1, keepdims=True)"],
         "argmin": ["argmin(x, axis=0)"],
-        "searchsorted": ["searchsorted(xp.sort(v), w)", "searchsorted(xp.sort(v), w, side='right')"],
+        "searchsorted": [
+            "searchsorted(xp.sort(v), w)",
+            "searchsorted(xp.sort(v), w, side='right')",
+        ],
         "unique_all": ["unique_all(x)"],
         "unique_counts": ["unique_counts(x)"],
         "unique_inverse": ["unique_inverse(x)"],
@@ -224,8 +227,18 @@ OBJECTS = {
     ],
 }
 
-WRITES = ["x[0, :] = v", "x[...] = 2.0", "x[:, 1] = w[:2]", "x[b] = 0.0", "x += y", "x -= y", "x *= y",
-          "x /= p", "x **= 2.0", "s @= s"]
+WRITES = [
+    "x[0, :] = v",
+    "x[...] = 2.0",
+    "x[:, 1] = w[:2]",
+    "x[b] = 0.0",
+    "x += y",
+    "x -= y",
+    "x *= y",
+    "x /= p",
+    "x **= 2.0",
+    "s @= s",
+]
 
 
 def arguments(dtype):

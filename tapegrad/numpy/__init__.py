@@ -55,8 +55,10 @@ else:
     from tapegrad._creation import (
         require as require,
     )
-    from tapegrad.numpy._concatenators import c_ as c_
-    from tapegrad.numpy._concatenators import r_ as r_
+    from tapegrad.numpy._brackets import c_ as c_
+    from tapegrad.numpy._brackets import mgrid as mgrid
+    from tapegrad.numpy._brackets import ogrid as ogrid
+    from tapegrad.numpy._brackets import r_ as r_
     from tapegrad.numpy._vectorize import vectorize as vectorize
 
 from tapegrad.numpy import _lists

@@ -59,7 +59,7 @@ class vectorize(np.vectorize):
         outs = []
         for position, column in enumerate(columns):
             # As in NumPy, the first result decides the dtype of all.
-            dtype = self.otypes[position] if self.otypes else asarray(column[0]).dtype
+            dtype = self.otypes[position] if self.otypes else asarray(column[0]).dtype.char
             outs.append(_joined(list(column), dtype).reshape(shape))
         return tuple(outs) if several else outs[0]
 

@@ -1,4 +1,7 @@
-"""`r_` and `c_`: arrays joined by what stands between brackets, traced parts among them."""
+"""What stands between brackets: `r_` and `c_` join parts, `mgrid` and `ogrid` span grids.
+
+Parts, and the bounds of ranges, may be traced.
+"""
 
 from __future__ import annotations
 
@@ -83,5 +86,26 @@ def _range(part: slice) -> Any:
     return arange(start, part.stop, step)
 
 
+class Grid:
+    """As `numpy.mgrid` and `numpy.ogrid`; the bounds of ranges may be traced."""
+
+    def __init__(self, plain: Any, *, sparse: bool) -> None:
+        self.plain = plain  # NumPy's own, for bounds without tracing
+        self.sparse = sparse
+
+    def __getitem__(self, key: Any) -> Any:
+        if not any(map(_is_traced, key if isinstance(key, tuple) else (key,))):
+            return self.plain[key]
+        if isinstance(key, slice):
+            return _range(key)
+        axes = [_range(part) for part in key]
+        dtype = np.result_type(*(axis.dtype for axis in axes))
+        axes = [axis.astype(dtype, copy=False) for axis in axes]
+        grid = np.meshgrid(*axes, indexing="ij", sparse=self.sparse)
+        return tuple(grid) if self.sparse else np.stack(grid)
+
+
+mgrid = Grid(np.mgrid, sparse=False)
+ogrid = Grid(np.ogrid, sparse=True)
 r_ = Concatenator(np.r_, _Layout(0, 1, -1))
 c_ = Concatenator(np.c_, _Layout(-1, 2, 0))

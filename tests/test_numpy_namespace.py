@@ -1,0 +1,354 @@
+"""`tapegrad.numpy`: the derivatives of plain NumPy, and those that it cannot have."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import numpy.testing
+import pytest
+
+import tapegrad
+import tapegrad.numpy as np
+from tapegrad import Array, ConversionError, NotDifferentiableError, grad, jvp, vjp
+from tapegrad.testing import check_grads
+
+X = numpy.array([0.5, -1.2, 2.0])
+A = numpy.array([[2.0, 0.3, 0.1], [0.3, 3.0, 0.2], [0.1, 0.2, 4.0]])
+
+
+# --- The same programs under both names ---------------------------------------------------------
+
+
+def network(np, x):
+    hidden = np.tanh(A @ x + np.ones(3))
+    return np.sum(np.exp(-(hidden**2)) / (1 + np.abs(x)))
+
+
+def joined(np, x):
+    parts = np.concatenate([x, np.sort(x)[::-1], np.stack([x[0], x[1]])])
+    return np.mean(np.cumsum(parts) ** 2)
+
+
+def written(np, x):
+    buffer = np.zeros_like(x)
+    buffer[1:] = x[:-1] * x[1:]
+    np.add(buffer, x, out=buffer)
+    return np.linalg.norm(buffer)
+
+
+def algebra(np, x):
+    matrix = A + np.outer(x, x)
+    values, vectors = np.linalg.eigh(matrix)
+    return np.linalg.slogdet(matrix)[1] + np.sum(values * vectors[0] ** 2) + np.trace(matrix)
+
+
+def lines(np, x):
+    line = np.linspace(x[0], x[1], 5) + np.geomspace(1.0, x[2], 5)
+    return np.max(line) + np.logspace(x[0], 1.0, 3).sum()
+
+
+def chosen(np, x):
+    return np.where(x > 0, np.sqrt(np.abs(x)), np.sin(x)).sum() + np.einsum("i,i", x, x)
+
+
+def like(np, x):
+    return np.array([x, [1.0, x[0], 2.0]], like=x).sum() + np.full(3, x[1], like=x).prod()
+
+
+def polynomial(np, x):
+    return np.polynomial.polynomial.polyval(x, [1.0, 2.0, 3.0]).sum()
+
+
+PROGRAMS = [network, joined, written, algebra, lines, chosen, like, polynomial]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_both_names_give_the_same_derivatives(program):
+    def under(namespace):
+        return lambda x: program(namespace, x)
+
+    assert under(np)(X) == under(numpy)(X)
+    numpy.testing.assert_array_equal(grad(under(np))(X), grad(under(numpy))(X))
+    found = jvp(under(np), (X,), (A[0],))
+    assert found == jvp(under(numpy), (X,), (A[0],))
+    numpy.testing.assert_array_equal(
+        tapegrad.hessian(under(np))(X), tapegrad.hessian(under(numpy))(X)
+    )
+
+
+# --- The namespace ------------------------------------------------------------------------------
+
+
+def test_every_public_name_of_numpy_is_there():
+    assert set(np.__all__) == set(numpy.__all__)
+    assert set(dir(numpy)) <= set(dir(np))
+    for name in ("linalg", "fft", "polynomial"):
+        theirs = getattr(numpy, name)
+        ours = getattr(np, name)
+        assert set(theirs.__all__ if hasattr(theirs, "__all__") else ()) <= set(dir(ours))
+        for public in dir(theirs):
+            assert hasattr(ours, public)
+
+
+def test_plain_functions_are_numpys_own():
+    for name in "sin add exp where_ concatenate stack einsum block zeros ones eye float64".split():
+        if hasattr(numpy, name):
+            assert getattr(np, name) is getattr(numpy, name)
+    for name in "random testing ma char emath lib rec s_ index_exp newaxis".split():
+        assert getattr(np, name) is getattr(numpy, name)
+    with pytest.raises(AttributeError, match="no attribute 'sine'"):
+        np.sine  # noqa: B018
+
+
+def test_functions_of_plain_values_return_what_numpy_returns():
+    for name in ("mean", "sum", "std", "median", "sort", "reshape"):
+        args = ([1.0, 3.0, 2.0], -1) if name == "reshape" else ([1.0, 3.0, 2.0],)
+        found, expected = getattr(np, name)(*args), getattr(numpy, name)(*args)
+        numpy.testing.assert_array_equal(found, expected)
+        assert type(found) is type(expected)
+    assert np.array([1, 2], dtype=float).dtype == float
+    assert np.arange(3).dtype == numpy.arange(3).dtype
+    assert np.fromiter(iter([1, 2, 3]), int).tolist() == [1, 2, 3]
+    numpy.testing.assert_array_equal(np.r_[1:3, 4], numpy.r_[1:3, 4])
+    numpy.testing.assert_array_equal(np.c_[X, X], numpy.c_[X, X])
+    assert len(np.r_) == len(numpy.r_) == 0
+
+
+def test_star_imports_pickles_and_submodules():
+    program = (
+        "from tapegrad.numpy import *\nimport tapegrad.numpy.linalg as la, tapegrad.numpy.fft\n"
+        "import tapegrad.numpy.polynomial.chebyshev as ch\nimport numpy\n"
+        "assert sin is numpy.sin and array is not numpy.array and linalg is la\n"
+        "assert ch.chebval(0.5, [1, 2]) == 2 and ch.Chebyshev([1, 2])(0.5) == 2\n"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
+    assert pickle.loads(pickle.dumps(np.mean)) is np.mean
+    assert pickle.loads(pickle.dumps(np.linalg.norm)) is np.linalg.norm
+    series = pickle.loads(pickle.dumps(np.polynomial.Polynomial([1.0, 2.0])))
+    assert isinstance(series, np.polynomial.Polynomial)
+
+
+# --- Creation -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: np.array(x),
+        lambda x: np.array([x, [1.0, x[0], 2 * x[1]]]),
+        lambda x: np.array((x, [0, 1, 2]), dtype=complex, ndmin=4, order="F"),
+        lambda x: np.array([[[x[0]]]], dtype=np.float64),
+        lambda x: np.asarray([x, x]),
+        lambda x: np.asanyarray((x[0], 1)),
+        lambda x: np.asarray_chkfinite([x, x]),
+        lambda x: np.ascontiguousarray(x.T[None].T),
+        lambda x: np.asfortranarray([x, x]),
+        lambda x: np.require([x, 2 * x], requirements=["F"]),
+        lambda x: np.full((2, 3), x),
+        lambda x: np.full(4, x[0]),
+        lambda x: np.full((2, 3), [x[0], 1.0, x[1]], order="F"),
+        lambda x: np.full_like(A, x),
+        lambda x: np.full_like(X, x[1]),
+        lambda x: np.fromfunction(lambda i, j: x[0] * i + x[1] * j, (2, 3)),
+        lambda x: np.fromiter((x[0] * k for k in range(3)), float),
+        lambda x: np.fromiter((x[0] * k for k in range(9)), float, 3),
+        lambda x: np.arange(x[0], x[0] + 3),
+        lambda x: np.arange(0, 3.1, x[2]),
+        lambda x: np.arange(x[0], stop=4.3, step=0.7),
+        lambda x: np.r_[x, 0.0, x[1], 1:3, [2, x[0]]],
+        lambda x: np.r_[x[0] : x[1] : 4j, x[1] : 2.0],
+        lambda x: np.r_["0,2", x, X],
+        lambda x: np.r_["0,2,0", x, X, 1.0],
+        lambda x: np.r_["1,3,0", x, X],
+        lambda x: np.r_["-1", x, X],
+        lambda x: np.c_[x, X, x * x],
+        lambda x: np.c_[np.outer(x, x), x],
+        lambda x: np.mgrid[0 : x[2] : 3j, 0:2],
+        lambda x: np.mgrid[x[0] : x[2] : 3j],
+        lambda x: np.ogrid[x[0] : 3.1, x[1] : x[2] : 4j],
+    ],
+)
+def test_creation(make):
+    check_grads(make, (X,), order=2)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda np, x: np.array([x, x]),
+        lambda np, x: np.array([x[0], 1]),
+        lambda np, x: np.array(x, dtype=np.float32),
+        lambda np, x: np.array([x, x], ndmin=3),
+        lambda np, x: np.asarray([x, [1, 2, 3]]),
+        lambda np, x: np.full((2, 3), x),
+        lambda np, x: np.full_like(X, x[0], shape=(2,)),
+        lambda np, x: np.arange(x[0], 4),
+        lambda np, x: np.arange(x[2]),
+        lambda np, x: np.arange(x[0], 3.0, 0.1, dtype=np.float32),
+        lambda np, x: np.arange(5, x[0], -x[2]),
+        lambda np, x: np.r_[x, 1, x[0]],
+        lambda np, x: np.r_["0,2,0", x, 1.0, X],
+        lambda np, x: np.r_["1,3,1", x, X],
+        lambda np, x: np.r_["0,3,-2", x, X],
+        lambda np, x: np.r_[x[0] : 4 : 5j],
+        lambda np, x: np.r_[x.astype(np.float32), 1.5],
+        lambda np, x: np.c_[x, x],
+        lambda np, x: np.c_[1:4, x, 1.0 + x],
+        lambda np, x: np.mgrid[0 : x[2] : 3j, 0:2],
+        lambda np, x: np.mgrid[x[0] : 3 : 3j],
+        lambda np, x: np.ogrid[x[0] : 3 : 3j],
+        lambda np, x: np.ogrid[x[0] : 3, 0:2][0],
+        lambda np, x: np.ogrid[x[0] : 3, 0:2][1],
+        lambda np, x: np.fromiter(x, np.float32, 2),
+        lambda np, x: np.vectorize(lambda t: t * 2)(x),
+        lambda np, x: np.mean([x, 2 * x], axis=0),
+    ],
+)
+def test_values_shapes_and_dtypes_are_those_of_plain_values(call):
+    found = vjp(lambda x: call(np, x), X)[0]
+    expected = call(numpy, X)
+    numpy.testing.assert_array_equal(found, expected)
+    assert found.dtype == expected.dtype
+
+
+def test_copies_and_identities_are_numpys():
+    def program(x):
+        assert np.asarray(x) is x
+        assert np.asanyarray(x, dtype=x.dtype) is x
+        copied = np.array(x)
+        copied[0] = 0.0
+        with pytest.raises(ValueError, match="Unable to avoid copy"):
+            np.asarray([x, x], copy=False)
+        return np.sum(x) + np.sum(copied)
+
+    numpy.testing.assert_array_equal(grad(program)(X), [1, 2, 2])
+
+
+def test_whole_numbers_are_plain():
+    def program(x):
+        assert type(np.array([x, x], dtype=int)) is numpy.ndarray
+        assert type(np.full(3, x[0], dtype=int)) is numpy.ndarray
+        return np.sum(x)
+
+    grad(program)(X)
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda x: np.array([x, [x, x]]), ValueError),
+        (lambda x: np.array([x[0], None]), TypeError),
+        (lambda x: np.array([x, x], dtype=object), NotDifferentiableError),
+        (lambda x: np.asarray(x, dtype="U8"), NotDifferentiableError),
+        (lambda x: np.r_["r", x], NotDifferentiableError),
+        (lambda x: np.r_[x, "0,2"], ValueError),
+        (lambda x: np.r_["sideways", x], ValueError),
+        (lambda x: np.matrix([x, x]), ConversionError),
+        (lambda x: np.asmatrix(x), ConversionError),
+        (lambda x: np.frompyfunc(abs, 1, 1)(x), NotDifferentiableError),
+        (lambda x: np.float64(x[0]), ConversionError),
+        (lambda x: np.sin([x[0], x[1]]), ConversionError),
+        (lambda x: np.random.default_rng(0).normal(x), ConversionError),
+        (lambda x: np.random.normal(x[0], 1.0), ConversionError),
+        (lambda x: np.random.default_rng(0).permutation(x), ConversionError),
+        (lambda x: np.asarray_chkfinite(x / 0), ValueError),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+def test_what_cannot_carry_a_derivative_raises(call, error):
+    with numpy.errstate(all="ignore"), pytest.raises(error):
+        grad(lambda x: np.sum(call(x)))(X)
+
+
+# --- Lists of traced values ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.mean([x[0], x[1] * x[2]]),
+        lambda x: np.std([x, 2 * X], axis=0),
+        lambda x: np.sum([x[0], 1.0, x[1]]),
+        lambda x: np.var((x, x * x), axis=(0, 1)),
+        lambda x: np.max([x[0], x[1]]),
+        lambda x: np.prod([x, [1.0, 2.0, 3.0]], axis=0),
+        lambda x: np.cumsum([x[0], x[1]]),
+        lambda x: np.sort([x[2], x[0], x[1]]),
+        lambda x: np.transpose([x, x * x]),
+        lambda x: np.reshape([x, x], (3, 2)),
+        lambda x: np.dot([x[0], x[1]], [1.0, 2.0]),
+        lambda x: np.outer([x[0], 1.0], x),
+        lambda x: np.diff([x[0], x[1] ** 2, 1.0]),
+        lambda x: np.where([True, False], [x[0], x[1]], 0.0),
+        lambda x: np.diag([x[0], x[1]]),
+        lambda x: np.pad(X, 1, constant_values=x[0]),
+        lambda x: np.linalg.norm([x[0], x[1]]),
+        lambda x: np.linalg.det([[x[0], x[1]], [x[2], 1.0]]),
+        lambda x: np.linalg.solve([[2.0, x[0]], [x[1], 3.0]], [x[2], 1.0]),
+    ],
+)
+def test_lists_of_traced_values(call):
+    check_grads(call, (X,), order=2)
+
+
+def test_lists_in_plain_numpy_raise():
+    for call in (numpy.mean, numpy.sum, numpy.linalg.norm, numpy.sort):
+        with pytest.raises(ConversionError):
+            grad(lambda x, f=call: f([x[0], x[1]]))(X)
+
+
+# --- vectorize ----------------------------------------------------------------------------------
+
+
+def branch(t, s=1.0):
+    return t * s if t > 0 else t * t
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.vectorize(branch)(x),
+        lambda x: np.vectorize(branch)(A, x),
+        lambda x: np.vectorize(branch, otypes=[float])(t=x, s=x[0]),
+        lambda x: np.vectorize(branch, excluded={"s"})(X, s=x[0]),
+        lambda x: np.vectorize(branch, excluded={1})(x, 2.0),
+        lambda x: np.vectorize(lambda k: x[0] * k)(numpy.arange(3.0)),
+        lambda x: np.vectorize(lambda t: (t, t * t))(x),
+        lambda x: np.vectorize(lambda t: t * t)([x[0], 2.0]),
+        lambda x: np.vectorize(lambda u, v: u @ v, signature="(n),(n)->()")(x, A),
+        lambda x: np.vectorize(lambda u: np.outer(u, u), signature="(n)->(n,n)")(x),
+        lambda x: np.vectorize(lambda u: (u.sum(), u * u), signature="(n)->(),(n)")(A * x),
+    ],
+)
+def test_vectorize(call):
+    check_grads(call, (X,), order=2)
+
+
+def test_vectorize_of_plain_values_is_numpys():
+    for args in ((X,), (A, X), ([1, -2],)):
+        numpy.testing.assert_array_equal(
+            np.vectorize(branch)(*args), numpy.vectorize(branch)(*args)
+        )
+    assert isinstance(np.vectorize(branch), numpy.vectorize)
+    assert np.vectorize(str)(X).dtype == numpy.vectorize(str)(X).dtype
+
+    @np.vectorize(otypes=[float])
+    def doubled(t):
+        return 2 * t
+
+    assert grad(lambda x: doubled(x).sum())(X).tolist() == [2, 2, 2]
+    with pytest.raises(ValueError, match="size 0"):
+        grad(lambda x: np.sum(np.vectorize(branch)(x[:0])))(X)
+    with pytest.raises(ValueError, match="inconsistent size"):
+        grad(lambda x: np.vectorize(lambda u, v: u @ v, signature="(n),(n)->()")(x, x[:2]))(X)
+
+
+def test_a_plain_vectorize_refuses_traced_values():
+    with pytest.raises(ConversionError):
+        grad(lambda x: numpy.sum(numpy.vectorize(branch)(x)))(X)
+    assert isinstance(vjp(lambda x: np.vectorize(branch)(x), X)[0], numpy.ndarray)
+    seen = []
+    grad(lambda x: seen.append(np.vectorize(branch)(x)) or np.sum(x))(X)
+    assert isinstance(seen[0], Array)

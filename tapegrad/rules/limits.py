@@ -54,6 +54,13 @@ def over_columns(x: Any, w: Any) -> Any:
     return result
 
 
+def over_zeros(x: Any, w: Any) -> Any:
+    """x / w, element by element, where some of w are exactly zero."""
+    zero = plain(w) == 0
+    direction = np.where(zero, 1, plain(w) * 0)
+    return np.where(zero, _series(_changes(x, w, direction), w), x / np.where(zero, 1, w))
+
+
 def _over_pairs(x: Any, distance: Any, w: Any, sign: int) -> Any:
     """x_ij / distance_ij for distances w_j + sign * w_i; where both vanish, the limit.
 

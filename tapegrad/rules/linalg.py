@@ -78,8 +78,11 @@ def _tensorinv(a: Any, ind: int = 2) -> Any:
 def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     a, b = shaped(a), shaped(b)
     if axes is not None:
-        axes = [axis % a.ndim for axis in axes]
-        a = np.transpose(a, [axis for axis in range(a.ndim) if axis not in axes] + axes)
+        order = list(range(a.ndim))
+        for axis in axes:
+            order.remove(axis)
+            order.append(axis)
+        a = np.transpose(a, order)
     shape = a.shape[b.ndim :]
     if a.size != int(np.prod(shape)) ** 2:
         raise np.linalg.LinAlgError(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
-from tapegrad._rule import composite, derivatives_along, general, plain, strong_product
-from tapegrad.rules.matrices import (
-    conjugated,
-)
+from tapegrad._rule import composite, general, plain, strong_product
+from tapegrad.rules.limits import over_zeros
+from tapegrad.rules.matrices import conjugated
 
-# --- Norms
+# --- the root of a sum of squares
 
 
 def _beside(value: Any, x: Any, axis: Any, keepdims: bool) -> Any:
@@ -31,14 +31,12 @@ def _euclidean_vjp(g: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = 
     """g * x / out: the gradient at zero is zero.
 
     The quotient g / out is formed first. In norm(x)**2, g is 2 * out: the quotient has a limit at
-    zero, and the second derivative there, which is the limit, is right.
+    zero, with which all derivatives there are right.
     """
     zero = plain(out) == 0
     if not zero.any():
         return _beside(g / out, x, axis, keepdims) * conjugated(x)
-    (limit,) = derivatives_along(g, out, [np.where(zero, 1, plain(out) * 0)])
-    ratio = np.where(zero, limit, g / np.where(zero, 1, out))
-    return strong_product(conjugated(x), _beside(ratio, x, axis, keepdims))
+    return strong_product(conjugated(x), _beside(over_zeros(g, out), x, axis, keepdims))
 
 
 def _euclidean_jvp(dots: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -67,13 +65,24 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
         ord is None or ord in ("f", "fro") and x.ndim == 2 or ord == 2 and x.ndim == 1
     ):
         return EUCLIDEAN.apply_bound([x], {"keepdims": keepdims} if keepdims else {})
-    axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    axes = tuple(int(a) % x.ndim for a in axes)
+    if axis is not None and not isinstance(axis, tuple):
+        try:
+            axis = int(axis)
+        except Exception as error:
+            raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
+    axes = _normalized(axis, x.ndim)
     if len(axes) == 1:
         return _norm_of_vectors(x, ord, axes[0], keepdims)
     if len(axes) == 2:
-        return _norm_of_matrices(x, ord, axes, keepdims)
+        return _norm_of_matrices(x, ord, (axes[0], axes[1]), keepdims)
     raise ValueError("Improper number of dimensions to norm.")
+
+
+def _normalized(axis: Any, ndim: int) -> tuple[int, ...]:
+    return normalize_axis_tuple(range(ndim) if axis is None else axis, ndim, allow_duplicate=True)
+
+
+# --- other orders
 
 
 def _lifted(x: Any) -> Any:
@@ -81,8 +90,8 @@ def _lifted(x: Any) -> Any:
 
 
 def _norm_of_vectors(x: Any, order: Any, axis: int, keepdims: bool) -> Any:
-    if order in ("f", "fro", "nuc"):
-        raise ValueError(f"Invalid norm order '{order}' for vectors")
+    if isinstance(order, str):
+        raise ValueError(f"Invalid norm order '{order}' for vectors")  # noqa: TRY004 - as NumPy
     if order is None or order == 2:
         return EUCLIDEAN.apply_bound([x], {"axis": (axis,), "keepdims": keepdims})
     if order == np.inf:
@@ -90,15 +99,17 @@ def _norm_of_vectors(x: Any, order: Any, axis: int, keepdims: bool) -> Any:
     if order == -np.inf:
         return np.min(np.abs(x), axis=axis, keepdims=keepdims)
     if order == 0:
-        return np.linalg.norm(plain(x), 0, axis, keepdims)
+        nonzero = (x != 0).astype(x.dtype.type(0).real.dtype)
+        return np.sum(nonzero, axis=axis, keepdims=keepdims)
     if order == 1:
         return np.sum(np.abs(x), axis=axis, keepdims=keepdims)
     total = np.sum(np.abs(x) ** order, axis=axis, keepdims=keepdims)
     root = float(np.reciprocal(order, dtype=total.dtype))
-    zero = plain(total) == 0  # the gradient there is zero, not 0 * inf
-    if not zero.any():
+    # Zeros, and infinities of a negative order: the gradient there is zero, not 0 * inf.
+    flat = (plain(total) == 0) | np.isinf(plain(total))
+    if not flat.any():
         return total**root
-    return np.where(zero, plain(total) ** root, np.where(zero, 1, total) ** root)
+    return np.where(flat, plain(total) ** root, np.where(flat, 1, total) ** root)
 
 
 def _norm_of_matrices(x: Any, order: Any, axes: tuple[int, int], keepdims: bool) -> Any:
@@ -124,20 +135,13 @@ def _reduced_spectrum(values: Any, order: Any) -> Any:
     return np.max(values, axis=-1, initial=0) if order == 2 else np.min(values, axis=-1)
 
 
-def _vector_norm(
-    x: Any,
-    /,
-    *,
-    axis: Any = None,
-    keepdims: bool = False,
-    ord: Any = 2,
-) -> Any:
+def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     x = _lifted(x)
-    axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    axes = tuple(int(a) % x.ndim for a in axes)
+    axes = normalize_axis_tuple(range(x.ndim) if axis is None else axis, x.ndim)
+    rest = [side for i, side in enumerate(x.shape) if i not in axes]
     moved = np.moveaxis(x, axes, range(len(axes)))
-    flat = np.reshape(moved, (-1, *moved.shape[len(axes) :]))
-    result = _norm_of_vectors(flat, ord, 0, False)
+    count = int(np.prod([x.shape[i] for i in axes], dtype=int))
+    result = _norm_of_vectors(np.reshape(moved, (count, *rest)), ord, 0, False)
     return np.expand_dims(result, axes) if keepdims else result
 
 

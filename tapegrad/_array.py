@@ -454,11 +454,13 @@ class View(Array):
 
 
 class Part(View):
-    """The real or imaginary part of a complex array: a view that cannot be written through."""
+    """A view that cannot be written through: the real part of a complex array, windows."""
 
     __slots__ = ()
 
     def _rebind(self, new: Traced) -> None:
+        if self.rule is not None and self.dtype == self.parent.dtype:
+            raise ValueError(f"{self.rule.name}: its result cannot be written to. Copy it first.")
         raise NotDifferentiableError(
             "z.real[...] = v: writing into a part of a complex traced array is not supported. "
             "Assign the whole: z.real = r, or z[...] = v + 1j * z.imag."
@@ -504,6 +506,8 @@ def _shares(out: Any, value: Any) -> bool:
     if isinstance(out, Mapped):
         return isinstance(value, Mapped) and _shares(out.value, value.value)
     base = getattr(out, "base", None)
+    if base is not None and type(base) is not np.ndarray:
+        base = getattr(base, "base", base)  # np.lib.stride_tricks has a holder in between
     return base is not None and (base is value or base is getattr(value, "base", None))
 
 

@@ -112,3 +112,83 @@ def test_along_an_axis_with_sides_that_broadcast():
     check_rule(np.take_along_axis, X[:1], order, axis=1)
     check_rule(np.take_along_axis, X, order[:1], axis=1)
     check_rule(np.take_along_axis, X, np.array([4, 0]), axis=None)
+
+
+# --- calls as NumPy takes them
+
+
+def test_taking_as_numpy_takes_it():
+    check_rule(lambda x: np.take(x, 1), X)
+    check_rule(lambda x: np.take(x, [[1], [0]], 1), X)
+    check_rule(lambda x: np.take(x, []), X)
+    check_rule(lambda x: np.take(x, [0, 0]), np.array(1.5))
+    check_rule(lambda x: np.take(x, [True, False]), X)
+    assert type(vjp(lambda x: np.take(x, 1), X)[0]) is np.float64
+    with pytest.raises(TypeError):
+        grad(lambda x: np.sum(np.take(x, [0.5])))(X)
+    with pytest.raises(ValueError, match="mode"):
+        grad(lambda x: np.sum(np.take(x, [0], mode="sideways")))(X)
+
+
+@pytest.mark.parametrize("function", [np.take, np.compress])
+def test_results_are_written_to_out(function):
+    def twice(x):
+        out = np.zeros_like(x[:, :2])
+        args = ([True, False, True], x) if function is np.compress else (x, [0, 2])
+        assert function(*args, 1, out) is out
+        return np.sum(out * function(*args, axis=1))
+
+    np.testing.assert_allclose(grad(twice)(X), 2 * X * [1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.diag(x.reshape(1, 2, 3)),
+        lambda x: np.diagonal(x[0]),
+        lambda x: np.diagonal(x, 0, 1, 1),
+        lambda x: np.take(x, [0], axis=2),
+        lambda x: np.take_along_axis(x, np.array([0]), 0),
+        lambda x: np.take_along_axis(x, np.array([[0.5]]), 0),
+        lambda x: np.take_along_axis(x, np.array([[0]]), None),
+        lambda x: np.take_along_axis(x, np.array([[0]]), 5),
+        lambda x: np.compress([[True]], x),
+        lambda x: np.compress([False] * 9 + [True], x),
+        lambda x: np.where([True], x),
+        lambda x: np.ix_(x),
+        lambda x: np.ravel_multi_index((x, x), (3, 3)),
+        lambda x: np.unravel_index(x, (3, 3)),
+    ],
+)
+def test_bad_calls_are_numpys_errors(call):
+    with pytest.raises((TypeError, ValueError, IndexError)) as expected:
+        call(X)
+    with pytest.raises(expected.type):
+        grad(lambda x: call(x) and np.sum(x))(X)
+
+
+def test_an_open_mesh_of_numbers_keeps_them():
+    check_rule(lambda x, y: np.ix_(x, y)[0] * np.ix_(x, y)[1], X[0], X[1, :2])
+    mesh = vjp(lambda x: (x, *np.ix_([1, 0], x)), X[0])[0]
+    assert type(mesh[1]) is np.ndarray
+    assert mesh[2].shape == (1, 3)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        (np.arange(400) % 31,),
+        (np.arange(-400, 0) % 7 - 7,),
+        (slice(None), np.arange(40) % 13),
+        (slice(None), np.arange(40).reshape(8, 5) % 13),
+        (np.arange(300) % 40, np.arange(300) % 17),
+        (np.arange(40)[:, None], np.arange(13)),
+        (slice(None), slice(3, 9), [0, 1, 1]),
+        (np.arange(40) > 7,),
+    ],
+)
+def test_many_positions_sum_their_cotangents(index):
+    x = np.random.default_rng(0).normal(size=(40, 17, 3))
+    expected = np.zeros_like(x)
+    np.add.at(expected, index, np.cos(x[index]))
+    np.testing.assert_allclose(grad(lambda x: np.sum(np.sin(x[index])))(x), expected)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
-from tapegrad import grad, vjp
+from tapegrad import ConversionError, grad, vjp
 from tapegrad.testing import check_rule
 
 X = np.array([[0.3, -1.2, 2.1], [1.7, 0.4, -0.6]])
@@ -53,17 +54,6 @@ def test_parts_of_several_dtypes():
 
 def test_joining_flat():
     check_rule(np.concatenate, [X, X[0]], axis=None)
-
-
-@pytest.mark.parametrize("width", [1, (1, 2), ((0, 1), (2, 0)), ((1, 1),)])
-@pytest.mark.parametrize("mode", ["constant", "edge", "wrap", "reflect", "symmetric"])
-def test_padding_by_unequal_amounts(width, mode):
-    check_rule(np.pad, X, width, mode=mode)
-
-
-def test_padding_with_values_and_by_axis():
-    check_rule(np.pad, X, 1, constant_values=2.5)
-    check_rule(np.pad, X, 1, constant_values=((1, 2), (3, 4)))
 
 
 @pytest.mark.parametrize("repeats", [[2, 0, 1], [0, 0, 0], 2, [3]])
@@ -118,3 +108,183 @@ def test_broadcasting_to_nothing_and_to_a_higher_rank():
 def test_tiles_of_fewer_and_more_ranks():
     for counts in [2, (2,), (2, 3), (2, 1, 3), (0, 1)]:
         check_rule(np.tile, X, counts)
+
+
+def test_repeating_much_takes_no_more_than_the_result():
+    counts = np.arange(4000) % 3
+    x = np.linspace(-1, 1, 4000)
+    gradient = grad(lambda x: np.sum(np.repeat(x, counts) ** 2))(x)  # 128 MB as a dense matrix
+    np.testing.assert_allclose(gradient, 2 * counts * x)
+    check_rule(lambda x: np.repeat(x, [2, 0, 1], axis=1), X)
+    check_rule(lambda x: np.repeat(x, [2, 0, 1, 3, 1, 0]), X)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), 4, (2, 1), (0,), (7, 2), (), (2, 3, 4)])
+def test_resizing_repeats(shape):
+    check_rule(lambda x: np.resize(x, shape), X)
+    check_rule(lambda x: np.resize(x, shape), np.array(1.5))
+    check_rule(lambda x: np.resize(x, shape), np.zeros(0))
+
+
+def test_resizing_in_place_says_what_to_do_instead():
+    with pytest.raises(ValueError, match=r"np\.resize"):
+        grad(lambda x: x.resize((2, 2)))(X)
+    with pytest.raises(ValueError, match="non-negative"):
+        grad(lambda x: np.sum(np.resize(x, -1)))(X)
+
+
+@pytest.mark.parametrize(
+    ("window", "axis"), [((1, 2), None), (2, 1), (2, 0), ((2, 2), (0, 1)), ((2, 2), (1, 1))]
+)
+def test_sliding_windows(window, axis):
+    check_rule(lambda x: sliding_window_view(x, window, axis), X)
+
+
+def test_windows_see_what_is_written_and_cannot_be_written_to():
+    def moved(x):
+        y = x * 1
+        windows = sliding_window_view(y, 2)
+        y[0] = 10 * x[2]
+        return np.sum(windows * [[1.0, 2.0], [3.0, 4.0]])
+
+    np.testing.assert_array_equal(grad(moved)(X[0]), [0, 5, 14])
+
+    def written(x):
+        windows = sliding_window_view(x * 1, 2, writeable=True)
+        windows[0] = 1.0
+
+    with pytest.raises(ValueError, match=r"sliding_window_view: its result cannot be written"):
+        grad(written)(X[0])
+
+
+def test_strides_would_read_memory():
+    with pytest.raises(ConversionError):
+        grad(lambda x: as_strided(x, (2, 2), (8, 8)))(X)
+
+
+@pytest.mark.parametrize("trim", ["fb", "f", "B"])
+@pytest.mark.parametrize("inner", [X, X[:0]])
+def test_trimming_zeros(trim, inner):
+    check_rule(lambda x: np.trim_zeros(np.pad(x.ravel(), (2, 3)), trim), inner)
+    check_rule(lambda x: np.trim_zeros(x.ravel() * 0, trim), inner)
+
+
+def test_trimming_several_axes():
+    if np.lib.NumpyVersion(np.__version__) >= "2.2.0":
+        check_rule(lambda x: np.trim_zeros(np.pad(x, ((1, 2), (3, 0)))), X)
+        check_rule(lambda x: np.trim_zeros(np.pad(x, 1), axis=-1), X)
+        check_rule(lambda x: np.trim_zeros(np.pad(x, 1), axis=()), X)
+    with pytest.raises(ValueError, match="trim"):
+        grad(lambda x: np.sum(np.trim_zeros(x, "x")))(X[0])
+
+
+@pytest.mark.parametrize("indexing", ["xy", "ij"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_meshes(indexing, sparse):
+    options = {"indexing": indexing, "sparse": sparse}
+    check_rule(lambda x: np.meshgrid(x, **options), X[0])
+    check_rule(lambda x, y: np.meshgrid(x, y, [1.0, 2.0], **options), X[0], X[1, :2])
+    check_rule(lambda x: np.meshgrid(x, x, copy=False, **options), X)
+    with pytest.raises(ValueError, match="indexing"):
+        grad(lambda x: np.meshgrid(x, indexing="yx"))(X[0])
+
+
+def test_a_mesh_that_was_copied_can_be_written_to():
+    def filled(x):
+        rows, columns = np.meshgrid(x, x)
+        rows[0, 0] = 0
+        return np.sum(rows * columns)
+
+    np.testing.assert_allclose(grad(filled)(X[0]), 2 * np.sum(X[0]) - [2 * X[0, 0], 0, 0])
+
+
+@pytest.mark.skipif(not hasattr(np, "unstack"), reason="np.unstack is new in NumPy 2.1")
+def test_unstacking():
+    check_rule(lambda x: np.unstack(x, axis=-1), X)
+    check_rule(lambda x: (*np.unstack(x[:0]), x), X)
+    with pytest.raises(ValueError, match="at least 1-d"):
+        grad(lambda x: np.unstack(x))(1.0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64, int, bool, None])
+def test_the_function_astype(dtype):
+    made = vjp(lambda x: (np.astype(x, dtype or x.dtype), x), X)[0][0]
+    np.testing.assert_array_equal(made, X.astype(dtype or X.dtype))
+    assert made.dtype == np.dtype(dtype or X.dtype)
+    with pytest.raises(ValueError, match="cpu"):
+        grad(lambda x: np.astype(x, float, device="gpu"))(X)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.split(x, [1], axis=2),
+        lambda x: np.array_split(x, 0),
+        lambda x: np.split(x, 4),
+        lambda x: np.vsplit(x[0], 1),
+        lambda x: np.dsplit(x, 1),
+        lambda x: np.hsplit(x[0, 0], 1),
+        lambda x: np.fliplr(x[0]),
+        lambda x: np.flipud(x[0, 0]),
+        lambda x: np.rollaxis(x, 2),
+        lambda x: np.rollaxis(x, 0, 3),
+        lambda x: np.rollaxis(x, 0, -3),
+        lambda x: np.rot90(x, axes=(0, 0)),
+        lambda x: np.block((x, x)),
+        lambda x: np.block([[x], x]),
+        lambda x: np.block([[x], []]),
+        lambda x: np.concatenate([x, x[0]]),
+        lambda x: np.concatenate([x, x], axis=2),
+        lambda x: np.concatenate([x], dtype=np.float32, casting="no"),
+        lambda x: np.stack([x, x[0]]),
+        lambda x: np.stack([]),
+        lambda x: np.broadcast_to(x, (3, 2)),
+    ],
+)
+def test_bad_calls_are_numpys_errors(call):
+    with pytest.raises((TypeError, ValueError, IndexError)) as expected:
+        call(X)
+    with pytest.raises(expected.type):
+        grad(lambda x: call(x) and np.sum(x))(X)
+
+
+# --- joining
+
+
+@pytest.mark.parametrize("join", [np.concatenate, np.stack, np.hstack, np.vstack])
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128, int])
+def test_joining_into_another_dtype(join, dtype):
+    expected = join([X, X], dtype=dtype, casting="unsafe")
+    made = vjp(lambda x: (join([x, X], dtype=dtype, casting="unsafe"), x), X)[0][0]
+    assert made.dtype == dtype
+    np.testing.assert_array_equal(made, expected)
+    if dtype is complex:
+        check_rule(lambda x: join([x, x], dtype=dtype), X)
+
+
+@pytest.mark.parametrize("join", [np.concatenate, np.stack])
+def test_joining_into_out(join):
+    def twice(x):
+        out = np.zeros_like(join([x, x]))
+        assert join([x, 2 * x], 0, out) is out
+        return np.sum(out**2)
+
+    np.testing.assert_allclose(grad(twice)(X), 10 * X)
+
+
+def test_lists_within_lists_of_parts():
+    check_rule(lambda x: np.vstack([[x[0, 0], 2.0, x[1, 1]], x]), X)
+    check_rule(lambda x: np.append(x[0], [x[0, 0], 1.0]), X)
+    check_rule(lambda x: np.concatenate(x), X)
+    check_rule(lambda x: np.stack(x, axis=1), X)
+
+
+def test_a_block_of_one_array_is_a_copy():
+    def copied(x):
+        y = np.block(x)
+        y[0] = 0
+        return np.sum(x) + np.sum(y)
+
+    np.testing.assert_array_equal(grad(copied)(X[0]), [1, 2, 2])
+    check_rule(lambda x: np.block(x), np.array(1.5))
+    check_rule(lambda x: np.block([x, 2.0]), X[0])

@@ -239,7 +239,7 @@ SYMMETRIC = {
 # Calls without one right answer: vectors with a phase or a basis that is LAPACK's choice
 # (docs/kinks.md), and points between which np.interp says to have no meaning unless they increase.
 CHOICES: dict[Any, set[str]] = {
-    np.linalg.svd: {"f(v[None])", "f(m + 1j * n)"},
+    np.linalg.svd: {"f(v[None])", "f(m + 1j * n)", "f([v, w])", "f([v, V])", "f([z, v])"},
     np.linalg.eig: {"f(m + 1j * n)"},
     np.interp: {"f(v, w, V)", "f(V, v, w)", "f(v, MASK, w)", "f(float(S), v, w)"},
 }

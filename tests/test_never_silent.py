@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import re
+
 import numpy as np
 import pytest
 from answers import TAPEGRAD
@@ -17,6 +20,18 @@ from generic_calls import (
 from judging import Outcome, judge
 
 CALLABLES = public_callables()
+# Beyond reach: these ask isinstance(x, np.ndarray) and hand over to nobody, so that with more
+# coefficients or roots than one axis has they answer in another shape. tapegrad.numpy has them.
+UNREACHED = {
+    "np.polynomial.chebyshev.chebval",
+    "np.polynomial.hermite.hermval",
+    "np.polynomial.hermite_e.hermeval",
+    "np.polynomial.laguerre.lagval",
+    "np.polynomial.legendre.legval",
+    "np.polynomial.polynomial.polyval",
+    "np.polynomial.polynomial.polyvalfromroots",
+}
+REACHED = [name for name in CALLABLES if name not in UNREACHED]
 UFUNCS = public_ufuncs()
 # NumPy's own vectorised loops of these combine the first element with the last one alone.
 WRONG_IN_NUMPY = {("np.arctan2", "reduce"), ("np.arctan2", "reduceat")}
@@ -30,22 +45,62 @@ NDARRAY = [
 ]
 
 
-def mistakes(function, text):
-    judged = (judge(TAPEGRAD, *call) for call in meaningful_calls(function, text))
+def mistakes(function, text, ours=None):
+    """What is wrong with the calls of a function of NumPy's, or with those of ours by its name."""
+    judged = (
+        judge(TAPEGRAD, ours or function, *call, reference=function)
+        for _, *call in meaningful_calls(function, text)
+    )
     return [problem for outcome, problem in judged if outcome is Outcome.WRONG]
 
 
-@pytest.mark.parametrize("name", CALLABLES)
+@pytest.mark.parametrize("name", REACHED)
 def test_a_call_is_right_or_raises(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # np.save and its kin
     assert mistakes(CALLABLES[name], SHORT) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CALLABLES)
+@pytest.mark.parametrize("name", REACHED)
 def test_a_call_with_rarer_arguments_is_right_or_raises(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert mistakes(CALLABLES[name], LONG) == []
+
+
+def test_what_is_beyond_reach_is_known_and_differs_in_shape_alone():
+    for name in sorted(UNREACHED):
+        found = mistakes(CALLABLES[name], SHORT)
+        assert found, f"{name} is within reach now"
+        assert all(re.search(r": \w+\([\d, ]*\) for NumPy's \w+\(", line) for line in found), name
+
+
+# --- tapegrad.numpy -----------------------------------------------------------------------------
+
+
+def by_name(name):
+    """What `tapegrad.numpy` has under a name of NumPy's."""
+    *modules, last = name.split(".")[1:]
+    module = importlib.import_module(".".join(["tapegrad.numpy", *modules]))
+    return getattr(module, last)
+
+
+# np.emath is NumPy's own there.
+REPLACED = [
+    name
+    for name, function in CALLABLES.items()
+    if not name.startswith("np.emath") and by_name(name) is not function
+]
+
+
+@pytest.mark.parametrize("name", REPLACED)
+def test_a_call_of_our_namespace_is_right_or_raises(name):
+    assert mistakes(CALLABLES[name], SHORT, by_name(name)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REPLACED)
+def test_a_call_of_our_namespace_with_rarer_arguments_is_right_or_raises(name):
+    assert mistakes(CALLABLES[name], LONG, by_name(name)) == []
 
 
 # --- Methods ------------------------------------------------------------------------------------

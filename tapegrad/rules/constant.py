@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad._rule import composite, constant, lift, plain
 
 _UFUNCS = (
-    "floor ceil trunc rint floor_divide signbit spacing nextafter isfinite isinf isnan isnat "
+    "floor ceil trunc rint floor_divide signbit spacing isfinite isinf isnan isnat "
     "equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor "
     "logical_not"
 ).split()

@@ -21,6 +21,7 @@ elementwise(np.multiply, lambda _out, _x, y: y, lambda _out, x, _y: x, product=T
 elementwise(np.divide, lambda _out, _x, y: 1 / y, lambda out, _x, y: -out / y, strong=True)
 elementwise(np.negative, -1)
 elementwise(np.positive, 1)
+elementwise(np.nextafter, 1, 0)  # beside x: it moves as x does
 elementwise(np.reciprocal, lambda _out, x: -(x**-2.0), strong=True)
 elementwise(np.square, lambda _out, x: x + x)  # 2 * x at half the price
 elementwise(np.sqrt, lambda out, _x: 0.5 / out, strong=True)

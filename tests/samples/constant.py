@@ -9,7 +9,7 @@ from sampling import FLAGS, LAPACK, N1, REAL, X1, X, each, la, pick, sample
 
 each([np.floor, np.ceil, np.trunc, np.spacing, np.signbit], X, dtypes=REAL)
 each([np.rint, np.isfinite, np.isinf, np.isnan, np.logical_not], X)
-each([np.floor_divide, np.nextafter], X, beside, dtypes=REAL)
+sample(np.floor_divide, X, beside, dtypes=REAL)
 each([np.equal, np.not_equal, np.logical_and, np.logical_or, np.logical_xor], X, beside)
 each([np.less, np.less_equal, np.greater, np.greater_equal], X, beside)
 each([np.round, np.around], X, decimals=st.integers(0, 2))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from tolerances import assert_close
@@ -191,11 +193,22 @@ def test_full_fits_and_those_of_lists_and_other_dtypes():
     check_rule(np.polyfit, X, [0, 1, 2, 3, 4, 5], 1)
     check_rule(np.polyfit, X, Y * (1 + 2j), 2)
     check_rule(np.polyfit, X.astype(np.float32), Y.astype(np.float32), 1)
+    check_rule(np.polyfit, X + 1j * X**2, Y * (1 + 2j), 2)
 
 
 def test_a_fit_of_fewer_points_than_coefficients_warns():
     with pytest.warns(np.exceptions.RankWarning):
         vjp(lambda y: np.polyfit([0.0, 1.0], y, 2), Y[:2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", np.exceptions.RankWarning)
+        check_rule(np.polyfit, X[:2], Y[:2], 2)  # the shortest of all that fit
+        check_rule(np.polyfit, X[:2], np.stack([Y[:2], Y[2:4]], axis=1), 3, full=True)
+
+
+def test_an_ill_conditioned_fit_is_numpys():
+    x = np.linspace(0, 10, 50)
+    found = vjp(lambda y: np.polyfit(x, y, 14), np.sin(x))[0]
+    np.testing.assert_array_equal(found, np.polyfit(x, np.sin(x), 14))
 
 
 @pytest.mark.parametrize(

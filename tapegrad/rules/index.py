@@ -107,20 +107,20 @@ composite(np.extract, _extract)
 # --- diagonals and triangles
 
 
-def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    if a.ndim < 2:
-        raise ValueError("diag requires an array of at least two dimensions")
-    moved = np.moveaxis(a, (axis1, axis2), (-2, -1))
-    rows, columns = moved.shape[-2:]
-    count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
-    i = np.arange(count)
-    return moved[..., i - min(offset, 0), i + max(offset, 0)]
+def _diagonal_transpose(
+    g: Any, _out: Any, _x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1
+) -> Any:
+    x_bar = np.zeros(_x.shape, g.dtype, like=g)
+    moved = np.moveaxis(x_bar, (axis1, axis2), (-2, -1))
+    i = np.arange(g.shape[-1])
+    moved[..., i - min(offset, 0), i + max(offset, 0)] = g
+    return x_bar
 
 
 def _diag(v: Any, k: int = 0) -> Any:
     if v.ndim not in (1, 2):
         raise ValueError("Input must be 1- or 2-d.")
-    return _diagonal(v, k) if v.ndim == 2 else _diagflat(v, k)
+    return np.diagonal(v, k) if v.ndim == 2 else _diagflat(v, k)
 
 
 def _diagflat(v: Any, k: int = 0) -> Any:
@@ -132,7 +132,7 @@ def _diagflat(v: Any, k: int = 0) -> Any:
     return made
 
 
-composite(np.diagonal, _diagonal)
+linear(np.diagonal, _diagonal_transpose, view="part", batch="axis")
 composite(np.diag, _diag)
 composite(np.diagflat, _diagflat)
 

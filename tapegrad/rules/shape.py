@@ -145,7 +145,25 @@ composite(np.atleast_3d, lambda *arrays: _at_least(3, *arrays))
 
 # --- repetition
 
-linear(np.broadcast_to, lambda g, _out, _x, *_a, **_k: g, signature="array, shape, subok")
+linear(
+    np.broadcast_to,
+    lambda g, _out, _x, *_a, **_k: g,
+    view="part",
+    batch="shape",
+    signature="array, shape, subok",
+)
+
+
+def _spread(x: Any, shape: Any) -> Any:
+    return np.broadcast_to(x, shape)
+
+
+# np.broadcast_to for a result of its own, which does not follow what is written to x.
+SPREAD = linear(_spread, lambda g, _out, _x, shape: g, name="np.broadcast_to", batch="shape")
+
+
+def _many(x: Any, shape: Any) -> Any:
+    return SPREAD.apply_bound([x], {"shape": tuple(shape)})
 
 
 def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
@@ -193,7 +211,7 @@ def _tile(A: Any, reps: Any) -> Any:
     doubled = [size for pair in zip([1] * ndim, shape, strict=True) for size in pair]
     wide = [size for pair in zip(counts, shape, strict=True) for size in pair]
     total = [count * size for count, size in zip(counts, shape, strict=True)]
-    return np.broadcast_to(A.reshape(doubled), wide).reshape(total)
+    return _many(A.reshape(doubled), wide).reshape(total)
 
 
 def _resize(a: Any, new_shape: Any) -> Any:
@@ -204,8 +222,7 @@ def _resize(a: Any, new_shape: Any) -> Any:
     total = math.prod(shape)
     if a.size == 0 or total == 0:
         return np.zeros_like(a, shape=shape)
-    flat = np.ravel(a)
-    copies = np.broadcast_to(flat, (-(-total // a.size), a.size))
+    copies = _many(np.ravel(a), (-(-total // a.size), a.size))
     return np.reshape(np.reshape(copies, -1)[:total], shape)
 
 

@@ -288,3 +288,38 @@ def test_a_block_of_one_array_is_a_copy():
     np.testing.assert_array_equal(grad(copied)(X[0]), [1, 2, 2])
     check_rule(lambda x: np.block(x), np.array(1.5))
     check_rule(lambda x: np.block([x, 2.0]), X[0])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda y: np.broadcast_to(y, (2, 2, 3)),
+        lambda y: np.broadcast_arrays(y, np.ones((3, 1, 1))),
+        lambda y: np.meshgrid(y[0], y[1], copy=False),
+        lambda y: np.meshgrid(y[0], y[1]),
+        lambda y: np.diagonal(y),
+        lambda y: np.diag(y, 1),
+        lambda y: np.split(y, 3, axis=1),
+        lambda y: np.atleast_3d(y),
+        lambda y: np.trim_zeros(y[0]),
+        lambda y: sliding_window_view(y, 2, axis=0),
+        lambda y: np.tile(y, 1),
+        lambda y: np.tile(y, (2, 1, 1)),
+        lambda y: np.resize(y, (2, 3)),
+        lambda y: np.repeat(y, 1, axis=0),
+        lambda y: np.insert(y, 0, []),
+        lambda y: np.delete(y, []),
+        lambda y: np.pad(y, 0, "edge"),
+        lambda y: np.take(y, [0, 1]),
+        lambda y: np.block(y),
+    ],
+)
+def test_views_follow_later_writes_and_copies_do_not(function):
+    def total(x):
+        y = x * 1.0
+        made = function(y)
+        y[0, 0] = 10 * y[1, 1]
+        parts = made if isinstance(made, (list, tuple)) else [made]
+        return sum(np.sum(part * part) for part in parts)
+
+    check_rule(total, X)

@@ -63,7 +63,8 @@ def special_arguments(rule):
     """Each combination of special points, one place of the arrays each."""
     points = SPECIAL if rule.strong and len(rule.partials) == 1 else FINITE
     grids = np.meshgrid(*[points] * len(rule.partials))
-    takes_floats = any(t.startswith("d" * rule.function.nin + "->") for t in rule.function.types)
+    types = getattr(rule.function, "types", ["d->d"])  # np.sinc is elementwise, but no ufunc
+    takes_floats = any(t.startswith("d" * len(grids) + "->") for t in types)
     args = [grid.ravel() for grid in grids]
     return args if takes_floats else [args[0], np.sign(args[1]).astype(int)]
 

@@ -6,6 +6,7 @@ matrices, `s` a scalar, `z` a complex vector), capital letters are plain.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 from collections.abc import Callable, Iterator
@@ -90,6 +91,30 @@ f(m, ([0, 1], [1, 1]), 0.5)  f(m, [0, 0], v[:3])  f(m, (0, [1, 1]), s)  f(V, [0,
 f(v, 1)  f(v, 2, s)  f(m, (Ellipsis, [0, 0]), n[:, :2])  f(m, slice(None), n)  f(z, [1, 1], w[:2])
 """,
 }
+# What no function's call reaches: indexers, classes, iterators, writes, Python's own functions.
+OBJECTS = """
+np.r_[v, 1.0]  np.c_[v, w]  np.r_["0,2", v, w]  np.mgrid[0:s:3j]  np.ogrid[0:s:3j]  np.s_[s]
+np.poly1d(v)(s)  np.poly1d(v)(V)  np.poly1d(V)(s)  np.poly1d(v).deriv()  np.poly1d(v).roots
+np.polynomial.Polynomial(v)(s)  np.polynomial.Polynomial(V)(v)  np.polynomial.Polynomial(V)(s)
+np.polynomial.Chebyshev(v)(s)  np.polynomial.Polynomial(v).integ()  np.polynomial.Legendre(V)(v)
+np.polynomial.Polynomial.fit(V, v, 1)  np.polynomial.Polynomial(v) * np.polynomial.Polynomial(w)
+np.vectorize(lambda a: a * a)(v)  np.vectorize(lambda a, b: a if a > b else b)(v, w)
+np.frompyfunc(lambda a: a * a, 1, 1)(v)  [x * 1 for x in np.nditer(v)]  list(np.broadcast(v, w))
+[x for _, x in np.ndenumerate(v)]  np.array([v, w])  np.array([s, 1.0])  np.asarray(v)
+np.array(v, ndmin=2)  np.fromiter(iter([s, s]), float)  np.fromiter(v, float)  np.float64(s)
+np.matrix(v)  v.flat[1]  list(v.flat)  np.asarray(v.flat)  np.ma.array(v)  np.ma.sum(v)
+np.lib.stride_tricks.sliding_window_view(v, 2)  np.lib.stride_tricks.as_strided(v, (2,), (8,))
+np.random.default_rng(0).normal(v)  np.random.default_rng(0).permutation(v)
+np.random.default_rng(0).choice(v)  np.einsum_path("i,i", v, w)  np.char.add(v, w)
+[float(x) for x in v]  sum(v)  max(v)  sorted(v)  list(reversed(v))  [*map(abs, v)]  pow(s, 2)
+divmod(s, 0.3)  complex(s)  v.tolist()  [V.fill(s), V]  [V.put([0], s), V]
+[V.__setitem__(0, s), V]  [V.__setitem__(slice(None), v), V]  [V.__iadd__(v), V]
+[np.copyto(V, v), V]  [V.flat.__setitem__(0, s), V]  [np.add(V, v, V), V]  [np.add.at(V, [0], s), V]
+memoryview(v)  bytes(v)  v.__array_interface__  v.data
+v[v.argmax()]  v[v > s]  v[[0, 0]]  m[:, None, 1]  m[..., ::-1]  m[np.ix_([0, 2], [1])]  V[int(s)]
+V * v.size  [v.__setitem__(0, s), v]  [v.__setitem__(V > 0.5, 0.0), v]  [v.sort(), v]
+[v.fill(s), v]  [v.partition(2), v]  [v.put([0, 1], w[:2]), v]  [v.__imul__(w), v]
+"""
 HERMITIAN = "f(m)  f(m, hermitian=True)  f(m, UPLO='U')  f(m + 1j * (n - n.T))"
 
 SPACES = {
@@ -166,13 +191,19 @@ class Pattern(NamedTuple):
 def patterns(text: str) -> list[Pattern]:
     made = []
     for call in (part for line in text.split("\n") for part in line.split("  ") if part):
-        code = compile(call, call, "eval")
-        names = tuple(name for name in code.co_names if name in DIFFERENTIATED)
-        plain = ", ".join(name for name in code.co_names if name in PLAIN)
+        used = {node.id for node in ast.walk(ast.parse(call)) if isinstance(node, ast.Name)}
+        names = tuple(name for name in DIFFERENTIATED if name in used)
+        plain = ", ".join(name for name in PLAIN if name in used)
         head = ", ".join(["f", *names])
         source = f"lambda {head}, *, {plain}: {call}" if plain else f"lambda {head}: {call}"
         made.append(Pattern(call, names, eval(source, {"np": np})))
     return made
+
+
+def expressions(text: str) -> list[Pattern]:
+    """Expressions in a namespace `np`, as calls of a function that passes a namespace on."""
+    parts = [part for line in text.split("\n") for part in line.split("  ") if part]
+    return patterns("  ".join(f"f(lambda np: {part})" for part in parts))
 
 
 def plain_arguments(call: Callable[..., Any]) -> dict[str, Any]:

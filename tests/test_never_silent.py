@@ -11,13 +11,17 @@ from answers import TAPEGRAD
 from generic_calls import (
     LONG,
     METHODS,
+    OBJECTS,
     SHORT,
+    expressions,
     meaningful_calls,
     ndarray_method,
     public_callables,
     public_ufuncs,
 )
 from judging import Outcome, judge
+
+import tapegrad.numpy
 
 CALLABLES = public_callables()
 # Beyond reach: these ask isinstance(x, np.ndarray) and hand over to nobody, so that with more
@@ -101,6 +105,18 @@ def test_a_call_of_our_namespace_is_right_or_raises(name):
 @pytest.mark.parametrize("name", REPLACED)
 def test_a_call_of_our_namespace_with_rarer_arguments_is_right_or_raises(name):
     assert mistakes(CALLABLES[name], LONG, by_name(name)) == []
+
+
+# --- Expressions --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("expression", expressions(OBJECTS), ids=lambda pattern: pattern.text)
+@pytest.mark.parametrize("space", [np, tapegrad.numpy], ids=["numpy", "tapegrad.numpy"])
+def test_an_expression_is_right_or_raises(space, expression):
+    outcome, problem = judge(
+        TAPEGRAD, lambda use: use(space), expression, False, lambda use: use(np)
+    )
+    assert outcome is not Outcome.WRONG, problem
 
 
 # --- Methods ------------------------------------------------------------------------------------

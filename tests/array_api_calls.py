@@ -1,8 +1,8 @@
 """Calls of everything in the Array API standard, written once for any namespace `xp`.
 
-`x`, `y` are general arrays of shape (2, 3), `u` has values within (-1, 1), `p` within (1, 3), `s`
-is a regular matrix, `h` a positive definite one, `m` a stack of matrices, `v`, `w` are vectors, `z`
-is complex. They are traced. `b` is a mask, `i` are indices: neither is.
+`x`, `y` are general arrays of shape (2, 3), `u` has values within (-1, 1), `p` within (1, 3).
+`s` is a regular matrix, `h` a positive definite one, `m` a stack of matrices; `v`, `w` are
+vectors, `z` is complex. These are traced. `b` is a mask, `i` are indices: neither is.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from array_api_calls import ANY, FUNCTIONS, OBJECTS, REAL, WRITES, arguments
+from hypothesis import given
+from hypothesis.extra.array_api import make_strategies_namespace
 
 import tapegrad
 import tapegrad.numpy
@@ -157,6 +159,32 @@ def test_the_namespace_of_an_array():
         return x
 
     tapegrad.grad(program)(1.0)
+
+
+def test_hypothesis_draws_arrays_of_the_namespace():
+    strategies = make_strategies_namespace(tapegrad.numpy)
+
+    @given(strategies.arrays(strategies.floating_dtypes(), strategies.array_shapes()))
+    def drawn(x):
+        bars = vjp(lambda x: x.__array_namespace__().positive(x), x)[1](np.ones_like(x))
+        np.testing.assert_array_equal(bars[0], np.ones_like(x))
+
+    drawn()
+
+
+def test_what_numpy_has_otherwise_than_the_standard():
+    def program(x):
+        with pytest.raises(TypeError, match="descending"):
+            tapegrad.numpy.sort(x, descending=True)
+        with pytest.raises(TypeError, match="descending"):
+            tapegrad.numpy.argsort(x, descending=True)
+        # Real where all are: the standard says complex.
+        assert tapegrad.numpy.linalg.eigvals(np.eye(3) * x).dtype == np.float64
+        assert type(tapegrad.numpy.zeros(3)) is np.ndarray
+        assert isinstance(tapegrad.numpy.zeros(3, like=x), Array)
+        return np.sum(x)
+
+    tapegrad.grad(program)(np.ones(3))
 
 
 def test_information_about_the_namespace_is_numpys():

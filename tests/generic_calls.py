@@ -109,8 +109,8 @@ np.random.default_rng(0).choice(v)  np.einsum_path("i,i", v, w)  np.char.add(v, 
 [float(x) for x in v]  sum(v)  max(v)  sorted(v)  list(reversed(v))  [*map(abs, v)]  pow(s, 2)
 divmod(s, 0.3)  complex(s)  v.tolist()  [V.fill(s), V]  [V.put([0], s), V]
 [V.__setitem__(0, s), V]  [V.__setitem__(slice(None), v), V]  [V.__iadd__(v), V]
-[np.copyto(V, v), V]  [V.flat.__setitem__(0, s), V]  [np.add(V, v, V), V]  [np.add.at(V, [0], s), V]
-memoryview(v)  bytes(v)  v.__array_interface__  v.data
+[np.copyto(V, v), V]  [V.flat.__setitem__(0, s), V]  [np.add(V, v, V), V]
+[np.add.at(V, [0], s), V]  memoryview(v)  bytes(v)  v.__array_interface__  v.data
 v[v.argmax()]  v[v > s]  v[[0, 0]]  m[:, None, 1]  m[..., ::-1]  m[np.ix_([0, 2], [1])]  V[int(s)]
 V * v.size  [v.__setitem__(0, s), v]  [v.__setitem__(V > 0.5, 0.0), v]  [v.sort(), v]
 [v.fill(s), v]  [v.partition(2), v]  [v.put([0, 1], w[:2]), v]  [v.__imul__(w), v]
@@ -268,11 +268,21 @@ SYMMETRIC = {
     np.linalg.matrix_rank,
 }
 # Calls without one right answer: vectors with a phase or a basis that is LAPACK's choice
-# (docs/kinks.md), and points between which np.interp says to have no meaning unless they increase.
+# (docs/kinks.md), points between which np.interp says to have no meaning unless they increase, and
+# remainders whose length depends on which of their coefficients rounding makes zero.
 CHOICES: dict[Any, set[str]] = {
-    np.linalg.svd: {"f(v[None])", "f(m + 1j * n)", "f([v, w])", "f([v, V])", "f([z, v])"},
+    np.linalg.svd: {
+        "f(v[None])",
+        "f(m + 1j * n)",
+        "f([v, w])",
+        "f([v, V])",
+        "f([z, v])",
+        "f([[v], [w]])",
+    },
     np.linalg.eig: {"f(m + 1j * n)"},
     np.interp: {"f(v, w, V)", "f(V, v, w)", "f(v, MASK, w)", "f(float(S), v, w)"},
+    SPACES["np.polynomial.polynomial"].polydiv: {"f(z, z)"},
+    SPACES["np.polynomial.chebyshev"].chebdiv: {"f(z, z)"},
 }
 HERMITIAN_CHOICES: dict[Any, set[str]] = {
     np.linalg.svd: {"f(m + 1j * (n - n.T))"},

@@ -19,13 +19,21 @@ def _present(x: Any, where: Any) -> Any:
     return there if where is True else there & where
 
 
-def _without_nan(derivative: Any, **fixed: Any) -> Any:
+def _without_nan(derivative: Any) -> Any:
     """A vjp or jvp of a reduction, told to leave NaN out."""
 
     def masked(given: Any, out: Any, x: Any, *more: Any, where: Any = True, **params: Any) -> Any:
-        return derivative(given, out, x, *more, where=_present(x, where), **params, **fixed)
+        return derivative(given, out, x, *more, where=_present(x, where), **params)
 
     return masked
+
+
+def _extremum_vjp(g: Any, out: Any, x: Any, **params: Any) -> Any:
+    return reduction.extremum_vjp(g, out, x, **params, takes_nan=False)
+
+
+def _extremum_jvp(dots: Any, out: Any, x: Any, **params: Any) -> Any:
+    return reduction.extremum_jvp(dots, out, x, **params, takes_nan=False)
 
 
 def _mean_jvp(
@@ -58,8 +66,8 @@ general(
 for _extremum in (np.nanmax, np.nanmin):
     general(
         _extremum,
-        vjp=[_without_nan(reduction.extremum_vjp, takes_nan=False)],
-        jvp=_without_nan(reduction.extremum_jvp, takes_nan=False),
+        vjp=[_extremum_vjp],
+        jvp=_extremum_jvp,
         batch="axis",
     )
 moments.declare_spread(

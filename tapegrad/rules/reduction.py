@@ -11,7 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import cast, composite, elementwise, general, lift, linear, plain
+from tapegrad._rule import (
+    cast,
+    composite,
+    elementwise,
+    general,
+    lift,
+    linear,
+    plain,
+    somewhere,
+)
 
 
 def spread(g: Any, x: Any, axis: Any, keepdims: Any) -> Any:
@@ -142,20 +151,20 @@ general(np.prod, vjp=[prod_vjp], batch="axis")
 # --- extrema: ties share evenly
 
 
-def _share(
+def _ties(
     x: Any, out: Any, axis: Any, keepdims: Any, initial: Any, where: Any, takes_nan: bool
 ) -> tuple[Any, Any]:
-    """Which elements are the result, and how much of it is each: a start takes part in ties."""
-    best = spread(plain(out), x, axis, keepdims)
-    values = plain(x)
-    ties = values == best
-    if takes_nan:
-        ties = ties | ((values != values) & (best != best))
+    """Which elements are the result, and how many: a start takes part in ties."""
+    x, out = plain(x), plain(out)
+    best = spread(out, x, axis, keepdims)
+    ties = x == best
+    if takes_nan and somewhere(out != out):
+        ties = ties | ((x != x) & (best != best))
     ties = masked(ties, where)
-    count = np.sum(ties, axis=axis if x.ndim else None, keepdims=True)
+    count = np.sum(ties, axis=axis if x.ndim else None, keepdims=bool(keepdims))
     if initial is not None:
-        count = count + (best == initial)
-    return ties, (ties / np.maximum(count, 1)).astype(x.dtype)
+        count = count + (out == initial)
+    return ties, np.maximum(count, 1).astype(np.finfo(x.dtype).dtype)
 
 
 def extremum_vjp(
@@ -169,9 +178,9 @@ def extremum_vjp(
     takes_nan: bool = True,
 ) -> Any:
     """`takes_nan`: the result is NaN where there is one, which then gets the whole cotangent."""
-    ties, share = _share(x, out, axis, keepdims, initial, where, takes_nan)
+    ties, count = _ties(x, out, axis, keepdims, initial, where, takes_nan)
     # Chosen, not multiplied: an infinite tangent of a loser must not become 0 * inf.
-    return np.where(ties, spread(g, x, axis, keepdims) * share, 0)
+    return np.where(ties, spread(g / count, x, axis, keepdims), 0)
 
 
 def extremum_jvp(
@@ -185,8 +194,8 @@ def extremum_jvp(
     takes_nan: bool = True,
 ) -> Any:
     """The mean of the tangents of those that tie."""
-    ties, share = _share(x, out, axis, keepdims, initial, where, takes_nan)
-    return np.sum(np.where(ties, dots[0] * share, 0), axis=axis, keepdims=bool(keepdims))
+    ties, count = _ties(x, out, axis, keepdims, initial, where, takes_nan)
+    return np.sum(np.where(ties, dots[0], 0), axis=axis, keepdims=bool(keepdims)) / count
 
 
 def _ptp(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
@@ -212,6 +221,10 @@ def _takes(out: Any, x: Any) -> Any:
 def _clip_by_x(out: Any, x: Any, low: Any, high: Any) -> Any:
     """1 between the bounds, 1/2 on one; 0 where the bounds leave x no choice."""
     x, low, high, out = plain(x), plain(low), plain(high), plain(out)
+    if not somewhere(np.logical_not(low < high)):  # the usual bounds, for a third of the price
+        part = np.logical_not((x < low) | (x > high)).astype(out.dtype)
+        on_bound = (x == low) | (x == high)
+        return np.where(on_bound, part / 2, part) if somewhere(on_bound) else part
     part = _takes(out, x) / np.where(_takes(out, low) | _takes(out, high), 2, 1)
     return np.where((low >= high) & (x == x), 0, part).astype(out.dtype)
 

@@ -34,9 +34,11 @@ def counted(d):
 EVEN = pick(2, 3)
 BINS = pick(2, 3, [-2.5, -0.5, 0.2, 3], np.array([-1, 0, 2]))
 COUNTED = {"weights": maybe(weights), "density": FLAGS, "dtypes": DOUBLE}
+ONE = [(-2, 2), (0.3, 2)]  # positive weights: a density divides by their sum
+TWO = [(-2, 2), (-2, 2), (0.3, 2)]
 
-sample(np.histogram, inside, bins=BINS, range=maybe((-2.4, 2.8)), **COUNTED)
+sample(np.histogram, inside, bins=BINS, range=maybe((-2.4, 2.8)), on=ONE, **COUNTED)
 sample(np.histogram_bin_edges, inside, bins=pick(2, 3, "sqrt"), dtypes=DOUBLE)
-sample(np.histogramdd, points, bins=pick(2, [2, 3]), **COUNTED)
-sample(np.histogram2d, inside, inside, bins=pick(2, [3, 2], [-2.5, 0.1, 2.8]), **COUNTED)
+sample(np.histogramdd, points, bins=pick(2, [2, 3]), on=TWO, **COUNTED)
+sample(np.histogram2d, inside, inside, bins=pick(2, [3, 2], [-2.5, 0.1, 2.8]), on=TWO, **COUNTED)
 sample(np.bincount, counted, weights=maybe(weights), minlength=st.integers(0, 9), dtypes=DOUBLE)

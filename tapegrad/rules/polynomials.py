@@ -15,9 +15,13 @@ from tapegrad._rule import composite, general, innermost, plain, strong_product
 from tapegrad.rules.differences import as_array
 
 
+def _given(p: Any) -> Any:
+    """The coefficients as an array, of any dimension."""
+    return as_array(p.coeffs if isinstance(p, np.poly1d) else p)
+
+
 def _coefficients(p: Any) -> Any:
-    """The coefficients as an array of at least one dimension."""
-    return np.atleast_1d(as_array(p.coeffs if isinstance(p, np.poly1d) else p))
+    return np.atleast_1d(_given(p))
 
 
 def _like_arguments(result: Any, *args: Any) -> Any:
@@ -86,7 +90,9 @@ def _polydiv(u: Any, v: Any) -> Any:
 def _polyder(p: Any, m: int = 1) -> Any:
     if int(m) < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
-    coefficients = _coefficients(p)
+    coefficients = _given(p)
+    if coefficients.ndim == 0:
+        raise TypeError("len() of unsized object")
     for _ in range(int(m)):
         coefficients = coefficients[:-1] * np.arange(len(coefficients) - 1, 0, -1)
     return _like_arguments(coefficients, p)
@@ -101,7 +107,7 @@ def _polyint(p: Any, m: int = 1, k: Any = None) -> Any:
         constants = np.broadcast_to(constants, (m,))
     if len(constants) < m:
         raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
-    coefficients = _coefficients(p)
+    coefficients = _given(p)
     for i in range(m):
         powers = np.arange(len(coefficients), 0, -1)
         coefficients = np.concatenate([coefficients / powers, constants[i : i + 1]])
@@ -110,7 +116,7 @@ def _polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 
 def _polyval(p: Any, x: Any) -> Any:
     """Horner's scheme. Of a polynomial x it is the composition, which is a polynomial."""
-    coefficients = as_array(p.coeffs if isinstance(p, np.poly1d) else p)
+    coefficients = _given(p)
     if isinstance(x, np.poly1d):
         value: Any = np.poly1d(0)
     else:

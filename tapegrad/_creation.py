@@ -15,9 +15,10 @@ import numpy as np
 
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._rule import lift, plain
-from tapegrad._tape import Traced
+from tapegrad._tape import Mapped, Traced
 
 Order = Literal["K", "A", "C", "F"] | None
+_INSIDE = (Traced, Mapped)  # what stands for arrays inside transforms
 _numpy: Any = np  # for calls whose arguments are handed on as they came
 
 
@@ -39,7 +40,7 @@ def holds_traced(value: Any) -> bool:
     """Whether a value is traced, or a list or tuple with traced parts."""
     if isinstance(value, (list, tuple)):
         return any(map(holds_traced, value))
-    return isinstance(value, Traced)
+    return isinstance(value, _INSIDE)
 
 
 def _refuse_objects(dtype: Any, call: str) -> None:
@@ -64,10 +65,9 @@ def _converted(x: Any, dtype: Any, order: Order, copy: bool | None, call: str) -
     """A traced array as a dtype and a memory order; `copy` as in np.asarray."""
     _refuse_objects(dtype, call)
     converted = x if dtype is None else x.astype(dtype, copy=False)
-    if not isinstance(converted, Traced):
+    if not isinstance(converted, _INSIDE):
         return converted
-    flags = plain(converted).flags
-    ordered = {"C": flags.c_contiguous, "F": flags.f_contiguous}.get(order or "K", True)
+    ordered = _is_ordered(plain(converted), order)
     if converted is x and (copy or not ordered):
         if copy is False:
             raise ValueError("Unable to avoid copy while creating an array as requested.")
@@ -77,6 +77,13 @@ def _converted(x: Any, dtype: Any, order: Order, copy: bool | None, call: str) -
     if copy is False and converted is not x:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     return converted
+
+
+def _is_ordered(value: Any, order: Order) -> bool:
+    """Whether a value lies in memory as asked for; examples of a vmap have no order."""
+    if not isinstance(value, np.ndarray) or order not in ("C", "F"):
+        return True
+    return bool(value.flags.c_contiguous if order == "C" else value.flags.f_contiguous)
 
 
 def array(
@@ -92,7 +99,7 @@ def array(
 ) -> Any:
     """As `numpy.array`; nested lists may have traced parts: `array([x, [1.0, y]])`."""
     gathered = gather(object, "np.array")
-    if like is not None or not isinstance(gathered, Traced):
+    if like is not None or not isinstance(gathered, _INSIDE):
         rest = _given(like=like, ndmax=ndmax or None)
         return np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **rest)
     if ndmax and gathered.ndim > ndmax:
@@ -135,7 +142,7 @@ def asanyarray(
 def _as_array(function: Any, a: Any, dtype: Any, order: Order, options: dict[str, Any]) -> Any:
     call = f"np.{function.__name__}"
     gathered = gather(a, call)
-    if "like" in options or not isinstance(gathered, Traced):
+    if "like" in options or not isinstance(gathered, _INSIDE):
         return function(a, dtype, order, **options)
     _refuse_device(options.get("device"))
     copy = options.get("copy")
@@ -156,7 +163,7 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
 
 def _laid_out(function: Any, a: Any, dtype: Any, order: Order, like: Any) -> Any:
     gathered = gather(a, f"np.{function.__name__}")
-    if like is not None or not isinstance(gathered, Traced):
+    if like is not None or not isinstance(gathered, _INSIDE):
         return function(a, dtype, **_given(like=like))
     made = _converted(gathered, dtype, order, None, f"np.{function.__name__}")
     return made if made.ndim else np.reshape(made, (1,))
@@ -165,7 +172,7 @@ def _laid_out(function: Any, a: Any, dtype: Any, order: Order, like: Any) -> Any
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Order = None) -> Any:
     """As `numpy.asarray_chkfinite`, of lists with traced parts too."""
     made = asarray(a, dtype, order)
-    if not isinstance(made, Traced):
+    if not isinstance(made, _INSIDE):
         return np.asarray_chkfinite(a, dtype, order)
     np.asarray_chkfinite(plain(made))
     return made
@@ -182,7 +189,7 @@ def full(
 ) -> Any:
     """As `numpy.full`, differentiable by the value it fills with."""
     value = gather(fill_value, "np.full")
-    if like is not None or not isinstance(value, Traced):
+    if like is not None or not isinstance(value, _INSIDE):
         return np.full(shape, fill_value, dtype, order, **_given(device=device, like=like))
     _refuse_device(device)
     value = _converted(value, dtype, None, None, "np.full")
@@ -193,7 +200,7 @@ def arange(
     *bounds: Any, dtype: Any = None, device: Any = None, like: Any = None, **named: Any
 ) -> Any:
     """As `numpy.arange`, differentiable by the bounds; how many numbers there are is constant."""
-    traced = any(isinstance(bound, Traced) for bound in (*bounds, *named.values()))
+    traced = any(isinstance(bound, _INSIDE) for bound in (*bounds, *named.values()))
     if like is not None or not traced:
         return _numpy.arange(*bounds, dtype=dtype, **named, **_given(device=device, like=like))
     names = ("stop",) if len(bounds) == 1 and "stop" not in named else ("start", "stop", "step")
@@ -241,7 +248,7 @@ def fromfunction(
 def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
     """As `numpy.require`, of lists with traced parts too; what is required of memory is."""
     gathered = gather(a, "np.require")
-    if like is not None or not isinstance(gathered, Traced):
+    if like is not None or not isinstance(gathered, _INSIDE):
         return np.require(a, dtype, requirements, **_given(like=like))
     letters = {str(flag).upper()[0] for flag in requirements or ()}
     if {"C", "F"} <= letters:

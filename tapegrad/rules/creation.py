@@ -37,7 +37,7 @@ def _line_to_stop(g: Any, _out: Any, _start: Any, _stop: Any, num: Any, **params
     return np.sum(g * shares, axis=0)
 
 
-LINE = linear(_line, _line_to_start, _line_to_stop, name="np.linspace", batch="axis")
+LINE = linear(_line, _line_to_start, _line_to_stop, name="np.linspace")
 
 
 def _as_dtype(sequence: Any, dtype: Any) -> Any:
@@ -69,7 +69,7 @@ def _linspace(
     return line, (stop - start) / gaps if gaps > 0 else np.nan
 
 
-composite(np.linspace, _linspace, batch="axis")
+composite(np.linspace, _linspace)
 
 
 # --- By a constant factor -----------------------------------------------------------------------
@@ -94,7 +94,7 @@ def _logspace(
     return _as_dtype(np.power(base, np.linspace(start, stop, num, endpoint, axis=axis)), dtype)
 
 
-composite(np.logspace, _logspace, batch="axis")
+composite(np.logspace, _logspace)
 
 
 def _curve(
@@ -123,9 +123,7 @@ def _curve_push(dots: Any, out: Any, start: Any, stop: Any, num: Any, **params: 
     return out * relative
 
 
-CURVE = general(
-    _curve, vjp=_curve_pull, jvp=_curve_push, arrays=2, name="np.geomspace", batch="axis"
-)
+CURVE = general(_curve, vjp=_curve_pull, jvp=_curve_push, arrays=2, name="np.geomspace")
 
 
 def _geomspace(
@@ -144,4 +142,4 @@ def _geomspace(
     return CURVE.apply_bound(bound, params)
 
 
-composite(np.geomspace, _geomspace, batch="axis")
+composite(np.geomspace, _geomspace)

@@ -222,14 +222,6 @@ def _loop(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -
     return map_results(mapping, looped(mapping.size, one))
 
 
-def _first(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
-    if not mapping.size:
-        raise BatchingError(f"{rule.name}: inside vmap it needs at least one example.")
-    return rule.call(
-        [mapping.front(x)[0] if _is_batched(mapping, x) else x for x in arrays], params
-    )
-
-
 def _ragged(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
     raise BatchingError(
         f"{mapping.name}: {rule.name} of a batched value; the shape of its result may differ "
@@ -242,7 +234,7 @@ _WORDS: dict[str, Callable[[Any, Rule, list[Any], dict[str, Any]], Any]] = {
     "axis": _shift,
     "flat": _shift_flat,
     "shape": _with_shape,
-    "example": _first,
+    "example": _ragged,  # answered before it comes to this
     "ragged": _ragged,
     "loop": _loop,
 }

@@ -10,10 +10,11 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tapegrad._batch import vmap
 from tapegrad._errors import RuleError, message, name_of
 from tapegrad._replay import zeros_of
-from tapegrad._rule import REGISTRY, General, deepest_tape, plain, transpose_linear
-from tapegrad._tape import Traced, is_inexact, spec_of
+from tapegrad._rule import REGISTRY, General, deepest_tape, innermost, plain, transpose_linear
+from tapegrad._tape import Mapped, Traced, is_inexact, spec_of
 from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
 
 Function = Callable[..., Any]
@@ -51,10 +52,10 @@ class primitive:
         self.function = function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        leaves = flatten((args, kwargs))[0]
-        if not any(isinstance(leaf, Traced) for leaf in leaves):
-            return self.function(*args, **kwargs)
+        inner = innermost(flatten((args, kwargs))[0])
         rule = REGISTRY.get(self)
+        if inner is None or (rule is None and isinstance(inner, Mapped)):
+            return self.function(*args, **kwargs)
         if rule is None:
             raise RuleError(
                 f"{name_of(self.function)}: called on a traced value, but it has no rule. Declare "
@@ -181,9 +182,11 @@ class _Custom:
         args = self._bound(args, kwargs)
         fixed, trees = self._split(args)
         leaves, structure = flatten(tuple(trees))
-        tape = deepest_tape(leaves)
-        if tape is None:
+        inner = innermost(leaves)
+        if inner is None:
             return self.function(*args)
+        if isinstance(inner, Mapped):
+            return self._mapped(inner, fixed, leaves, structure)
         run = self._call_of(fixed, structure)
         moving = [
             i for i, leaf in enumerate(leaves) if isinstance(leaf, Traced) or is_inexact(leaf)
@@ -191,6 +194,23 @@ class _Custom:
         rule = run.rule(leaves, moving)
         parts = rule.apply_bound([leaves[i] for i in moving], {})
         return unflatten(run.out_structure, parts)
+
+    def _mapped(self, inner: Any, fixed: list[Any], leaves: list[Any], structure: Any) -> Any:
+        """A call inside vmap: a custom function of all examples, whose parts are mapped."""
+        mapping = inner.mapping
+        arrays = [hasattr(leaf, "shape") for leaf in leaves]
+        fronts = [
+            mapping.front(leaf) if is_one else leaf
+            for leaf, is_one in zip(leaves, arrays, strict=True)
+        ]
+        axes = list(unflatten(structure, [0 if is_one else None for is_one in arrays]))
+        trees: list[Any] = list(unflatten(structure, fronts))
+        in_axes = self._joined([None] * len(fixed), axes)
+        out = self._vectorized(in_axes, len(fixed))(*self._joined(fixed, trees))
+        return tree_map(mapping.wrap, out)
+
+    def _vectorized(self, in_axes: list[Any], fixed: int) -> _Custom:
+        raise NotImplementedError
 
     def _call_of(self, fixed: list[Any], structure: Any) -> _Run:
         raise NotImplementedError
@@ -336,6 +356,13 @@ class custom_vjp(_Custom):
         self.forward = forward
         self.backward = backward
 
+    def _vectorized(self, in_axes: list[Any], fixed: int) -> _Custom:
+        whole = custom_vjp(vmap(self.function, tuple(in_axes)), self.nondiff_argnums)
+        whole.defvjp(
+            vmap(self.forward, tuple(in_axes)), vmap(self.backward, (*[None] * fixed, 0, 0))
+        )
+        return whole
+
     def _call_of(self, fixed: list[Any], structure: Any) -> _Run:
         if not hasattr(self, "forward"):
             raise RuleError(f"{name_of(self.function)}: no derivative yet. Call defvjp first.")
@@ -382,6 +409,12 @@ class custom_jvp(_Custom):
             return out, sum(terms[1:], start=terms[0]) if terms else zeros_of(out)
 
         self.jvp = jvp
+
+    def _vectorized(self, in_axes: list[Any], fixed: int) -> _Custom:
+        whole = custom_jvp(vmap(self.function, tuple(in_axes)), self.nondiff_argnums)
+        moving = tuple(axis for i, axis in enumerate(in_axes) if i not in self.nondiff_argnums)
+        whole.defjvp(vmap(self.jvp, (*[None] * fixed, moving, moving)))
+        return whole
 
     def _call_of(self, fixed: list[Any], structure: Any) -> _Run:
         if not hasattr(self, "jvp"):

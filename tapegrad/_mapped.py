@@ -20,7 +20,7 @@ from tapegrad._batching import call_batched, call_with_signature, map_results
 from tapegrad._creation import CREATION
 from tapegrad._errors import BatchingError, LeakedValueError
 from tapegrad._ndarray import NdarrayInterface
-from tapegrad._rule import REGISTRY, Composite, Rule, innermost, write_out
+from tapegrad._rule import REGISTRY, Composite, Rule, Unsupported, innermost, write_out
 from tapegrad._tape import Mapped, Traced, next_level
 
 
@@ -157,8 +157,14 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         rule = REGISTRY.get(function)
         if rule is None:
             return inner._created(function, args, kwargs)
-        if isinstance(rule, Composite) and not callable(rule.batch):
+        if (
+            isinstance(rule, Unsupported)
+            or isinstance(rule, Composite)
+            and not callable(rule.batch)
+        ):
             return rule.apply(*args, **kwargs)
+        if rule.batch == "example":
+            return function(*map(_example, args), **{k: _example(v) for k, v in kwargs.items()})
         arrays, params = rule.bind(args, kwargs)
         out = params.pop("out", None)
         result = inner.call_rule(rule, arrays, params)
@@ -283,6 +289,11 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
 
     def __format__(self, spec: str) -> str:
         return repr(self)
+
+
+def _example(value: Any) -> Any:
+    """Something with the shape and dtype of one example."""
+    return np.zeros(value.shape, value.dtype) if isinstance(value, Batched) else value
 
 
 def _holds_batched(value: Any) -> bool:

@@ -377,7 +377,7 @@ def _spread(value: Any, index: Any, like: Any) -> Any:
     """
     places = np.arange(like.size).reshape(like.shape)[index].ravel()
     named, turns = np.unique(places, return_counts=True)
-    value = value.reshape(-1)
+    value = value.reshape((-1,))
     padded = np.concatenate([value, np.zeros_like(value, shape=(1,))])
     order = np.argsort(places, kind="stable")
     ends = np.cumsum(turns)
@@ -476,7 +476,7 @@ def _pull_write(bars: Any, owned: set[int], g: Any, entry: Entry, start: int) ->
         g = g.copy() if g.shape else g
     if v_slot >= start:
         v_bar = g[index]
-        if isinstance(v_bar, (np.ndarray, Traced)):
+        if isinstance(v_bar, (np.ndarray, Traced, Mapped)):
             v_bar = v_bar.copy()  # not a view of what is about to be cleared
         if not is_basic(index):
             v_bar = _last_writers(v_bar, x.shape, index)

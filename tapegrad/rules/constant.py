@@ -13,14 +13,27 @@ _UFUNCS = (
     "equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor "
     "logical_not"
 ).split()
-_FUNCTIONS = (
-    "round around fix argmax argmin argsort argpartition argwhere nonzero flatnonzero "
-    "count_nonzero searchsorted any all isclose allclose array_equal array_equiv iscomplexobj "
-    "isrealobj iscomplex isreal isposinf isneginf shape ndim size result_type can_cast "
-    "min_scalar_type common_type lexsort digitize array2string array_repr array_str shares_memory "
-    "may_share_memory isin"
+_ALIGNED = "round around fix isreal iscomplex isposinf isneginf".split()
+_ALONG_AXES = "count_nonzero any all".split()
+_ALONG_ONE = "argmax argmin argsort argpartition".split()
+_OF_PAIRS = "searchsorted allclose array_equal array_equiv isin digitize".split()
+# Facts about shapes and dtypes, which the examples of a vmap share.
+_FACTS = "shape ndim size iscomplexobj isrealobj result_type can_cast min_scalar_type common_type"
+# The shape of the result, or the result as a whole, would depend on the example.
+_RAGGED = (
+    "argwhere nonzero flatnonzero array2string array_repr array_str shares_memory may_share_memory"
 ).split()
-constant(*(getattr(np, name) for name in _UFUNCS + _FUNCTIONS))
+for names, batch, arrays in (
+    (_UFUNCS + _ALIGNED, "align", 1),
+    (["isclose"], "align", 2),
+    (_ALONG_AXES, "axis", 1),
+    (_ALONG_ONE, "flat", 1),
+    (_OF_PAIRS, "loop", 2),
+    (["lexsort"], "loop", 1),
+    (_FACTS.split(), "example", 1),
+    (_RAGGED, "ragged", 1),
+):
+    constant(*(getattr(np, name) for name in names), batch=batch, arrays=arrays)
 
 
 def _like(create: Any, holder: Any, *args: Any, **kwargs: Any) -> Any:
@@ -72,7 +85,39 @@ def _full_like(
     return np.broadcast_to(fill_value, base.shape).astype(base.dtype)
 
 
-composite(np.zeros_like, _zeros_like)
-composite(np.ones_like, _ones_like)
-composite(np.empty_like, _empty_like)
-composite(np.full_like, _full_like)
+def _with_examples(a: Any, shape: Any) -> Any:
+    """The parameter shape= of the functions below, for a batch."""
+    if shape is None:
+        return None
+    return (a.shape[0], *(shape if isinstance(shape, (tuple, list)) else (shape,)))
+
+
+def _full_like_batch(a: Any, fill_value: Any, shape: Any = None, **options: Any) -> Any:
+    made = np.zeros_like(a, shape=_with_examples(a, shape), **options)
+    ones = (1,) * (made.ndim - fill_value.ndim)
+    made[...] = fill_value.reshape(fill_value.shape[:1] + ones + fill_value.shape[1:])
+    return made
+
+
+composite(
+    np.zeros_like,
+    _zeros_like,
+    batch=lambda a, shape=None, **options: np.zeros_like(
+        a, shape=_with_examples(a, shape), **options
+    ),
+)
+composite(
+    np.ones_like,
+    _ones_like,
+    batch=lambda a, shape=None, **options: np.ones_like(
+        a, shape=_with_examples(a, shape), **options
+    ),
+)
+composite(
+    np.empty_like,
+    _empty_like,
+    batch=lambda prototype, shape=None, **options: np.zeros_like(
+        prototype, shape=_with_examples(prototype, shape), **options
+    ),
+)
+composite(np.full_like, _full_like, arrays=2, batch=_full_like_batch)

@@ -102,7 +102,7 @@ def array(
     if like is not None or not isinstance(gathered, _INSIDE):
         rest = _given(like=like, ndmax=ndmax or None)
         return np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **rest)
-    if ndmax and gathered.ndim > ndmax:
+    if ndmax and len(gathered.shape) > ndmax:
         raise NotDifferentiableError(
             f"np.array: ndmax={ndmax} would make an object array of traced values. Leave it away."
         )

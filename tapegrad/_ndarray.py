@@ -132,7 +132,7 @@ class NdarrayInterface:
 
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
         """As `numpy.ndarray.reshape`: the sizes as one tuple or one by one."""
-        if len(shape) == 1:
+        if len(shape) == 1 and not isinstance(shape[0], (int, np.integer)):
             return np.reshape(self, shape[0], **kwargs)
         return np.reshape(self, shape, **kwargs) if shape else np.reshape(self, **kwargs)
 
@@ -248,8 +248,9 @@ class NdarrayInterface:
         refuse(
             "np.asarray(x) or a write into a plain array",
             "To build an array of traced values use np.stack or np.concatenate for "
-            "np.array([...]); to fill a buffer make it with np.zeros_like(x) or "
-            "np.zeros(shape, like=x); for plain numbers use tapegrad.stop_gradient(x).",
+            "np.array([...]), or import tapegrad.numpy as np; to fill a buffer make it with "
+            "np.zeros_like(x) or np.zeros(shape, like=x); for plain numbers use "
+            "tapegrad.stop_gradient(x).",
         )
 
     def __reduce__(self) -> NoReturn:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from duck_programs import PROGRAMS, TANGENT, VECTOR
 
-from tapegrad import grad, jvp, value_and_grad
+from tapegrad import grad, hvp, jvp, value_and_grad
 
 cupy = pytest.importorskip("cupy", reason="needs CuPy, and a GPU")
 pytestmark = [
@@ -44,3 +44,9 @@ def test_jvp(name):
     expected_value, expected_tangent = jvp(PROGRAMS[name], (VECTOR,), (TANGENT,))
     agree(value, expected_value)
     agree(tangent, expected_tangent)
+
+
+@each_program
+def test_second_derivatives(name):
+    primals, tangents = (cupy.asarray(VECTOR),), (cupy.asarray(TANGENT),)
+    agree(hvp(PROGRAMS[name], primals, tangents), hvp(PROGRAMS[name], (VECTOR,), (TANGENT,)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from duck_programs import PROGRAMS, TANGENT, VECTOR
 
-from tapegrad import grad, jvp, value_and_grad
+from tapegrad import grad, hvp, jvp, value_and_grad
 
 dask = pytest.importorskip("dask", reason="needs Dask: pip install tapegrad[dask]")
 da = pytest.importorskip("dask.array", reason="needs Dask: pip install tapegrad[dask]")
@@ -56,3 +56,14 @@ def test_jvp(name, lazy):
     expected_value, expected_tangent = jvp(PROGRAMS[name], (VECTOR,), (TANGENT,))
     agree(value, expected_value)
     agree(tangent, expected_tangent)
+
+
+@each_program
+def test_second_derivatives(name, lazy):
+    primals, tangents = (chunked(VECTOR),), (chunked(TANGENT),)
+    agree(hvp(PROGRAMS[name], primals, tangents), hvp(PROGRAMS[name], (VECTOR,), (TANGENT,)))
+
+    def steepness(x):
+        return np.sum(grad(PROGRAMS[name])(x) ** 2)
+
+    agree(grad(steepness)(*primals), grad(steepness)(VECTOR))

@@ -40,6 +40,12 @@ composite(np.where, _where)
 # --- taking
 
 
+def plain_array(value: Any) -> Any:
+    """Positions or conditions without tracing, as an array."""
+    value = plain(value)
+    return value if hasattr(value, "shape") else np.asarray(value)
+
+
 def picked(x: Any, positions: Any) -> Any:
     """The elements of x at flat positions, in the shape of the positions."""
     return np.reshape(np.reshape(x, -1)[np.ravel(positions)], np.shape(positions))
@@ -47,7 +53,7 @@ def picked(x: Any, positions: Any) -> Any:
 
 def _take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
     a = a if hasattr(a, "shape") else np.asarray(a)
-    indices = np.asarray(plain(indices))
+    indices = plain_array(indices)
     if indices.size == 0 and indices.dtype.kind == "f":
         indices = indices.astype(np.intp)  # NumPy's dtype of an empty list
     if indices.dtype.kind not in "iub":
@@ -84,12 +90,12 @@ def along(arr: Any, indices: Any, axis: Any) -> Any:
 
 def _take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     arr = arr if hasattr(arr, "shape") else np.asarray(arr)
-    index = along(arr, np.asarray(plain(indices)), axis)
+    index = along(arr, plain_array(indices), axis)
     return (np.ravel(arr) if axis is None else arr)[index]
 
 
 def _compress(condition: Any, a: Any, axis: Any = None) -> Any:
-    condition = np.asarray(plain(condition))
+    condition = plain_array(condition)
     if condition.ndim != 1:
         raise ValueError("condition must be a 1-d array")
     return _take(a, np.flatnonzero(condition), axis)
@@ -162,7 +168,7 @@ constant(
 def _open_mesh(*args: Any) -> Any:
     """np.ix_ of numbers keeps them: only their shapes are new."""
     made = []
-    for position, given in enumerate(args):
+    for position, given in enumerate(map(lift, args)):
         shape = [1] * len(args)
         shape[position] = -1
         if hasattr(given, "tape") and given.shape != (0,):

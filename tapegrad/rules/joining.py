@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from tapegrad._rule import composite, lift, linear
-from tapegrad.rules.shape import padded
+from tapegrad.rules.shape import behind, padded
 
 
 def _concatenate_transpose(
@@ -33,15 +34,27 @@ def _stack_transpose(
     return [g[(*lead, i)] if want else None for i, want in enumerate(wanted)]
 
 
+def _concatenated_examples(arrays: Any, axis: Any = 0, **options: Any) -> Any:
+    if axis is None:
+        arrays = [np.reshape(x, (x.shape[0], math.prod(x.shape[1:]))) for x in arrays]
+        return np.concatenate(arrays, axis=1, **options)
+    (axis,) = behind(axis, arrays[0].ndim - 1)
+    return np.concatenate(arrays, axis=axis, **options)
+
+
+def _stacked_examples(arrays: Any, axis: int = 0, **options: Any) -> Any:
+    (axis,) = behind(axis, arrays[0].ndim)
+    return np.stack(arrays, axis=axis, **options)
+
+
 JOINING = {
     "sequence": True,
     "variadic": True,
     "arrays": 1,
-    "batch": "axis",
     "signature": "arrays, axis, out, dtype, casting",
 }
-linear(np.concatenate, _concatenate_transpose, **JOINING)
-linear(np.stack, _stack_transpose, **JOINING)
+linear(np.concatenate, _concatenate_transpose, batch=_concatenated_examples, **JOINING)
+linear(np.stack, _stack_transpose, batch=_stacked_examples, **JOINING)
 
 
 def _cast_options(options: dict[str, Any]) -> dict[str, Any]:

@@ -28,10 +28,11 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> A
         return _pad_nothing(array, widths)
     pad_axis = _BY_MODE[mode]
     options: Any = _options(mode, array.ndim, **kwargs)
+    padded = array
     for axis, width in enumerate(widths):
         if any(width):
-            array = pad_axis(array, axis, width, mode, options[axis])
-    return array
+            padded = pad_axis(padded, axis, width, mode, options[axis])
+    return np.copy(array) if padded is array else padded
 
 
 # --- what the arguments mean
@@ -106,7 +107,7 @@ PAD = general(_pad_plainly, vjp=[_pad_vjp], jvp=_pad_jvp, name="np.pad")
 
 def _pad_constant(array: Any, widths: list[tuple[int, int]], values: Any) -> Any:
     values = lift(values)
-    if not hasattr(values, "tape"):
+    if isinstance(values, (int, float, complex, list, tuple, np.ndarray, np.generic)):
         params = {"pad_width": widths, "constant_values": plain(values)}
         return PAD.apply_bound([array], params)
     pairs = _pairs(values, array.ndim)

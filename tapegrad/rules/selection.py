@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad._rule import composite, lift, plain
-from tapegrad.rules.index import picked
+from tapegrad.rules.index import picked, plain_array
 
 
 def _array(value: Any) -> Any:
@@ -41,7 +41,7 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
         raise ValueError("list of cases must be same length as list of conditions")
     if len(condlist) == 0:
         raise ValueError("select with an empty condition list is not possible")
-    conditions = [np.asarray(plain(condition)) for condition in condlist]
+    conditions = [plain_array(condition) for condition in condlist]
     for position, condition in enumerate(conditions):
         if condition.dtype != bool:
             raise TypeError(f"invalid entry {position} in condlist: should be boolean ndarray")

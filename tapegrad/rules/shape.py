@@ -54,9 +54,40 @@ def _to_argument(g: Any, _out: Any, _x: Any, *_: Any, **__: Any) -> Any:
     return np.reshape(g, _x.shape)
 
 
+# --- the same of many examples, which lie along the first axis
+
+
+def behind(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Axes of one example, as axes of the whole."""
+    return tuple(i + 1 for i in normalize_axis_tuple(axis, ndim, None, True))
+
+
+def _transposed_examples(a: Any, axes: Any = None) -> Any:
+    axes = tuple(range(a.ndim - 1))[::-1] if axes is None else axes
+    return np.transpose(a, (0, *behind(axes, a.ndim - 1)))
+
+
+def _squeezed_examples(a: Any, axis: Any = None) -> Any:
+    if axis is None:
+        axis = [i for i, side in enumerate(a.shape[1:]) if side == 1]
+    return np.squeeze(a, behind(axis, a.ndim - 1))
+
+
+def _expanded_examples(a: Any, axis: Any) -> Any:
+    count = len(axis) if isinstance(axis, (tuple, list)) else 1
+    return np.expand_dims(a, behind(axis, a.ndim - 1 + count))
+
+
+def _rolled_examples(a: Any, shift: Any, axis: Any = None) -> Any:
+    if axis is not None:
+        return np.roll(a, shift, behind(axis, a.ndim - 1))
+    rows = np.reshape(a, (a.shape[0], math.prod(a.shape[1:])))
+    return np.reshape(np.roll(rows, shift, 1), a.shape)
+
+
 linear(np.reshape, _reshape_transpose, view=True, signature="a, shape, order, copy")
 composite(np.ravel, lambda a, order="C": _ravel(a, order))
-linear(np.transpose, _transposed, view=True, batch="axis")
+linear(np.transpose, _transposed, view=True, batch=_transposed_examples)
 linear(np.matrix_transpose, lambda g, _out, _x: np.swapaxes(g, -1, -2), view=True)
 linear(
     np.swapaxes,
@@ -70,8 +101,8 @@ linear(
     view=True,
     batch="axis",
 )
-linear(np.squeeze, _to_argument, view=True, batch="axis")
-linear(np.expand_dims, _to_argument, view=True, batch="axis")
+linear(np.squeeze, _to_argument, view=True, batch=_squeezed_examples)
+linear(np.expand_dims, _to_argument, view=True, batch=_expanded_examples)
 linear(np.flip, lambda g, _out, _x, axis=None: np.flip(g, axis), view=True, batch="axis")
 linear(
     np.rot90, lambda g, _out, _x, k=1, axes=(0, 1): np.rot90(g, -k, axes), view=True, batch="axis"
@@ -107,7 +138,7 @@ linear(
     lambda g, _out, _x, shift, axis=None: np.roll(
         g, [-s for s in shift] if isinstance(shift, (tuple, list)) else -shift, axis
     ),
-    batch="axis",
+    batch=_rolled_examples,
 )
 linear(np.copy, lambda g, _out, _x, *_a, **_k: g, batch="align")
 
@@ -222,11 +253,11 @@ def _resize(a: Any, new_shape: Any) -> Any:
     total = math.prod(shape)
     if a.size == 0 or total == 0:
         return np.zeros_like(a, shape=shape)
-    copies = _many(np.ravel(a), (-(-total // a.size), a.size))
+    copies = _many(np.reshape(a, (1, a.size)), (-(-total // a.size), a.size))
     return np.reshape(np.reshape(copies, -1)[:total], shape)
 
 
-linear(np.repeat, _repeat_transpose, batch="axis")
+linear(np.repeat, _repeat_transpose, batch="flat")
 composite(np.tile, _tile)
 composite(np.resize, _resize)
 

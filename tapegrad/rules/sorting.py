@@ -43,9 +43,8 @@ def _partition(
     def order_of(values: Any, along: Any) -> Any:
         # Not np.argpartition, which leaves other elements on either side than np.partition.
         done = np.argsort(np.partition(values, kth, along, kind, order), along, kind="stable")
-        found = np.empty_like(done)
-        np.put_along_axis(found, done, np.argsort(values, along, kind="stable"), along)
-        return found
+        ranks = np.argsort(done, along)
+        return np.take_along_axis(np.argsort(values, along, kind="stable"), ranks, along)
 
     return _picked_along(a, axis, order_of)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._rule import composite, lift, plain
-from tapegrad.rules.index import along
+from tapegrad.rules.index import along, plain_array
 
 
 def _array(value: Any) -> Any:
@@ -48,7 +48,7 @@ def _put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     if not hasattr(a, "tape"):
         np.put(a, plain(ind), _refused(values), mode)
         return
-    ind = np.ravel(np.asarray(plain(ind)))
+    ind = np.ravel(plain_array(ind))
     if ind.size == 0 or values.shape[0] == 0:
         return
     positions = np.take(np.arange(a.size), ind, mode=mode)
@@ -70,7 +70,7 @@ def _write_flat(a: Any, positions: Any, values: Any) -> None:
 
 
 def _chosen(a: Any, mask: Any) -> Any:
-    mask = np.asarray(plain(mask))
+    mask = plain_array(mask)
     if mask.size != a.size:
         raise ValueError("place or putmask: mask and data must be the same size")
     return np.flatnonzero(mask)
@@ -97,7 +97,7 @@ def _place(arr: Any, mask: Any, vals: Any) -> None:
 
 
 def _put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
-    indices, values = np.asarray(plain(indices)), _array(values)
+    indices, values = plain_array(indices), _array(values)
     if not hasattr(arr, "tape"):
         np.put_along_axis(arr, indices, _refused(values), axis)
         return

@@ -20,17 +20,18 @@ LIFTED: dict[str, frozenset[str]] = {
     "numpy": frozenset(
         """
         all allclose amax amin angle any append apply_along_axis apply_over_axes argmax argmin
-        argpartition argsort argwhere array_equal array_equiv array_split around astype average
-        bincount broadcast_to clip compress convolve copy corrcoef correlate count_nonzero cov
-        cross cumprod cumsum cumulative_prod cumulative_sum delete diag diagflat diagonal diff
-        digitize dot dsplit ediff1d empty_like expand_dims extract fix flatnonzero flip fliplr
-        flipud full_like gradient histogram hsplit i0 imag inner insert interp isclose isneginf
-        isposinf iscomplex iscomplexobj isreal isrealobj kron matrix_transpose max mean median min
-        moveaxis nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian
-        nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar ndim nonzero ones_like outer
-        pad partition percentile permute_dims poly polyadd polyder polydiv polyfit polyint polymul
-        polysub polyval prod ptp quantile ravel real real_if_close repeat reshape resize roll
-        rollaxis roots rot90 round searchsorted shape sinc size sort sort_complex split
+        argpartition argsort argwhere around array_equal array_equiv array_split astype atleast_1d
+        atleast_2d atleast_3d average bincount broadcast_arrays broadcast_to clip compress convolve
+        copy corrcoef correlate count_nonzero cov cross cumprod cumsum cumulative_prod
+        cumulative_sum delete diag diagflat diagonal diff digitize dot dsplit ediff1d einsum
+        empty_like expand_dims extract fix flatnonzero flip fliplr flipud full_like gradient
+        histogram hsplit i0 imag inner insert interp isclose iscomplex iscomplexobj isneginf
+        isposinf isreal isrealobj kron matrix_transpose max mean median meshgrid min moveaxis
+        nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin
+        nanpercentile nanprod nanquantile nanstd nansum nanvar ndim nonzero ones_like outer pad
+        partition percentile permute_dims piecewise poly polyadd polyder polydiv polyfit polyint
+        polymul polysub polyval prod ptp quantile ravel real real_if_close repeat reshape resize
+        roll rollaxis roots rot90 round searchsorted shape sinc size sort sort_complex split
         squeeze std sum swapaxes take take_along_axis tensordot tile trace transpose trapezoid tril
         trim_zeros triu unique unstack unwrap vander var vdot vsplit where zeros_like
         """.split()

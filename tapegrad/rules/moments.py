@@ -42,7 +42,7 @@ def weights_beside(a: Any, axis: Any, weights: Any) -> Any:
     axes = () if axis is None else axes_of(a, axis)
     if axis is None or weights.shape != tuple(a.shape[i] for i in axes):
         np.average(plain(a), axis, plain(weights))  # says what is wrong
-    weights = np.transpose(weights, np.argsort(axes))
+    weights = np.transpose(weights, tuple(np.argsort(axes)))
     return np.reshape(weights, [a.shape[i] if i in axes else 1 for i in range(a.ndim)])
 
 

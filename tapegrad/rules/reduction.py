@@ -141,7 +141,7 @@ def prod_vjp(
     rows = np.transpose(chosen, kept + axes)
     flat = rows.reshape(*(x.shape[a] for a in kept), -1)
     others = _products_of_others(flat).reshape(rows.shape) * initial
-    back = np.transpose(others, np.argsort(kept + axes))
+    back = np.transpose(others, tuple(np.argsort(kept + axes)))
     return masked(spread(g, x, axis, keepdims) * back, where)
 
 

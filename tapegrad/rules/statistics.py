@@ -56,7 +56,7 @@ class _Order:
         tied = np.zeros(found.shape, bool)
         for beside in (np.maximum(ranks - 1, 0), np.minimum(ranks + 1, self.last)):
             neighbour = np.take_along_axis(self.ranked, beside, -1)
-            tied |= (beside != ranks) & _alike(neighbour, found)
+            tied = tied | (beside != ranks) & _alike(neighbour, found)
         if not somewhere(tied):
             return lambda part: np.take_along_axis(part, index, -1)
         return lambda part: _shared(part, self.values, found)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from tapegrad._rule import composite, general, lift, linear, plain
+from tapegrad._rule import composite, general, innermost, lift, linear, plain
 
 
 def as_array(value: Any) -> Any:
@@ -137,7 +137,7 @@ def _distances(coordinates: Any, count: int) -> Any:
     apart = np.diff(coordinates)
     # NumPy takes the first distance for all where they are equal. Here that would be wrong for
     # coordinates that vary: each distance has its own derivative.
-    varies = plain(coordinates) is not coordinates
+    varies = innermost([coordinates]) is not None
     return apart if varies or not (apart == apart[0]).all() else apart[0]
 
 

@@ -247,7 +247,7 @@ def _real_if_close(a: Any, tol: float = 100) -> Any:
         return a
     if tol > 1:
         tol = float(np.finfo(a.dtype).eps) * tol
-    return np.real(a) if np.all(np.absolute(np.imag(plain(a))) < tol) else a
+    return a if somewhere(~(np.absolute(np.imag(plain(a))) < tol)) else np.real(a)
 
 
 composite(np.nan_to_num, _nan_to_num)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, general, innermost, plain, strong_product
+from tapegrad._rule import composite, general, innermost, plain, somewhere, strong_product
 from tapegrad.rules.differences import as_array
 
 
@@ -53,9 +53,12 @@ def _polysub(a1: Any, a2: Any) -> Any:
     return _like_arguments(p - q, a1, a2)
 
 
-def _length_without_leading_zeros(p: Any) -> int:
-    nonzero = np.flatnonzero(plain(p))
-    return len(p) - int(nonzero[0]) if nonzero.size else 1
+def _length_without_leading_zeros(p: Any, small: float = 0.0) -> int:
+    """How many coefficients remain, at least one; under vmap as many as in any example."""
+    magnitudes, length = np.absolute(plain(p)), len(p)
+    while length > 1 and not somewhere(~(magnitudes[len(p) - length] <= small)):
+        length -= 1
+    return length
 
 
 def _polymul(a1: Any, a2: Any) -> Any:
@@ -72,9 +75,8 @@ def _polymul(a1: Any, a2: Any) -> Any:
 
 
 def _polydiv(u: Any, v: Any) -> Any:
-    """Long division; how many leading zeros the remainder loses is for NumPy to say."""
+    """Long division."""
     p, q = _coefficients(u) + 0.0, _coefficients(v) + 0.0
-    _, shown = np.polydiv(plain(p), plain(q))
     dtype = np.result_type(p.dtype, q.dtype)
     rest, scale, quotient = p.astype(dtype), 1.0 / q[0], []
     for _ in range(len(p) - len(q) + 1):
@@ -82,9 +84,17 @@ def _polydiv(u: Any, v: Any) -> Any:
         quotient.append(factor)
         taken = rest[1 : len(q)] - factor * q[1:]
         rest = np.concatenate([taken, rest[len(q) :]])
-    remainder = _padded(rest, max(len(p), len(shown)))[len(p) - len(shown) :]
+    remainder = _padded(rest, len(p))
+    remainder = remainder[len(p) - _length_of_remainder(p, q, remainder) :]
     whole = np.stack(quotient) if quotient else np.zeros(1, dtype)
     return _like_arguments(whole, u, v), _like_arguments(remainder, u, v)
+
+
+def _length_of_remainder(p: Any, q: Any, remainder: Any) -> int:
+    """NumPy leaves out what its rounding leaves small, and keeps what it leaves large."""
+    if innermost([plain(p), plain(q)]) is None:
+        return len(np.polydiv(plain(p), plain(q))[1])
+    return _length_without_leading_zeros(remainder, 1e-8)
 
 
 def _polyder(p: Any, m: int = 1) -> Any:
@@ -226,9 +236,9 @@ def _poly(seq_of_zeros: Any) -> Any:
         result = longer - zero * np.roll(longer, 1)
     # Zeros that are conjugates of each other have real coefficients.
     values = plain(zeros)
-    if values.dtype.kind == "c" and np.all(np.sort(values) == np.sort(values.conjugate())):
-        return np.real(result)
-    return result
+    if values.dtype.kind != "c" or somewhere(np.sort(values) != np.sort(np.conjugate(values))):
+        return result
+    return np.real(result)
 
 
 composite(np.poly, _poly)
@@ -300,7 +310,7 @@ def _polyfit(
     solution = np.transpose(np.transpose(solution) / scale)
     if full:
         return solution, residuals, rank, np.linalg.svdvals(powers), rcond
-    if rank != order:
+    if somewhere(rank != order):
         warnings.warn("Polyfit may be poorly conditioned", np.exceptions.RankWarning, stacklevel=2)
     if not cov:
         return solution
@@ -318,7 +328,7 @@ def _polyfit(
 
 def _residuals(a: Any, b: Any, solution: Any, rank: Any) -> Any:
     """The sums of squares that remain; none where NumPy gives none."""
-    if rank < a.shape[1] or a.shape[0] <= a.shape[1]:
+    if somewhere(rank < a.shape[1]) or a.shape[0] <= a.shape[1]:
         return np.zeros(0, np.real(plain(solution)).dtype)
     left = b - np.matmul(a, solution)
     return np.atleast_1d(np.sum(np.real(left * np.conjugate(left)), axis=0))

@@ -39,6 +39,7 @@ OUTSIDE = {
     "testing": {"", "testing", "rules", *CORE},
     "_picture": set(),
     "_cli": {"", "_cli", "_picture", "_errors", "_tree", "_tape", "_reverse"},
+    "sparse": {"", "sparse", *CORE},
     "__main__": {"_cli"},
     "rules": {"_rule", "rules"},
     "numpy": {"", "numpy", "_errors", "_creation", "_rule", "rules"},

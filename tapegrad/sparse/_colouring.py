@@ -1,0 +1,144 @@
+"""Colours: which columns of a sparse matrix one product can measure together.
+
+Knows patterns in compressed rows (`starts`, `columns`). Must not know tapes, or how products come.
+Columns that share a row get different colours.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+
+WIDE = 64  # entries in a row above which no regular colouring is looked for
+KINDS = 4096  # different distances between columns up to which one is
+TRIALS = 4096  # colourings that are tried
+
+
+def rows_of(starts: Any) -> Any:
+    """The row of each entry."""
+    return np.repeat(np.arange(starts.size - 1), np.diff(starts))
+
+
+def kept_entries(starts: Any, columns: Any, keep: Any) -> tuple[Any, Any]:
+    """The same pattern with some of its entries."""
+    rows = rows_of(starts)[keep]
+    counts = np.bincount(rows, minlength=starts.size - 1)
+    return np.concatenate([[0], np.cumsum(counts)]), columns[keep]
+
+
+def colour_columns(starts: Any, columns: Any, shape: tuple[int, ...]) -> Any:
+    """A colour from 0 up for each column; `shape` is that of the columns' array.
+
+    Stencils repeat: colours in turn along the axes of the array are tried first, which costs a
+    pass over the pattern. Otherwise colours are taken greedily.
+    """
+    count = math.prod(shape)
+    if not columns.size:
+        return np.zeros(count, np.int64)
+    widest = int(np.diff(starts).max())
+    if widest == 1:
+        return np.zeros(count, np.int64)
+    regular = _regular(starts, columns, shape, widest) if widest <= WIDE else None
+    if regular is not None and int(regular.max()) + 1 <= widest + widest // 4:
+        return regular
+    greedy = _greedy(starts, columns, count)
+    return greedy if regular is None or greedy.max() < regular.max() else regular
+
+
+def _regular(starts: Any, columns: Any, shape: tuple[int, ...], widest: int) -> Any:
+    """Colours that are linear in the index, modulo their number; None where few do not do."""
+    count = math.prod(shape)
+    shape = tuple(n for n in shape if n > 1)
+    if not 1 < len(shape) <= 3:
+        shape = (count,)
+    index = np.unravel_index(np.arange(count), shape)
+    # Codes whose differences tell the differences along all axes.
+    wide = [2 * n for n in shape]
+    code = sum(i * math.prod(wide[axis + 1 :]) for axis, i in enumerate(index))
+    apart = _distances(starts, code[columns], widest, math.prod(wide))
+    if apart.size > KINDS:
+        return None
+    steps = []
+    for n in reversed(wide):
+        apart, step = np.divmod(apart + n // 2, n)
+        steps.insert(0, step - n // 2)
+    tried = 0
+    for colours in range(widest, 2 * widest + 2):
+        for factors in itertools.product(range(colours), repeat=len(shape) - 1):
+            tried += 1
+            if tried > TRIALS:
+                return None
+            weights = (*factors, 1)
+            total = sum(w * step for w, step in zip(weights, steps, strict=True))
+            if (total % colours).all():
+                return sum(w * i for w, i in zip(weights, index, strict=True)) % colours
+    return None
+
+
+def _distances(starts: Any, codes: Any, widest: int, limit: int) -> Any:
+    """How far apart two columns of one row are: each distance once."""
+    ends = np.repeat(starts[1:], np.diff(starts))
+    found = np.zeros(limit, bool)
+    for k in range(1, widest):
+        within = np.arange(k, codes.size) < ends[: codes.size - k]
+        found[np.abs(codes[k:] - codes[:-k])[within]] = True
+    return np.flatnonzero(found)
+
+
+def _greedy(starts: Any, columns: Any, count: int) -> Any:
+    """Colour after colour, each given to a largest set of columns that share no row.
+
+    Columns with many neighbours come first, others in random order, which makes few rounds: in
+    each, those that come first in all of their rows are taken at once.
+    """
+    rows = rows_of(starts)
+    widths = np.diff(starts)
+    neighbours = np.bincount(columns, widths[rows], count)
+    order = np.lexsort((np.random.default_rng(0).random(count), -neighbours))
+    rank = np.empty(count, np.int64)
+    rank[order] = np.arange(count)
+    colours = np.zeros(count, np.int64)
+    colours[columns] = -1
+    for colour in itertools.count():
+        open_rows, open_columns = rows, columns
+        while open_columns.size:
+            taken = _first(open_rows, open_columns, rank, count)
+            colours[taken] = colour
+            closed = np.zeros(starts.size - 1, bool)
+            closed[open_rows[taken[open_columns]]] = True
+            blocked = np.zeros(count, bool)
+            blocked[open_columns[closed[open_rows]]] = True
+            still = ~blocked[open_columns]
+            open_rows, open_columns = open_rows[still], open_columns[still]
+        left = colours[columns] < 0
+        rows, columns = rows[left], columns[left]
+        if not columns.size:
+            return colours
+    raise AssertionError("every round takes a column")
+
+
+def _first(rows: Any, columns: Any, rank: Any, count: int) -> Any:
+    """Which columns come first in all of their rows; entries are in order of rows."""
+    ranks = rank[columns]
+    heads = np.flatnonzero(np.concatenate([[True], rows[1:] != rows[:-1]]))
+    best = np.repeat(np.minimum.reduceat(ranks, heads), np.diff([*heads.tolist(), rows.size]))
+    taken = np.zeros(count, bool)
+    taken[columns] = True
+    taken[columns[ranks != best]] = False
+    return taken
+
+
+def heavy_rows(starts: Any) -> Any:
+    """The rows that are so full that they are better measured one by one; mostly none."""
+    widths = np.diff(starts)
+    if not widths.size:
+        return np.zeros(0, np.int64)
+    order = np.argsort(-widths, kind="stable")
+    falling = np.append(widths[order], 0)
+    # Each costs a product, and the fullest of the others needs a colour for each entry.
+    costs = np.arange(falling.size) + falling
+    best = int(np.argmin(costs))
+    return order[:best] if 2 * costs[best] <= costs[0] else order[:0]

@@ -1,0 +1,134 @@
+"""A function that has run once on a tape: its pattern, and products with its Jacobian.
+
+Knows how `linearize` keeps a stretch of the tape. Must not know colourings or SciPy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._errors import NotDifferentiableError, OutputError, describe, message, name_of
+from tapegrad._forward import linearize
+from tapegrad._replay import cast
+from tapegrad._reverse import Argnums, Inputs, Selection, as_cotangent
+from tapegrad._tape import Mapped, Traced
+from tapegrad._tree import flatten
+from tapegrad.sparse._dependence import dependence, live
+from tapegrad.sparse._products import Pattern
+from tapegrad.sparse._sets import Sets
+
+
+class Measured:
+    """f at some arguments, as a function of the chosen inputs, all in a row, to its outputs."""
+
+    def __init__(
+        self, call: str, f: Callable[..., Any], argnums: Argnums, args: Any, kwargs: Any
+    ) -> None:
+        self.call = call
+        inputs = Inputs(Selection(call, argnums), args, kwargs)
+        self.inputs = inputs.leaves
+        _require_plain(call, self.inputs)
+
+        def of_leaves(*leaves: Any) -> Any:
+            return inputs.call(f, list(leaves))
+
+        of_leaves.__name__ = name_of(f)
+        out, self.pushforward = linearize(of_leaves, *self.inputs)
+        self.outputs = flatten(out)[0]
+        for leaf in self.outputs:
+            if getattr(leaf, "dtype", np.dtype(object)).kind not in "fc":
+                raise OutputError(
+                    message(
+                        call, "floating or complex outputs", describe(leaf), "Return float arrays"
+                    )
+                )
+        _require_plain(call, self.outputs)
+        stretch = self.pushforward.stretch
+        if stretch.dependent:
+            _refuse(call)
+        # What only values were made with is of no more use.
+        stretch.entries = live(stretch.entries, self.pushforward.out_slots)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the Jacobian."""
+        return _size(self.outputs), _size(self.inputs)
+
+    @property
+    def dtype(self) -> Any:
+        """That of the Jacobian."""
+        return np.result_type(*self.inputs, *self.outputs) if self.outputs else np.float64
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether an input or output is."""
+        return any(leaf.dtype.kind == "c" for leaf in (*self.inputs, *self.outputs))
+
+    # -- products --------------------------------------------------------------------------------
+
+    def forward(self, vector: Any) -> Any:
+        """The Jacobian times a vector."""
+        return self._row(flatten(self.pushforward(*_split(vector, self.inputs)))[0])
+
+    def reverse(self, vector: Any) -> Any:
+        """The transpose of the Jacobian times a vector."""
+        push = self.pushforward
+        given = zip(push.out_slots, _split(vector, self.outputs), strict=True)
+        owned = [(slot, bar) for slot, bar in given if slot is not None]
+        table = push.stretch.pull([slot for slot, _ in owned], [bar for _, bar in owned])
+        bars = [
+            as_cotangent(table[slot], x) for slot, x in zip(push.slots, self.inputs, strict=True)
+        ]
+        return self._row(bars)
+
+    def _row(self, parts: list[Any]) -> Any:
+        _require_plain(self.call, parts)
+        return np.concatenate([np.zeros(0, self.dtype), *(np.reshape(part, -1) for part in parts)])
+
+    # -- pattern ---------------------------------------------------------------------------------
+
+    def pattern(self) -> Pattern:
+        """Where the Jacobian can be other than zero."""
+        push, sets = self.pushforward, Sets(self.shape[1])
+        labels = _split(sets.singles(), self.inputs)
+        inputs = dict(zip(push.slots, labels, strict=True))
+        table = dependence(push.stretch.entries, inputs, sets)
+        rows = [
+            np.zeros(math.prod(leaf.shape), np.int64)
+            if slot is None or table.get(slot) is None
+            else table[slot].reshape(-1)
+            for slot, leaf in zip(push.out_slots, self.outputs, strict=True)
+        ]
+        lengths, columns = sets.columns(np.concatenate([np.zeros(0, np.int64), *rows]))
+        return Pattern(np.concatenate([[0], np.cumsum(lengths)]), columns, self.shape)
+
+
+def _size(leaves: list[Any]) -> int:
+    return sum(math.prod(leaf.shape) for leaf in leaves)
+
+
+def _split(row: Any, leaves: list[Any]) -> list[Any]:
+    """A row cut into arrays of the leaves' shapes."""
+    parts, start = [], 0
+    for leaf in leaves:
+        end = start + math.prod(leaf.shape)
+        part = row[start:end].reshape(leaf.shape)
+        parts.append(part if part.dtype.kind == "i" else cast(part, leaf.dtype))
+        start = end
+    return parts
+
+
+def _require_plain(call: str, leaves: list[Any]) -> None:
+    if any(isinstance(leaf, (Traced, Mapped)) for leaf in leaves):
+        _refuse(call)
+
+
+def _refuse(call: str) -> None:
+    raise NotDifferentiableError(
+        f"{call}: not differentiable, and not to be mapped: its result is a SciPy array. Call it "
+        "outside other transforms."
+    )

@@ -1,0 +1,109 @@
+"""From a pattern to a matrix: which products to take, and which entry is found in which.
+
+Knows plans and how a plan's products give the entries. Must not know tapes or rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tapegrad.sparse._colouring import colour_columns, heavy_rows, kept_entries, rows_of
+
+Product = Callable[[Any], Any]  # a vector times the matrix, or its transpose
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Places of entries in compressed rows, columns in order."""
+
+    starts: Any
+    columns: Any
+    shape: tuple[int, int]
+
+    def same(self, other: Pattern) -> bool:
+        """Whether two patterns are equal."""
+        return (
+            self.shape == other.shape
+            and np.array_equal(self.starts, other.starts)
+            and np.array_equal(self.columns, other.columns)
+        )
+
+    def transposed(self) -> tuple[Pattern, Any]:
+        """The pattern of the transpose, and where its entries come from."""
+        order = np.argsort(self.columns, kind="stable")
+        counts = np.bincount(self.columns, minlength=self.shape[1])
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        return Pattern(starts, rows_of(self.starts)[order], self.shape[::-1]), order
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which products give the entries of a pattern.
+
+    One for each colour of the columns; and one for each of the `heavy` rows, by the transpose. In
+    a symmetric matrix these are columns too, and have no colour (-1).
+    """
+
+    pattern: Pattern
+    colours: Any
+    heavy: Any
+    symmetric: bool
+
+    @property
+    def cost(self) -> int:
+        """How many products there are."""
+        return self.count + int(self.heavy.size)
+
+    @property
+    def count(self) -> int:
+        """How many colours there are."""
+        return int(self.colours.max(initial=-1)) + 1
+
+    def entries(self, product: Product, transposed: Product, dtype: Any) -> Any:
+        """The matrix's entries, in the pattern's order."""
+        pattern = self.pattern
+        rows, columns = rows_of(pattern.starts), pattern.columns
+        found = np.zeros(columns.size, dtype)
+        if not columns.size:
+            return found
+        colours = self.colours[columns]
+        for colour in range(self.count):
+            total = product((self.colours == colour).astype(dtype))
+            here = colours == colour
+            found[here] = total[rows[here]]
+        for row in self.heavy:
+            unit = np.zeros(pattern.shape[0], dtype)
+            unit[row] = 1
+            line = transposed(unit)
+            if self.symmetric:
+                here = columns == row
+                found[here] = line[rows[here]]
+            entries = slice(pattern.starts[row], pattern.starts[row + 1])
+            found[entries] = line[columns[entries]]
+        return found
+
+
+def plan_columns(
+    pattern: Pattern, shape: tuple[int, ...], *, mixed: bool, symmetric: bool
+) -> Plan:
+    """A plan by columns. `mixed`: heavy rows may be taken by the transpose.
+
+    `symmetric`: so is the matrix, and heavy rows give the columns as well.
+    """
+    starts, columns = pattern.starts, pattern.columns
+    heavy = heavy_rows(starts) if mixed else np.zeros(0, np.int64)
+    if heavy.size:
+        apart = np.zeros(pattern.shape[0], bool)
+        apart[heavy] = True
+        keep = ~apart[rows_of(starts)]
+        if symmetric:
+            keep &= ~apart[columns]
+        starts, columns = kept_entries(starts, columns, keep)
+    colours = colour_columns(starts, columns, shape)
+    if symmetric:
+        colours[heavy] = -1
+    return Plan(pattern, colours, heavy, symmetric)

@@ -1,92 +1,32 @@
 """The functions of `numpy.polynomial`, once for all bases, from the recurrence of each.
 
 NumPy's own convert their arguments to plain arrays first. Each definition here follows from the
-recurrence P[k+1] = (a x + b) P[k] - d P[k-1] alone. Coefficients that are exactly zero at the end
-of a series are cut off from results, as NumPy does, but never from arguments: a derivative by such
-a coefficient is one like any other.
+recurrence P[k+1] = (a x + b) P[k] - d P[k-1] alone.
 """
 
 from __future__ import annotations
 
-import functools
 import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.polynomial import polyutils
 from numpy.polynomial._polybase import ABCPolyBase
 
 from tapegrad._creation import array, asarray, holds_traced
 from tapegrad._errors import NotDifferentiableError
-from tapegrad._rule import General, Linear, Rule, plain
+from tapegrad._rule import General, Linear, plain
+from tapegrad.numpy.polynomial import _coefficients
+from tapegrad.numpy.polynomial._coefficients import (
+    coefficients,
+    differentiable,
+    extended,
+    floating,
+    primitive,
+    trimmed,
+    whole,
+)
 from tapegrad.rules.series import Steps, evaluate, next_of
-
-
-def differentiable(function: Callable[..., Any], definition: Callable[..., Any]) -> Any:
-    """NumPy's function for plain arguments, the definition for those with traced parts."""
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if any(map(_needs_definition, (*args, *kwargs.values()))):
-            return definition(*args, **kwargs)
-        return function(*args, **kwargs)
-
-    call.__module__ = f"tapegrad.{function.__module__}"
-    name = f"{function.__module__}.{function.__name__}"
-    call.__doc__ = f"As `{name}`, differentiable by every argument that is a number."
-    return call
-
-
-def _primitive(
-    function: Callable[[Any], Any], rule_of: Callable[[Callable[[Any], Any]], Rule]
-) -> Callable[[Any], Any]:
-    """NumPy's function of plain coefficients, which follows a rule for traced ones."""
-
-    def call(c: Any) -> Any:
-        return rule.apply_bound([c], {}) if holds_traced(c) else function(c)
-
-    rule = rule_of(call)
-    return call
-
-
-def _needs_definition(value: Any) -> bool:
-    return holds_traced(value) or isinstance(value, ABCPolyBase)
-
-
-def coefficients(c: Any) -> Any:
-    """One series as a one-dimensional floating array, nothing cut off."""
-    c = _floating(array(c, ndmin=1, copy=None))
-    if c.size == 0:
-        raise ValueError("Coefficient array is empty")
-    if c.ndim != 1:
-        raise ValueError("Coefficient array is not 1-d")
-    return c
-
-
-def _floating(c: Any) -> Any:
-    return c if c.dtype.kind in "fc" else c + 0.0
-
-
-def trimmed(c: Any) -> Any:
-    """A series without the zeros at its end; at least one coefficient stays."""
-    return c[: len(polyutils.trimseq(plain(c)))]
-
-
-def _extended(c: Any, size: int) -> Any:
-    missing = size - len(c)
-    return np.concatenate([c, np.zeros(missing, c.dtype)]) if missing else c
-
-
-def _whole(number: Any, what: str) -> int:
-    """A parameter that counts; traced ones have no derivative."""
-    if holds_traced(number):
-        raise NotDifferentiableError(f"{what} is a whole number: pass stop_gradient of it.")
-    whole = int(number)
-    if whole != number:
-        raise TypeError(f"{what} must be an integer, received {number}")
-    return whole
-
 
 # Methods that are not called as NumPy's functions end: those are names of Python.
 _METHODS = {"int": "antiderivative", "pow": "power"}
@@ -101,7 +41,7 @@ class Basis:
         self.steps = steps
         self.derived = self._linear("der", self.plain("der"))
         self.integrated = self._linear("int", self._integrated)
-        self.solved = _primitive(self.plain("roots"), self._roots_rule)
+        self.solved = primitive(self.plain("roots"), self._roots_rule)
 
     def plain(self, name: str) -> Any:
         """NumPy's function: `plain("val")` is chebval in the basis of Chebyshev."""
@@ -115,7 +55,7 @@ class Basis:
 
     def val(self, x: Any, c: Any, tensor: bool = True) -> Any:
         """The series at points."""
-        c = _floating(array(c, ndmin=1, copy=None))
+        c = floating(array(c, ndmin=1, copy=None))
         if isinstance(x, ABCPolyBase):
             return evaluate(self.steps, x, c)
         x = asarray(x)
@@ -145,10 +85,10 @@ class Basis:
 
     def vander(self, x: Any, deg: Any) -> Any:
         """The basis at points, along a last axis."""
-        degree = _whole(deg, "deg")
+        degree = whole(deg, "deg")
         if degree < 0:
             raise ValueError("deg must be non-negative")
-        x = _floating(array(x, ndmin=1, copy=None))
+        x = floating(array(x, ndmin=1, copy=None))
         columns = [x * 0 + 1]
         before: Any = 0
         for k in range(degree):
@@ -181,18 +121,18 @@ class Basis:
         def transpose(g: Any, _out: Any, c: Any) -> Any:
             return np.tensordot(function(np.eye(c.shape[0])).T, g, 1)
 
-        return _primitive(function, lambda call: Linear(call, [transpose], name=self._name(name)))
+        return primitive(function, lambda call: Linear(call, [transpose], name=self._name(name)))
 
     def _name(self, name: str) -> str:
         return f"np.polynomial.{self.prefix}{name}"
 
     def der(self, c: Any, m: Any = 1, scl: Any = 1, axis: Any = 0) -> Any:
         """The derivative of a series."""
-        c = _floating(array(c, ndmin=1))
-        count = _whole(m, "the order of derivation")
+        c = floating(array(c, ndmin=1))
+        count = whole(m, "the order of derivation")
         if count < 0:
             raise ValueError("The order of derivation must be non-negative")
-        c = np.moveaxis(c, _whole(axis, "the axis"), 0)
+        c = np.moveaxis(c, whole(axis, "the axis"), 0)
         for _ in range(min(count, len(c))):
             c = self.derived(c * scl)
         return np.moveaxis(c, 0, axis)
@@ -201,9 +141,9 @@ class Basis:
         self, c: Any, m: Any = 1, k: Any = (), lbnd: Any = 0, scl: Any = 1, axis: Any = 0
     ) -> Any:
         """The antiderivative of a series."""
-        c = _floating(array(c, ndmin=1))
+        c = floating(array(c, ndmin=1))
         constants = list(k) if np.iterable(k) else [k]
-        count = _whole(m, "the order of integration")
+        count = whole(m, "the order of integration")
         if count < 0:
             raise ValueError("The order of integration must be non-negative")
         if len(constants) > count:
@@ -211,7 +151,7 @@ class Basis:
         if np.ndim(lbnd) != 0 or np.ndim(scl) != 0:
             raise ValueError("lbnd and scl must be scalars.")
         constants += [0] * (count - len(constants))
-        c = np.moveaxis(c, _whole(axis, "the axis"), 0)
+        c = np.moveaxis(c, whole(axis, "the axis"), 0)
         for constant in constants:
             empty = len(c) == 1 and np.all(plain(c) == 0)  # NumPy adds no axis to it
             c = self.integrated(c * scl)
@@ -244,7 +184,7 @@ class Basis:
         """A linear map of series that NumPy has under a name of its own, by its matrix."""
         c = coefficients(series)
         function = getattr(self.module, name)
-        columns = [_extended(function(np.eye(1, k + 1, k)[0]), len(c)) for k in range(len(c))]
+        columns = [extended(function(np.eye(1, k + 1, k)[0]), len(c)) for k in range(len(c))]
         return trimmed(np.stack(columns, axis=1) @ c)
 
     def from_powers(self, pol: Any) -> Any:
@@ -265,7 +205,7 @@ class Basis:
     def add(self, c1: Any, c2: Any) -> Any:
         first, second = coefficients(c1), coefficients(c2)
         size = max(len(first), len(second))
-        return trimmed(_extended(first, size) + _extended(second, size))
+        return trimmed(extended(first, size) + extended(second, size))
 
     def sub(self, c1: Any, c2: Any) -> Any:
         return self.add(c1, -coefficients(c2))
@@ -280,7 +220,7 @@ class Basis:
             first, second = second, first
         size = len(first) + len(second) - 1
         times_x = self._times_x(size)
-        second = _extended(second, size)
+        second = extended(second, size)
         after, total = 0, first[-1] * second
         for k in range(len(first) - 2, -1, -1):
             a, b, _ = self.steps(k)
@@ -317,7 +257,7 @@ class Basis:
     def power(self, c: Any, pow: Any, maxpower: Any = 16) -> Any:
         """A series raised to a whole power."""
         c = coefficients(c)
-        power = _whole(pow, "the power")
+        power = whole(pow, "the power")
         if power < 0:
             raise ValueError("Power must be a non-negative integer.")
         if maxpower is not None and power > maxpower:
@@ -338,7 +278,7 @@ class Basis:
 
     def trim(self, c: Any, tol: Any = 0) -> Any:
         """A series without the small coefficients at its end."""
-        return trim(c, tol)
+        return _coefficients.trim(c, tol)
 
     # -- roots and fits --------------------------------------------------------------------------
 
@@ -383,7 +323,7 @@ class Basis:
             )
         plainly = [plain(part) for part in (x, y, deg, rcond)]
         _, (_, rank, *_) = self.plain("fit")(*plainly, full=True, w=plain(w))
-        x, y, degrees = _floating(asarray(x)), _floating(asarray(y)), np.asarray(deg)
+        x, y, degrees = floating(asarray(x)), floating(asarray(y)), np.asarray(deg)
         used = np.sort(degrees) if degrees.ndim else np.arange(int(degrees) + 1)
         if rank < len(used):
             raise NotDifferentiableError(
@@ -392,7 +332,7 @@ class Basis:
             )
         matrix = self.vander(x, used[-1])[:, used]
         if w is not None:
-            weights = _floating(asarray(w))
+            weights = floating(asarray(w))
             matrix, y = matrix * weights[:, None], (y.T * weights).T
         scale = np.linalg.norm(plain(matrix), axis=0)
         found = _least_squares(matrix / scale, y)
@@ -410,46 +350,9 @@ def _least_squares(matrix: Any, y: Any) -> Any:
     return np.linalg.solve(r, rows)
 
 
-# --- polyutils ----------------------------------------------------------------------------------
-
-
-def trim(c: Any, tol: Any = 0) -> Any:
-    """A series without the coefficients up to a tolerance at its end."""
-    c = coefficients(c)
-    kept = polyutils.trimcoef(plain(c), plain(tol))
-    all_small = not np.any(np.abs(plain(c)) > plain(tol))
-    return c[:1] * 0 if all_small else c[: len(kept)]
-
-
-def as_series(alist: Any, trim: bool = True) -> Any:
-    """Several series, of one dtype."""
-    made = [coefficients(c) for c in alist]
-    dtype = np.result_type(*(c.dtype for c in made))
-    return [(trimmed(c) if trim else c).astype(dtype) for c in made]
-
-
-def mapparms(old: Any, new: Any) -> Any:
-    """Offset and scale of the line between two domains."""
-    return polyutils.mapparms(asarray(old), asarray(new))
-
-
-def mapdomain(x: Any, old: Any, new: Any) -> Any:
-    """Points mapped by the line between two domains."""
-    offset, scale = mapparms(old, new)
-    return offset + scale * (x if isinstance(x, ABCPolyBase) else asarray(x))
-
-
-def getdomain(x: Any) -> Any:
-    """The interval, or rectangle, that holds the points."""
-    x = coefficients(x)
-    if x.dtype.kind == "c":
-        return np.stack([end(x.real) + 1j * end(x.imag) for end in (np.min, np.max)])
-    return np.stack([np.min(x), np.max(x)])
-
-
 def values_from_roots(x: Any, r: Any, tensor: bool = True) -> Any:
     """The product of x - r over the roots, at points."""
-    x, r = asarray(x), _floating(array(r, ndmin=1, copy=None))
+    x, r = asarray(x), floating(array(r, ndmin=1, copy=None))
     if tensor:
         r = r.reshape(r.shape + (1,) * x.ndim)
     elif x.ndim >= r.ndim:

@@ -17,7 +17,7 @@ from tapegrad._creation import holds_traced
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._rule import plain
 from tapegrad.numpy.polynomial import (
-    _basis,
+    _coefficients,
     chebyshev,
     hermite,
     hermite_e,
@@ -28,9 +28,9 @@ from tapegrad.numpy.polynomial import (
 
 _SIDES = numpy.array([-1.0, 1.0])  # what NumPy widens the domain of a single point by
 
-getdomain = _basis.differentiable(polyutils.getdomain, _basis.getdomain)
-mapdomain = _basis.differentiable(polyutils.mapdomain, _basis.mapdomain)
-mapparms = _basis.differentiable(polyutils.mapparms, _basis.mapparms)
+getdomain = _coefficients.differentiable(polyutils.getdomain, _coefficients.getdomain)
+mapdomain = _coefficients.differentiable(polyutils.mapdomain, _coefficients.mapdomain)
+mapparms = _coefficients.differentiable(polyutils.mapparms, _coefficients.mapparms)
 
 
 class _Differentiable(ABCPolyBase):
@@ -51,11 +51,11 @@ class _Differentiable(ABCPolyBase):
     ) -> None:
         super().__init__(plain(coef), plain(domain), plain(window), symbol)
         if holds_traced(coef):
-            self.coef = _basis.coefficients(coef)
+            self.coef = _coefficients.coefficients(coef)
         if holds_traced(domain):
-            self.domain = _basis.coefficients(domain)
+            self.domain = _coefficients.coefficients(domain)
         if holds_traced(window):
-            self.window = _basis.coefficients(window)
+            self.window = _coefficients.coefficients(window)
 
     def _with(self, coef: Any) -> Self:
         return type(self)(coef, self.domain, self.window, self.symbol)
@@ -82,7 +82,7 @@ class _Differentiable(ABCPolyBase):
     def trim(self, tol: Any = 0) -> Self:
         """The same without small coefficients at the end."""
         return self._with(
-            _basis.trim(self.coef, tol)
+            _coefficients.trim(self.coef, tol)
             if holds_traced(self.coef)
             else polyutils.trimcoef(self.coef, tol)
         )
@@ -124,7 +124,7 @@ class _Differentiable(ABCPolyBase):
         if not any(map(holds_traced, (roots, domain, window))):
             domain = [] if isinstance(domain, tuple) and not domain else domain
             return super().fromroots(roots, domain, window, symbol)
-        roots = _basis.coefficients(roots)
+        roots = _coefficients.coefficients(roots)
         if domain is None:
             domain = getdomain(roots)
         elif isinstance(domain, (list, tuple)) and not domain:

@@ -6,7 +6,8 @@ from typing import Any
 
 from numpy.polynomial import legendre as _numpys
 
-from tapegrad.numpy.polynomial._basis import Basis, differentiable
+from tapegrad.numpy.polynomial._basis import Basis
+from tapegrad.numpy.polynomial._coefficients import differentiable
 
 
 def _steps(k: int) -> tuple[float, float, float]:

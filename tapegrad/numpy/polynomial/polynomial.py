@@ -6,8 +6,9 @@ from typing import Any
 
 from numpy.polynomial import polynomial as _numpys
 
-from tapegrad.numpy.polynomial._basis import Basis, differentiable
+from tapegrad.numpy.polynomial._basis import Basis
 from tapegrad.numpy.polynomial._basis import values_from_roots as _values_from_roots
+from tapegrad.numpy.polynomial._coefficients import differentiable
 from tapegrad.rules.series import powers
 
 _BASIS = Basis(_numpys, "poly", powers)

@@ -6,13 +6,13 @@ from typing import Any
 
 from numpy.polynomial import polyutils as _numpys
 
-from tapegrad.numpy.polynomial import _basis
+from tapegrad.numpy.polynomial import _coefficients
 
-as_series = _basis.differentiable(_numpys.as_series, _basis.as_series)
-getdomain = _basis.differentiable(_numpys.getdomain, _basis.getdomain)
-mapdomain = _basis.differentiable(_numpys.mapdomain, _basis.mapdomain)
-mapparms = _basis.differentiable(_numpys.mapparms, _basis.mapparms)
-trimcoef = _basis.differentiable(_numpys.trimcoef, _basis.trim)
+as_series = _coefficients.differentiable(_numpys.as_series, _coefficients.as_series)
+getdomain = _coefficients.differentiable(_numpys.getdomain, _coefficients.getdomain)
+mapdomain = _coefficients.differentiable(_numpys.mapdomain, _coefficients.mapdomain)
+mapparms = _coefficients.differentiable(_numpys.mapparms, _coefficients.mapparms)
+trimcoef = _coefficients.differentiable(_numpys.trimcoef, _coefficients.trim)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,121 @@
+"""Coefficients of series: how they are read, cut and mapped, for traced ones too.
+
+Zeros at the end of a series are cut off results, as NumPy does, but never off arguments: a
+derivative by such a coefficient is one like any other.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import polyutils
+from numpy.polynomial._polybase import ABCPolyBase
+
+from tapegrad._creation import array, asarray, holds_traced
+from tapegrad._errors import NotDifferentiableError
+from tapegrad._rule import Rule, plain
+
+
+def differentiable(function: Callable[..., Any], definition: Callable[..., Any]) -> Any:
+    """NumPy's function for plain arguments, the definition for those with traced parts."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if any(map(_needs_definition, (*args, *kwargs.values()))):
+            return definition(*args, **kwargs)
+        return function(*args, **kwargs)
+
+    call.__module__ = f"tapegrad.{function.__module__}"
+    name = f"{function.__module__}.{function.__name__}"
+    call.__doc__ = f"As `{name}`, differentiable by every argument that is a number."
+    return call
+
+
+def primitive(
+    function: Callable[[Any], Any], rule_of: Callable[[Callable[[Any], Any]], Rule]
+) -> Callable[[Any], Any]:
+    """NumPy's function of plain coefficients, which follows a rule for traced ones."""
+
+    def call(c: Any) -> Any:
+        return rule.apply_bound([c], {}) if holds_traced(c) else function(c)
+
+    rule = rule_of(call)
+    return call
+
+
+def _needs_definition(value: Any) -> bool:
+    return holds_traced(value) or isinstance(value, ABCPolyBase)
+
+
+def coefficients(c: Any) -> Any:
+    """One series as a one-dimensional floating array, nothing cut off."""
+    c = floating(array(c, ndmin=1, copy=None))
+    if c.size == 0:
+        raise ValueError("Coefficient array is empty")
+    if c.ndim != 1:
+        raise ValueError("Coefficient array is not 1-d")
+    return c
+
+
+def floating(c: Any) -> Any:
+    return c if c.dtype.kind in "fc" else c + 0.0
+
+
+def trimmed(c: Any) -> Any:
+    """A series without the zeros at its end; at least one coefficient stays."""
+    return c[: len(polyutils.trimseq(plain(c)))]
+
+
+def extended(c: Any, size: int) -> Any:
+    missing = size - len(c)
+    return np.concatenate([c, np.zeros(missing, c.dtype)]) if missing else c
+
+
+def whole(number: Any, what: str) -> int:
+    """A parameter that counts; traced ones have no derivative."""
+    if holds_traced(number):
+        raise NotDifferentiableError(f"{what} is a whole number: pass stop_gradient of it.")
+    whole = int(number)
+    if whole != number:
+        raise TypeError(f"{what} must be an integer, received {number}")
+    return whole
+
+
+# --- polyutils ----------------------------------------------------------------------------------
+
+
+def trim(c: Any, tol: Any = 0) -> Any:
+    """A series without the coefficients up to a tolerance at its end."""
+    c = coefficients(c)
+    kept = polyutils.trimcoef(plain(c), plain(tol))
+    all_small = not np.any(np.abs(plain(c)) > plain(tol))
+    return c[:1] * 0 if all_small else c[: len(kept)]
+
+
+def as_series(alist: Any, trim: bool = True) -> Any:
+    """Several series, of one dtype."""
+    made = [coefficients(c) for c in alist]
+    dtype = np.result_type(*(c.dtype for c in made))
+    return [(trimmed(c) if trim else c).astype(dtype) for c in made]
+
+
+def mapparms(old: Any, new: Any) -> Any:
+    """Offset and scale of the line between two domains."""
+    return polyutils.mapparms(asarray(old), asarray(new))
+
+
+def mapdomain(x: Any, old: Any, new: Any) -> Any:
+    """Points mapped by the line between two domains."""
+    offset, scale = mapparms(old, new)
+    return offset + scale * (x if isinstance(x, ABCPolyBase) else asarray(x))
+
+
+def getdomain(x: Any) -> Any:
+    """The interval, or rectangle, that holds the points."""
+    x = coefficients(x)
+    if x.dtype.kind == "c":
+        return np.stack([end(x.real) + 1j * end(x.imag) for end in (np.min, np.max)])
+    return np.stack([np.min(x), np.max(x)])

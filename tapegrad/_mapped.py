@@ -161,6 +161,7 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
             isinstance(rule, Unsupported)
             or isinstance(rule, Composite)
             and not callable(rule.batch)
+            and rule.batch != "ragged"
         ):
             return rule.apply(*args, **kwargs)
         if rule.batch == "example":
@@ -395,8 +396,7 @@ def _at(mapping: Mapping, ufunc: np.ufunc, x: Any, index: Any, *operands: Any) -
             f"np.{ufunc.__name__}.at: a batched value cannot be written into an array that all "
             "examples share. Make the array with np.zeros_like(x) of a batched x."
         )
-    grid = np.reshape(np.arange(x.size), x.shape)
-    places = grid[index] if not isinstance(index, Batched) else _places(x, [index])
+    places = _places(x, list(index) if type(index) is tuple else [index])
     where = places.value if isinstance(places, Batched) else np.asarray(places)[None]
     rank = _rank(places)
     where = np.broadcast_to(where, (mapping.size, *where.shape[1:]))

@@ -411,6 +411,8 @@ def _add_at(buffer: Any, index: Any, value: Any) -> Any:
     if is_basic(index):
         buffer[index] += value
         return buffer
+    for part in index if type(index) is tuple else (index,):
+        buffer = beside(buffer, part)  # other positions for each example
     found = _flat_positions(buffer, index, value)
     if found is None:
         np.add.at(buffer, index, value)

@@ -171,7 +171,7 @@ def _open_mesh(*args: Any) -> Any:
     for position, given in enumerate(map(lift, args)):
         shape = [1] * len(args)
         shape[position] = -1
-        if hasattr(given, "tape") and given.shape != (0,):
+        if not isinstance(given, (np.ndarray, list, tuple)) and np.shape(given) != (0,):
             if given.ndim != 1:
                 raise ValueError("Cross index must be 1 dimensional")
             made.append(np.reshape(given, shape))

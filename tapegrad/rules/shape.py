@@ -365,4 +365,4 @@ def _trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     return filt[tuple(cut)] if len(axes) else filt
 
 
-composite(np.trim_zeros, _trim_zeros)
+composite(np.trim_zeros, _trim_zeros, batch="ragged")

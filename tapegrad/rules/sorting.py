@@ -41,6 +41,8 @@ def _partition(
     a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
 ) -> Any:
     def order_of(values: Any, along: Any) -> Any:
+        if not isinstance(values, (np.ndarray, np.generic)):
+            return np.argsort(values, along)  # sorted is partitioned, by any library
         # Not np.argpartition, which leaves other elements on either side than np.partition.
         done = np.argsort(np.partition(values, kth, along, kind, order), along, kind="stable")
         ranks = np.argsort(done, along)
@@ -106,10 +108,10 @@ def _unique_tuple(function: Any) -> Any:
     return result
 
 
-composite(np.unique, _unique)
-composite(np.unique_values, _unique_values)
+composite(np.unique, _unique, batch="ragged")
+composite(np.unique_values, _unique_values, batch="ragged")
 for _function in (np.unique_all, np.unique_counts, np.unique_inverse):
-    composite(_function, _unique_tuple(_function))
+    composite(_function, _unique_tuple(_function), batch="ragged")
 
 
 def _intersect1d(
@@ -143,7 +145,7 @@ def _union1d(ar1: Any, ar2: Any) -> Any:
     return _unique(_together(ar1, ar2))
 
 
-composite(np.intersect1d, _intersect1d)
-composite(np.setdiff1d, _setdiff1d)
-composite(np.setxor1d, _setxor1d)
-composite(np.union1d, _union1d)
+composite(np.intersect1d, _intersect1d, batch="ragged")
+composite(np.setdiff1d, _setdiff1d, batch="ragged")
+composite(np.setxor1d, _setxor1d, batch="ragged")
+composite(np.union1d, _union1d, batch="ragged")

@@ -13,7 +13,7 @@ import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,7 +23,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-from answers import TAPEGRAD
+from answers import TAPEGRAD, by_name
 from generic_calls import LONG, SHORT, is_floating, meaningful_calls, public_callables
 from judging import Answer, Outcome, judge
 
@@ -52,11 +52,16 @@ def hips_reverse(program: Any, inputs: Any, tangents: Any, cotangents: Sequence[
     return Answer(leaves, None, product)
 
 
-def count(modes: Any, text: str, *, verbose: bool) -> Counter[Outcome]:
+Lookup = Callable[[str], Any]
+
+
+def count(modes: Any, text: str, look_up: Lookup | None, *, verbose: bool) -> Counter[Outcome]:
+    """Outcomes of all calls; of functions of another namespace under NumPy's names."""
     counts: Counter[Outcome] = Counter()
     for name, function in public_callables().items():
-        for call in meaningful_calls(function, text):
-            outcome, problem = judge(modes, *call)
+        ours = look_up(name) if look_up else function
+        for _, *call in meaningful_calls(function, text):
+            outcome, problem = judge(modes, ours, *call, reference=function)
             counts[outcome] += 1
             if verbose and problem:
                 print(f"{name}: {problem}")
@@ -69,15 +74,19 @@ def main() -> None:
     parser.add_argument("--verbose", action="store_true", help="print tapegrad's wrong calls")
     options = parser.parse_args()
     text = SHORT + LONG if options.long else SHORT
-    libraries: dict[str, Any] = {"tapegrad": TAPEGRAD}
+    libraries: dict[str, tuple[Any, Lookup | None]] = {
+        "tapegrad, import numpy": (TAPEGRAD, None),
+        "tapegrad, import tapegrad.numpy": (TAPEGRAD, by_name),
+    }
     if find_spec("autograd") is not None:
-        libraries["HIPS autograd"] = (hips_reverse,)
+        libraries["HIPS autograd, import numpy"] = ((hips_reverse,), None)
     print("| library | calls that NumPy takes | right | raises | silently wrong |")
     print("|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # np.save and its kin
-        for name, modes in libraries.items():
-            counts = count(modes, text, verbose=options.verbose and name == "tapegrad")
+        for name, (modes, look_up) in libraries.items():
+            verbose = options.verbose and modes is TAPEGRAD
+            counts = count(modes, text, look_up, verbose=verbose)
             taken = counts.total() - counts[Outcome.REFUSED_BY_NUMPY]
             right, raised, wrong = (
                 counts[key] for key in (Outcome.RIGHT, Outcome.REFUSED, Outcome.WRONG)

@@ -268,8 +268,9 @@ SYMMETRIC = {
     np.linalg.matrix_rank,
 }
 # Calls without one right answer: vectors with a phase or a basis that is LAPACK's choice
-# (docs/kinks.md), points between which np.interp says to have no meaning unless they increase, and
-# remainders whose length depends on which of their coefficients rounding makes zero.
+# (docs/kinks.md), points between which np.interp says to have no meaning unless they increase,
+# remainders whose length depends on which of their coefficients rounding makes zero, and divisors
+# that lead with a zero.
 CHOICES: dict[Any, set[str]] = {
     np.linalg.svd: {
         "f(v[None])",
@@ -281,6 +282,7 @@ CHOICES: dict[Any, set[str]] = {
     },
     np.linalg.eig: {"f(m + 1j * n)"},
     np.interp: {"f(v, w, V)", "f(V, v, w)", "f(v, MASK, w)", "f(float(S), v, w)"},
+    np.polydiv: {"f(v, [0, 1, 1, 0])"},
     SPACES["np.polynomial.polynomial"].polydiv: {"f(z, z)"},
     SPACES["np.polynomial.chebyshev"].chebdiv: {"f(z, z)"},
 }

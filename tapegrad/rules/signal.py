@@ -16,6 +16,7 @@ from tapegrad._rule import (
     elementwise,
     general,
     innermost,
+    linear,
     multilinear,
     plain,
     somewhere,
@@ -98,10 +99,49 @@ def _place(xp: Any, x: Any, side: str) -> Any:
     return PLACES.apply_bound([plain(xp), plain(x)], {"side": side})
 
 
+def _pick(places: Any, values: Any) -> Any:
+    if innermost([places, values]) is not None:
+        return PICK.apply_bound([places, values], {})
+    return np.take(values, places)
+
+
+def _pick_of_examples(places: Any, values: Any) -> Any:
+    flat = np.reshape(places, (len(places), -1))
+    return np.reshape(np.take_along_axis(values, flat, 1), places.shape)
+
+
+def _spread(places: Any, picked: Any, size: int) -> Any:
+    if innermost([places, picked]) is not None:
+        return SPREAD.apply_bound([places, picked], {"size": size})
+    values = np.zeros(size, picked.dtype)
+    np.add.at(values, places, picked)
+    return values
+
+
+def _spread_of_examples(places: Any, picked: Any, size: int) -> Any:
+    return np.stack([_spread(*pair, size) for pair in zip(places, picked, strict=True)])
+
+
+# Picking and its transpose are rules of their own so that the places may differ under vmap.
+PICK: Any = linear(
+    _pick,
+    lambda g, _out, places, _values: SPREAD.apply_bound([places, g], {"size": _values.shape[0]}),
+    fixed=1,
+    name="np.interp",
+    batch=_pick_of_examples,
+)
+SPREAD: Any = linear(
+    _spread,
+    lambda g, _out, places, _picked, size: PICK.apply_bound([places, g], {}),
+    fixed=1,
+    name="np.interp",
+    batch=_spread_of_examples,
+)
+
+
 def _picked(values: Any, places: Any) -> Any:
-    """`values[places]`, by a function that a vmap over the places alone reaches too."""
-    flat = np.take_along_axis(values, np.reshape(places, -1), 0)
-    return np.reshape(flat, places.shape)
+    """`values[places]`."""
+    return PICK.apply_bound([places, values], {})
 
 
 def _tangent_after(places: Any, dots: Any, args: Any) -> Any:

@@ -174,3 +174,13 @@ def test_forward_mode_of_a_long_convolution():
     x_dot[2] = 1
     assert_close(jvp(lambda x: np.convolve(x, V), (A,), (x_dot,))[1], [0, 0, *V, 0, 0])
     assert_close(jacobian(lambda v: np.convolve(A, v, "valid"))(V)[:, 0], A[2:])
+
+
+def test_gradients_of_interpolations_under_vmap():
+    x, values = np.array([0.5, -1.0, 3.0]), np.stack([VALUES, VALUES**2, -VALUES])
+    gradients = grad(lambda *args: np.interp(*args) ** 2, (0, 1, 2))
+    knots = np.stack([KNOTS, KNOTS * 2, KNOTS + 0.1])
+    found = tapegrad.vmap(gradients)(x, knots, values)
+    for i in range(3):
+        for part, expected in zip(found, gradients(x[i], knots[i], values[i]), strict=True):
+            assert_close(part[i], expected)

@@ -3,6 +3,7 @@
 from tapegrad.rules import (
     constant,
     creation,
+    cumulative,
     decompositions,
     differences,
     elementwise,
@@ -33,6 +34,7 @@ from tapegrad.rules import (
 __all__ = [
     "constant",
     "creation",
+    "cumulative",
     "decompositions",
     "differences",
     "elementwise",

@@ -1,4 +1,4 @@
-"""Sums, products, extrema and cumulations along axes.
+"""Sums, products, extrema along axes, and clipping.
 
 What several reductions share (`spread`, `axes_of`, `count_of`, `masked`) is public to the other
 families; moments are in `moments`, what leaves NaN out in `nan`.
@@ -17,7 +17,6 @@ from tapegrad._rule import (
     elementwise,
     general,
     lift,
-    linear,
     plain,
     somewhere,
 )
@@ -55,7 +54,7 @@ def masked(x: Any, where: Any) -> Any:
     return x if where is True else np.where(where, x, 0)
 
 
-def _of_kind(x: Any, dtype: Any) -> Any:
+def of_kind(x: Any, dtype: Any) -> Any:
     """x as real numbers where a reduction of complex ones is asked for in a real dtype."""
     if dtype is None or x.dtype.kind == np.dtype(dtype).kind:
         return x
@@ -134,7 +133,7 @@ def prod_vjp(
     """The cotangent times the product of the other elements."""
     if x.size == 0:
         return np.zeros(x.shape, x.dtype)
-    x = _of_kind(x, dtype)
+    x = of_kind(x, dtype)
     axes = axes_of(x, axis)
     kept = tuple(a for a in range(x.ndim) if a not in axes)
     chosen = x if where is True else np.where(where, x, 1)
@@ -308,102 +307,3 @@ def _value(x: Any, dtype: Any = None) -> Any:
 
 
 composite(np.clip, _clip)
-
-
-# --- cumulations
-
-
-def cumsum_transpose(g: Any, _out: Any, _x: Any, axis: Any = None, dtype: Any = None) -> Any:
-    """A sum from the other end."""
-    return np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis).reshape(_x.shape)
-
-
-def cumprod_jvp(dots: Any, _out: Any, x: Any, axis: Any = None, dtype: Any = None) -> Any:
-    """Doubling: after k rounds an element has the product of the last 2**k and its derivative.
-
-    No division, so it is exact at zeros.
-    """
-    x, x_dot = (
-        part.reshape(-1) if axis is None or part.ndim == 0 else np.moveaxis(part, axis, -1)
-        for part in (_of_kind(x, dtype), _of_kind(dots[0], dtype))
-    )
-    step, count = 1, x.shape[-1]
-    while step < count:
-        product_dot = x_dot[..., step:] * x[..., :-step] + x[..., step:] * x_dot[..., :-step]
-        x_dot = np.concatenate([x_dot[..., :step], product_dot], axis=-1)
-        x = np.concatenate([x[..., :step], x[..., step:] * x[..., :-step]], axis=-1)
-        step *= 2
-    return x_dot if axis is None else np.moveaxis(x_dot, -1, axis)
-
-
-def cumprod_vjp(g: Any, out: Any, x: Any, axis: Any = None, dtype: Any = None) -> Any:
-    """The product before an element, times what comes after it: s[j] = g[j] + x[j + 1] s[j + 1].
-
-    Solved by doubling: after k rounds s[j] has the next 2**k terms. No division either.
-    """
-    flat = axis is None or x.ndim == 0
-    shape, count = x.shape, out.shape[0 if flat else axis]
-    if count == 0:
-        return np.zeros(shape, g.dtype)
-    g, out, x = (
-        part.reshape(-1) if flat else np.moveaxis(part, axis, -1)
-        for part in (g, out, _of_kind(x, dtype))
-    )
-    following, step = x[..., 1:], 1
-    while step < count:
-        longer = g[..., :-step] + following * g[..., step:]
-        g = np.concatenate([longer, g[..., -step:]], axis=-1)
-        following = following[..., :-step] * following[..., step:]
-        step *= 2
-    before = np.concatenate([np.ones_like(plain(out[..., :1])), out[..., :-1]], axis=-1)
-    x_bar = g * before
-    return x_bar.reshape(shape) if flat else np.moveaxis(x_bar, -1, axis)
-
-
-def _without_start(g: Any, axis: Any, include_initial: bool) -> Any:
-    if not include_initial:
-        return g
-    return np.moveaxis(np.moveaxis(g, axis or 0, 0)[1:], 0, axis or 0)
-
-
-def _cumulative_sum_transpose(
-    g: Any, _out: Any, _x: Any, axis: Any = None, dtype: Any = None, include_initial: bool = False
-) -> Any:
-    return cumsum_transpose(_without_start(g, axis, include_initial), _out, _x, axis or 0)
-
-
-def _cumulative_prod_vjp(
-    g: Any,
-    out: Any,
-    x: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    include_initial: bool = False,
-) -> Any:
-    g, out = (_without_start(part, axis, include_initial) for part in (g, out))
-    return cumprod_vjp(g, out, x, axis or 0, dtype)
-
-
-def _cumulative_prod_jvp(
-    dots: Any,
-    _out: Any,
-    x: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    include_initial: bool = False,
-) -> Any:
-    axis = axis or 0
-    out_dot = cumprod_jvp(dots, _out, x, axis, dtype)
-    if not include_initial:
-        return out_dot
-    shape = list(out_dot.shape)
-    shape[axis] = 1
-    start = np.zeros_like(plain(out_dot), shape=shape)  # the first element is 1, a constant
-    return np.concatenate([start, out_dot], axis=axis)
-
-
-linear(np.cumsum, cumsum_transpose, batch="flat")
-general(np.cumprod, vjp=[cumprod_vjp], jvp=cumprod_jvp, batch="flat")
-if hasattr(np, "cumulative_sum"):  # since NumPy 2.1
-    linear(np.cumulative_sum, _cumulative_sum_transpose, batch="flat")
-    general(np.cumulative_prod, vjp=[_cumulative_prod_vjp], jvp=_cumulative_prod_jvp, batch="flat")

@@ -141,26 +141,6 @@ def test_clipping_with_numpys_keywords():
     np.testing.assert_allclose(written(X), np.where(X > 1, 1, np.maximum(2 * X, 0)))
 
 
-# --- running sums and products
-
-
-running = pytest.mark.skipif(not hasattr(np, "cumulative_sum"), reason="new in NumPy 2.1")
-
-
-@running
-@pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
-@pytest.mark.parametrize("start", [False, True])
-def test_running_sums_and_products_from_a_start(name, start):
-    function = getattr(np, name)
-    check_rule(function, X, axis=1, include_initial=start)
-    check_rule(function, X + 1j, axis=-2, include_initial=start)
-    check_rule(function, X[0], include_initial=start)
-    check_rule(function, np.array(1.5), include_initial=start)
-    check_rule(function, X.astype(np.float32), axis=0, dtype=np.float64, include_initial=start)
-    with pytest.raises(ValueError, match="argument is required"):
-        grad(lambda x: np.sum(function(x)))(X)
-
-
 def test_a_number_has_axes_too():
     for function in (np.sum, np.prod, np.max, np.ptp, np.cumsum, np.cumprod):
         for axis in (0, -1, None):

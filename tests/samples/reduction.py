@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from makers import axes, axis, axis_or_none, beside, mask_or_absent, maybe
-from sampling import FLAGS, REAL, X1, N, X, each, sample
+from makers import axes, beside, mask_or_absent, maybe
+from sampling import FLAGS, REAL, N, X, each, sample
 
 WIDER = maybe("G")  # dtype=: of more precision than any, and complex
 START = maybe(2.5)
@@ -21,7 +21,3 @@ each(
 each([np.max, np.min], N, axis=axes, keepdims=FLAGS, dtypes=REAL, initial=maybe(0.01))
 each([np.amax, np.amin, np.ptp], N, axis=axes, keepdims=FLAGS, dtypes=REAL)
 sample(np.clip, X, beside, lambda d: d.array(()), on=[(-2, 2), (-1, 0), (0.2, 1)], dtypes=REAL)
-each([np.cumsum, np.cumprod], X1, axis=axis_or_none, dtype=WIDER)
-if hasattr(np, "cumulative_sum"):  # since NumPy 2.1
-    running = [np.cumulative_sum, np.cumulative_prod]
-    each(running, X1, axis=axis, include_initial=FLAGS, dtype=WIDER)

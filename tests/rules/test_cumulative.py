@@ -1,0 +1,41 @@
+"""Running sums and products: starts, whole numbers, zeros to high order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tapegrad import grad
+from tapegrad.testing import check_grads, check_rule
+
+X = np.array([[0.3, -1.2, 2.1], [1.7, 0.4, -0.6]])
+
+
+running = pytest.mark.skipif(not hasattr(np, "cumulative_sum"), reason="new in NumPy 2.1")
+
+
+@running
+@pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
+@pytest.mark.parametrize("start", [False, True])
+def test_running_sums_and_products_from_a_start(name, start):
+    function = getattr(np, name)
+    check_rule(function, X, axis=1, include_initial=start)
+    check_rule(function, X + 1j, axis=-2, include_initial=start)
+    check_rule(function, X[0], include_initial=start)
+    check_rule(function, np.array(1.5), include_initial=start)
+    check_rule(function, X.astype(np.float32), axis=0, dtype=np.float64, include_initial=start)
+    with pytest.raises(ValueError, match="argument is required"):
+        grad(lambda x: np.sum(function(x)))(X)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 8, 9])
+def test_running_products_of_any_count_with_zeros(size):
+    x = np.linspace(-1, 2, size)
+    x[::3] = 0
+    check_grads(np.cumprod, (x,), order=3)
+
+
+def test_running_products_of_nothing():
+    assert grad(lambda x: np.sum(np.cumprod(x)))(np.zeros(0)).shape == (0,)
+    assert grad(lambda x: np.sum(np.cumprod(x, axis=0)))(np.zeros((0, 2))).shape == (0, 2)
+    assert grad(lambda x: np.sum(np.cumprod(x, axis=1)))(np.zeros((0, 2))).shape == (0, 2)

@@ -147,6 +147,8 @@ def _qr(a: Any, mode: str = "reduced") -> Any:
             f"np.linalg.qr: mode={mode!r} is deprecated.", DeprecationWarning, stacklevel=4
         )
         mode = _OLD_MODES[mode]
+    if a.ndim < 2:
+        mode = "reduced"  # where NumPy raises its error
     if mode in ("raw", "economic"):
         packed, tau = _householder(a)
         return (packed, tau) if mode == "raw" else transposed(packed)
@@ -199,6 +201,8 @@ def _householder(a: Any) -> Any:
 
     E. Anderson et al., "LAPACK Users' Guide" (1999), section 5.4: each is 1 - tau v v^H.
     """
+    if a.size == 0:
+        return np.zeros_like(transposed(a)), np.zeros((*a.shape[:-2], min(a.shape[-2:])), a.dtype)
     block = a
     tops: list[Any] = []
     columns: list[Any] = []

@@ -139,7 +139,7 @@ def _directions(w: Any, involved: Any) -> Iterator[Any]:
         for place in np.argwhere(involved):
             yield _tangent(w, place)
     else:
-        for index in np.flatnonzero(involved.reshape(-1, w.shape[-1]).any(axis=0)):
+        for index in np.flatnonzero(involved.any(axis=tuple(range(involved.ndim - 1)))):
             yield _tangent(w, (..., index))
 
 

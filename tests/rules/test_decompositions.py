@@ -115,3 +115,26 @@ def test_a_vector_beside_dependent_columns_has_no_derivative():
     assert np.isnan(tapegrad.grad(lambda a: np.linalg.qr(a)[0][0, 2])(a)).all()
     with pytest.raises(np.linalg.LinAlgError, match="no second derivative"):
         tapegrad.hessian(lambda a: np.sum(np.linalg.qr(a)[1] ** 2))(a)
+
+
+EMPTY = [
+    lambda a: np.linalg.qr(a[:0]),
+    lambda a: np.linalg.qr(a[:, :0], "complete"),
+    lambda a: np.linalg.qr(a[:0], "raw"),
+    lambda a: np.linalg.svd(a[:0]),
+    lambda a: np.linalg.svd(a[:, :0]),
+    lambda a: np.linalg.svd(np.stack([a, a])[:0], hermitian=True),
+    lambda a: np.linalg.eigh(a[:0, :0]),
+    lambda a: np.linalg.eig(np.stack([a, a])[:0]),
+    lambda a: np.linalg.cholesky(a[:0, :0]),
+    lambda a: (np.linalg.norm(a[:0], 2), np.linalg.norm(a[:0], "nuc")),
+]
+
+
+@pytest.mark.parametrize("call", EMPTY)
+def test_empty_matrices(call):
+    a = real(3, 3)
+    out, pullback = tapegrad.vjp(call, a)
+    for expected, got in zip(call(a), out, strict=True):
+        assert (got.shape, got.dtype) == (expected.shape, expected.dtype)
+    np.testing.assert_array_equal(pullback(out)[0], np.zeros((3, 3)))

@@ -75,7 +75,9 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module(f"{__name__}.{name}")
-    return _lists.look_up(np, name)
+    found = _lists.look_up(np, name)
+    globals()[name] = found  # the next access is one of a plain module, at its price
+    return found
 
 
 def __dir__() -> list[str]:

@@ -15,7 +15,9 @@ __all__ = list(np.fft.__all__)
 
 
 def __getattr__(name: str) -> Any:
-    return _lists.look_up(np.fft, name)
+    found = _lists.look_up(np.fft, name)
+    globals()[name] = found  # the next access is one of a plain module, at its price
+    return found
 
 
 def __dir__() -> list[str]:

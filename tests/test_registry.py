@@ -271,8 +271,9 @@ def test_a_rule_has_one_form_a_batch_word_and_the_name_users_write(rule):
 
 
 def is_signature(batch):
-    """`(m,n),(n,k?)`: groups of core dimensions, an optional one marked."""
-    groups = batch.removeprefix("(").removesuffix(")").split("),(")
+    """`(m,n),(n,k?)->(m,k?)`: groups of core dimensions, an optional one marked."""
+    sides = [side.removeprefix("(").removesuffix(")") for side in batch.split("->")]
+    groups = [group for side in sides for group in side.split("),(")]
     letters = [core for group in groups for core in group.split(",") if group]
     return batch.startswith("(") and all(core.rstrip("?").isalpha() for core in letters)
 

@@ -1,0 +1,185 @@
+"""np.interp: by the points, the knots, the values at them, and the values outside.
+
+A knot, where two segments meet, has the mean of both sides' derivatives.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import (
+    Constant,
+    Function,
+    composite,
+    general,
+    innermost,
+    linear,
+    plain,
+    somewhere,
+    transpose_linear,
+)
+from tapegrad.rules.differences import as_array
+
+
+def _plain_interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+    return np.interp(x, xp, fp, left, right)
+
+
+def _segments(values: Any, first: Any, last: Any) -> Any:
+    """The values at the knots with one more at each end, for the constants beyond."""
+    return np.concatenate([values[:1] + first, values, values[-1:] + last])
+
+
+def _places(xp: Any, x: Any, side: Any) -> Any:
+    return np.searchsorted(xp, x, side)
+
+
+def _places_of_examples(xp: Any, x: Any, side: Any) -> Any:
+    return np.stack([np.searchsorted(*pair, side) for pair in zip(xp, x, strict=True)])
+
+
+PLACES = Constant(_places, batch=_places_of_examples)
+
+
+def _place(xp: Any, x: Any, side: str) -> Any:
+    """How many knots are below x, or not above it."""
+    return PLACES.apply_bound([plain(xp), plain(x)], {"side": side})
+
+
+def _pick(places: Any, values: Any) -> Any:
+    if innermost([places, values]) is not None:
+        return PICK.apply_bound([places, values], {})
+    return np.take(values, places)
+
+
+def _pick_of_examples(places: Any, values: Any) -> Any:
+    flat = np.reshape(places, (len(places), -1))
+    return np.reshape(np.take_along_axis(values, flat, 1), places.shape)
+
+
+def _spread(places: Any, picked: Any, size: int) -> Any:
+    if innermost([places, picked]) is not None:
+        return SPREAD.apply_bound([places, picked], {"size": size})
+    values = np.zeros(size, picked.dtype)
+    np.add.at(values, places, picked)
+    return values
+
+
+def _spread_of_examples(places: Any, picked: Any, size: int) -> Any:
+    return np.stack([_spread(*pair, size) for pair in zip(places, picked, strict=True)])
+
+
+# Picking and its transpose are rules of their own so that the places may differ under vmap.
+PICK: Any = linear(
+    _pick,
+    lambda g, _out, places, _values: SPREAD.apply_bound([places, g], {"size": _values.shape[0]}),
+    fixed=1,
+    name="np.interp",
+    batch=_pick_of_examples,
+)
+SPREAD: Any = linear(
+    _spread,
+    lambda g, _out, places, _picked, size: PICK.apply_bound([places, g], {}),
+    fixed=1,
+    name="np.interp",
+    batch=_spread_of_examples,
+)
+
+
+def _picked(values: Any, places: Any) -> Any:
+    """`values[places]`."""
+    return PICK.apply_bound([places, values], {})
+
+
+def _tangent_after(places: Any, dots: Any, args: Any) -> Any:
+    """The tangent where so many knots are before each x, should it be a knot itself."""
+    x, xp, fp, left, right = args
+    x_dot, xp_dot, fp_dot, left_dot, right_dot = dots
+    below, above = plain(x) < plain(xp)[0], plain(x) > plain(xp)[-1]
+    # Values given for what is outside do not reach the last knots: there the inside counts alone.
+    first = 0 if left is None else min(1, len(xp) - 1)
+    last = len(xp) if right is None else max(len(xp) - 1, 1)
+    places = np.clip(places, first, last)
+    starts, ends = (_picked(_segments(xp, -1.0, 1.0), places + i) for i in (0, 1))
+    values = _segments(fp, 0.0, 0.0)
+    slope = (_picked(values, places + 1) - _picked(values, places)) / (ends - starts)
+    share = np.where(below | above, 0.0, (x - starts) / (ends - starts))
+    terms = []
+    if x_dot is not None:
+        terms.append(slope * x_dot)
+    for knots_dot, factor in ((xp_dot, -slope), (fp_dot, 1.0)):
+        if knots_dot is not None:
+            knots_dot = _segments(knots_dot, 0.0, 0.0)
+            start_dot, end_dot = (_picked(knots_dot, places + i) for i in (0, 1))
+            terms.append(factor * (start_dot + share * (end_dot - start_dot)))
+    out_dot: Any = sum(terms[1:], terms[0]) if terms else 0.0
+    for outside, value, value_dot in ((below, left, left_dot), (above, right, right_dot)):
+        if value is not None:
+            out_dot = np.where(outside, 0.0 if value_dot is None else value_dot, out_dot)
+    return out_dot
+
+
+def _interp_jvp(
+    dots: Any, _out: Any, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None
+) -> Any:
+    """At a knot, where two segments meet, the mean of both sides."""
+    args = (as_array(x), as_array(xp), as_array(fp), left, right)
+    places = _place(args[1], args[0], "right")
+    out_dot = _tangent_after(places, dots, args)
+    at_a_knot = _picked(plain(args[1]), np.maximum(places - 1, 0)) == plain(args[0])
+    if somewhere(at_a_knot):
+        before = _tangent_after(_place(args[1], args[0], "left"), dots, args)
+        out_dot = 0.5 * (out_dot + before)
+    return out_dot
+
+
+def _by_x(g: Any, out: Any, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+    return g * _interp_jvp((1.0, None, None, None, None), out, x, xp, fp, left, right)
+
+
+def _by(position: int) -> Function:
+    """The pullback by another argument: the transpose of its tangent."""
+
+    def pullback(g: Any, out: Any, *args: Any) -> Any:
+        def tangents(dots: list[Any]) -> list[Any]:
+            placed = [dots[0] if i == position else None for i in range(5)]
+            return [_interp_jvp(placed, out, *args)]
+
+        return transpose_linear(tangents, [args[position]], [g])[0]
+
+    return pullback
+
+
+INTERP = general(
+    _plain_interp, vjp=[_by_x, *map(_by, range(1, 5))], jvp=_interp_jvp, name="np.interp"
+)
+
+
+def _interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Any:
+    x, xp, fp = (as_array(value) for value in (x, xp, fp))
+    if period is not None:
+        if period == 0:
+            raise ValueError("period must be a non-zero value")
+        left = right = None
+        x, xp, fp = _one_period(x, xp, fp, np.absolute(period))
+    return INTERP.apply_bound([x, xp, fp, left, right], {})
+
+
+def _one_period(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
+    """Everything taken into one period, with the knots sorted and one more at each end."""
+    if xp.ndim != 1 or fp.ndim != 1:
+        raise ValueError("Data points must be 1-D sequences")
+    if xp.shape[0] != fp.shape[0]:
+        raise ValueError("fp and xp are not of the same length")
+    x, xp = x % period, xp % period
+    order = np.argsort(plain(xp))
+    xp, fp = np.take(xp, order), np.take(fp, order)
+    xp = np.concatenate([xp[-1:] - period, xp, xp[:1] + period])
+    return x, xp, np.concatenate([fp[-1:], fp, fp[:1]])
+
+
+composite(np.interp, _interp)

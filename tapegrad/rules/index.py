@@ -156,13 +156,8 @@ composite(np.triu, _triu)
 
 # --- positions
 
-constant(
-    np.ravel_multi_index,
-    np.unravel_index,
-    np.diag_indices_from,
-    np.tril_indices_from,
-    np.triu_indices_from,
-)
+constant(np.ravel_multi_index, np.unravel_index)
+constant(np.diag_indices_from, np.tril_indices_from, np.triu_indices_from, batch="example")
 
 
 def _open_mesh(*args: Any) -> Any:
@@ -171,12 +166,13 @@ def _open_mesh(*args: Any) -> Any:
     for position, given in enumerate(map(lift, args)):
         shape = [1] * len(args)
         shape[position] = -1
-        if not isinstance(given, (np.ndarray, list, tuple)) and np.shape(given) != (0,):
-            if given.ndim != 1:
-                raise ValueError("Cross index must be 1 dimensional")
-            made.append(np.reshape(given, shape))
-        else:
-            made.append(np.reshape(np.ix_(plain(given))[0], shape))
+        if isinstance(given, (np.ndarray, list, tuple)) or not hasattr(given, "shape"):
+            given = np.ix_(given)[0]
+        elif given.ndim != 1:
+            raise ValueError("Cross index must be 1 dimensional")
+        elif given.shape == (0,):
+            given = np.zeros(0, np.intp)  # nothing, in NumPy's dtype of no positions
+        made.append(np.reshape(given, shape))
     return tuple(made)
 
 

@@ -170,8 +170,6 @@ def _open_mesh(*args: Any) -> Any:
             given = np.ix_(given)[0]
         elif given.ndim != 1:
             raise ValueError("Cross index must be 1 dimensional")
-        elif given.shape == (0,):
-            given = np.zeros(0, np.intp)  # nothing, in NumPy's dtype of no positions
         made.append(np.reshape(given, shape))
     return tuple(made)
 

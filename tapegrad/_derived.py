@@ -1,4 +1,4 @@
-"""Derivatives made from vjp, jvp and linearize: jacobian, hessian and their products.
+"""Derivatives made from vjp, jvp, linearize and vmap: jacobian, hessian and their products.
 
 Knows the transforms alone, not what lies below them.
 """
@@ -6,11 +6,13 @@ Knows the transforms alone, not what lies below them.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from tapegrad._batch import vmap
 from tapegrad._errors import InputError, OutputError, describe, message, name_of
 from tapegrad._forward import jvp, linearize
 from tapegrad._reverse import Argnums, Inputs, Selection, grad, vjp
@@ -19,11 +21,18 @@ from tapegrad._tree import flatten, unflatten
 Function = Callable[..., Any]
 
 
-def jacrev(f: Function, argnums: Argnums = None, *, has_aux: bool = False) -> Function:
-    """The Jacobian by reverse mode: one replay for each element of the output.
+def jacrev(
+    f: Function,
+    argnums: Argnums = None,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function:
+    """The Jacobian by reverse mode: all elements of the output in one batched replay.
 
     For an output of shape o and an input of shape i the result has shape o + i; for pytrees, the
-    output's containers hold the inputs' containers. Options as for `grad`. Raises OutputError for
+    output's containers hold the inputs' containers. `chunk_size` bounds how many elements are
+    replayed at once, and with it the memory. Other options as for `grad`. Raises OutputError for
     an output that is not floating or complex.
 
     >>> jacrev(lambda x: x**2)(np.array([1.0, 3.0]))
@@ -45,24 +54,26 @@ def jacrev(f: Function, argnums: Argnums = None, *, has_aux: bool = False) -> Fu
                 bars[position] = bar
                 return pullback(unflatten(structure, bars))
 
-            rows = [_row(pulled, basis, inputs.leaves) for basis in _basis(leaf)]
-            blocks.append(
-                _by_input(
-                    inputs,
-                    [
-                        _stacked([row[i] for row in rows], leaf.shape + np.shape(x), x, front=True)
-                        for i, x in enumerate(inputs.leaves)
-                    ],
-                )
-            )
+            rows = _rows(vmap(pulled, chunk_size=chunk_size), leaf, inputs.leaves)
+            shaped = [
+                np.reshape(row, leaf.shape + np.shape(x))
+                for row, x in zip(rows, inputs.leaves, strict=True)
+            ]
+            blocks.append(_by_input(inputs, shaped))
         result = unflatten(structure, blocks)
         return (result, *aux) if has_aux else result
 
     return jacobian_of
 
 
-def jacfwd(f: Function, argnums: Argnums = None, *, has_aux: bool = False) -> Function:
-    """The Jacobian by forward mode: one replay for each element of the inputs.
+def jacfwd(
+    f: Function,
+    argnums: Argnums = None,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function:
+    """The Jacobian by forward mode: all elements of an input in one batched replay.
 
     Shapes, containers and options as for `jacrev`.
 
@@ -78,18 +89,15 @@ def jacfwd(f: Function, argnums: Argnums = None, *, has_aux: bool = False) -> Fu
         leaves, structure = flatten(out)
         for leaf in leaves:
             _check_output(f"jacfwd({name_of(f)})", leaf)
-        columns = [_columns(pushforward, inputs.leaves, i) for i in range(len(inputs.leaves))]
+        by_input = [
+            _columns(pushforward, inputs.leaves, i, chunk_size) for i in range(len(inputs.leaves))
+        ]
         blocks = [
             _by_input(
                 inputs,
                 [
-                    _stacked(
-                        [column[k] for column in columns[i]],
-                        leaf.shape + np.shape(x),
-                        leaf,
-                        front=False,
-                    )
-                    for i, x in enumerate(inputs.leaves)
+                    np.reshape(columns[k], leaf.shape + np.shape(x))
+                    for columns, x in zip(by_input, inputs.leaves, strict=True)
                 ],
             )
             for k, leaf in enumerate(leaves)
@@ -100,17 +108,28 @@ def jacfwd(f: Function, argnums: Argnums = None, *, has_aux: bool = False) -> Fu
     return jacobian_of
 
 
-def _columns(pushforward: Function, leaves: list[Any], position: int) -> list[list[Any]]:
-    columns = []
-    for basis in _basis(leaves[position]):
+def _columns(
+    pushforward: Function, leaves: list[Any], position: int, chunk_size: int | None
+) -> list[Any]:
+    """The tangent of each output, for all unit tangents of one input along the last axis."""
+    like = leaves[position]
+
+    def pushed(basis: Any) -> Any:
         dots = [np.zeros_like(leaf) for leaf in leaves]
         dots[position] = basis
-        columns.append(flatten(pushforward(*dots))[0])
+        return flatten(pushforward(*dots))[0]
+
+    columns: list[Any] = vmap(pushed, out_axes=-1, chunk_size=chunk_size)(_basis(like))
     return columns
 
 
 def jacobian(
-    f: Function, argnums: Argnums = None, mode: str = "auto", *, has_aux: bool = False
+    f: Function,
+    argnums: Argnums = None,
+    mode: str = "auto",
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
 ) -> Function:
     """The Jacobian of an array function; `mode` is "reverse", "forward" or "auto".
 
@@ -130,8 +149,8 @@ def jacobian(
             )
         )
     modes = {
-        "forward": jacfwd(f, argnums, has_aux=has_aux),
-        "reverse": jacrev(f, argnums, has_aux=has_aux),
+        "forward": jacfwd(f, argnums, has_aux=has_aux, chunk_size=chunk_size),
+        "reverse": jacrev(f, argnums, has_aux=has_aux, chunk_size=chunk_size),
     }
 
     @functools.wraps(f, updated=())
@@ -151,17 +170,24 @@ def _cheaper(f: Function, argnums: Argnums, args: Any, kwargs: Any, has_aux: boo
     return "forward" if size_in < sum(np.size(leaf) for leaf in leaves) else "reverse"
 
 
-def hessian(f: Function, argnums: Argnums = None, *, has_aux: bool = False) -> Function:
+def hessian(
+    f: Function,
+    argnums: Argnums = None,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function:
     """The matrix of second derivatives of a real scalar function, forward over reverse.
 
     For an input of shape i the result has shape i + i; for pytrees and several argnums, containers
-    of containers. Raises as `grad` does.
+    of containers. `chunk_size` bounds how many columns are made at once. Raises as `grad` does.
 
     >>> hessian(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
-    return jacfwd(grad(f, argnums, has_aux=has_aux), argnums, has_aux=has_aux)
+    gradient = grad(f, argnums, has_aux=has_aux)
+    return jacfwd(gradient, argnums, has_aux=has_aux, chunk_size=chunk_size)
 
 
 def hvp(f: Function, primals: Any, vectors: Any) -> Any:
@@ -225,18 +251,19 @@ def _reduced(
     return inputs, of_leaves
 
 
-def _row(pulled: Function, basis: Any, leaves: list[Any]) -> list[Any]:
-    """The derivatives of one element of the output by each input.
+def _rows(pulled: Function, leaf: Any, leaves: list[Any]) -> list[Any]:
+    """The derivatives of each element of an output, along axis 0, by each input.
 
     For a complex element of real inputs they are complex, and a pull gives a real part at a time.
     """
-    row = list(pulled(basis))
+    basis = _basis(leaf)
+    rows = list(pulled(basis))
     if basis.dtype.kind == "c" and any(x.dtype.kind != "c" for x in leaves):
         turned = pulled(-1j * basis)
         for i, x in enumerate(leaves):
             if x.dtype.kind != "c":
-                row[i] = row[i] + 1j * turned[i]
-    return row
+                rows[i] = rows[i] + 1j * turned[i]
+    return rows
 
 
 def _by_input(inputs: Inputs, parts: list[Any]) -> Any:
@@ -252,18 +279,9 @@ def _check_output(call: str, leaf: Any) -> None:
 
 
 def _basis(like: Any) -> Any:
-    """The unit arrays of a shape, one after the other."""
-    for i in range(np.size(like)):
-        unit = np.zeros(like.shape, like.dtype)
-        unit[np.unravel_index(i, like.shape)] = 1
-        yield unit if like.shape else unit[()]
-
-
-def _stacked(parts: list[Any], shape: tuple[int, ...], like: Any, *, front: bool) -> Any:
-    """Parts along a first (or last) axis that takes the place of the basis' axes."""
-    if not parts:
-        return np.zeros(shape, like.dtype)
-    return np.reshape(np.stack(parts, axis=0 if front else -1), shape)
+    """The unit arrays of a shape, along a first axis."""
+    size = math.prod(like.shape)
+    return np.reshape(np.eye(size, dtype=like.dtype), (size, *like.shape))
 
 
 __all__ = [

@@ -10,6 +10,7 @@ batched by an outer vmap: whatever belongs to the innermost transform is unwrapp
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
@@ -21,7 +22,7 @@ from tapegrad._creation import CREATION
 from tapegrad._errors import BatchingError, LeakedValueError
 from tapegrad._ndarray import NdarrayInterface
 from tapegrad._rule import REGISTRY, Composite, Rule, Unsupported, innermost, write_out
-from tapegrad._tape import Mapped, Traced, next_level
+from tapegrad._tape import Mapped, Traced, beside, level_of, next_level
 
 
 class Mapping:
@@ -120,7 +121,7 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
 
     def adopt(self, buffer: Any) -> Any:
         """A buffer that batched values can be written into: a copy of it for each example."""
-        return Batched(np.array(self.mapping.front(buffer)), self.mapping)
+        return Batched(self.mapping.front(buffer).copy(), self.mapping)
 
     def handle(self) -> Any:
         """A copy, which writes through this array do not reach."""
@@ -129,6 +130,9 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
     # -- NumPy's protocols -----------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) -> Any:
+        mapping = self.mapping
+        if len(inputs) == 1 and not kwargs and method == "__call__" and mapping.open:
+            return map_results(mapping, ufunc(self.value))  # the frequent case
         inner = innermost(inputs if not kwargs else (*inputs, *kwargs.values()))
         if not isinstance(inner, Batched):
             return NotImplemented  # a transform inside this vmap comes first
@@ -137,6 +141,8 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         if method != "__call__":
             return _UFUNC_METHODS[method](mapping, ufunc, *inputs, **kwargs)
         out = kwargs.pop("out", None)
+        if ufunc is np.matmul and not kwargs:
+            return _matmul(mapping, *inputs)
         if ufunc.signature is not None:
             call: Callable[..., Any] = lambda *arrays: ufunc(*arrays, **kwargs)  # noqa: E731
             result = call_with_signature(mapping, ufunc.signature, call, list(inputs))
@@ -203,7 +209,8 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
     def __setitem__(self, index: Any, value: Any) -> None:
         self.mapping.require_open()
         if isinstance(value, (list, tuple)):
-            value = np.stack(value) if _holds_batched(value) else np.asarray(value)
+            value = np.stack(value) if innermost(value) is not None else np.asarray(value)
+        self._make_room(value)
         parts = _parts_of(index, self)
         if parts is None:
             rest = index if type(index) is tuple else (index,)
@@ -221,6 +228,19 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         flat = np.reshape(self.value, (size, -1)).copy()
         flat[_rows(where, size), where] = _fitted(self.mapping, value, rank)
         self.value[...] = np.reshape(flat, self.value.shape)
+
+    def _make_room(self, value: Any) -> None:
+        """Let the examples hold a value that a transform around this vmap traces."""
+        inner = value.value if isinstance(value, Batched) else value
+        if level_of(inner) <= level_of(self.value):
+            return
+        if getattr(self.value, "base", None) is not None:
+            raise BatchingError(
+                f"{self.mapping.name}: a traced value cannot be written through a view of a plain "
+                "array, here. Write into the array itself, or make it with np.zeros_like of a "
+                "traced array."
+            )
+        self.value = beside(self.value, inner)
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
         """As `numpy.ndarray.astype`."""
@@ -292,6 +312,42 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         return repr(self)
 
 
+def _operator(name: str, ufunc: np.ufunc, function: Callable[[Any, Any], Any]) -> None:
+    """Give Batched an operator; two examples of one rank, or a number, go the short way."""
+
+    def forward(self: Batched, other: Any) -> Any:
+        mapping = self.mapping
+        kind = type(other)
+        if mapping.open:
+            if kind is Batched:
+                if other.mapping is mapping and len(self.value.shape) == len(other.value.shape):
+                    return Batched(function(self.value, other.value), mapping)
+            elif kind is float or kind is int:
+                return Batched(function(self.value, other), mapping)
+        if getattr(kind, "__array_ufunc__", 0) is None:
+            return NotImplemented
+        return ufunc(self, other)
+
+    def reflected(self: Batched, other: Any) -> Any:
+        if self.mapping.open and (type(other) is float or type(other) is int):
+            return Batched(function(other, self.value), self.mapping)
+        if getattr(type(other), "__array_ufunc__", 0) is None:
+            return NotImplemented
+        return ufunc(other, self)
+
+    for method, prefix in ((forward, ""), (reflected, "r")):
+        method.__name__ = f"__{prefix}{name}__"
+        method.__qualname__ = f"Batched.{method.__name__}"
+        setattr(Batched, method.__name__, method)
+
+
+_operator("add", np.add, operator.add)
+_operator("sub", np.subtract, operator.sub)
+_operator("mul", np.multiply, operator.mul)
+_operator("truediv", np.divide, operator.truediv)
+_operator("pow", np.power, operator.pow)
+
+
 def _example(value: Any) -> Any:
     """Something with the shape and dtype of one example."""
     return np.zeros(value.shape, value.dtype) if isinstance(value, Batched) else value
@@ -332,6 +388,19 @@ def _call_aligned(
     if where is not None:
         kwargs["where"] = _fitted(mapping, where, rank)
     return ufunc(*[_fitted(mapping, x, rank) for x in inputs], **kwargs)
+
+
+def _matmul(mapping: Mapping, x: Any, y: Any) -> Any:
+    """np.matmul; where one matrix serves all examples, as one product with all of their rows."""
+    if not isinstance(x, Batched) and getattr(x, "ndim", 0) == 2 and y.shape[1:] in ((), (1,)):
+        columns = np.reshape(y.value, (mapping.size, -1))
+        return mapping.wrap(
+            np.reshape(np.matmul(columns, np.swapaxes(x, 0, 1)), (-1, x.shape[0], *y.shape[1:]))
+        )
+    if not isinstance(y, Batched) and getattr(y, "ndim", 0) == 2 and x.ndim == 2:
+        rows = np.reshape(x.value, (-1, x.shape[1]))
+        return mapping.wrap(np.reshape(np.matmul(rows, y), (-1, x.shape[0], y.shape[1])))
+    return call_with_signature(mapping, "(m?,n),(n,k?)->(m?,k?)", np.matmul, [x, y])
 
 
 def _reduce(

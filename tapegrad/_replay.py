@@ -409,7 +409,10 @@ def _add_at(buffer: Any, index: Any, value: Any) -> Any:
     if type(buffer) is np.ndarray and not isinstance(value, (np.ndarray, np.generic)):
         buffer = np.asarray(buffer, like=value)  # another library's array
     if is_basic(index):
-        buffer[index] += value
+        if isinstance(buffer, Mapped):  # a part of it cannot come to hold a traced value
+            buffer[index] = buffer[index] + value
+        else:
+            buffer[index] += value
         return buffer
     for part in index if type(index) is tuple else (index,):
         buffer = beside(buffer, part)  # other positions for each example
@@ -606,6 +609,12 @@ def derivatives_along(value: Any, source: Any, directions: list[Any]) -> list[An
     a function of the values that the program went on with. It needs a traced replay, which a rule
     declared `singular` gets; without one (in forward mode) the answer is NaN: unknown, not zero.
     """
+    if isinstance(value, Mapped):  # of each example, under the vmap that has it
+        mapped = isinstance(source, Mapped)
+        inner = source.value if mapped else source
+        ways = [value.mapping.front(way) for way in directions] if mapped else directions
+        changes = derivatives_along(value.value, inner, ways)
+        return [value.mapping.wrap(change) for change in changes]
     nothing = zeros_of(spec_of(value))
     known = isinstance(source, Traced)
     if not isinstance(value, Traced):

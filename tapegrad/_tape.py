@@ -126,6 +126,7 @@ class Mapped:
 
     if TYPE_CHECKING:
         value: Any
+        mapping: Any
 
         @property
         def level(self) -> int: ...

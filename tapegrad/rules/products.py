@@ -53,7 +53,7 @@ def _matmul_y(g: Any, _out: Any, x: Any, _y: Any) -> Any:
     return np.matmul(_flipped(x), g)
 
 
-multilinear(np.matmul, _matmul_x, _matmul_y, signature="x1, x2", batch="(m?,n),(n,k?)")
+multilinear(np.matmul, _matmul_x, _matmul_y, signature="x1, x2", batch="(m?,n),(n,k?)->(m?,k?)")
 composite(np.linalg.matmul, lambda x1, x2: np.matmul(x1, x2))
 
 # --- contractions of any pair of axes
@@ -92,7 +92,52 @@ def _tensordot_y(g: Any, _out: Any, x: Any, _y: Any, axes: Any = 2) -> Any:
     return np.transpose(bar, tuple(np.argsort(came)))
 
 
-multilinear(np.tensordot, _tensordot_x, _tensordot_y)
+def _tensordot_examples(a: Any, b: Any, axes: Any = 2) -> Any:
+    """One einsum over all examples: summed axes share a letter, the examples have one too."""
+    x_axes, y_axes = _contracted(a[0], b[0], axes)
+    letters = iter(ascii_letters[1:])
+    x_labels = [next(letters) for _ in range(a.ndim - 1)]
+    shared = {y: x_labels[x] for x, y in zip(x_axes, y_axes, strict=True)}
+    y_labels = [shared[i] if i in shared else next(letters) for i in range(b.ndim - 1)]
+    kept = [label for i, label in enumerate(x_labels) if i not in x_axes]
+    kept += [label for i, label in enumerate(y_labels) if i not in shared]
+    terms = "a" + "".join(x_labels) + ",a" + "".join(y_labels)
+    return np.einsum(terms + "->a" + "".join(kept), a, b)
+
+
+def _matmul_examples(x: Any, y: Any) -> Any:
+    """A product of matrices or vectors, each with its examples along axis 0."""
+    left = np.expand_dims(x, 1) if x.ndim == 2 else x
+    product = np.matmul(left, np.expand_dims(y, -1) if y.ndim == 2 else y)
+    dropped = (*((1,) if x.ndim == 2 else ()), *((-1,) if y.ndim == 2 else ()))
+    return np.squeeze(product, dropped) if dropped else product
+
+
+def _dot_examples(a: Any, b: Any) -> Any:
+    if a.ndim == 1 or b.ndim == 1:
+        rank = max(a.ndim, b.ndim)
+        return _padded_to(a, rank) * _padded_to(b, rank)
+    if b.ndim == 2 or a.ndim <= 3 and b.ndim == 3:
+        return _matmul_examples(a, b) if a.ndim <= 3 else _tensordot_examples(a, b, ([-1], [-1]))
+    return _tensordot_examples(a, b, ([-1], [-2]))
+
+
+def _inner_examples(a: Any, b: Any) -> Any:
+    if a.ndim == 1 or b.ndim == 1:
+        return _dot_examples(a, b)
+    return _tensordot_examples(a, b, ([-1], [-1]))
+
+
+def _vdot_examples(a: Any, b: Any) -> Any:
+    rows = (len(a), -1)
+    return _matmul_examples(np.conjugate(np.reshape(a, rows)), np.reshape(b, rows))
+
+
+def _padded_to(x: Any, rank: int) -> Any:
+    return np.reshape(x, (x.shape[0], *(1,) * (rank - x.ndim), *x.shape[1:]))
+
+
+multilinear(np.tensordot, _tensordot_x, _tensordot_y, batch=_tensordot_examples)
 composite(np.linalg.tensordot, lambda x1, x2, /, *, axes=2: np.tensordot(x1, x2, axes))
 
 
@@ -132,8 +177,8 @@ def _inner_y(g: Any, out: Any, x: Any, y: Any) -> Any:
     return _tensordot_y(g, out, x, y, ([-1], [-1]))
 
 
-multilinear(np.dot, _dot_x, _dot_y, signature="a, b, out")
-multilinear(np.inner, _inner_x, _inner_y, signature="a, b")
+multilinear(np.dot, _dot_x, _dot_y, signature="a, b, out", batch=_dot_examples)
+multilinear(np.inner, _inner_x, _inner_y, signature="a, b", batch=_inner_examples)
 
 # --- products that conjugate their first argument
 
@@ -146,7 +191,7 @@ def _vdot_y(g: Any, _out: Any, x: Any, _y: Any) -> Any:
     return np.reshape(g * np.conjugate(_shaped(x)), _y.shape)
 
 
-multilinear(np.vdot, _vdot_x, _vdot_y, signature="a, b")
+multilinear(np.vdot, _vdot_x, _vdot_y, signature="a, b", batch=_vdot_examples)
 
 if hasattr(np, "vecdot"):
     multilinear(
@@ -248,9 +293,17 @@ def _matrix(x: Any, shape: tuple[int, ...]) -> Any:
     return np.reshape(_shaped(x), shape)
 
 
+def _multi_dot_examples(arrays: Sequence[Any]) -> Any:
+    first, *rest = arrays
+    for factor in rest:
+        first = _matmul_examples(first, factor)
+    return first
+
+
 multilinear(
     np.linalg.multi_dot,
     _chain_transpose,
+    batch=_multi_dot_examples,
     arrays=1,
     sequence=True,
     variadic=True,
@@ -412,7 +465,21 @@ def _on_diagonal(bar: Any, term: _Term, sizes: dict[str, int]) -> Any:
     return np.einsum(subscripts, bar, *(unit for _, unit in units))
 
 
-EINSUM = multilinear(_einsum_letters, _einsum_transpose, variadic=True, arrays=0, name="np.einsum")
+def _einsum_examples(*operands: Any, subscripts: str, **options: Any) -> Any:
+    spare = next(label for label in ascii_letters if label not in subscripts)
+    given, _, result = subscripts.partition("->")
+    terms = ",".join(spare + term for term in given.split(","))
+    return np.einsum(f"{terms}->{spare}{result}", *operands, **options)
+
+
+EINSUM = multilinear(
+    _einsum_letters,
+    _einsum_transpose,
+    variadic=True,
+    arrays=0,
+    name="np.einsum",
+    batch=_einsum_examples,
+)
 composite(np.einsum, _einsum)
 
-constant(np.einsum_path)
+constant(np.einsum_path, batch="example")

@@ -291,7 +291,7 @@ def test_a_large_problem_of_scalar_steps():
 STEPS = [
     lambda x, i: np.sin(x) * 1.1,
     lambda x, i: x * np.roll(x, 1 + i),
-    lambda x, i: x - 2.0 * np.flip(x),
+    lambda x, i: x - 1.7 * np.flip(x),
     lambda x, i: np.exp(-(x[i : i + 1] ** 2)) + x,
     lambda x, i: np.concatenate([x[i:], x[:i] ** 2]),
     lambda x, i: np.eye(x.size, k=i)[:, : x.size] @ x + 1,

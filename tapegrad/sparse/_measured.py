@@ -104,7 +104,7 @@ class Measured:
             for slot, leaf in zip(push.out_slots, self.outputs, strict=True)
         ]
         lengths, columns = sets.columns(np.concatenate([np.zeros(0, np.int64), *rows]))
-        return Pattern(np.concatenate([[0], np.cumsum(lengths)]), columns, self.shape)
+        return Pattern(np.concatenate([[0], np.cumsum(lengths)]), columns.copy(), self.shape)
 
 
 def _size(leaves: list[Any]) -> int:

@@ -5,6 +5,7 @@ Knows plans and how a plan's products give the entries. Must not know tapes or r
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -63,27 +64,35 @@ class Plan:
         """How many colours there are."""
         return int(self.colours.max(initial=-1)) + 1
 
+    @functools.cached_property
+    def _places(self) -> tuple[Any, Any, Any]:
+        """Entries in order of their colours, where each colour ends, and the entries' rows."""
+        colours = self.colours[self.pattern.columns]
+        small = np.uint8 if self.count < 255 else np.uint16 if self.count < 65535 else np.int64
+        order = np.argsort((colours + 1).astype(small), kind="stable")
+        ends = np.cumsum(np.bincount(colours + 1, minlength=self.count + 1))
+        return order, ends, rows_of(self.pattern.starts)[order]
+
     def entries(self, product: Product, transposed: Product, dtype: Any) -> Any:
         """The matrix's entries, in the pattern's order."""
-        pattern = self.pattern
-        rows, columns = rows_of(pattern.starts), pattern.columns
+        pattern, columns = self.pattern, self.pattern.columns
         found = np.zeros(columns.size, dtype)
         if not columns.size:
             return found
-        colours = self.colours[columns]
+        order, ends, rows = self._places
         for colour in range(self.count):
             total = product((self.colours == colour).astype(dtype))
-            here = colours == colour
-            found[here] = total[rows[here]]
+            here = slice(ends[colour], ends[colour + 1])
+            found[order[here]] = total[rows[here]]
         for row in self.heavy:
             unit = np.zeros(pattern.shape[0], dtype)
             unit[row] = 1
             line = transposed(unit)
             if self.symmetric:
-                here = columns == row
-                found[here] = line[rows[here]]
-            entries = slice(pattern.starts[row], pattern.starts[row + 1])
-            found[entries] = line[columns[entries]]
+                here = np.flatnonzero(columns == row)
+                found[here] = line[np.searchsorted(pattern.starts, here, side="right") - 1]
+            here = slice(pattern.starts[row], pattern.starts[row + 1])
+            found[here] = line[columns[here]]
         return found
 
 

@@ -38,10 +38,18 @@ class Sets:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        # The set of all columns, in order, holds each column's own.
-        self.members = np.arange(size, dtype=np.int64)
-        self.starts = np.concatenate([[0, 0], np.arange(size)])
-        self.lengths = np.concatenate([[0, size], np.ones(size, np.int64)])
+        self.bits = max(size - 1, 1).bit_length()  # that a column takes in a key
+        # Room that is not touched costs nothing. Columns take half the memory of labels.
+        self.members = np.empty(16 * size + 64, np.int32 if size < 2**31 else np.int64)
+        # Where each set's members start, how many they are, and the two sets that it was joined
+        # from: joined with one of them again, it is itself.
+        self.starts, self.lengths, self.first, self.second = (
+            np.empty(8 * size + 64, np.int64) for _ in range(4)
+        )
+        self.members[:size] = np.arange(size)
+        self.starts[:2], self.lengths[:2] = 0, (0, size)
+        self.starts[2 : size + 2], self.lengths[2 : size + 2] = self.members[:size], 1
+        self.first[: size + 2] = self.second[: size + 2] = NONE
         self.used = size
         self.count = size + 2
         self._joined: dict[tuple[int, int], Any] = {}
@@ -56,14 +64,27 @@ class Sets:
     def columns(self, labels: Any) -> tuple[Any, Any]:
         """The lengths of sets in a row, and their members one set after the other."""
         lengths = self.lengths[labels]
+        if not labels.size:
+            return lengths, self.members[:0]
+        least, most = int(lengths.min()), int(lengths.max())
+        check_size(most * labels.size if least == most else int(lengths.sum()))
+        starts = self.starts[labels]
+        if labels[0] > ALL and (labels[1:] - labels[:-1] == 1).all():
+            return lengths, self.members[starts[0] : starts[-1] + lengths[-1]]  # as they lie
+        if least == most:  # as in stencils: no sums, no repeats
+            places = starts if most == 1 else (starts[:, None] + np.arange(most)).reshape(-1)
+            return lengths, self.members[places]
         ends = np.cumsum(lengths)
-        total = int(ends[-1]) if ends.size else 0
-        check_size(total)
-        if total == labels.size and (lengths == 1).all():
-            return lengths, self.members[self.starts[labels]]
-        places = np.repeat(self.starts[labels] - ends + lengths, lengths)
-        places += np.arange(total)
+        places = np.repeat(starts - ends + lengths, lengths)
+        places += np.arange(int(ends[-1]))
         return lengths, self.members[places]
+
+    def _keys(self, groups: Any, lengths: Any, columns: Any) -> Any:
+        """Group and column in one number, for each member of sets in a row."""
+        shifted = groups << self.bits
+        if lengths.size and (lengths == lengths[0]).all():
+            return (columns.reshape(-1, int(lengths[0])) | shifted[:, None]).reshape(-1)
+        return np.repeat(shifted, lengths) | columns
 
     # -- unions ----------------------------------------------------------------------------------
 
@@ -81,52 +102,95 @@ class Sets:
     def _join(self, x: Any, y: Any) -> Any:
         if x.shape != y.shape:
             x, y = np.broadcast_arrays(x, y)
-        out = np.where(x == NONE, y, x)
-        apart = (x != y) & (x > ALL) & (y != NONE)
+        apart = x != y
+        apart &= x > ALL
+        apart &= y > ALL
         if not apart.any():
-            return out
-        x, y = x[apart], y[apart]
-        pairs = x * self.count + y
-        if (pairs[1:] > pairs[:-1]).all():
-            out[apart] = self._pairs(x, y)
-            return out
-        pairs, places = np.unique(pairs, return_inverse=True)
-        x, y = np.divmod(pairs, self.count)
-        out[apart] = self._pairs(x, y)[places]
+            return np.where((x == NONE) | (y == ALL), y, x)
+        if apart.all():
+            return self._apart(x.reshape(-1), y.reshape(-1)).reshape(x.shape)
+        out = np.where((x == NONE) | (y == ALL), y, x)
+        out[apart] = self._apart(x[apart], y[apart])
         return out
 
+    def _apart(self, x: Any, y: Any) -> Any:
+        """`join` of labels in a row, of which none is empty or full, or equal to its partner."""
+        within = self.first[x] == y
+        within |= self.second[x] == y
+        out = np.where(within, x, NONE)
+        around = self.first[y] == x
+        around |= self.second[y] == x
+        out = np.where(around, y, out)
+        open_ = out == NONE
+        if not open_.any():
+            return out
+        if not open_.all():
+            out[open_] = self._new(x[open_], y[open_])
+            return out
+        return self._new(x, y)
+
+    def _new(self, x: Any, y: Any) -> Any:
+        """`_apart` for partners of which none is known to be part of the other."""
+        pairs = x * self.count + y
+        if (pairs[1:] > pairs[:-1]).all():
+            return self._pairs(x, y)
+        pairs, places = np.unique(pairs, return_inverse=True)
+        return self._pairs(*np.divmod(pairs, self.count))[places]
+
     def _pairs(self, x: Any, y: Any) -> Any:
-        """Labels for the unions of x[i] and y[i], all different from both but for subsets."""
-        full = y == ALL
-        if full.any():
-            y = np.where(full, x, y)
-        found = self._united(np.arange(x.size), x, y)
-        return np.where(full, ALL, found)
+        """`_new` for pairs that are all different."""
+        before = self.count
+        if self.lengths[x].max() == self.lengths[y].max() == 1:
+            found = self._added_pairs(x, y)
+        else:
+            found = self._united(np.arange(x.size), x, y)
+        made = found >= before
+        if made.all():
+            self.first[before : self.count], self.second[before : self.count] = x, y
+        else:
+            self.first[before : self.count] = x[made]
+            self.second[before : self.count] = y[made]
+        return found
+
+    def _added_pairs(self, x: Any, y: Any) -> Any:
+        """Labels for pairs of columns."""
+        x, y = self.members[self.starts[x]], self.members[self.starts[y]]
+        members = np.empty((x.size, 2), x.dtype)
+        np.minimum(x, y, out=members[:, 0])
+        np.maximum(x, y, out=members[:, 1])
+        if self.size == 2:
+            return np.full(x.size, ALL)
+        return self._added(np.full(x.size, 2), members.reshape(-1))
 
     def _united(self, groups: Any, *labels: Any) -> Any:
-        """Labels for the unions of labels[k][i] over all k and over the i of equal group."""
+        """Labels for the unions of labels[k][i] over all k and over the i of equal group.
+
+        Groups are in order, and each occurs.
+        """
         lengths, members = zip(*(self.columns(part) for part in labels), strict=True)
         keys = np.concatenate(
             [
-                np.repeat(groups, counts) * self.size + columns
+                self._keys(groups, counts, columns)
                 for counts, columns in zip(lengths, members, strict=True)
             ]
         )
         total = int(groups[-1]) + 1
-        rows, columns = np.divmod(_distinct(keys, total * self.size), self.size)
-        counts = np.bincount(rows, minlength=total)
+        keys = _distinct(keys, total << self.bits)
+        counts = np.bincount(keys >> self.bits, minlength=total)
         # A union that is no greater than one of its parts is that part.
-        best, largest = np.zeros(total, np.int64), np.zeros(total, np.int64)
-        for part, size in zip(labels, lengths, strict=True):
-            greater = _largest(groups, size, part, total, self.count)
-            better = greater[1] > largest
-            best = np.where(better, greater[0], best)
-            largest = np.where(better, greater[1], largest)
-        known = counts == largest
-        known |= counts == self.size
-        best[counts == self.size] = ALL
-        new = ~known
-        best[new] = self._added(counts[new], columns[new[rows]])
+        best, largest = _largest(groups, lengths[0], labels[0], total, self.count)
+        for part, size in zip(labels[1:], lengths[1:], strict=True):
+            other, length = _largest(groups, size, part, total, self.count)
+            best = np.where(length > largest, other, best)
+            largest = np.maximum(length, largest)
+        full = counts == self.size
+        best[full] = ALL
+        new = (counts != largest) & ~full
+        if new.all():
+            return self._added(counts, keys & ((1 << self.bits) - 1))
+        if new.any():
+            chosen = keys[np.repeat(new, counts)] & ((1 << self.bits) - 1)
+            best[new] = self._added(counts[new], chosen)
         return best
 
     def _added(self, lengths: Any, columns: Any) -> Any:
@@ -134,9 +198,11 @@ class Sets:
         check_size(end)
         self.members = _grown(self.members, end)
         self.starts, self.lengths = _grown(self.starts, count), _grown(self.lengths, count)
+        self.first, self.second = _grown(self.first, count), _grown(self.second, count)
         self.members[self.used : end] = columns
         self.starts[self.count : count] = self.used + np.cumsum(lengths) - lengths
         self.lengths[self.count : count] = lengths
+        self.first[self.count : count] = self.second[self.count : count] = NONE
         labels = np.arange(self.count, count)
         self.used, self.count = end, count
         return labels
@@ -198,12 +264,12 @@ def _distinct(keys: Any, places: int) -> Any:
 def _largest(groups: Any, lengths: Any, labels: Any, total: int, count: int) -> tuple[Any, Any]:
     """Label and length of each group's longest set; groups are in order."""
     if groups.size == total:
-        return labels, lengths
+        return labels.copy(), lengths
     ranked = np.maximum.reduceat(
         lengths * count + labels, np.searchsorted(groups, np.arange(total))
     )
-    length, label = np.divmod(ranked, count)
-    return label, length
+    lengths, labels = np.divmod(ranked, count)
+    return labels, lengths
 
 
 def _grown(array: Any, size: int) -> Any:

@@ -33,7 +33,7 @@ LIFTED: dict[str, frozenset[str]] = {
         polymul polysub polyval prod ptp quantile ravel real real_if_close repeat reshape resize
         roll rollaxis roots rot90 round searchsorted shape sinc size sort sort_complex split
         squeeze std sum swapaxes take take_along_axis tensordot tile trace transpose trapezoid tril
-        trim_zeros triu unique unstack unwrap vander var vdot vsplit where zeros_like
+        triu unique unstack unwrap vander var vdot vsplit where zeros_like
         """.split()
     ),
     "numpy.linalg": frozenset(

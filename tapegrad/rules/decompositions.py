@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, derivatives_along, general, plain
+from tapegrad._rule import composite, derivatives_along, general, plain, somewhere
 from tapegrad.rules.limits import replays_to_come
 from tapegrad.rules.matrices import (
     adjoint,
@@ -89,7 +89,7 @@ def _over_adjoint(x: Any, r: Any, whole: Any) -> Any:
     solves both. That is the first derivative only.
     """
     zero = _zeros_on_diagonal(plain(r))
-    if not zero.any():
+    if not somewhere(zero):
         return adjoint(np.linalg.solve(r, adjoint(x)))
     if replays_to_come(whole):
         raise np.linalg.LinAlgError(
@@ -127,7 +127,7 @@ def _smallest(r: Any) -> Any:
 
 def _has_zeros_on_diagonal(out: Any) -> bool:
     r = plain(out[1])
-    return bool(_zeros_on_diagonal(r[..., : r.shape[-2]]).any())
+    return somewhere(_zeros_on_diagonal(r[..., : r.shape[-2]]))
 
 
 QR = general(
@@ -176,14 +176,14 @@ def _completed(q: Any, r: Any, value: Any) -> Any:
     first = np.eye(count, dtype=q.dtype) - q[..., :count, :]
     left_out = scalar(~(np.linalg.cond(plain(first)) < 1 / np.sqrt(np.finfo(q.dtype).eps)))
     if not left_out.all():
-        safe = np.where(left_out, unit(first), first) if left_out.any() else first
+        safe = np.where(left_out, unit(first), first) if somewhere(left_out) else first
         e = np.eye(rows, dtype=q.dtype)
         turned = np.linalg.solve(adjoint(safe), adjoint(q[..., count:, :]))
         made = e[:, count:] + np.matmul(e[:, :count] - q, turned)
         beside = made + (others - plain(made))  # the value to the last digit
     else:
         beside = others
-    if left_out.any():
+    if somewhere(left_out):
         beside = np.where(left_out, _beside(q, others), beside)
     zeros = np.zeros((*r.shape[:-2], rows - count, count), r.dtype)
     return _QRResult(np.concatenate([q, beside], -1), np.concatenate([r, zeros], -2))

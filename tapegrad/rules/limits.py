@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import derivatives_along, plain
+from tapegrad._rule import derivatives_along, plain, somewhere
 from tapegrad.rules.matrices import column, row
 
 
@@ -69,7 +69,7 @@ def _over_pairs(x: Any, distance: Any, w: Any, sign: int) -> Any:
     close = are_close(distance, w)
     result = np.where(close, 0, x / np.where(close, 1, distance))
     limits = close & ~np.eye(w.shape[-1], dtype=bool) if sign < 0 else close
-    if not limits.any():
+    if not somewhere(limits):
         return result
     if replays_to_come(w):
         return result + _limits_of_pairs(x, distance, w, limits, sign)

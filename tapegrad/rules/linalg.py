@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, constant, general, plain, strong_product
+from tapegrad._rule import composite, constant, general, plain, somewhere, strong_product
 from tapegrad.rules.matrices import (
     adjoint,
     column,
@@ -113,7 +113,7 @@ def _cofactors(a: Any, det: Any) -> Any:
         return np.zeros(a.shape, a.dtype)
     u, s, v = np.linalg.svd(plain(a))
     ill = ~(s[..., -1] * _ILL_CONDITIONED > s[..., 0])
-    if not ill.any():
+    if not somewhere(ill):
         return scalar(det) * transposed(np.linalg.inv(a))
     expanded = _expanded_cofactors(a, u, s, v)
     if ill.all():
@@ -157,7 +157,7 @@ general(np.linalg.det, vjp=[_det_vjp], jvp=_det_jvp, batch="(m,m)")
 def _inverse_for_logarithm(a: Any, sign: Any) -> Any:
     """The inverse; nan for singular matrices, where log|det| is -inf and has no derivative."""
     singular = scalar(plain(sign) == 0)
-    if not singular.any():
+    if not somewhere(singular):
         return np.linalg.inv(a)
     return np.where(singular, np.nan, np.linalg.inv(np.where(singular, unit(a), a)))
 
@@ -260,7 +260,7 @@ def _cond(x: Any, p: Any = None) -> Any:
     x = shaped(x)
     value = np.linalg.cond(plain(x), p)
     infinite = np.isinf(value)
-    if infinite.any():  # as they are: no derivative, but the rest of a stack has one
+    if somewhere(infinite):  # as they are: no derivative, but the rest of a stack has one
         x = np.where(scalar(infinite), np.eye(x.shape[-2], x.shape[-1]), x)
     if p is None or p in (2, -2):
         s = np.linalg.svd(x, compute_uv=False)
@@ -268,7 +268,7 @@ def _cond(x: Any, p: Any = None) -> Any:
     else:
         axes = (-2, -1)
         found = np.linalg.norm(x, p, axes) * np.linalg.norm(np.linalg.inv(x), p, axes)
-    return np.where(infinite, value, found) if infinite.any() else found
+    return np.where(infinite, value, found) if somewhere(infinite) else found
 
 
 composite(np.linalg.cond, _cond)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from tapegrad._rule import composite, general, plain, strong_product
+from tapegrad._rule import composite, general, plain, somewhere, strong_product
 from tapegrad.rules.limits import over_zeros
 from tapegrad.rules.matrices import conjugated
 
@@ -34,7 +34,7 @@ def _euclidean_vjp(g: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = 
     zero, with which all derivatives there are right.
     """
     zero = plain(out) == 0
-    if not zero.any():
+    if not somewhere(zero):
         return _beside(g / out, x, axis, keepdims) * conjugated(x)
     return strong_product(conjugated(x), _beside(over_zeros(g, out), x, axis, keepdims))
 
@@ -42,11 +42,11 @@ def _euclidean_vjp(g: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = 
 def _euclidean_jvp(dots: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     zero = plain(out) == 0
     change = np.sum(np.real(conjugated(x) * dots[0]), axis=axis, keepdims=keepdims)
-    return np.where(zero, 0, change / np.where(zero, 1, out)) if zero.any() else change / out
+    return np.where(zero, 0, change / np.where(zero, 1, out)) if somewhere(zero) else change / out
 
 
 def _has_zeros(out: Any) -> bool:
-    return not np.all(plain(out))
+    return somewhere(plain(out) == 0)
 
 
 EUCLIDEAN = general(
@@ -107,7 +107,7 @@ def _norm_of_vectors(x: Any, order: Any, axis: int, keepdims: bool) -> Any:
     root = float(np.reciprocal(order, dtype=total.dtype))
     # Zeros, and infinities of a negative order: the gradient there is zero, not 0 * inf.
     flat = (plain(total) == 0) | np.isinf(plain(total))
-    if not flat.any():
+    if not somewhere(flat):
         return total**root
     return np.where(flat, plain(total) ** root, np.where(flat, 1, total) ** root)
 

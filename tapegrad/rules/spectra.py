@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, general, plain, strong_product
+from tapegrad._rule import composite, general, plain, somewhere, strong_product
 from tapegrad.rules.limits import (
     are_close,
     over_columns,
@@ -65,7 +65,7 @@ def _eigvalsh_and_vectors(a: Any, UPLO: str = "L") -> Any:
 
 def _has_equal_values(out: Any) -> bool:
     w = plain(out[0])
-    return bool(are_close(np.diff(w), w).any())
+    return somewhere(are_close(np.diff(w), w))
 
 
 SYMMETRIC = {"vjp": _eigh_vjp, "jvp": _eigh_jvp, "singular": _has_equal_values, "batch": "(m,m)"}
@@ -122,7 +122,7 @@ def _singular_values_and_vectors(a: Any, full_matrices: bool, hermitian: bool = 
 
 def _has_equal_or_zero_values(out: Any) -> bool:
     s = plain(out[1])
-    return bool(are_close(np.diff(s), s).any() or are_close(s, s).any())
+    return somewhere(are_close(np.diff(s), s)) or somewhere(are_close(s, s))
 
 
 SINGULAR = {"vjp": _svd_vjp, "singular": _has_equal_or_zero_values, "batch": "(m,n)"}
@@ -173,7 +173,7 @@ def _eig_vjp(g: Any, out: Any, _a: Any) -> Any:
     inner = np.matmul(above, v_bar - _of_lengths_and_phases(v, v_bar))
     inner = over_conjugate_differences(inner, w) + unit(v) * column(w_bar)
     defective = _is_defective(w, v)
-    if not defective.any():
+    if not somewhere(defective):
         return (conjugated(np.matmul(np.linalg.solve(above, inner), above)),)
     safe = np.where(defective, unit(v), above)
     bar = np.matmul(np.linalg.solve(safe, inner), safe)
@@ -207,7 +207,7 @@ def _is_defective(w: Any, v: Any) -> Any:
 def _has_equal_values_anywhere(out: Any) -> bool:
     w = plain(out[0])
     close = are_close(row(w) - column(w), w)
-    return bool((close & ~np.eye(w.shape[-1], dtype=bool)).any())
+    return somewhere(close & ~np.eye(w.shape[-1], dtype=bool))
 
 
 def _eigvals_and_vectors(a: Any) -> Any:
@@ -215,7 +215,7 @@ def _eigvals_and_vectors(a: Any) -> Any:
     w = np.linalg.eigvals(a)
     values, vectors = np.linalg.eig(a)
     order = np.argmin(np.abs(column(w) - row(values)), axis=-1) if w.size else w.astype(int)
-    if (order != np.arange(w.shape[-1])).any():
+    if somewhere(order != np.arange(w.shape[-1])):
         for matrix in np.ndindex(w.shape[:-1]):
             order[matrix] = _nearest(w[matrix], values[matrix])
         vectors = np.take_along_axis(vectors, row(order), -1)

@@ -106,7 +106,7 @@ def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
 
 def shifted(axis: Any, ndim: int) -> Any:
     """An axis of an example, or several, as axes of the whole."""
-    if isinstance(axis, (tuple, list)):
+    if hasattr(axis, "__len__"):  # any sequence, as np.moveaxis takes
         return tuple(shifted(part, ndim) for part in axis)
     if not -ndim <= axis < ndim:
         raise np.exceptions.AxisError(axis, ndim)

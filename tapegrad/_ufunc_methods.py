@@ -84,13 +84,13 @@ def _along_axes(
         given = [(-1,)] * ufunc.nin
     back = given[ufunc.nin] if len(given) > ufunc.nin else given[0] if keepdims else ()
     moved = [
-        np.moveaxis(x, places, range(-len(places), 0))
+        np.moveaxis(x, places, tuple(range(-len(places), 0)))
         for x, places in zip(inputs, given, strict=False)
     ]
     result = ufunc(*moved)
     if keepdims:
         result = np.expand_dims(result, -1)
-    return np.moveaxis(result, range(-len(back), 0), back)
+    return np.moveaxis(result, tuple(range(-len(back), 0)), back)
 
 
 def _as_tuple(places: Any) -> tuple[int, ...]:

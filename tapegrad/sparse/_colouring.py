@@ -57,11 +57,11 @@ def _regular(starts: Any, columns: Any, shape: tuple[int, ...], widest: int) -> 
     index = np.unravel_index(np.arange(count), shape)
     # Codes whose differences tell the differences along all axes.
     wide = [2 * n for n in shape]
-    code = sum(i * math.prod(wide[axis + 1 :]) for axis, i in enumerate(index))
+    code: Any = sum(i * math.prod(wide[axis + 1 :]) for axis, i in enumerate(index))
     apart = _distances(starts, code[columns], widest, math.prod(wide))
     if apart.size > KINDS:
         return None
-    steps = []
+    steps: list[Any] = []
     for n in reversed(wide):
         apart, step = np.divmod(apart + n // 2, n)
         steps.insert(0, step - n // 2)
@@ -72,7 +72,7 @@ def _regular(starts: Any, columns: Any, shape: tuple[int, ...], widest: int) -> 
             if tried > TRIALS:
                 return None
             weights = (*factors, 1)
-            total = sum(w * step for w, step in zip(weights, steps, strict=True))
+            total: Any = sum(w * step for w, step in zip(weights, steps, strict=True))
             if (total % colours).all():
                 return sum(w * i for w, i in zip(weights, index, strict=True)) % colours
     return None

@@ -75,25 +75,25 @@ def _single(term: str, array: Any) -> tuple[str, Any]:
 
 
 def products(
-    subscripts: str, labels: Any, position: int, others: dict[int, Any]
+    subscripts: str, labels: Any, position: int, masks: Sequence[Any]
 ) -> tuple[Any, Any] | None:
     """What the elements of a product get from one operand: (positions in the result, labels).
 
-    `others` has for every other operand where it is not zero. None where there are too many.
+    `masks` has for each operand where it is not zero. None where there are too many products.
     """
     given, _, result = subscripts.partition("->")
     terms = given.split(",")
     term, labels = _single(terms[position], labels)
-    pairs = {at: _single(terms[at], mask) for at, mask in others.items()}
+    others = [_single(terms[at], mask) for at, mask in enumerate(masks) if at != position]
     sizes = dict(zip(term, labels.shape, strict=True))
-    for letters, mask in pairs.values():
+    for letters, mask in others:
         for letter, size in zip(letters, mask.shape, strict=True):
             sizes[letter] = size if sizes.get(letter, 1) == 1 else sizes[letter]
-    factor = "".join(dict.fromkeys("".join(letters for letters, _ in pairs.values())))
+    factor = "".join(dict.fromkeys("".join(letters for letters, _ in others)))
     if np.prod([float(sizes[letter]) for letter in factor]) > PAIRS:
         return None
     present = np.ones([sizes[letter] for letter in factor], bool)
-    for letters, mask in pairs.values():
+    for letters, mask in others:
         present = present & _along(mask, letters, factor)
     free = [letter for letter in term if letter not in factor]
     counts = [sizes[letter] for letter in free]

@@ -89,8 +89,8 @@ class Plan:
             unit[row] = 1
             line = transposed(unit)
             if self.symmetric:
-                here = np.flatnonzero(columns == row)
-                found[here] = line[np.searchsorted(pattern.starts, here, side="right") - 1]
+                below = np.flatnonzero(columns == row)
+                found[below] = line[np.searchsorted(pattern.starts, below, side="right") - 1]
             here = slice(pattern.starts[row], pattern.starts[row + 1])
             found[here] = line[columns[here]]
         return found

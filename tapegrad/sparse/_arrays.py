@@ -1,0 +1,64 @@
+"""Between patterns and SciPy's sparse arrays.
+
+Knows SciPy, which is imported at the first call: it belongs to the extra `tapegrad[scipy]`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._errors import InputError, ShapeMismatchError, describe, message
+from tapegrad.sparse._products import Pattern
+
+
+def scipy_sparse() -> Any:
+    """The module; ImportError with the extra to install where SciPy is missing."""
+    try:
+        import scipy.sparse
+    except ImportError as error:
+        raise ImportError(
+            "tapegrad.sparse: its results are SciPy's sparse arrays. Install tapegrad[scipy]."
+        ) from error
+    return scipy.sparse
+
+
+def as_scipy(pattern: Pattern, entries: Any) -> Any:
+    """A pattern with entries as a `csr_array`."""
+    kind = np.int32 if max(*pattern.shape, entries.size) < 2**31 else np.int64
+    parts = (entries, pattern.columns.astype(kind), pattern.starts.astype(kind))
+    return scipy_sparse().csr_array(parts, shape=pattern.shape)
+
+
+def as_pattern(call: str, given: Any) -> Pattern:
+    """A pattern of what a user gave: a matrix of anything that is zero or not."""
+    if not hasattr(given, "tocsr"):
+        given = np.asarray(given)
+    if given.ndim != 2 or given.dtype.kind not in "biufc":
+        raise InputError(
+            message(call, "a pattern of two axes", describe(given), "Pass an array of booleans")
+        )
+    if isinstance(given, np.ndarray):
+        rows, columns = np.nonzero(given)
+    else:
+        rows, columns = given.nonzero()
+        order = np.lexsort((columns, rows))
+        rows, columns = rows[order], columns[order]
+    counts = np.bincount(rows, minlength=given.shape[0])
+    return Pattern(
+        np.concatenate([[0], np.cumsum(counts)]), columns.astype(np.int64), tuple(given.shape)
+    )
+
+
+def symmetric_pattern(call: str, pattern: Pattern) -> Pattern:
+    """The entries of a pattern and of its transpose."""
+    if pattern.shape[0] != pattern.shape[1]:
+        raise ShapeMismatchError(
+            message(call, "a square pattern", f"shape {pattern.shape}", "Pass that of the Hessian")
+        )
+    turned, _ = pattern.transposed()
+    if turned.same(pattern):
+        return pattern
+    ones = (as_scipy(part, np.ones(part.columns.size, np.int8)) for part in (pattern, turned))
+    return as_pattern(call, sum(ones, start=next(ones)))

@@ -1,0 +1,88 @@
+"""One entry of a tape: what each argument depends on, and what its function does with that.
+
+Knows the layouts of entries. Must not know which functions exist.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tapegrad._tape import PROJECT, READ, Entry, Outputs, Spec
+from tapegrad.sparse._sets import NONE, Sets
+
+
+class Step:
+    """An entry: its rule, arguments and parameters, and the labels of the arguments."""
+
+    def __init__(self, entry: Entry, table: dict[Any, Any], sets: Sets) -> None:
+        _, self.rule, self.out, args, params, slots, y_slot = entry
+        self.sets = sets
+        self.short = y_slot is not None
+        if self.short:
+            args, params, slots = (args, params), {}, (slots, y_slot)
+        elif self.rule is READ or self.rule is PROJECT:
+            slots = (slots,)
+        self.args, self.params = args, params
+        # None for an argument that is a constant.
+        self.given: list[Any] = [None if at == -1 else table.get(at) for at in slots]
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """That of the result; None where there are several, or in the short layout."""
+        if self.short or isinstance(self.out, Outputs):
+            return None
+        return tuple(self.out.shape)
+
+    @property
+    def name(self) -> str:
+        """The name of one of NumPy's functions; of a user's, which may have any name, none."""
+        function = getattr(self.rule, "function", None)
+        module = getattr(function, "__module__", None) or "numpy"  # a ufunc may have none
+        return self.rule.name if module.split(".")[0] in ("numpy", "tapegrad") else ""
+
+    def masked(self, labels: Any, other: int) -> Any:
+        """Labels, and none where the other factor is a constant zero."""
+        factor, depends = self.args[other], self.given[other]
+        if isinstance(factor, Spec) or factor is None:
+            return labels
+        if depends is not None and (depends != NONE).all():
+            return labels
+        present = self.present(other)
+        return labels if present.all() else np.where(present, labels, NONE)
+
+    def gathered(self, groups: list[Any], labels: list[Any], shape: tuple[int, ...]) -> Any:
+        """The result's labels from positions in it and labels there."""
+        count = math.prod(shape)
+        return self.sets.gather(np.concatenate(groups), np.concatenate(labels), count).reshape(
+            shape
+        )
+
+    def present(self, position: int) -> Any:
+        """Where a factor can be other than zero."""
+        x, part = self.args[position], self.given[position]
+        if isinstance(x, Spec):
+            return np.ones(x.shape, bool)
+        present = np.asarray(x) != 0
+        return present if part is None else present | (part != NONE)
+
+    def filled(self) -> list[Any]:
+        """The arguments with labels in place of values; whole where a rule takes them whole."""
+        fixed = getattr(self.rule, "fixed", 0)
+        return [
+            part
+            if part is not None
+            else arg
+            if position < fixed or not hasattr(arg, "shape")
+            else np.zeros(arg.shape, np.int64)
+            for position, (part, arg) in enumerate(zip(self.given, self.args, strict=True))
+        ]
+
+    def axes(self, default: Any = None) -> tuple[int, ...]:
+        """The axes that `axis` names, none negative."""
+        ndim, axis = self.given[0].ndim, self.params.get("axis", default)
+        if axis is None or not ndim:
+            return tuple(range(ndim))
+        return tuple(int(a) % ndim for a in (axis if isinstance(axis, (tuple, list)) else (axis,)))

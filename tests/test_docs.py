@@ -62,8 +62,18 @@ def test_programs_run(page, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings_run(name):
-    failed, _ = doctest.testmod(importlib.import_module(name))
-    assert failed == 0
+    module = importlib.import_module(name)
+    runner = doctest.DocTestRunner()
+    for test in doctest.DocTestFinder().find(module):
+        if not is_numpys(getattr(module, test.name.removeprefix(f"{name}."), None)):
+            runner.run(test)
+    assert runner.summarize().failed == 0
+
+
+def is_numpys(found) -> bool:
+    """Whether tapegrad.numpy took a function over, with NumPy's docstring and its examples."""
+    origin = getattr(getattr(found, "__wrapped__", None), "__module__", None)
+    return origin is not None and origin.startswith("numpy")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)

@@ -380,8 +380,8 @@ MESSAGES = [
             "traced one, whose "
             "derivative would be lost. To build an array of traced values use np.stack or "
             "np.concatenate "
-            "for np.array([...]); to fill a buffer make it with np.zeros_like(x) or "
-            "np.zeros(shape, "
+            "for np.array([...]), or import tapegrad.numpy as np; to fill a buffer make it with "
+            "np.zeros_like(x) or np.zeros(shape, "
             "like=x); for plain numbers use tapegrad.stop_gradient(x)."
         ),
     ),

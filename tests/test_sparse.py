@@ -11,14 +11,17 @@ import pytest
 pytest.importorskip("scipy")
 
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from samples import SAMPLES
 
 import tapegrad
 from tapegrad import sparse
+from tapegrad._rule import REGISTRY
 from tapegrad.sparse import _sets
 from tapegrad.sparse._colouring import WIDE
 from tapegrad.sparse._measured import Measured
+from tapegrad.testing._rules import Call
 
 RANDOM = np.random.default_rng(3)
 X = np.array([0.35, 1.45, 0.8, 1.7, 1.15, 0.55])
@@ -176,6 +179,60 @@ def test_functions_of_users():
     assert_jacobian(astype, X, exact=False)
 
 
+# --- all rules
+
+
+def assert_covers(f, leaves):
+    """No derivative is other than zero outside the pattern."""
+    measured = Measured("f", f, tuple(range(len(leaves))), leaves, {})
+    where = measured.pattern()
+    known = scipy.sparse.csr_array(
+        (np.ones(where.columns.size, bool), where.columns, where.starts), shape=where.shape
+    ).toarray()
+    for unit in (1, 1j) if any(leaf.dtype.kind == "c" for leaf in leaves) else (1,):
+        for column, basis in enumerate(np.eye(where.shape[1]) * unit):
+            with np.errstate(all="ignore"):
+                moved = measured.forward(basis.astype(measured.dtype))
+            assert not np.any((np.abs(moved) > 1e-13) & ~known[:, column])
+
+
+each_sample = pytest.mark.parametrize(
+    "entry",
+    [entry for entry in SAMPLES.values() if REGISTRY[entry.function].form != "constant"],
+    ids=lambda entry: REGISTRY[entry.function].name,
+)
+
+
+def check_sample(entry, data):
+    args, params = entry.draw(data)
+    subject = Call(entry.call, args, params).subject("pattern")
+    if not subject.leaves:
+        return
+    assert_covers(subject.function, subject.leaves)
+
+    def total(*leaves):
+        squares = [np.sum(np.real(part) ** 2) for part in subject.function(*leaves)]
+        return sum(squares, start=0.0 * np.sum(np.real(leaves[0])))
+
+    everything = tuple(range(len(subject.leaves)))
+    assert_covers(tapegrad.grad(total, everything), subject.leaves)
+
+
+@each_sample
+@settings(max_examples=2, suppress_health_check=list(HealthCheck), deadline=None)
+@given(data=st.data())
+def test_the_pattern_of_every_rule_covers_its_derivatives(entry, data):
+    check_sample(entry, data)
+
+
+@pytest.mark.slow
+@each_sample
+@settings(max_examples=25, suppress_health_check=list(HealthCheck), deadline=None)
+@given(data=st.data())
+def test_the_pattern_of_every_rule_covers_its_derivatives_at_many_arguments(entry, data):
+    check_sample(entry, data)
+
+
 # --- arguments
 
 
@@ -312,7 +369,7 @@ STEPS = [
 def written(x, i):
     buffer = x.copy()
     buffer[i] = x[-1] * x[0]
-    buffer[i::3] += np.cos(x[i::3])
+    buffer[i::3] += np.sin(x[i::3]) / 2
     return buffer
 
 

@@ -61,7 +61,8 @@ class Measured:
     @property
     def dtype(self) -> Any:
         """That of the Jacobian."""
-        return np.result_type(*self.inputs, *self.outputs) if self.outputs else np.float64
+        leaves = (*self.inputs, *self.outputs)
+        return np.result_type(*leaves) if leaves else np.dtype(np.float64)
 
     @property
     def is_complex(self) -> bool:

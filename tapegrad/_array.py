@@ -210,8 +210,13 @@ class Array(Traced, NdarrayInterface):
         target = np.dtype(dtype)
         if not np.can_cast(self.dtype, target, casting):
             raise TypeError(f"Cannot cast array data from {self.dtype} to {target} by {casting!r}")
-        if target.kind not in "fc":
+        if target.kind in "biu":
             return plain(self).astype(target)
+        if target.kind not in "fc":
+            raise NotDifferentiableError(
+                f"x.astype({target}): not differentiable (it would lose the derivative). Convert "
+                "tapegrad.stop_gradient(x) instead."
+            )
         if target == self.dtype and not copy:
             return self
         return ASTYPE.apply_bound([self], {"dtype": target})

@@ -185,3 +185,9 @@ def test_a_new_axis_of_a_single_element_is_read_and_written():
     first = 0.1 + np.sin(0.2)
     expected = [2 * first + 3, (2 * first + 3) * np.cos(0.2) + 0.4, 0.6]
     np.testing.assert_allclose(grad(program)(x), expected)
+
+
+@pytest.mark.parametrize("dtype", [object, str, "S8"])
+def test_a_conversion_that_would_detach_is_refused(dtype):
+    with pytest.raises(tapegrad.NotDifferentiableError, match=r"x\.astype"):
+        grad(lambda x: np.sum(x.astype(dtype).astype(float)))(np.ones(2))

@@ -6,6 +6,8 @@ Functions that conjugate an argument themselves (vdot, vecdot, vecmat) conjugate
 
 from __future__ import annotations
 
+import operator
+import warnings
 from collections.abc import Sequence
 from string import ascii_letters
 from typing import Any
@@ -251,20 +253,53 @@ def _cross(
         axisa = axisb = axisc = axis
     x = np.moveaxis(_shaped(a), axisa, 0)
     y = np.moveaxis(_shaped(b), axisb, 0)
-    if x.shape[0] != 3 or y.shape[0] != 3:
+    sizes = {x.shape[0], y.shape[0]}
+    if not sizes <= {2, 3}:
         raise ValueError(
-            f"np.cross: expected vectors of 3 elements, got {x.shape[0]} and {y.shape[0]}. "
-            "Write x[0] * y[1] - x[1] * y[0] for vectors of 2."
+            f"np.cross: expected vectors of 2 or 3 elements, got {x.shape[0]} and {y.shape[0]}."
         )
+    if 2 in sizes:
+        warnings.warn(
+            "np.cross of vectors of 2 elements is deprecated by NumPy.",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+    if sizes == {2}:
+        return x[0] * y[1] - x[1] * y[0]
+    x, y = (v if len(v) == 3 else np.concatenate([v, np.zeros_like(v[:1])]) for v in (x, y))
     parts = [x[j] * y[k] - x[k] * y[j] for j, k in ((1, 2), (2, 0), (0, 1))]
     return np.moveaxis(np.stack(parts), 0, axisc)
 
 
 composite(np.outer, _outer)
-composite(np.linalg.outer, lambda x1, x2, /: _outer(x1, x2))
+
+
+def _outer_of_vectors(x1: Any, x2: Any, /) -> Any:
+    x1, x2 = _shaped(x1), _shaped(x2)
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ValueError(
+            f"np.linalg.outer: expected two vectors, got arrays of {x1.ndim} and {x2.ndim} "
+            "dimensions. np.outer flattens them."
+        )
+    return _outer(x1, x2)
+
+
+composite(np.linalg.outer, _outer_of_vectors)
 composite(np.kron, _kron)
 composite(np.cross, _cross)
-composite(np.linalg.cross, lambda x1, x2, /, *, axis=-1: _cross(x1, x2, axis=axis))
+
+
+def _cross_of_three(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    x1, x2 = _shaped(x1), _shaped(x2)
+    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
+        raise ValueError(
+            "np.linalg.cross: expected vectors of 3 elements, got "
+            f"{x1.shape[axis]} and {x2.shape[axis]}."
+        )
+    return _cross(x1, x2, axis=axis)
+
+
+composite(np.linalg.cross, _cross_of_three)
 
 # --- chains of matrices
 
@@ -313,6 +348,15 @@ multilinear(
 
 def _matrix_power(a: Any, n: int) -> Any:
     """By squaring, in the order in which NumPy multiplies."""
+    try:
+        n = operator.index(n)
+    except TypeError as error:
+        raise TypeError("np.linalg.matrix_power: the exponent must be an integer.") from error
+    a = _shaped(a)
+    if a.ndim < 2 or a.shape[-2] != a.shape[-1]:
+        raise np.linalg.LinAlgError(
+            f"np.linalg.matrix_power: expected square matrices, got shape {a.shape}."
+        )
     if n == 0:
         return np.zeros_like(a) + np.eye(a.shape[-1], dtype=a.dtype)
     if n < 0:
@@ -370,10 +414,28 @@ def _einsum(*operands: Any, optimize: Any = False, **options: Any) -> Any:
         text, given = _from_interleaved(operands)
     arrays = [_shaped(_lifted(array)) for array in given]
     subscripts = _explicit(text, [array.ndim for array in arrays])
+    if len(arrays) == 1 and not options:
+        view = _rearranged(arrays[0], *subscripts.split("->"))
+        if view is not None:
+            return view
     params = {"subscripts": subscripts, **options}
     if optimize is not False:
         params["optimize"] = optimize
     return EINSUM.apply_bound(arrays, params)
+
+
+def _rearranged(array: Any, labels: str, result: str) -> Any:
+    """One operand whose axes are moved, or run along a diagonal, and not summed: a view."""
+    if set(labels) != set(result):
+        return None
+    while len(set(labels)) < len(labels):
+        label = next(label for label in labels if labels.count(label) > 1)
+        first, second = labels.index(label), labels.rindex(label)
+        if array.shape[first] != array.shape[second]:
+            return None  # an axis of size 1 stands for any
+        array = np.diagonal(array, 0, first, second)
+        labels = "".join(x for i, x in enumerate(labels) if i not in (first, second)) + label
+    return np.transpose(array, tuple(map(labels.index, result)))
 
 
 def _lifted(array: Any) -> Any:

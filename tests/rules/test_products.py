@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tapegrad
+from tapegrad import grad, vjp
 from tapegrad.testing import check_grads
 
 RNG = np.random.default_rng(3)
@@ -249,3 +250,40 @@ def test_third_derivative():
     gradient = tapegrad.grad
     f = gradient(gradient(gradient(lambda t: np.dot(np.stack([t, t]), np.stack([t * t, t]) * t))))
     np.testing.assert_allclose(f(2.0), 24 * 2.0 + 6)
+
+
+def test_an_einsum_that_only_moves_axes_is_a_view():
+    def program(x):
+        y = x * 1.0
+        turned, diagonal = np.einsum("ij->ji", y), np.einsum("ii->i", y)
+        y[0, 0] = 5.0
+        y[0, 1] *= 2.0
+        return np.sum(turned[:, 0] * np.arange(1.0, 4.0)) + np.sum(diagonal)
+
+    expected = np.array([[0.0, 4.0, 3.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    np.testing.assert_array_equal(grad(program)(np.ones((3, 3))), expected)
+
+
+def test_vectors_of_two_elements_are_crossed_as_numpy_does():
+    x, y, z = np.array([1.0, 2.0]), np.array([3.0, 5.0]), np.array([1.0, 0.5, 2.0])
+    with pytest.warns(DeprecationWarning):
+        assert grad(lambda x: np.cross(x, y))(x).tolist() == [5.0, -3.0]
+    with pytest.warns(DeprecationWarning):
+        crossed = vjp(lambda x: np.cross(x, z), x)[0]
+    np.testing.assert_array_equal(crossed, [4.0, -2.0, -1.5])
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda a: np.linalg.matrix_power(a, 1.5), TypeError),
+        (lambda a: np.linalg.matrix_power(a[:1], 2), np.linalg.LinAlgError),
+        (lambda a: np.linalg.outer(a, a), ValueError),
+        (lambda a: np.linalg.cross(a, a), ValueError),
+    ],
+)
+def test_bad_calls_raise_what_numpy_raises(call, error):
+    with pytest.raises(error):
+        call(np.eye(2))
+    with pytest.raises(error):
+        vjp(call, np.eye(2))

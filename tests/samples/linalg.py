@@ -112,6 +112,6 @@ sample(
 sample(la.svdvals, tall, dtypes=LAPACK)
 sample(la.eigvals, upper, dtypes=LAPACK, via=in_order)
 sample(la.eig, upper, dtypes=LAPACK_REAL, via=unsigned)
-sample(la.norm, N1, axis=remembered_axis, ord=order_of, keepdims=FLAGS)
+sample(la.norm, N1, axis=remembered_axis, ord=order_of, keepdims=FLAGS, dtypes=LAPACK)
 sample(la.vector_norm, N1, ord=VECTOR_ORDERS, axis=axes, keepdims=FLAGS)
 sample(la.matrix_norm, tall, ord=MATRIX_ORDERS, keepdims=FLAGS, dtypes=LAPACK)

@@ -266,9 +266,9 @@ def test_an_einsum_that_only_moves_axes_is_a_view():
 
 def test_vectors_of_two_elements_are_crossed_as_numpy_does():
     x, y, z = np.array([1.0, 2.0]), np.array([3.0, 5.0]), np.array([1.0, 0.5, 2.0])
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="2 elements"):
         assert grad(lambda x: np.cross(x, y))(x).tolist() == [5.0, -3.0]
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="2 elements"):
         crossed = vjp(lambda x: np.cross(x, z), x)[0]
     np.testing.assert_array_equal(crossed, [4.0, -2.0, -1.5])
 

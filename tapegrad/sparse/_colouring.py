@@ -41,6 +41,8 @@ def colour_columns(starts: Any, columns: Any, shape: tuple[int, ...]) -> Any:
     widest = int(np.diff(starts).max())
     if widest == 1:
         return np.zeros(count, np.int64)
+    if widest == count:
+        return np.arange(count)
     regular = _regular(starts, columns, shape, widest) if widest <= WIDE else None
     if regular is not None and int(regular.max()) + 1 <= widest + widest // 4:
         return regular
@@ -89,56 +91,46 @@ def _distances(starts: Any, codes: Any, widest: int, limit: int) -> Any:
 
 
 def _greedy(starts: Any, columns: Any, count: int) -> Any:
-    """Colour after colour, each given to a largest set of columns that share no row.
+    """The least free colour for each column, those with many neighbours first.
 
-    Columns with many neighbours come first, others in random order, which makes few rounds: in
-    each, those that come first in all of their rows are taken at once.
+    Each row remembers its colours as the bits of an integer, which may be long.
     """
     rows = rows_of(starts)
+    neighbours = np.bincount(columns, np.diff(starts)[rows], count)
+    firsts = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=count))]).tolist()
+    by_column = rows[np.argsort(columns, kind="stable")].tolist()
+    taken = [0] * (starts.size - 1)
+    colours = [0] * count
+    for column in np.argsort(-neighbours, kind="stable").tolist():
+        here = by_column[firsts[column] : firsts[column + 1]]
+        used = 0
+        for row in here:
+            used |= taken[row]
+        free = ~used & (used + 1)  # the lowest bit that is not set
+        for row in here:
+            taken[row] |= free
+        colours[column] = free.bit_length() - 1
+    return np.asarray(colours, np.int64)
+
+
+def _costs(starts: Any) -> tuple[Any, Any]:
+    """Rows from the fullest on, and how many products there are at least without the first k.
+
+    Each of them costs a product, and the fullest of the others needs a colour for each entry.
+    """
     widths = np.diff(starts)
-    neighbours = np.bincount(columns, widths[rows], count)
-    order = np.lexsort((np.random.default_rng(0).random(count), -neighbours))
-    rank = np.empty(count, np.int64)
-    rank[order] = np.arange(count)
-    colours = np.zeros(count, np.int64)
-    colours[columns] = -1
-    for colour in itertools.count():
-        open_rows, open_columns = rows, columns
-        while open_columns.size:
-            taken = _first(open_rows, open_columns, rank, count)
-            colours[taken] = colour
-            closed = np.zeros(starts.size - 1, bool)
-            closed[open_rows[taken[open_columns]]] = True
-            blocked = np.zeros(count, bool)
-            blocked[open_columns[closed[open_rows]]] = True
-            still = ~blocked[open_columns]
-            open_rows, open_columns = open_rows[still], open_columns[still]
-        left = colours[columns] < 0
-        rows, columns = rows[left], columns[left]
-        if not columns.size:
-            return colours
-    raise AssertionError("every round takes a column")
+    order = np.argsort(-widths, kind="stable")
+    return order, np.arange(order.size + 1) + np.append(widths[order], 0)
 
 
-def _first(rows: Any, columns: Any, rank: Any, count: int) -> Any:
-    """Which columns come first in all of their rows; entries are in order of rows."""
-    ranks = rank[columns]
-    heads = np.flatnonzero(np.concatenate([[True], rows[1:] != rows[:-1]]))
-    best = np.repeat(np.minimum.reduceat(ranks, heads), np.diff([*heads.tolist(), rows.size]))
-    taken = np.zeros(count, bool)
-    taken[columns] = True
-    taken[columns[ranks != best]] = False
-    return taken
+def fewest_products(starts: Any, *, mixed: bool) -> int:
+    """How many products a pattern takes at least; `mixed`: full rows may be measured apart."""
+    _, costs = _costs(starts)
+    return int(costs.min() if mixed else costs[0])
 
 
 def heavy_rows(starts: Any) -> Any:
     """The rows that are so full that they are better measured one by one; mostly none."""
-    widths = np.diff(starts)
-    if not widths.size:
-        return np.zeros(0, np.int64)
-    order = np.argsort(-widths, kind="stable")
-    falling = np.append(widths[order], 0)
-    # Each costs a product, and the fullest of the others needs a colour for each entry.
-    costs = np.arange(falling.size) + falling
+    order, costs = _costs(starts)
     best = int(np.argmin(costs))
     return order[:best] if 2 * costs[best] <= costs[0] else order[:0]

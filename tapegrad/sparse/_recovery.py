@@ -12,6 +12,7 @@ import numpy as np
 
 from tapegrad._errors import InputError, OutputError, ShapeMismatchError, message
 from tapegrad.sparse._arrays import as_pattern, as_scipy, scipy_sparse, symmetric_pattern
+from tapegrad.sparse._colouring import fewest_products
 from tapegrad.sparse._measured import Measured
 from tapegrad.sparse._products import Pattern, Plan, plan_columns
 
@@ -86,16 +87,34 @@ def _best(matrix: Matrix, measured: Measured, pattern: Pattern) -> _Route:
                 )
             )
         mode = "forward"
-    mixed = symmetric or mode == "auto"
-    routes = []
-    if mode != "reverse":
-        plan = plan_columns(pattern, _shape(measured.inputs), mixed=mixed, symmetric=symmetric)
-        routes.append(_Route(plan))
-    if mode == "reverse" or mode == "auto" and routes[0].plan.cost > 1:
-        turned, order = pattern.transposed()
-        plan = plan_columns(turned, _shape(measured.outputs), mixed=mixed, symmetric=False)
-        routes.append(_Route(plan, order))
-    return min(routes, key=lambda route: route.plan.cost)
+    if symmetric or mode == "forward":
+        return _by_columns(measured, pattern, mixed=symmetric, symmetric=symmetric)
+    if mode == "reverse":
+        return _by_rows(measured, *pattern.transposed(), mixed=False)
+    turned, order = pattern.transposed()
+    by_columns = fewest_products(pattern.starts, mixed=True)
+    by_rows = fewest_products(turned.starts, mixed=True)
+    if by_columns <= by_rows:
+        first = _by_columns(measured, pattern, mixed=True, symmetric=False)
+        if first.plan.cost <= by_rows:
+            return first
+        second = _by_rows(measured, turned, order, mixed=True)
+    else:
+        first = _by_rows(measured, turned, order, mixed=True)
+        if first.plan.cost <= by_columns:
+            return first
+        second = _by_columns(measured, pattern, mixed=True, symmetric=False)
+    return min(first, second, key=lambda route: route.plan.cost)
+
+
+def _by_columns(measured: Measured, pattern: Pattern, *, mixed: bool, symmetric: bool) -> _Route:
+    shape = _shape(measured.inputs)
+    return _Route(plan_columns(pattern, shape, mixed=mixed, symmetric=symmetric))
+
+
+def _by_rows(measured: Measured, turned: Pattern, order: Any, *, mixed: bool) -> _Route:
+    shape = _shape(measured.outputs)
+    return _Route(plan_columns(turned, shape, mixed=mixed, symmetric=False), order)
 
 
 def _shape(leaves: list[Any]) -> tuple[int, ...]:

@@ -13,11 +13,13 @@ from tapegrad._checkpoint import checkpoint, checkpoint_sequence
 from tapegrad._custom import custom_jvp, custom_vjp, primitive, stop_gradient
 from tapegrad._derived import (
     elementwise_grad,
+    ggnvp,
     hessian,
     hvp,
     jacfwd,
     jacobian,
     jacrev,
+    linear_transpose,
     vhp,
 )
 from tapegrad._errors import (
@@ -69,6 +71,7 @@ __all__ = [
     "elementwise",
     "elementwise_grad",
     "general",
+    "ggnvp",
     "grad",
     "hessian",
     "hvp",
@@ -77,6 +80,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linear",
+    "linear_transpose",
     "linearize",
     "multilinear",
     "primitive",

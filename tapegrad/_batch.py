@@ -6,7 +6,6 @@ batched array computes.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 from tapegrad._errors import InputError, ShapeMismatchError, describe, message, name_of
 from tapegrad._mapped import Batched, Mapping
 from tapegrad._tape import CURRENT, Traced, is_array
+from tapegrad._transformed import Transformed
 from tapegrad._tree import flatten, flatten_prefix, unflatten
 
 Function = Callable[..., Any]
@@ -47,7 +47,6 @@ def vmap(
             message(name, "a chunk_size of at least 1", str(chunk_size), "Leave it away for all")
         )
 
-    @functools.wraps(f, updated=())
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
         axes = _axes_of(name, in_axes, args, kwargs)
@@ -93,7 +92,8 @@ def vmap(
             ],
         )
 
-    return mapped
+    options = {"in_axes": in_axes, "out_axes": out_axes, "chunk_size": chunk_size}
+    return Transformed(vmap, f, options, mapped)
 
 
 def _axes_of(name: str, in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

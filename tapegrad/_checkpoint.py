@@ -6,7 +6,6 @@ what happened inside it is computed again when a replay comes by.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from math import comb
 from typing import Any
@@ -19,6 +18,7 @@ from tapegrad._forward import jvp
 from tapegrad._reverse import pull_once
 from tapegrad._rule import innermost, plain
 from tapegrad._tape import Traced, handle, is_inexact
+from tapegrad._transformed import Transformed
 from tapegrad._tree import Structure, flatten, unflatten
 
 Function = Callable[..., Any]
@@ -38,7 +38,6 @@ def checkpoint(f: Function) -> Function:
     np.True_
     """
 
-    @functools.wraps(f, updated=())
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
         inner = innermost(leaves)
@@ -47,7 +46,7 @@ def checkpoint(f: Function) -> Function:
         call = _Call(f, leaves, structure, inner)
         return call.run()
 
-    return checkpointed
+    return Transformed(checkpoint, f, {}, checkpointed)
 
 
 class _Leaves:

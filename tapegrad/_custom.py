@@ -15,6 +15,7 @@ from tapegrad._errors import RuleError, message, name_of
 from tapegrad._replay import zeros_of
 from tapegrad._rule import REGISTRY, General, deepest_tape, innermost, plain, transpose_linear
 from tapegrad._tape import Mapped, Traced, is_inexact, spec_of
+from tapegrad._transformed import found_by_name
 from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
 
 Function = Callable[..., Any]
@@ -62,6 +63,9 @@ class primitive:
                 "one, for example tapegrad.elementwise(function, partial)."
             )
         return rule.apply(*args, **kwargs)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return found_by_name(self) or super().__reduce_ex__(protocol)
 
     def __repr__(self) -> str:
         return f"<primitive {name_of(self.function)}>"
@@ -214,6 +218,9 @@ class _Custom:
 
     def _call_of(self, fixed: list[Any], structure: Any) -> _Run:
         raise NotImplementedError
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return found_by_name(self) or super().__reduce_ex__(protocol)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {name_of(self.function)}>"

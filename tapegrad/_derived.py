@@ -5,7 +5,6 @@ Knows the transforms alone, not what lies below them.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +15,9 @@ from tapegrad._batch import vmap
 from tapegrad._errors import InputError, OutputError, describe, message, name_of
 from tapegrad._forward import jvp, linearize
 from tapegrad._reverse import Argnums, Inputs, Selection, grad, vjp
-from tapegrad._tree import flatten, unflatten
+from tapegrad._tape import Mapped, Traced, is_array
+from tapegrad._transformed import Transformed
+from tapegrad._tree import flatten, tree_map, unflatten
 
 Function = Callable[..., Any]
 
@@ -40,7 +41,6 @@ def jacrev(
            [0., 6.]])
     """
 
-    @functools.wraps(f, updated=())
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         inputs, g = _reduced(f"jacrev({name_of(f)})", f, args, kwargs, argnums)
         out, pullback, *aux = vjp(g, *inputs.leaves, has_aux=has_aux)
@@ -63,7 +63,8 @@ def jacrev(
         result = unflatten(structure, blocks)
         return (result, *aux) if has_aux else result
 
-    return jacobian_of
+    options = {"argnums": argnums, "has_aux": has_aux, "chunk_size": chunk_size}
+    return Transformed(jacrev, f, options, jacobian_of)
 
 
 def jacfwd(
@@ -82,7 +83,6 @@ def jacfwd(
            [0., 6.]])
     """
 
-    @functools.wraps(f, updated=())
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         inputs, g = _reduced(f"jacfwd({name_of(f)})", f, args, kwargs, argnums)
         out, pushforward, *aux = linearize(g, *inputs.leaves, has_aux=has_aux)
@@ -105,7 +105,8 @@ def jacfwd(
         result = unflatten(structure, blocks)
         return (result, *aux) if has_aux else result
 
-    return jacobian_of
+    options = {"argnums": argnums, "has_aux": has_aux, "chunk_size": chunk_size}
+    return Transformed(jacfwd, f, options, jacobian_of)
 
 
 def _columns(
@@ -153,12 +154,12 @@ def jacobian(
         "reverse": jacrev(f, argnums, has_aux=has_aux, chunk_size=chunk_size),
     }
 
-    @functools.wraps(f, updated=())
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         chosen = mode if mode != "auto" else _cheaper(f, argnums, args, kwargs, has_aux)
         return modes[chosen](*args, **kwargs)
 
-    return jacobian_of
+    options = {"argnums": argnums, "mode": mode, "has_aux": has_aux, "chunk_size": chunk_size}
+    return Transformed(jacobian, f, options, jacobian_of)
 
 
 def _cheaper(f: Function, argnums: Argnums, args: Any, kwargs: Any, has_aux: bool) -> str:
@@ -216,6 +217,93 @@ def vhp(f: Function, primals: Any, vectors: Any) -> Any:
     return product[0] if single else product
 
 
+def ggnvp(f: Function, primals: Any, vectors: Any, loss: Function | None = None) -> Any:
+    """The Gauss-Newton matrix of f at the primals times vectors, without the matrix.
+
+    The matrix is J^T H J: J the Jacobian of f, H the Hessian of `loss`, a real scalar function of
+    f's output; without one, half the sum of its squares, for which H is the identity. It is the
+    Hessian of loss(f(x)) less the term with f's own second derivatives, and positive semidefinite
+    where loss is convex. Arguments and result as for `hvp`.
+
+    >>> ggnvp(lambda x: x**2, (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
+    array([ 4., 16.])
+    """
+    out, out_dot = jvp(f, tuple(primals), tuple(vectors))
+    # The gradient of half of |z|^2 is conj(z).
+    turned = tree_map(np.conj, out_dot) if loss is None else hvp(loss, (out,), (out_dot,))
+    product = vjp(f, *primals)[1](turned)
+    return product[0] if len(primals) == 1 else product
+
+
+def linear_transpose(f: Function, *primals: Any) -> Function:
+    """The transpose of a linear function: it takes a cotangent of the output to the primals'.
+
+    The primals give containers, shapes and dtypes alone: anything with a shape and a dtype will
+    do. The result takes a tree like f's output and returns a tuple, one entry a primal, as the
+    pullback of `vjp` does; f may be linear over the real numbers only (np.conj, np.real).
+
+    Raises InputError where f is not linear, which it finds out by running f on random values.
+
+    >>> linear_transpose(lambda x: 2 * x[::-1], np.zeros(2))(np.array([1.0, 10.0]))
+    (array([20.,  2.]),)
+    """
+    name = f"linear_transpose({name_of(f)})"
+    leaves, structure = flatten(primals)
+    generator = np.random.default_rng(0)
+    at = [_random_like(leaf, generator) for leaf in leaves]
+    # Elsewhere, and with all signs turned: so no kink is between the two by chance.
+    other = [x * -generator.uniform(0.5, 2.0, x.shape).astype(x.real.dtype) for x in at]
+    first, second = unflatten(structure, at), unflatten(structure, other)
+    expected = flatten(jvp(f, first, second)[1])[0]
+    found = flatten(f(*second))[0]
+    for a, b in zip(expected, found, strict=True):
+        if not _almost_equal(a, b):
+            raise InputError(
+                message(
+                    name,
+                    "a linear function",
+                    "one whose derivative at one point does not give its value at another",
+                    "Take linearize or vjp of it at a point",
+                )
+            )
+    transposed: Function = vjp(f, *first)[1]
+    return transposed
+
+
+def _random_like(leaf: Any, generator: np.random.Generator) -> Any:
+    dtype = np.dtype(leaf.dtype) if hasattr(leaf, "dtype") else np.result_type(leaf)
+    shape = leaf.shape if hasattr(leaf, "shape") else ()
+    if dtype.kind not in "fc":
+        raise InputError(
+            message("linear_transpose", "floating or complex inputs", str(dtype), "Pass floats")
+        )
+    values = generator.normal(size=shape)
+    if dtype.kind == "c":
+        values = values + 1j * generator.normal(size=shape)
+    return (
+        dtype.type(values)
+        if not is_array(leaf) or isinstance(leaf, np.generic)
+        else np.asarray(values, dtype)
+    )
+
+
+def _almost_equal(a: Any, b: Any) -> bool:
+    """Whether two results differ by rounding alone."""
+    a, b = _bare(a), _bare(b)
+    if not is_array(b) or b.dtype.kind not in "fc":
+        return True  # whole numbers and what is no array have no derivative
+    size = np.max(np.abs(b), initial=np.max(np.abs(a), initial=0))
+    return bool(
+        np.allclose(a, b, rtol=0, atol=size * np.finfo(b.dtype).eps ** 0.4, equal_nan=True)
+    )
+
+
+def _bare(value: Any) -> Any:
+    while isinstance(value, (Traced, Mapped)):
+        value = value.value
+    return value
+
+
 def elementwise_grad(f: Function, argnums: Argnums = None) -> Function:
     """The derivative of a function that acts on each element alone, in one reverse replay.
 
@@ -227,12 +315,12 @@ def elementwise_grad(f: Function, argnums: Argnums = None) -> Function:
     array([ 1., -1.])
     """
 
-    @functools.wraps(f, updated=())
     def total(*args: Any, **kwargs: Any) -> Any:
         leaves = flatten(f(*args, **kwargs))[0]
         return sum((np.sum(leaf) for leaf in leaves[1:]), start=np.sum(leaves[0]))
 
-    return grad(total, argnums)
+    total.__name__ = name_of(f)
+    return Transformed(elementwise_grad, f, {"argnums": argnums}, grad(total, argnums).call)
 
 
 # --- Parts --------------------------------------------------------------------------------------
@@ -286,10 +374,12 @@ def _basis(like: Any) -> Any:
 
 __all__ = [
     "elementwise_grad",
+    "ggnvp",
     "hessian",
     "hvp",
     "jacfwd",
     "jacobian",
     "jacrev",
+    "linear_transpose",
     "vhp",
 ]

@@ -6,7 +6,6 @@ Must not know rules, or how arrays log.
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import Token
@@ -37,6 +36,7 @@ from tapegrad._tape import (
     is_inexact,
     spec_of,
 )
+from tapegrad._transformed import Transformed
 from tapegrad._tree import LEAF, Structure, flatten, flatten_like, tree_map, unflatten
 
 Function = Callable[..., Any]
@@ -429,7 +429,7 @@ def value_and_grad(
     argnames: str | Sequence[str] | None = None,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Function:
+) -> Transformed:
     """A function that returns `(f(...), gradient)`; for the options see `grad`.
 
     With `has_aux` it returns `((value, aux), gradient)`.
@@ -440,12 +440,21 @@ def value_and_grad(
     """
     run = _gradient_runner(f, argnums, argnames, has_aux, holomorphic)
 
-    @functools.wraps(f, updated=())
     def evaluate(*args: Any, **kwargs: Any) -> Any:
         value, gradient, aux = run(args, kwargs)
         return ((value, aux), gradient) if has_aux else (value, gradient)
 
-    return evaluate
+    return Transformed(
+        value_and_grad,
+        f,
+        {
+            "argnums": argnums,
+            "argnames": argnames,
+            "has_aux": has_aux,
+            "holomorphic": holomorphic,
+        },
+        evaluate,
+    )
 
 
 def grad(
@@ -455,7 +464,7 @@ def grad(
     argnames: str | Sequence[str] | None = None,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Function:
+) -> Transformed:
     """The gradient of a function with a real scalar output, by reverse mode.
 
     `argnums` says which positional arguments to differentiate by (an integer, or several for a
@@ -476,12 +485,21 @@ def grad(
     """
     run = _gradient_runner(f, argnums, argnames, has_aux, holomorphic)
 
-    @functools.wraps(f, updated=())
     def gradient(*args: Any, **kwargs: Any) -> Any:
         _, result, aux = run(args, kwargs)
         return (result, aux) if has_aux else result
 
-    return gradient
+    return Transformed(
+        grad,
+        f,
+        {
+            "argnums": argnums,
+            "argnames": argnames,
+            "has_aux": has_aux,
+            "holomorphic": holomorphic,
+        },
+        gradient,
+    )
 
 
 def _gradient_runner(
@@ -533,7 +551,7 @@ def _pull_scalar(
             warnings.warn(
                 f"{name}: the output does not depend on the input; the gradient is zero.",
                 IndependentOutputWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return [None] * len(slots)
     one = np.ones(out.shape, out.dtype) if out.shape else out.dtype.type(1)

@@ -16,6 +16,7 @@ ROOT = Path(tapegrad.__file__).parent
 # From the bottom of the tower up; a module may import any that stands before it.
 CORE = (
     "_errors",
+    "_transformed",
     "_tree",
     "_tape",
     "_replay",

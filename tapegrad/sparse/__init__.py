@@ -50,14 +50,9 @@ def jacobian(
     where it has another shape; NotDifferentiableError inside another transform.
 
     >>> import tapegrad.sparse
-    >>> print(tapegrad.sparse.jacobian(lambda x: x[1:] * x[:-1])(np.array([1.0, 2.0, 3.0])))
-    <Compressed Sparse Row sparse array of dtype 'float64'
-        with 4 stored elements and shape (2, 3)>
-      Coords  Values
-      (0, 0)  2.0
-      (0, 1)  1.0
-      (1, 1)  3.0
-      (1, 2)  2.0
+    >>> tapegrad.sparse.jacobian(lambda x: x[1:] * x[:-1])(np.array([1.0, 2.0, 3.0])).toarray()
+    array([[2., 1., 0.],
+           [0., 3., 2.]])
     """
     call = f"sparse.jacobian({name_of(f)})"
     if mode not in MODES:
@@ -81,12 +76,9 @@ def hessian(f: Function, argnums: int | Sequence[int] = 0, *, pattern: Any = Non
     share, are measured apart, and their columns known by symmetry.
 
     >>> import tapegrad.sparse
-    >>> print(tapegrad.sparse.hessian(lambda x: np.sum(x**3))(np.array([1.0, 2.0])))
-    <Compressed Sparse Row sparse array of dtype 'float64'
-        with 2 stored elements and shape (2, 2)>
-      Coords  Values
-      (0, 0)  6.0
-      (1, 1)  12.0
+    >>> tapegrad.sparse.hessian(lambda x: np.sum(x**3))(np.array([1.0, 2.0])).toarray()
+    array([[ 6.,  0.],
+           [ 0., 12.]])
     """
     call = f"sparse.hessian({name_of(f)})"
     matrix = Matrix(call, pattern, "forward", symmetric=True)

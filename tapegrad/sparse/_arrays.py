@@ -1,6 +1,6 @@
 """Between patterns and SciPy's sparse arrays.
 
-Knows SciPy, which is imported at the first call: it belongs to the extra `tapegrad[scipy]`.
+Knows SciPy's arrays, and what users may give as a pattern.
 """
 
 from __future__ import annotations
@@ -11,17 +11,7 @@ import numpy as np
 
 from tapegrad._errors import InputError, ShapeMismatchError, describe, message
 from tapegrad.sparse._products import Pattern
-
-
-def scipy_sparse() -> Any:
-    """The module; ImportError with the extra to install where SciPy is missing."""
-    try:
-        import scipy.sparse
-    except ImportError as error:
-        raise ImportError(
-            "tapegrad.sparse: its results are SciPy's sparse arrays. Install tapegrad[scipy]."
-        ) from error
-    return scipy.sparse
+from tapegrad.sparse._scipy import scipy_sparse
 
 
 def as_scipy(pattern: Pattern, entries: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.sparse._colouring import colour_columns, heavy_rows, kept_entries, rows_of
+from tapegrad.sparse._scipy import scipy_sparse
 
 Product = Callable[[Any], Any]  # a vector times the matrix, or its transpose
 
@@ -35,10 +36,10 @@ class Pattern:
 
     def transposed(self) -> tuple[Pattern, Any]:
         """The pattern of the transpose, and where its entries come from."""
-        order = np.argsort(self.columns, kind="stable")
-        counts = np.bincount(self.columns, minlength=self.shape[1])
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        return Pattern(starts, rows_of(self.starts)[order], self.shape[::-1]), order
+        places = np.arange(self.columns.size, dtype=self.columns.dtype)
+        parts = (places, self.columns, self.starts)
+        turned = scipy_sparse().csr_array(parts, shape=self.shape).tocsc()
+        return Pattern(turned.indptr, turned.indices, self.shape[::-1]), turned.data
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import InputError, OutputError, ShapeMismatchError, message
-from tapegrad.sparse._arrays import as_pattern, as_scipy, scipy_sparse, symmetric_pattern
+from tapegrad.sparse._arrays import as_pattern, as_scipy, symmetric_pattern
 from tapegrad.sparse._colouring import fewest_products
 from tapegrad.sparse._measured import Measured
 from tapegrad.sparse._products import Pattern, Plan, plan_columns
@@ -29,7 +29,6 @@ class Matrix:
 
     def of(self, measured: Measured) -> Any:
         """The matrix of one run."""
-        scipy_sparse()
         pattern = self.given
         if pattern is None:
             pattern = measured.pattern()

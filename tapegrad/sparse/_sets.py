@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import InputError
+from tapegrad.sparse._scipy import scipy_sparse
 
 NONE, ALL = 0, 1
 LIMIT = 10**8  # members in all: where they need a gigabyte, the matrix is not sparse
@@ -143,7 +144,7 @@ class Sets:
         if self.lengths[x].max() == self.lengths[y].max() == 1:
             found = self._added_pairs(x, y)
         else:
-            found = self._united(np.arange(x.size), x, y)
+            found = self._merged(x, y)
         made = found >= before
         if made.all():
             self.first[before : self.count], self.second[before : self.count] = x, y
@@ -162,35 +163,42 @@ class Sets:
             return np.full(x.size, ALL)
         return self._added(np.full(x.size, 2), members.reshape(-1))
 
-    def _united(self, groups: Any, *labels: Any) -> Any:
-        """Labels for the unions of labels[k][i] over all k and over the i of equal group.
+    def _merged(self, x: Any, y: Any) -> Any:
+        """Labels for the unions of x[i] and y[i]: SciPy adds the rows of two matrices."""
+        lengths = self.lengths[x], self.lengths[y]
+        total = self._matrix(x, lengths[0]) + self._matrix(y, lengths[1])
+        best = np.where(lengths[0] >= lengths[1], x, y)
+        return self._labelled(best, np.maximum(*lengths), np.diff(total.indptr), total.indices)
 
-        Groups are in order, and each occurs.
-        """
-        lengths, members = zip(*(self.columns(part) for part in labels), strict=True)
-        keys = np.concatenate(
-            [
-                self._keys(groups, counts, columns)
-                for counts, columns in zip(lengths, members, strict=True)
-            ]
-        )
+    def _matrix(self, labels: Any, lengths: Any) -> Any:
+        """Sets as the rows of a matrix."""
+        columns = self.columns(labels)[1]
+        starts = np.zeros(labels.size + 1, columns.dtype)
+        np.cumsum(lengths, out=starts[1:])
+        parts = (np.ones(columns.size, bool), columns, starts)
+        return scipy_sparse().csr_array(parts, shape=(labels.size, self.size))
+
+    def _united(self, groups: Any, labels: Any) -> Any:
+        """Labels for the unions of the labels of each group; groups are in order, none missing."""
+        lengths, columns = self.columns(labels)
         total = int(groups[-1]) + 1
-        keys = _distinct(keys, total << self.bits)
+        keys = _distinct(self._keys(groups, lengths, columns), total << self.bits)
         counts = np.bincount(keys >> self.bits, minlength=total)
-        # A union that is no greater than one of its parts is that part.
-        best, largest = _largest(groups, lengths[0], labels[0], total, self.count)
-        for part, size in zip(labels[1:], lengths[1:], strict=True):
-            other, length = _largest(groups, size, part, total, self.count)
-            best = np.where(length > largest, other, best)
-            largest = np.maximum(length, largest)
+        best, largest = _largest(groups, lengths, labels, total, self.count)
+        return self._labelled(best, largest, counts, keys & ((1 << self.bits) - 1))
+
+    def _labelled(self, best: Any, largest: Any, counts: Any, columns: Any) -> Any:
+        """Labels for unions of so many columns each, of which `best` is the largest part.
+
+        A union that is no greater than one of its parts is that part.
+        """
         full = counts == self.size
         best[full] = ALL
         new = (counts != largest) & ~full
         if new.all():
-            return self._added(counts, keys & ((1 << self.bits) - 1))
+            return self._added(counts, columns)
         if new.any():
-            chosen = keys[np.repeat(new, counts)] & ((1 << self.bits) - 1)
-            best[new] = self._added(counts[new], chosen)
+            best[new] = self._added(counts[new], columns[np.repeat(new, counts)])
         return best
 
     def _added(self, lengths: Any, columns: Any) -> Any:

@@ -147,7 +147,15 @@ def several_results(x):
     return sign * logarithm * x[4:]
 
 
-@pytest.mark.parametrize("f", [fills, steps, several_results])
+def with_vmap(x):
+    return tapegrad.vmap(lambda row: np.sum(row**2) * row)(x.reshape(3, 2))
+
+
+def with_grad(x):
+    return tapegrad.grad(lambda y: np.sum(np.sin(y) * x * y))(x[::-1])
+
+
+@pytest.mark.parametrize("f", [fills, steps, several_results, with_vmap, with_grad])
 def test_programs(f):
     assert_jacobian(f, X)
 
@@ -467,6 +475,11 @@ def test_a_given_pattern_is_used():
         transform = sparse.hessian(rosenbrock, pattern=pattern)
         for _ in range(2):
             np.testing.assert_allclose(transform(X).toarray(), expected, atol=1e-9)
+    places = (np.array([5, 0, 0, 1, 2, 3, 4, 5, 5]), np.array([5, 0, 0, 1, 2, 3, 4, 5, 5]))
+    twice = scipy.sparse.coo_array((np.ones(9), places), shape=(6, 6))
+    np.testing.assert_allclose(
+        sparse.jacobian(np.sin, pattern=twice)(X).toarray(), np.diag(np.cos(X))
+    )
     f = EXACT["reads"]
     for mode in ("auto", "forward", "reverse"):
         transform = sparse.jacobian(f, pattern=sparse.pattern(f)(X), mode=mode)

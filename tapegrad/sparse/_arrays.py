@@ -29,16 +29,12 @@ def as_pattern(call: str, given: Any) -> Pattern:
         raise InputError(
             message(call, "a pattern of two axes", describe(given), "Pass an array of booleans")
         )
-    if isinstance(given, np.ndarray):
-        rows, columns = np.nonzero(given)
-    else:
-        rows, columns = given.nonzero()
-        order = np.lexsort((columns, rows))
-        rows, columns = rows[order], columns[order]
+    rows, columns = (np.asarray(part, np.int64) for part in given.nonzero())
+    # A sparse array may name a place twice, and in any order.
+    places = np.unique(rows * given.shape[1] + columns)
+    rows, columns = np.divmod(places, max(given.shape[1], 1))
     counts = np.bincount(rows, minlength=given.shape[0])
-    return Pattern(
-        np.concatenate([[0], np.cumsum(counts)]), columns.astype(np.int64), tuple(given.shape)
-    )
+    return Pattern(np.concatenate([[0], np.cumsum(counts)]), columns, tuple(given.shape))
 
 
 def symmetric_pattern(call: str, pattern: Pattern) -> Pattern:

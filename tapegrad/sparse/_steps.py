@@ -40,8 +40,12 @@ class Step:
     def name(self) -> str:
         """The name of one of NumPy's functions; of a user's, which may have any name, none."""
         function = getattr(self.rule, "function", None)
-        module = getattr(function, "__module__", None) or "numpy"  # a ufunc may have none
-        return self.rule.name if module.split(".")[0] in ("numpy", "tapegrad") else ""
+        if isinstance(function, np.ufunc):
+            own = getattr(np, function.__name__, None) is function
+        else:
+            module = getattr(function, "__module__", None) or ""
+            own = module.split(".")[0] in ("numpy", "tapegrad")
+        return self.rule.name if own else ""
 
     def masked(self, labels: Any, other: int) -> Any:
         """Labels, and none where the other factor is a constant zero."""

@@ -27,6 +27,7 @@ import numpy as np
 from tapegrad._errors import BatchingError
 from tapegrad._rule import Rule
 from tapegrad._tape import Mapped
+from tapegrad._tree import flatten, unflatten
 
 Call = Callable[[list[Any], dict[str, Any]], Any]
 
@@ -35,6 +36,8 @@ AXES = ("axis", "axes", "axis1", "axis2", "source", "destination")
 
 def call_batched(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
     """A rule's function on arrays of which some are batched, by the rule's word."""
+    if rule.batch == "ragged":
+        _ragged(mapping, rule, arrays, params)
     for name, value in params.items():
         if name != "where" and isinstance(value, Mapped):
             raise BatchingError(
@@ -43,12 +46,19 @@ def call_batched(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, 
             )
     word = rule.batch
     if callable(word):
-        whole = [x if x is None else mapping.front(x) for x in arrays]
+        whole = [x if x is None else mapping.front(_typed(x, arrays[0])) for x in arrays]
         fronted = [whole] if rule.sequence else whole
         return map_results(mapping, word(*fronted, **params))
     if word.startswith("("):
         return call_with_signature(mapping, word, lambda *xs: rule.call(xs, params), arrays)
     return _WORDS[word](mapping, rule, arrays, params)
+
+
+def _typed(x: Any, beside: Any) -> Any:
+    """A Python number as the array that NumPy would make of it beside another one."""
+    if isinstance(x, (int, float, complex)) and hasattr(beside, "dtype"):
+        return x if hasattr(x, "dtype") else np.asarray(x, np.result_type(beside.dtype, x))
+    return x
 
 
 def map_results(mapping: Any, result: Any) -> Any:
@@ -114,8 +124,11 @@ def shifted(axis: Any, ndim: int) -> Any:
 
 
 def _shift(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
-    fronted = [None if x is None else mapping.front(x) for x in arrays]
     ndim = _rank(arrays[0])
+    fronted = [None if x is None else mapping.front(x) for x in arrays]
+    if not rule.sequence:  # what comes beside the first array broadcasts with it
+        rest = [None if x is None else _aligned(mapping, x, ndim) for x in arrays[1:]]
+        fronted = [fronted[0], *rest]
     moved = {**_defaults(rule.function), **params}
     for name in AXES:
         if name in moved:
@@ -203,12 +216,34 @@ def looped(size: int, one: Callable[[int], Any]) -> Any:
             "vmap: a function that is called once an example needs at least one example to know "
             "the shape of its result."
         )
-    rows = [one(i) for i in range(size)]
-    first = rows[0]
-    if isinstance(first, (tuple, list)):
-        parts = [np.stack(column) for column in zip(*rows, strict=True)]
-        return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
-    return np.stack(rows)
+    leaves, structures = zip(*(flatten(one(i)) for i in range(size)), strict=True)
+    columns = [_stacked(column) for column in zip(*leaves, strict=True)]
+    return unflatten(structures[0], columns)
+
+
+def _stacked(column: Sequence[Any]) -> Any:
+    shapes = {getattr(row, "shape", ()) for row in column}
+    if len(shapes) > 1:
+        raise BatchingError(
+            "vmap: the shapes of a result differ from example to example: "
+            f"{', '.join(map(str, sorted(shapes)))}. Loop over the examples."
+        )
+    return np.stack(column)
+
+
+def call_one_by_one(
+    mapping: Any, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]
+) -> Any:
+    """A function of arguments of any form, once an example."""
+    leaves, structure = flatten((args, kwargs))
+    batched = [_is_batched(mapping, x) for x in leaves]
+
+    def one(i: int) -> Any:
+        rows = [x.value[i] if is_one else x for x, is_one in zip(leaves, batched, strict=True)]
+        given, named = unflatten(structure, rows)
+        return function(*given, **named)
+
+    return map_results(mapping, looped(mapping.size, one))
 
 
 def _loop(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
@@ -241,4 +276,12 @@ _WORDS: dict[str, Callable[[Any, Rule, list[Any], dict[str, Any]], Any]] = {
 
 WORDS: Sequence[str] = tuple(_WORDS)
 
-__all__ = ["WORDS", "call_batched", "call_with_signature", "looped", "map_results", "shifted"]
+__all__ = [
+    "WORDS",
+    "call_batched",
+    "call_one_by_one",
+    "call_with_signature",
+    "looped",
+    "map_results",
+    "shifted",
+]

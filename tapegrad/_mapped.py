@@ -17,7 +17,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from tapegrad._batching import call_batched, call_with_signature, map_results
+from tapegrad._batching import (
+    call_batched,
+    call_one_by_one,
+    call_with_signature,
+    map_results,
+)
 from tapegrad._creation import CREATION
 from tapegrad._errors import BatchingError, LeakedValueError
 from tapegrad._ndarray import NdarrayInterface
@@ -163,6 +168,9 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         rule = REGISTRY.get(function)
         if rule is None:
             return inner._created(function, args, kwargs)
+        if isinstance(rule, Composite) and rule.batch == "loop":
+            inner.mapping.require_open()
+            return call_one_by_one(inner.mapping, function, args, kwargs)
         if (
             isinstance(rule, Unsupported)
             or isinstance(rule, Composite)

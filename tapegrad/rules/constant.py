@@ -16,7 +16,7 @@ _UFUNCS = (
 _ALIGNED = "round around fix isreal iscomplex isposinf isneginf".split()
 _ALONG_AXES = "count_nonzero any all".split()
 _ALONG_ONE = "argmax argmin argsort argpartition".split()
-_OF_PAIRS = "searchsorted allclose array_equal array_equiv isin digitize".split()
+_OF_PAIRS = "searchsorted isin digitize".split()
 # Facts about shapes and dtypes, which the examples of a vmap share.
 _FACTS = "shape ndim size iscomplexobj isrealobj result_type can_cast min_scalar_type common_type"
 # The shape of the result, or the result as a whole, would depend on the example.
@@ -29,11 +29,53 @@ for names, batch, arrays in (
     (_ALONG_AXES, "axis", 1),
     (_ALONG_ONE, "flat", 1),
     (_OF_PAIRS, "loop", 2),
-    (["lexsort"], "loop", 1),
     (_FACTS.split(), "example", 1),
     (_RAGGED, "ragged", 1),
 ):
     constant(*(getattr(np, name) for name in names), batch=batch, arrays=arrays)
+
+
+def side_by_side(x: Any, y: Any) -> tuple[Any, Any]:
+    """Two arrays with their examples along axis 0, as arrays that broadcast."""
+    rank = max(x.ndim, y.ndim)
+    return (
+        np.reshape(x, (x.shape[0], *(1,) * (rank - x.ndim), *x.shape[1:])),
+        np.reshape(y, (y.shape[0], *(1,) * (rank - y.ndim), *y.shape[1:])),
+    )
+
+
+def _all_of_each(found: Any) -> Any:
+    return np.all(found, axis=tuple(range(1, found.ndim)))
+
+
+def _all_close(a: Any, b: Any, *args: Any, **options: Any) -> Any:
+    return _all_of_each(np.isclose(*side_by_side(a, b), *args, **options))
+
+
+def _all_equal(a: Any, b: Any, equal_nan: bool = False) -> Any:
+    if a.shape != b.shape:
+        return np.zeros(a.shape[0], bool)
+    same = a == b
+    return _all_of_each(same | ((a != a) & (b != b)) if equal_nan else same)
+
+
+def _all_equivalent(a: Any, b: Any) -> Any:
+    a, b = side_by_side(a, b)
+    try:
+        np.broadcast_shapes(a.shape, b.shape)
+    except ValueError:
+        return np.zeros(a.shape[0], bool)
+    return _all_of_each(a == b)
+
+
+def _lexsorted(keys: Any, axis: int = -1) -> Any:
+    return np.lexsort(np.moveaxis(keys, 1, 0), axis if axis < 0 else axis + 1)
+
+
+constant(np.allclose, arrays=2, batch=_all_close)
+constant(np.array_equal, arrays=2, batch=_all_equal)
+constant(np.array_equiv, arrays=2, batch=_all_equivalent)
+constant(np.lexsort, arrays=1, batch=_lexsorted)
 
 
 def _like(create: Any, holder: Any, *args: Any, **kwargs: Any) -> Any:

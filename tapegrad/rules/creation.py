@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad._rule import composite, general, linear, plain
+from tapegrad.rules.constant import side_by_side
 
 
 def _shares(num: int, endpoint: bool) -> Any:
@@ -37,7 +39,13 @@ def _line_to_stop(g: Any, _out: Any, _start: Any, _stop: Any, num: Any, **params
     return np.sum(g * shares, axis=0)
 
 
-LINE = linear(_line, _line_to_start, _line_to_stop, name="np.linspace")
+def _many_lines(start: Any, stop: Any, num: Any, endpoint: Any = True, axis: Any = 0) -> Any:
+    start, stop = side_by_side(start, stop)
+    axis = normalize_axis_index(axis, max(start.ndim, stop.ndim)) + 1
+    return np.linspace(start, stop, num, endpoint, axis=axis)
+
+
+LINE = linear(_line, _line_to_start, _line_to_stop, name="np.linspace", batch=_many_lines)
 
 
 def _as_dtype(sequence: Any, dtype: Any) -> Any:
@@ -123,7 +131,22 @@ def _curve_push(dots: Any, out: Any, start: Any, stop: Any, num: Any, **params: 
     return out * relative
 
 
-CURVE = general(_curve, vjp=_curve_pull, jvp=_curve_push, arrays=2, name="np.geomspace")
+def _many_curves(
+    start: Any, stop: Any, num: Any, endpoint: Any = True, dtype: Any = None, axis: Any = 0
+) -> Any:
+    start, stop = side_by_side(start, stop)
+    axis = normalize_axis_index(axis, max(start.ndim, stop.ndim)) + 1
+    return np.geomspace(start, stop, num, endpoint, dtype, axis)
+
+
+CURVE = general(
+    _curve,
+    vjp=_curve_pull,
+    jvp=_curve_push,
+    arrays=2,
+    name="np.geomspace",
+    batch=_many_curves,
+)
 
 
 def _geomspace(

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._errors import BatchingError
 from tapegrad._rule import composite, innermost, lift, linear, plain
+from tapegrad.rules.index import plain_array
 
 # --- Edges
 
@@ -54,19 +56,19 @@ def _widths(edges: Any) -> Any:
 # --- One dimension
 
 
-def _weighted_histogram(a: Any, weights: Any, bins: Any, range: Any, edges: Any) -> Any:
+def _weighted_histogram(a: Any, edges: Any, weights: Any, bins: Any, range: Any) -> Any:
     return np.histogram(a, bins, range, weights=weights)[0]
 
 
 def _weighted_histogram_transpose(
-    g: Any, _out: Any, a: Any, _weights: Any, bins: Any, range: Any, edges: Any
+    g: Any, _out: Any, a: Any, edges: Any, _weights: Any, bins: Any, range: Any
 ) -> Any:
     found, inside = _bin_of(np.ravel(a), edges)
     return np.reshape(np.where(inside, g[found], 0), _weights.shape)
 
 
 HISTOGRAM = linear(
-    _weighted_histogram, _weighted_histogram_transpose, fixed=1, name="np.histogram"
+    _weighted_histogram, _weighted_histogram_transpose, fixed=2, name="np.histogram"
 )
 
 
@@ -74,11 +76,11 @@ def _histogram(
     a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
     a, weights = lift(a), lift(weights)
-    values, plain_bins, limits = np.asarray(plain(a)), _deep_plain(bins), _deep_plain(range)
+    values, plain_bins, limits = plain_array(a), _deep_plain(bins), _deep_plain(range)
     if innermost([weights]) is not None:
         edges = np.histogram_bin_edges(values, plain_bins, limits, np.zeros(weights.shape))
-        params = {"bins": plain_bins, "range": limits, "edges": edges}
-        counts = HISTOGRAM.apply_bound([values, weights], params)
+        params = {"bins": plain_bins, "range": limits}
+        counts = HISTOGRAM.apply_bound([values, edges, weights], params)
     else:
         counts, edges = np.histogram(values, plain_bins, limits, weights=weights)
     edges = _edges_of(edges, a if hasattr(a, "shape") else values, bins, range)
@@ -95,8 +97,8 @@ def _histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any
     return _edges_of(edges, a, bins, range)
 
 
-composite(np.histogram, _histogram)
-composite(np.histogram_bin_edges, _histogram_bin_edges)
+composite(np.histogram, _histogram, batch="loop")
+composite(np.histogram_bin_edges, _histogram_bin_edges, batch="loop")
 
 
 # --- Several dimensions
@@ -172,8 +174,8 @@ def _histogram2d(
     return counts, edges[0], edges[1]
 
 
-composite(np.histogramdd, _histogramdd)
-composite(np.histogram2d, _histogram2d)
+composite(np.histogramdd, _histogramdd, batch="loop")
+composite(np.histogram2d, _histogram2d, batch="loop")
 
 
 # --- bincount
@@ -183,11 +185,25 @@ def _counted(x: Any, weights: Any, minlength: int = 0) -> Any:
     return np.bincount(x, weights, minlength)
 
 
+def _counted_examples(x: Any, weights: Any, minlength: int = 0) -> Any:
+    sizes = np.maximum(np.max(x, axis=1, initial=-1) + 1, minlength)
+    size = int(np.max(sizes, initial=minlength))
+    if np.any(sizes != size):
+        raise BatchingError(
+            "np.bincount: the number of bins may differ from example to example. Pass a minlength "
+            "that is enough for all."
+        )
+    starts = np.arange(len(x))[:, None] * size
+    counts = np.bincount(np.reshape(x + starts, -1), np.reshape(weights, -1), len(x) * size)
+    return np.reshape(counts, (len(x), size))
+
+
 BINCOUNT = linear(
     _counted,
     lambda g, _out, x, _weights, minlength=0: g[x],
     fixed=1,
     name="np.bincount",
+    batch=_counted_examples,
 )
 
 

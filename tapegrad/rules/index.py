@@ -156,7 +156,13 @@ composite(np.triu, _triu)
 
 # --- positions
 
-constant(np.ravel_multi_index, np.unravel_index)
+constant(np.unravel_index)
+constant(
+    np.ravel_multi_index,
+    batch=lambda multi_index, *args, **options: np.ravel_multi_index(
+        tuple(np.moveaxis(multi_index, 1, 0)), *args, **options
+    ),
+)
 constant(np.diag_indices_from, np.tril_indices_from, np.triu_indices_from, batch="example")
 
 

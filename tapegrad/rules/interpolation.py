@@ -68,7 +68,9 @@ def _spread(places: Any, picked: Any, size: int) -> Any:
 
 
 def _spread_of_examples(places: Any, picked: Any, size: int) -> Any:
-    return np.stack([_spread(*pair, size) for pair in zip(places, picked, strict=True)])
+    count = len(places)
+    starts = np.reshape(np.arange(count) * size, (count, *(1,) * (places.ndim - 1)))
+    return np.reshape(_spread(places + starts, picked, count * size), (count, size))
 
 
 # Picking and its transpose are rules of their own so that the places may differ under vmap.

@@ -12,7 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, constant, general, plain, somewhere, strong_product
+from tapegrad._rule import (
+    Constant,
+    composite,
+    constant,
+    general,
+    plain,
+    somewhere,
+    strong_product,
+)
 from tapegrad.rules.matrices import (
     adjoint,
     column,
@@ -64,7 +72,7 @@ def _solve_jvp(dots: Any, out: Any, a: Any, _b: Any) -> Any:
     return out_dot[..., 0] if vector else out_dot
 
 
-general(np.linalg.solve, vjp=[_solve_a, _solve_b], jvp=_solve_jvp, batch="(m,m),(m,k?)")
+general(np.linalg.solve, vjp=[_solve_a, _solve_b], jvp=_solve_jvp, batch="(m,m),(m,k?)->(m,k?)")
 
 
 def _tensorinv(a: Any, ind: int = 2) -> Any:
@@ -235,7 +243,7 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     """np.linalg.lstsq by the pseudo-inverse, which has the derivative at any rank that stays."""
     a, b = shaped(a), shaped(b)
     _, residuals, rank, s = np.linalg.lstsq(plain(a), plain(b), rcond)
-    x = np.matmul(np.linalg.pinv(a, _cutoff_of_rank(s, int(rank))), b)
+    x = np.matmul(np.linalg.pinv(a, _cutoff_of_rank(s, rank)), b)
     if residuals.size:
         difference = b - np.matmul(a, x)
         squares = np.sum(np.real(conjugated(difference) * difference), axis=0)
@@ -243,22 +251,31 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     return x, residuals, rank, np.linalg.svd(a, compute_uv=False)
 
 
-def _cutoff_of_rank(s: Any, rank: int) -> float:
+def _cutoff_of_rank(s: Any, rank: Any) -> Any:
     """A cutoff, relative to the largest singular value, that leaves so many."""
-    if rank == 0:
-        return 2.0
-    dropped = s[rank] if rank < s.size else 0
-    return float((s[rank - 1] + dropped) / 2 / s[0]) if dropped > 0 else 0.0
+    kept = np.arange(s.size) < rank
+    largest = np.max(s, initial=0)
+    smallest = np.min(np.where(kept, s, largest), initial=np.inf)
+    dropped = np.max(np.where(kept, 0, s), initial=0)
+    relative = (smallest + dropped) / 2 / np.where(largest > 0, largest, 1)
+    return np.where(rank == 0, 2.0, np.where(dropped > 0, relative, 0.0))
 
 
-composite(np.linalg.lstsq, _lstsq)
+composite(np.linalg.lstsq, _lstsq, batch="loop")
 
 # --- condition and rank
 
 
+def _plain_cond(x: Any, p: Any) -> Any:
+    return np.linalg.cond(x, p)
+
+
+COND = Constant(_plain_cond, batch=_plain_cond)
+
+
 def _cond(x: Any, p: Any = None) -> Any:
     x = shaped(x)
-    value = np.linalg.cond(plain(x), p)
+    value = COND.apply_bound([plain(x)], {"p": p})
     infinite = np.isinf(value)
     if somewhere(infinite):  # as they are: no derivative, but the rest of a stack has one
         x = np.where(scalar(infinite), np.eye(x.shape[-2], x.shape[-1]), x)
@@ -272,4 +289,12 @@ def _cond(x: Any, p: Any = None) -> Any:
 
 
 composite(np.linalg.cond, _cond)
-constant(np.linalg.matrix_rank)
+
+
+def _ranks(A: Any, tol: Any = None, hermitian: bool = False, **options: Any) -> Any:
+    if A.ndim < 3:  # numbers and vectors have the rank 1 unless they are zero
+        return np.any(A != 0, axis=tuple(range(1, A.ndim))).astype(int)
+    return np.linalg.matrix_rank(A, tol, hermitian, **options)
+
+
+constant(np.linalg.matrix_rank, batch=_ranks)

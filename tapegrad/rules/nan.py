@@ -82,7 +82,7 @@ moments.declare_spread(
     _without_nan(moments.std_vjp_by_mean),
     _without_nan(moments.std_jvp),
 )
-constant(np.nanargmax, np.nanargmin)
+constant(np.nanargmax, np.nanargmin, batch="flat")
 
 
 def _filled(a: Any, value: int) -> Any:

@@ -45,6 +45,14 @@ def _euclidean_jvp(dots: Any, out: Any, x: Any, axis: Any = None, keepdims: bool
     return np.where(zero, 0, change / np.where(zero, 1, out)) if somewhere(zero) else change / out
 
 
+def _euclidean_examples(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    ndim = x.ndim - 1
+    if axis is not None:
+        return np.linalg.norm(x, None, tuple(i % ndim + 1 for i in axis), keepdims)
+    norms = np.linalg.norm(np.reshape(x, (x.shape[0], int(np.prod(x.shape[1:])))), None, 1)
+    return np.reshape(norms, (x.shape[0], *(1,) * ndim)) if keepdims else norms
+
+
 def _has_zeros(out: Any) -> bool:
     return somewhere(plain(out) == 0)
 
@@ -55,7 +63,7 @@ EUCLIDEAN = general(
     jvp=_euclidean_jvp,
     singular=_has_zeros,
     name="np.linalg.norm",
-    batch="axis",
+    batch=_euclidean_examples,
 )
 
 

@@ -102,7 +102,12 @@ def _pad_plainly(array: Any, pad_width: Any, constant_values: Any = 0) -> Any:
     return np.pad(array, pad_width or 0, constant_values=constant_values)
 
 
-PAD = general(_pad_plainly, vjp=[_pad_vjp], jvp=_pad_jvp, name="np.pad")
+def _pad_examples(array: Any, pad_width: Any, constant_values: Any = 0) -> Any:
+    values = [(0, 0), *_pairs(constant_values, array.ndim - 1)]
+    return np.pad(array, [(0, 0), *pad_width], constant_values=values)
+
+
+PAD = general(_pad_plainly, vjp=[_pad_vjp], jvp=_pad_jvp, name="np.pad", batch=_pad_examples)
 
 
 def _pad_constant(array: Any, widths: list[tuple[int, int]], values: Any) -> Any:

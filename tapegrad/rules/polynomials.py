@@ -168,6 +168,10 @@ general(
     jvp=lambda dots, _out, x, N=None, increasing=False: (
         dots[0][:, None] * _vander_slopes(x, N, increasing)
     ),
+    batch=lambda x, N=None, increasing=False: np.reshape(
+        np.vander(np.reshape(x, -1), x.shape[1] if N is None else N, increasing),
+        (*x.shape, x.shape[1] if N is None else N),
+    ),
 )
 
 # --- Roots, and the polynomial with given ones

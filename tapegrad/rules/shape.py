@@ -85,10 +85,33 @@ def _rolled_examples(a: Any, shift: Any, axis: Any = None) -> Any:
     return np.reshape(np.roll(rows, shift, 1), a.shape)
 
 
-linear(np.reshape, _reshape_transpose, view=True, signature="a, shape, order, copy")
+def _reshaped_examples(
+    a: Any, shape: Any = None, order: str = "C", copy: bool | None = None
+) -> Any:
+    sides = list(shape) if isinstance(shape, (tuple, list)) else [shape]
+    if -1 in sides:  # NumPy cannot tell where there are no examples
+        known = -math.prod(sides)
+        sides[sides.index(-1)] = math.prod(a.shape[1:]) // known if known else 0
+    options = {} if copy is None else {"copy": copy}
+    # The examples stay apart in either order: they are the first axis before and after.
+    return np.reshape(a, (a.shape[0], *sides), order="F" if order == "F" else "C", **options)
+
+
+linear(
+    np.reshape,
+    _reshape_transpose,
+    view=True,
+    signature="a, shape, order, copy",
+    batch=_reshaped_examples,
+)
 composite(np.ravel, lambda a, order="C": _ravel(a, order))
 linear(np.transpose, _transposed, view=True, batch=_transposed_examples)
-linear(np.matrix_transpose, lambda g, _out, _x: np.swapaxes(g, -1, -2), view=True)
+linear(
+    np.matrix_transpose,
+    lambda g, _out, _x: np.swapaxes(g, -1, -2),
+    view=True,
+    batch="(m,n)->(n,m)",
+)
 linear(
     np.swapaxes,
     lambda g, _out, _x, axis1, axis2: np.swapaxes(g, axis1, axis2),

@@ -44,10 +44,28 @@ def _cotangent(g: Any, x: Any, other: Any, mode: Any) -> Any:
     return np.reshape(np.convolve(g, other[::-1], "valid"), x.shape)
 
 
+def _convolved_examples(a: Any, v: Any, mode: Any = "full") -> Any:
+    """Windows of the longer array times the shorter one."""
+    a, v = (np.reshape(x, (x.shape[0], -1)) for x in (a, v))
+    a, v = (a, v) if a.shape[1] >= v.shape[1] else (v, a)
+    size, count = a.shape[1], v.shape[1]
+    if count == 0:
+        np.convolve(a[0], v[0])  # says what is wrong
+    first, last = {
+        "full": (0, size + count - 1),
+        "same": ((count - 1) // 2, (count - 1) // 2 + size),
+        "valid": (count - 1, size),
+    }[_mode_name(mode)]
+    padded = np.pad(a, [(0, 0), (count - 1, count - 1)])
+    windows = np.arange(first, last)[:, None] + np.arange(count)
+    return np.matmul(padded[:, windows], v[:, ::-1, None])[..., 0]
+
+
 multilinear(
     np.convolve,
     lambda g, _out, _a, v, mode="full": _cotangent(g, _a, v, mode),
     lambda g, _out, a, _v, mode="full": _cotangent(g, _v, a, mode),
+    batch=_convolved_examples,
 )
 
 

@@ -263,7 +263,29 @@ def _quantile_rule(function: Any, *, whole: int, skip_nan: bool) -> None:
         params.pop("overwrite_input", None)
         return function(a, q, weights=weights, **params)
 
-    general(function, jvp=jvp, arrays=("a", "q", "weights"), implementation=called, batch="loop")
+    def of_examples(
+        a: Any, q: Any, weights: Any = None, *, axis: Any = None, **params: Any
+    ) -> Any:
+        alike = isinstance(q, np.ndarray) and bool(np.all(q == q[:1]))
+        if weights is not None or not alike:  # one by one
+            options = {**params, "axis": axis}
+            each = [None] * len(a) if weights is None else weights
+            rows = zip(a, q, each, strict=True)
+            return np.stack([called(*row, **options) for row in rows])
+        ndim = a.ndim - 1
+        axes = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        first = q[0] if len(q) else np.zeros(q.shape[1:])
+        found = called(a, first, axis=tuple(i % ndim + 1 for i in axes), **params)
+        of_q = range(q.ndim - 1)
+        return np.moveaxis(found, of_q, [i + 1 for i in of_q])
+
+    general(
+        function,
+        jvp=jvp,
+        arrays=("a", "q", "weights"),
+        implementation=called,
+        batch=of_examples,
+    )
 
 
 _quantile_rule(np.quantile, whole=1, skip_nan=False)

@@ -9,9 +9,9 @@ from tapegrad._rule import composite, constant, unsupported, unsupported_module
 
 # NumPy itself refuses floating arrays for these, so a call on traced values is NumPy's TypeError.
 _OF_INTEGERS = (
-    "bitwise_and bitwise_or bitwise_xor bitwise_count invert left_shift right_shift gcd lcm "
-    "packbits unpackbits"
+    "bitwise_and bitwise_or bitwise_xor bitwise_count invert left_shift right_shift gcd lcm"
 ).split()
+constant(np.packbits, np.unpackbits, batch="flat")
 constant(*(getattr(np, name) for name in _OF_INTEGERS if hasattr(np, name)))
 
 

@@ -549,10 +549,7 @@ def _push_general(entry: Entry, dot_of: Callable[[Any], Any]) -> Any:
 
 def _push_write(args: tuple[Any, Any], index: Any, x_dot: Any, v_dot: Any) -> Any:
     x, _ = args
-    given = x_dot if x_dot is not None else v_dot
-    out_dot = _zeros_beside(given, x)
-    if x_dot is not None:
-        out_dot = out_dot + x_dot
+    out_dot = _zeros_beside(v_dot, x) if x_dot is None else x_dot.copy()
     if not x.shape:
         return out_dot * 0 if v_dot is None else out_dot * 0 + v_dot
     out_dot = beside(out_dot, v_dot)

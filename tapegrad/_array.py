@@ -40,6 +40,7 @@ from tapegrad._tape import (
     beside,
     handle,
     is_inexact,
+    pick,
     spec_of,
 )
 from tapegrad._ufunc_methods import call_method, call_with_keywords
@@ -170,11 +171,11 @@ class Array(Traced, NdarrayInterface):
     # -- indexing and writing --------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Any:
-        simple = type(index) is int or type(index) is slice
-        if not simple or type(index) is slice and _moves(index):
+        simple = type(index) is int or type(index) is slice and _stays(index)
+        if not simple:
             index = _frozen_index(index)
         value = self.value
-        out = value[index]
+        out = value[index] if simple else pick(value, index)
         tape = self.tape
         slot = tape.fresh()
         spec = self.spec.family[out.shape]
@@ -492,9 +493,17 @@ def as_view(rule: Rule, parent: Any, params: dict[str, Any]) -> Any:
 
 
 def _copy_like(view: Any) -> Any:
-    """A copy that reshape treats as the view: where one has to copy, so has the other."""
-    if not isinstance(view, np.ndarray) or view.ndim < 2 or view.flags.forc:
+    """A copy that reshape and ravel treat as the view: where one has to copy, so has the other."""
+    if isinstance(view, Traced):
+        made = view.copy()
+        made.value = _copy_like(view.value)
+        return made
+    if not isinstance(view, np.ndarray) or view.flags.forc:
         return view.copy("K") if isinstance(view, np.ndarray) else view.copy()
+    if view.ndim == 1:
+        gaps = np.empty((view.size, 2), view.dtype)[:, 0]
+        gaps[...] = view
+        return gaps
     axes = sorted(range(view.ndim), key=lambda axis: -abs(view.strides[axis]))
     ordered = view.transpose(axes)
     room = np.empty((*ordered.shape[:-1], ordered.shape[-1] + 1), view.dtype)[..., :-1]
@@ -519,9 +528,14 @@ def _shares(out: Any, value: Any) -> bool:
 # --- Writes -------------------------------------------------------------------------------------
 
 
-def _moves(index: slice) -> bool:
-    """Whether a slice has bounds that a program may change later: arrays."""
-    return np.ndarray in (type(index.start), type(index.stop), type(index.step))
+def _stays(index: slice) -> bool:
+    """Whether a slice has bounds that a program cannot change later, as it can an array."""
+    start, stop, step = index.start, index.stop, index.step
+    return (
+        (start is None or type(start) is int)
+        and (stop is None or type(stop) is int)
+        and (step is None or type(step) is int)
+    )
 
 
 def _frozen_index(index: Any) -> Any:
@@ -530,7 +544,7 @@ def _frozen_index(index: Any) -> Any:
         return tuple(_frozen_index(part) for part in index)
     if type(index) is np.ndarray:
         return index.copy()
-    if type(index) is slice and _moves(index):
+    if type(index) is slice and not _stays(index):
         return slice(*map(_frozen_index, (index.start, index.stop, index.step)))
     if isinstance(index, list):
         return np.array(plain(index)) if index else np.array(index, dtype=np.intp)

@@ -181,7 +181,7 @@ class Stretch:
             before = table[slot]
             table[slot] = bar if before is None else before + bar
         # A transform inside a rule belongs to the tape on which this replay logs, if to any.
-        token = CURRENT.set(self.surroundings)
+        token = CURRENT.set(self.tape.parent if self.dependent else None)
         try:
             # Infinities at singular points are for the strong product to judge, not for warnings.
             with np.errstate(all="ignore"):

@@ -191,3 +191,18 @@ def test_a_new_axis_of_a_single_element_is_read_and_written():
 def test_a_conversion_that_would_detach_is_refused(dtype):
     with pytest.raises(tapegrad.NotDifferentiableError, match=r"x\.astype"):
         grad(lambda x: np.sum(x.astype(dtype).astype(float)))(np.ones(2))
+
+
+@pytest.mark.parametrize("order", ["C", "F", "A", "K"])
+@pytest.mark.parametrize("part", [slice(None, None, -1), slice(None, None, 2), slice(None)])
+def test_ravel_copies_where_numpy_does(order, part):
+    def program(y):
+        row = y[part].ravel(order)
+        y[0] = 9.0
+        y[-1] = 7.0
+        return row * 1.0
+
+    for shape in ((4,), (3, 2)):
+        x = np.arange(1.0, 1 + np.prod(shape)).reshape(shape)
+        np.testing.assert_array_equal(vjp(program, x)[0], program(x.copy()))
+        np.testing.assert_array_equal(vjp(lambda x: program(x.T), x)[0], program(x.copy().T))

@@ -36,7 +36,12 @@ def _ravel(a: Any, order: str) -> Any:
     elif order == "K":
         strides = plain(a).strides
         a, order = np.transpose(a, sorted(range(a.ndim), key=lambda i: -abs(strides[i]))), "C"
-    return _reshaped(a, (-1,), order)
+    row = _reshaped(a, (-1,), order)
+    # Reshaping copies only where it must, ravel wherever the elements have gaps between them.
+    flags = getattr(plain(a), "flags", None)
+    if flags is None or (flags.f_contiguous if order == "F" else flags.c_contiguous):
+        return row
+    return row.copy()
 
 
 def _transposed(g: Any, _out: Any, _x: Any, axes: Any = None) -> Any:

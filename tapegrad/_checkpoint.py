@@ -6,6 +6,7 @@ what happened inside it is computed again when a replay comes by.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from math import comb
 from typing import Any
@@ -13,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from tapegrad._custom import CustomCall, check_closure
-from tapegrad._errors import InputError, RuleError, message, name_of
-from tapegrad._forward import jvp
+from tapegrad._errors import BatchingError, InputError, RuleError, message, name_of
+from tapegrad._forward import ForwardTape, jvp
+from tapegrad._mapped import Mapping
 from tapegrad._reverse import pull_once
 from tapegrad._rule import innermost, plain
-from tapegrad._tape import Traced, handle, is_inexact
+from tapegrad._tape import CURRENT, Mapped, Traced, handle, is_inexact
 from tapegrad._transformed import Transformed
-from tapegrad._tree import Structure, flatten, unflatten
+from tapegrad._tree import Structure, flatten, tree_map, unflatten
 
 Function = Callable[..., Any]
 
@@ -41,12 +43,74 @@ def checkpoint(f: Function) -> Function:
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
         inner = innermost(leaves)
-        if not isinstance(inner, Traced):
-            return f(*args, **kwargs)
-        call = _Call(f, leaves, structure, inner)
-        return call.run()
+        if isinstance(inner, Traced):
+            return _Call(f, leaves, structure, inner).run()
+        if _is_traced_below(leaves, inner):
+            whole = _OfAllExamples(f, inner.mapping, leaves)
+            args, kwargs = unflatten(structure, whole.values(leaves))
+            return whole.examples(checkpoint(whole)(*args, **kwargs))
+        return f(*args, **kwargs)
 
     return Transformed(checkpoint, f, {}, checkpointed)
+
+
+def _is_traced_below(leaves: list[Any], inner: Any) -> bool:
+    """Whether a transform around the vmap that `inner` belongs to differentiates the call."""
+    while isinstance(inner, Mapped):
+        mapping = inner.mapping
+        leaves = [x.value if _belongs(x, mapping) else x for x in leaves]
+        inner = innermost(leaves)
+    return inner is not None
+
+
+def _belongs(leaf: Any, mapping: Any) -> bool:
+    return isinstance(leaf, Mapped) and leaf.mapping is mapping
+
+
+class _OfAllExamples:
+    """A function inside vmap, as one of whole arrays: the axis of examples comes first in them.
+
+    A replay of it comes after the vmap has returned, so each run opens a vmap of its own.
+    """
+
+    def __init__(self, f: Function, mapping: Any, leaves: list[Any]) -> None:
+        self.f, self.mapping = f, mapping
+        self.__name__ = name_of(f)
+        self.mapped = [_belongs(leaf, mapping) for leaf in leaves]
+        self.out_mapped: list[bool] = []
+
+    def values(self, leaves: list[Any]) -> list[Any]:
+        """Leaves as this function takes them."""
+        return [x.value if _belongs(x, self.mapping) else x for x in leaves]
+
+    def examples(self, out: Any) -> Any:
+        """A result of this function as the vmap shows it."""
+        leaves, structure = flatten(out)
+        wrap = self.mapping.wrap
+        return unflatten(
+            structure,
+            [wrap(x) if is_one else x for x, is_one in zip(leaves, self.out_mapped, strict=True)],
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leaves, structure = flatten((args, kwargs))
+        mapping = Mapping(self.mapping.name, self.mapping.size)
+        token = CURRENT.set(mapping)
+        try:
+            args, kwargs = unflatten(
+                structure,
+                [
+                    mapping.wrap(x) if is_one else x
+                    for x, is_one in zip(leaves, self.mapped, strict=True)
+                ],
+            )
+            out, out_structure = flatten(self.f(*args, **kwargs))
+            self.out_mapped = [_belongs(leaf, mapping) for leaf in out]
+            out = [x.value if _belongs(x, mapping) else x for x in out]
+            return unflatten(out_structure, out)
+        finally:
+            CURRENT.reset(token)
+            mapping.open = False
 
 
 class _Leaves:
@@ -58,13 +122,13 @@ class _Leaves:
             i for i, leaf in enumerate(leaves) if isinstance(leaf, Traced) or is_inexact(leaf)
         ]
         # What does not move may be written to by the program before a replay comes by.
-        self.fixed = [None if i in self.moving else handle(x) for i, x in enumerate(leaves)]
+        self.fixed = [None if i in self.moving else handle(_own(x)) for i, x in enumerate(leaves)]
 
     def arrays(self) -> list[Any]:
         return [self.leaves[i] for i in self.moving]
 
     def tree(self, arrays: Sequence[Any]) -> Any:
-        filled = list(self.fixed)
+        filled = [_own(x) for x in self.fixed]
         for position, array in zip(self.moving, arrays, strict=True):
             filled[position] = array
         return unflatten(self.structure, filled)
@@ -77,7 +141,7 @@ class _Call:
         self.f = f
         self.name = f"checkpoint({name_of(f)})"
         self.given = _Leaves(leaves, structure)
-        self.root = inner.tape.root
+        self.tape = inner.tape
         self.out_structure: Structure | None = None
         self.fixed_outputs: list[Any] = []
         self.sums: list[Any] = []
@@ -94,26 +158,20 @@ class _Call:
     def _outputs(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         args, kwargs = self.given.tree(arrays)
         leaves, self.out_structure = flatten(self.f(*args, **kwargs))
-        leaves = [np.float64(leaf) if isinstance(leaf, float) else leaf for leaf in leaves]
+        leaves = [_as_scalar(leaf) for leaf in leaves]
         self.fixed_outputs = [_MOVING if is_inexact(leaf) else leaf for leaf in leaves]
         return tuple(leaf for leaf in leaves if is_inexact(leaf))
 
     def _forward(self, *arrays: Any) -> tuple[Any, ...]:
         # Each run gets arrays of its own: f may write into its arguments.
         out = self._outputs([handle(_own(x)) for x in arrays])
-        check_closure(self.name, out, self.root)
+        check_closure(self.name, out, self.tape)
         self.sums = [_summary(part) for part in out]
         return out
 
     def _again(self, *arrays: Any) -> tuple[Any, ...]:
         out = self._outputs([handle(x) for x in arrays])
-        for part, before in zip(out, self.sums, strict=True):
-            if not _agrees(_summary(part), before, part.dtype):
-                raise RuleError(
-                    f"{self.name}: it returned something else when a replay ran it again. Draw "
-                    "random numbers outside and pass them in, and change nothing that lies "
-                    "outside."
-                )
+        _require_same(self.name, out, self.sums)
         return out
 
     def _pull(self, g: list[Any], args: Sequence[Any]) -> Sequence[Any]:
@@ -127,17 +185,38 @@ class _Call:
 _MOVING = object()  # stands for a differentiable output
 
 
+def _as_scalar(leaf: Any) -> Any:
+    """A Python number that can be differentiated as NumPy's."""
+    if isinstance(leaf, float):
+        return np.float64(leaf)
+    return np.complex128(leaf) if isinstance(leaf, complex) else leaf
+
+
 def _own(x: Any) -> Any:
     return x.copy() if type(x) is np.ndarray else x
 
 
+def _require_same(name: str, parts: Sequence[Any], before: Sequence[Any]) -> None:
+    """Raise RuleError where results of a second run do not have the sums of the first."""
+    same = len(parts) == len(before) and all(
+        _agrees(_summary(part), was, part.dtype) for part, was in zip(parts, before, strict=True)
+    )
+    if not same:
+        raise RuleError(
+            f"{name}: it returned something else when a replay ran it again. Draw random numbers "
+            "outside and pass them in, and change nothing that lies outside."
+        )
+
+
 def _summary(x: Any) -> tuple[float, float] | None:
-    """The sum of an array and that of its sizes, to tell whether it is the same again."""
+    """The sum of an array and a bound of that of its sizes, to tell whether it is the same."""
     x = plain(x)
     if type(x) is not np.ndarray and not isinstance(x, np.generic):
         return None
+    flat: Any = x
     with np.errstate(all="ignore"):
-        return np.sum(x, dtype=_wide(x.dtype)), np.sum(np.abs(x), dtype=np.float64)
+        size = np.sqrt(np.vdot(flat, flat).real * float(x.size))  # without another array
+        return np.sum(x, dtype=_wide(x.dtype)), size
 
 
 def _wide(dtype: np.dtype[Any]) -> Any:
@@ -164,10 +243,12 @@ def checkpoint_sequence(
     fewest steps: with r the least number for which comb(snapshots + r, r) >= n, it runs
     r*n - comb(snapshots + r, r - 1) steps besides the n that it differentiates, and those from the
     last snapshot to the end, whose state is the result (Griewank and Walther, Algorithm 799:
-    revolve, ACM TOMS 26, 2000). A forward derivative stores one
-    state. States and args are pytrees, and are differentiated both; a state's containers, shapes
-    and dtypes stay the same from step to step. `step` must not close over traced values: pass them
-    in args. Second derivatives store every step.
+    revolve, ACM TOMS 26, 2000). A forward derivative stores one state, second derivatives every
+    step.
+
+    States and args are pytrees, and are differentiated both; a state's containers stay the same
+    from step to step, and what is a whole number stays one. `step` must not close over traced
+    values: pass them in args.
 
     Raises InputError for a negative n or less than one snapshot, and as `checkpoint` does.
 
@@ -190,6 +271,8 @@ def checkpoint_sequence(
     leaves, structure = flatten((state, args))
     inner = innermost(leaves)
     if not isinstance(inner, Traced):
+        if _is_traced_below(leaves, inner):
+            return _mapped_sequence(step, state, n, args, snapshots, inner.mapping)
         for _ in range(n):
             state = step(state, *args)
         return state
@@ -197,6 +280,55 @@ def checkpoint_sequence(
     return sequence.run()
 
 
+def _mapped_sequence(
+    step: Function, state: Any, n: int, args: Any, snapshots: int, mapping: Any
+) -> Any:
+    """checkpoint_sequence inside vmap: one of whole arrays."""
+    # What is differentiated has an axis of examples from the start, as it will have at the end.
+    state = tree_map(
+        lambda x: (
+            x
+            if _belongs(x, mapping) or not is_inexact(_as_scalar(x))
+            else mapping.wrap(mapping.front(x))
+        ),
+        state,
+    )
+    leaves, structure = flatten((state, args))
+    whole = _OfAllExamples(_with_examples(step, mapping), mapping, leaves)
+    state, args = unflatten(structure, whole.values(leaves))
+    final = checkpoint_sequence(whole, state, n, *args, snapshots=snapshots)
+    shown, structure = flatten(final)
+    return unflatten(
+        structure,
+        [mapping.wrap(x) if is_one else x for x, is_one in zip(shown, whole.mapped, strict=False)],
+    )
+
+
+def _with_examples(step: Function, like: Any) -> Function:
+    """A step whose results have an axis of examples wherever the state before had one."""
+
+    def stepped(state: Any, *args: Any) -> Any:
+        before = flatten(state)[0]
+        mapping = CURRENT.get()
+        leaves, structure = flatten(step(state, *args))
+        if len(leaves) == len(before):
+            leaves = [
+                mapping.wrap(mapping.front(x)) if _belongs(was, mapping) else x
+                for x, was in zip(leaves, before, strict=True)
+            ]
+            for x, was in zip(leaves, before, strict=True):
+                if _belongs(x, mapping) and not _belongs(was, mapping):
+                    raise BatchingError(
+                        f"{like.name}: a whole number in the state of checkpoint_sequence came to "
+                        "differ from example to example. Start with one for each example."
+                    )
+        return unflatten(structure, leaves)
+
+    stepped.__name__ = name_of(step)
+    return stepped
+
+
+@functools.cache
 def _capacity(snapshots: int, repeats: int) -> int:
     """How many steps can be reversed with so many snapshots, each step run `repeats` times."""
     return comb(snapshots + repeats, repeats) if repeats >= 0 else 0
@@ -212,6 +344,10 @@ def first_jump(steps: int, snapshots: int) -> int:
     # What is right of the jump has a snapshot less, what is left of it a repeat less.
     jump = min(_capacity(snapshots, repeats - 1), steps - _capacity(snapshots - 1, repeats - 1))
     return max(jump, steps - _capacity(snapshots - 1, repeats), 1)
+
+
+def _sums(state: Any) -> list[Any]:
+    return [_summary(x) for x in state[0]]
 
 
 class _Sequence:
@@ -232,11 +368,12 @@ class _Sequence:
     ) -> None:
         self.name, self.step, self.n, self.snapshots = name, step, n, snapshots
         leaves, structure = flatten(state)
-        self.state = _Leaves(leaves, structure)
+        self.state = _Leaves([_as_scalar(leaf) for leaf in leaves], structure)
         self.args = _Leaves(*flatten(args))
-        self.root = inner.tape.root
+        self.tape = inner.tape
         self.stored: list[tuple[int, Any]] = []
         self.final: Any = None
+        self.sums: list[Any] = []  # of the final state
 
     def run(self) -> Any:
         rule = CustomCall(self.name, self._forward, self._pull, self._push)
@@ -272,19 +409,29 @@ class _Sequence:
             raise RuleError(
                 f"{self.name}: a step must return a state with the containers of the one it got."
             )
-        out = [np.float64(x) if isinstance(x, float) else x for x in leaves]
+        out = [_as_scalar(x) for x in leaves]
         chosen = [out[i] for i in self.state.moving]
-        return chosen, [x for i, x in enumerate(out) if i not in self.state.moving]
+        others = [x for i, x in enumerate(out) if i not in self.state.moving]
+        if not all(map(is_inexact, chosen)) or any(map(is_inexact, others)):
+            raise RuleError(
+                f"{self.name}: floating and whole numbers must keep their places in the state. "
+                "Start a sum with 0.0, not 0."
+            )
+        return chosen, others
 
     def _forward(self, *arrays: Any) -> tuple[Any, ...]:
         """The first sweep: on the way, it leaves the snapshots that the reversal starts from."""
         count = len(self.state.moving)
         args = arrays[count:]
         state = self._first(arrays[:count])
-        self.stored = self._sweep(state, args, 0, self.n, self.snapshots)
-        begin, last = self.stored[-1]
-        self.final = self._advance(last, args, self.n - begin)
-        check_closure(self.name, self.final[0], self.root)
+        if isinstance(self.tape, ForwardTape):
+            self.final = self._advance(state, args, self.n)  # it is pushed, never pulled
+        else:
+            self.stored = self._sweep(state, args, 0, self.n, self.snapshots)
+            begin, last = self.stored[-1]
+            self.final = self._advance(last, args, self.n - begin)
+        check_closure(self.name, self.final[0], self.tape)
+        self.sums = _sums(self.final)
         return tuple(self.final[0])
 
     def _sweep(
@@ -304,45 +451,61 @@ class _Sequence:
             stored = self._sweep(state, args, 0, self.n, self.snapshots)
         else:
             stored, self.stored = self.stored, []  # a second pull sweeps again
-        bars: tuple[list[Any], list[Any]] = (list(g), [None] * len(args))
-        end = self.n
+        # Of the state and of the args. One object, so that no frame keeps earlier cotangents.
+        bars: list[list[Any]] = [list(g), [None] * len(args)]
+        end, after = self.n, self.sums
         while stored:
             begin, state = stored.pop()
             free = self.snapshots - len(stored)
-            bars = self._reverse(state, args, end - begin, free, bars)
-            end = begin
+            self._reverse(state, args, end - begin, free, bars, after)
+            end, after = begin, _sums(state)
         return [*bars[0], *bars[1]]
 
     def _reverse(
-        self, state: Any, args: Sequence[Any], steps: int, snapshots: int, bars: Any
-    ) -> Any:
-        """Cotangents through so many steps after a stored state, which is one of the snapshots."""
+        self,
+        state: Any,
+        args: Sequence[Any],
+        steps: int,
+        snapshots: int,
+        bars: list[list[Any]],
+        after: Sequence[Any] | None,
+    ) -> None:
+        """Take cotangents through so many steps after a stored state, one of the snapshots.
+
+        `after`: the sums of the state at the end, by which a step that is random is found out.
+        """
         while steps > 1:
             if snapshots == 1:
-                bars = self._pull_step(self._advance(state, args, steps - 1), args, bars)
-                steps -= 1
+                self._pull_step(self._advance(state, args, steps - 1), args, bars, after)
+                steps, after = steps - 1, None
                 continue
             jump = first_jump(steps, snapshots)
             later = self._advance(state, args, jump)
-            bars = self._reverse(later, args, steps - jump, snapshots - 1, bars)
+            self._reverse(later, args, steps - jump, snapshots - 1, bars, after)
+            after = _sums(later)
             del later
             steps = jump
-        return self._pull_step(state, args, bars) if steps else bars
+        if steps:
+            self._pull_step(state, args, bars, after)
 
-    def _pull_step(self, state: Any, args: Sequence[Any], bars: Any) -> Any:
+    def _pull_step(
+        self, state: Any, args: Sequence[Any], bars: list[list[Any]], after: Sequence[Any] | None
+    ) -> None:
         moving, others = state
         count = len(moving)
 
         def one(*arrays: Any) -> tuple[Any, ...]:
-            return tuple(self._stepped((list(arrays[:count]), others), arrays[count:])[0])
+            out = self._stepped((list(arrays[:count]), others), arrays[count:])[0]
+            if after is not None:
+                _require_same(self.name, out, after)
+            return tuple(out)
 
         found = pull_once(self.name, one, [*moving, *args], bars[0])
-        before = bars[1]
-        sums = [
+        bars[0] = list(found[:count])
+        bars[1] = [
             new if old is None else old + new
-            for old, new in zip(before, found[count:], strict=True)
+            for old, new in zip(bars[1], found[count:], strict=True)
         ]
-        return list(found[:count]), sums
 
     def _push(self, dots: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
         count = len(self.state.moving)

@@ -14,7 +14,7 @@ from tapegrad._batch import vmap
 from tapegrad._errors import RuleError, message, name_of
 from tapegrad._replay import zeros_of
 from tapegrad._rule import REGISTRY, General, deepest_tape, innermost, plain, transpose_linear
-from tapegrad._tape import Mapped, Traced, is_inexact, spec_of
+from tapegrad._tape import Mapped, Traced, is_inexact, level_of, spec_of
 from tapegrad._transformed import found_by_name
 from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
 
@@ -130,9 +130,15 @@ class CustomCall(General):
         return bars
 
 
-def check_closure(name: str, parts: Sequence[Any], root: Any) -> None:
-    """Raise RuleError if a run on plain arguments has a traced result: by what it closes over."""
-    if any(isinstance(part, Traced) and part.tape.root is root for part in parts):
+def check_closure(name: str, parts: Sequence[Any], tape: Any) -> None:
+    """Raise RuleError if a run on plain arguments has a traced result: by what it closes over.
+
+    `tape` is that of the arguments. Values of transforms around it may come in from outside.
+    """
+    if any(
+        isinstance(part, Traced) and part.tape.root is tape.root or level_of(part) > tape.level
+        for part in parts
+    ):
         raise RuleError(
             f"{name}: it closes over a traced value, by which its derivative is not declared. "
             "Pass that value as an argument."
@@ -247,12 +253,11 @@ class _Run:
 
         tape = deepest_tape(leaves)
         assert tape is not None
-        root = tape.root
 
         def forward(*arrays: Any) -> tuple[Any, ...]:
             out = self.run(with_moving(arrays))
             parts, self.out_structure = flatten(out)
-            check_closure(self.name, parts, root)
+            check_closure(self.name, parts, tape)
             return tuple(_as_array(part) for part in parts)
 
         return self.rule_of(forward, with_moving, moving)

@@ -38,6 +38,7 @@ from tapegrad._tape import (
     Tape,
     Traced,
     beside,
+    differing,
     handle,
     is_inexact,
     pick,
@@ -174,6 +175,9 @@ class Array(Traced, NdarrayInterface):
         simple = type(index) is int or type(index) is slice and _stays(index)
         if not simple:
             index = _frozen_index(index)
+            mapped = differing(index, self.tape.level)
+            if mapped is not None:
+                return mapped.look_up(self, index)  # by a vmap inside this array's transform
         value = self.value
         out = value[index] if simple else pick(value, index)
         tape = self.tape
@@ -559,7 +563,8 @@ def _write(x: Array, index: Any, value: Any) -> None:
         _write(whole, index, value)
         x._rebind(whole)
         return
-    if isinstance(value, Mapped) and value.level > x.tape.level:
+    inside = differing((value, *index) if type(index) is tuple else (value, index), x.tape.level)
+    if inside is not None:
         raise BatchingError(
             "x[...] = v: a value of a vmap cannot be written into an array from outside it, which "
             "all examples share. Make the array inside, with np.zeros_like(v)."
@@ -575,6 +580,9 @@ def _write(x: Array, index: Any, value: Any) -> None:
     buffer = _exclusive_buffer(x)
     buffer = beside(buffer, raw)
     tape = x.tape
+    mapped = differing(index, level_of(buffer))
+    if mapped is not None:
+        buffer = beside(buffer, mapped)  # other places for each example
     if x.shape:
         buffer[index] = raw
     else:
@@ -603,7 +611,7 @@ def _fitted(x: Array, index: Any, value: Any) -> Any:
             "v.real, or make x complex."
         )
     if isinstance(value, Traced) and value.ndim > 0:
-        room = plain(x)[index].ndim if x.shape else 0
+        room = pick(plain(x), index).ndim if x.shape else 0
         if value.ndim > room:
             value = value.reshape(value.shape[value.ndim - room :])
     return value

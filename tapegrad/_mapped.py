@@ -124,6 +124,13 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         mapping.require_open()
         return call_batched(mapping, rule, arrays, params)
 
+    def look_up(self, table: Any, index: Any) -> Any:
+        """`table[index]` of an array that all examples share, by their own indices."""
+        self.mapping.require_open()
+        shared = Batched(self.mapping.front(table), self.mapping)
+        places = _places(shared, list(index) if type(index) is tuple else [index])
+        return Batched(np.reshape(table, -1)[places.value], self.mapping)
+
     def adopt(self, buffer: Any) -> Any:
         """A buffer that batched values can be written into: a copy of it for each example."""
         return Batched(self.mapping.front(buffer).copy(), self.mapping)
@@ -198,6 +205,8 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
             made = parts[0].copy()
             dtype = kwargs.get("dtype") or (args[1] if len(args) > 1 else None)
             return made if dtype is None else made.astype(dtype)
+        if function is np.asarray:  # shared by the examples, to be read alone
+            return Batched(self.mapping.front(function(*parts, **kwargs)), self.mapping)
         return self.adopt(function(*parts, **kwargs))
 
     # -- indexing and writing --------------------------------------------------------------------
@@ -208,8 +217,11 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         if parts is None:
             rest = index if type(index) is tuple else (index,)
             return Batched(self.value[(slice(None), *rest)], self.mapping)
-        flat = np.reshape(self.value, (self.mapping.size, -1))
         places = _places(self, parts)
+        value = self.value
+        if type(value) is np.ndarray and len(value) > 1 and not value.strides[0]:
+            return Batched(np.reshape(value[0], -1)[places.value], self.mapping)  # one for all
+        flat = np.reshape(value, (self.mapping.size, -1))
         if not isinstance(places, Batched):
             return Batched(flat[:, places], self.mapping)
         return Batched(flat[_rows(places.value), places.value], self.mapping)
@@ -293,14 +305,15 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
     def __index__(self) -> int:
         self._refuse(
             "operator.index(), as for range(x), a shape or the index of a plain array,",
-            "Use np.take(table, x) to look up values; sizes must be the same for all examples.",
+            "Use np.asarray(table, like=x)[x] to look up values; sizes must be the same for all "
+            "examples.",
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         self._refuse(
             "np.asarray(x), or a write into a plain array,",
             "Use np.stack for np.array([...]), np.zeros(shape, like=x) for a buffer, and "
-            "np.take(table, x) for table[x].",
+            "np.asarray(table, like=x)[x] for table[x].",
         )
 
     def item(self, *index: Any) -> Any:

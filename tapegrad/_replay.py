@@ -27,6 +27,7 @@ from tapegrad._tape import (
     _Mark,
     beside,
     is_basic,
+    pick,
     spec_of,
 )
 
@@ -401,6 +402,10 @@ def _zeros_beside(value: Any, like: Any) -> Any:
 
 
 def _add_at(buffer: Any, index: Any, value: Any) -> Any:
+    if type(index) is int and type(value) is np.float64 and type(buffer) is np.ndarray:
+        if buffer.dtype is value.dtype:  # a loop over elements
+            buffer[index] += value
+            return buffer
     if buffer.shape == ():
         return buffer + (np.sum(value) if value.shape else value)
     if value.dtype != buffer.dtype:
@@ -532,7 +537,7 @@ def _push_general(entry: Entry, dot_of: Callable[[Any], Any]) -> Any:
         return None if dots is None else dots[args]
     if rule is READ:
         x_dot = None if slots == -1 else dot_of(slots)
-        return None if x_dot is None else x_dot[params]
+        return None if x_dot is None else pick(x_dot, params)
     x_dots = [None if at == -1 else dot_of(at) for at in slots]
     if all(dot is None for dot in x_dots):
         return None

@@ -29,7 +29,7 @@ from tapegrad._replay import (
     replay_backward,
     zeros_of,
 )
-from tapegrad._tape import MINUS, Mapped, Outputs, Spec, Tape, Traced, level_of, spec_of
+from tapegrad._tape import MINUS, Mapped, Outputs, Spec, Tape, Traced, level_of, pick, spec_of
 
 Function = Callable[..., Any]
 Partial = Function | int | None
@@ -126,12 +126,16 @@ class Rule:
         """The frequent case of one traced array."""
         raw, slot, tape = x.value, x.slot, x.tape
         out = self.implementation(raw, **params)
-        if not hasattr(out, "dtype") and not isinstance(out, (tuple, list)):
-            out = np.asarray(out)[()]  # a user's function may return Python numbers
-        if slot == -1 or self.singular is not None or isinstance(out, (tuple, list)):
+        kind = type(out)
+        if kind is not np.ndarray and kind is not np.float64:
+            if not hasattr(out, "dtype") and not isinstance(out, (tuple, list)):
+                out = np.asarray(out)[()]  # a user's function may return Python numbers
+            if isinstance(out, (tuple, list)):
+                return tape.record(self, out, [raw], [slot], params)
+        if slot == -1 or self.singular is not None:
             return tape.record(self, out, [raw], [slot], params)
         spec = spec_of(out)
-        if spec.dtype.kind not in "fc":
+        if spec is not x.spec and spec.dtype.kind not in "fc":
             return out  # np.sum(x, dtype=int): whole numbers are piecewise constant
         (needed,), out_needed = self.needed(_ONE)
         out_slot = tape.fresh()
@@ -275,14 +279,20 @@ def _holds_traced(value: Any) -> bool:
     return isinstance(value, Traced)
 
 
+def of_all_examples(condition: Any) -> Any:
+    """A condition without tracing; under vmap with the examples along leading axes."""
+    while isinstance(condition, (Traced, Mapped)):
+        condition = condition.value
+    return condition
+
+
 def somewhere(condition: Any) -> bool:
     """Whether a condition holds for any element, of any example that a vmap maps over.
 
     For a rule that can save work, or a warning, where a case does not occur. What it computes must
     be right wherever the case does occur, element by element.
     """
-    while isinstance(condition, (Traced, Mapped)):
-        condition = condition.value
+    condition = of_all_examples(condition)
     if not isinstance(condition, (np.ndarray, np.generic, bool)):
         return True  # an array of another library may be lazy, and is not computed
     return bool(np.any(condition))
@@ -933,6 +943,8 @@ __all__ = [
     "general",
     "linear",
     "multilinear",
+    "of_all_examples",
+    "pick",
     "plain",
     "somewhere",
     "spec_of",

@@ -131,6 +131,8 @@ class Mapped:
         @property
         def level(self) -> int: ...
 
+        def look_up(self, table: Any, index: Any) -> Any: ...
+
         @property
         def shape(self) -> tuple[int, ...]: ...
 
@@ -165,6 +167,20 @@ def beside(buffer: Any, value: Any) -> Any:
             return value.adopt(buffer)
         return value.tape.wrap(beside(buffer, value.value), -1)
     return buffer
+
+
+def pick(value: Any, index: Any) -> Any:
+    """`value[index]`, also of an array that all examples of a vmap share, by their own indices."""
+    mapped = differing(index, level_of(value))
+    return value[index] if mapped is None else mapped.look_up(value, index)
+
+
+def differing(index: Any, level: int) -> Mapped | None:
+    """The part of an index that differs between the examples of a vmap inside this level."""
+    for part in index if type(index) is tuple else (index,):
+        if isinstance(part, Mapped) and part.level > level:
+            return part
+    return None
 
 
 def handle(value: Any) -> Any:

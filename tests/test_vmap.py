@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, note, settings
@@ -9,8 +11,8 @@ from hypothesis import strategies as st
 from samples import SAMPLES
 from tolerances import assert_close
 
-from tapegrad import BatchingError, vmap
-from tapegrad._rule import REGISTRY
+from tapegrad import BatchingError, grad, jvp, vmap
+from tapegrad._rule import REGISTRY, rules_of_form
 from tapegrad._tree import flatten
 
 each_sample = pytest.mark.parametrize(
@@ -18,6 +20,10 @@ each_sample = pytest.mark.parametrize(
 )
 EXAMPLES = 3
 WRITES = (np.copyto, np.put, np.putmask, np.place, np.put_along_axis, np.fill_diagonal)
+LOOPS = (
+    "np.digitize np.histogram np.histogram2d np.histogram_bin_edges np.histogramdd np.interp "
+    "np.isin np.linalg.lstsq np.poly np.polyfit np.roots np.searchsorted"
+).split()
 # NumPy asks the first argument alone which library's function to call.
 FIRST_DECIDES = (*WRITES, np.full_like)
 
@@ -40,17 +46,23 @@ def are_arrays(leaves):
     return all(isinstance(x, (np.ndarray, np.generic, bool, int)) for x in leaves)
 
 
-@each_sample
-@settings(max_examples=6, suppress_health_check=list(HealthCheck))
-@given(data=st.data())
-def test_a_rule_maps_as_a_loop_does(entry, data):
+class Case(NamedTuple):
+    """A drawn call as a function of some of its arrays, and three examples of each of these."""
+
+    one: Any
+    batches: list
+
+
+def drawn(entry, data):
     args, params = entry.draw(data)
     note(f"{REGISTRY[entry.function].name}(*{args!r}, **{params!r})")
     places = [i for i, x in enumerate(args) if is_float(x)]
-    writes = entry.function in FIRST_DECIDES
-    if not places or writes and places[0] != 0:
-        return  # NumPy's numbers cannot be written into
-    mapped = places if writes else data.draw(st.sampled_from([places, places[:1], places[-1:]]))
+    first_decides = entry.function in FIRST_DECIDES
+    if not places or first_decides and places[0] != 0:
+        return None  # NumPy's numbers cannot be written into
+    mapped = (
+        places if first_decides else data.draw(st.sampled_from([places, places[:1], places[-1:]]))
+    )
 
     def one(*xs):
         whole = list(args)
@@ -58,19 +70,116 @@ def test_a_rule_maps_as_a_loop_does(entry, data):
             whole[i] = x
         return entry.call(*whole, **params)
 
-    batches = [examples_of(args[i]) for i in mapped]
-    expected = [leaves_of(one(*xs)) for xs in zip(*batches, strict=True)]
-    if REGISTRY[entry.function].batch == "ragged":
-        with pytest.raises(BatchingError, match="may differ from example to example"):
-            vmap(one)(*batches)
-        return
-    if REGISTRY[entry.function].batch == "example" and not are_arrays(expected[0]):
-        seen = []
-        vmap(lambda *xs: seen.append(one(*xs)) or xs[0])(*batches)
-        assert leaves_of(seen[0]) == expected[0]
-        return
-    got = flatten(vmap(one)(*batches))[0]
-    for part, rows in zip(got, zip(*expected, strict=True), strict=True):
-        wanted = np.stack([np.asarray(row) for row in rows])
+    return Case(one, [examples_of(args[i]) for i in mapped])
+
+
+def rows_of(case, f):
+    """The leaves of f at each example, stacked."""
+    each = [leaves_of(f(*xs)) for xs in zip(*case.batches, strict=True)]
+    return [np.stack([np.asarray(row) for row in rows]) for rows in zip(*each, strict=True)]
+
+
+def assert_maps(case, f):
+    got = flatten(vmap(f)(*case.batches))[0]
+    for part, wanted in zip(got, rows_of(case, f), strict=True):
         assert part.dtype == wanted.dtype
         assert_close(part, wanted)
+
+
+def check_value(entry, data):
+    case = drawn(entry, data)
+    if case is None:
+        return
+    word = REGISTRY[entry.function].batch
+    if word == "ragged":
+        with pytest.raises(BatchingError, match="may differ from example to example"):
+            vmap(case.one)(*case.batches)
+        return
+    first = leaves_of(case.one(*(x[0] for x in case.batches)))
+    if word == "example" and not are_arrays(first):
+        seen = []
+        vmap(lambda *xs: seen.append(case.one(*xs)) or xs[0])(*case.batches)
+        assert leaves_of(seen[0]) == first
+        return
+    assert_maps(case, case.one)
+
+
+@each_sample
+@settings(max_examples=6, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_a_rule_maps_as_a_loop_does(entry, data):
+    check_value(entry, data)
+
+
+@pytest.mark.slow
+@each_sample
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_a_rule_maps_as_a_loop_does_at_many_arguments(entry, data):
+    check_value(entry, data)
+
+
+# --- Derivatives --------------------------------------------------------------------------------
+
+
+def total_of(one):
+    """A scalar of all floating results, each with a slope of its own."""
+
+    def total(*xs):
+        leaves = [x for x in flatten(one(*xs))[0] if getattr(x, "dtype", None) is not None]
+        terms = [
+            np.real(np.sum(x * x)) + np.real(np.sum(x)) for x in leaves if x.dtype.kind in "fc"
+        ]
+        return sum(terms[1:], start=terms[0]) if terms else None
+
+    return total
+
+
+def check_derivatives(entry, data):
+    case = drawn(entry, data)
+    word = REGISTRY[entry.function].batch
+    if case is None or word in ("ragged", "example"):
+        return
+    total = total_of(case.one)
+    first = [x[0] for x in case.batches]
+    if REGISTRY[entry.function].form in ("constant", "unsupported") or total(*first) is None:
+        return
+    places = tuple(range(len(first)))
+    gradient = grad(total, places)
+    wanted = rows_of(case, gradient)
+    for part, rows in zip(flatten(vmap(gradient)(*case.batches))[0], wanted, strict=True):
+        assert part.dtype == rows.dtype
+        assert_close(part, rows)
+
+    def all_of_them(*batches):
+        return np.sum(vmap(total)(*batches))
+
+    for part, rows in zip(grad(all_of_them, places)(*case.batches), wanted, strict=True):
+        assert_close(part, rows)
+    assert_maps(case, lambda *xs: jvp(total, xs, xs)[1])
+
+
+@each_sample
+@settings(max_examples=2, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_derivatives_map_as_a_loop_does(entry, data):
+    check_derivatives(entry, data)
+
+
+@pytest.mark.slow
+@each_sample
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_derivatives_map_as_a_loop_does_at_many_arguments(entry, data):
+    check_derivatives(entry, data)
+
+
+# --- Loops --------------------------------------------------------------------------------------
+
+
+def test_few_functions_are_called_once_an_example():
+    loops = {rule.name for rule in REGISTRY.values() if rule.batch == "loop"}
+    loops -= {rule.name for rule in rules_of_form("unsupported")}
+    assert loops == set(LOOPS)
+    declared = [rule for rule in REGISTRY.values() if rule.batch == "loop" and rule.name in LOOPS]
+    assert len(declared) <= 0.05 * len(REGISTRY)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from tapegrad._rule import composite, constant, lift, linear, plain
+from tapegrad._rule import composite, constant, lift, linear, pick, plain
 
 
 def _where_x(g: Any, _out: Any, condition: Any, _x: Any, _y: Any) -> Any:
@@ -48,7 +48,7 @@ def plain_array(value: Any) -> Any:
 
 def picked(x: Any, positions: Any) -> Any:
     """The elements of x at flat positions, in the shape of the positions."""
-    return np.reshape(np.reshape(x, -1)[np.ravel(positions)], np.shape(positions))
+    return np.reshape(pick(np.reshape(x, -1), np.ravel(positions)), np.shape(positions))
 
 
 def _take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
@@ -70,7 +70,7 @@ def _take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
         indices = indices % max(size, 1)
     elif mode != "raise":
         raise ValueError(f"np.take: mode must be 'raise', 'wrap' or 'clip', got {mode!r}.")
-    return a[(slice(None),) * axis + (indices,)] if axis else a[indices]
+    return pick(a, (*(slice(None),) * axis, indices))
 
 
 def along(arr: Any, indices: Any, axis: Any) -> Any:
@@ -91,7 +91,7 @@ def along(arr: Any, indices: Any, axis: Any) -> Any:
 def _take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     arr = arr if hasattr(arr, "shape") else np.asarray(arr)
     index = along(arr, plain_array(indices), axis)
-    return (np.ravel(arr) if axis is None else arr)[index]
+    return pick(np.ravel(arr) if axis is None else arr, index)
 
 
 def _compress(condition: Any, a: Any, axis: Any = None) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import derivatives_along, plain, somewhere
+from tapegrad._rule import derivatives_along, of_all_examples, plain, somewhere
 from tapegrad.rules.matrices import column, row
 
 
@@ -84,16 +84,17 @@ def _over_pairs(x: Any, distance: Any, w: Any, sign: int) -> Any:
 
 def _limits_of_pairs(x: Any, distance: Any, w: Any, limits: Any, sign: int) -> Any:
     total = np.zeros(limits.shape, x.dtype)
-    for *matrix, i, j in np.argwhere(limits & np.triu(np.ones(limits.shape[-2:], bool))):
+    involved = _in_any_example(limits, limits.ndim)
+    for *matrix, i, j in np.argwhere(np.triu(involved)):
         direction = _tangent(w, (*matrix, j)) + sign * _tangent(w, (*matrix, i))
         direction = direction / (4 if i == j else 2)
         changes = _changes(x, w, direction)
         place = np.zeros(limits.shape, bool)
         place[(*matrix, i, j)] = True
-        total = total + np.where(place, _series(changes, distance), 0)
+        total = total + np.where(place & limits, _series(changes, distance), 0)
         if i != j:  # of (j, i) the direction is the opposite one, where it is a difference
             place = np.swapaxes(place, -1, -2)
-            total = total + np.where(place, sign * _series(changes, sign * distance), 0)
+            total = total + np.where(place & limits, sign * _series(changes, sign * distance), 0)
     return total
 
 
@@ -136,11 +137,17 @@ def _directions(w: Any, involved: Any) -> Iterator[Any]:
     A first derivative may go along all matrices of a stack at once; a second one must not.
     """
     if replays_to_come(w):
-        for place in np.argwhere(involved):
+        for place in np.argwhere(_in_any_example(involved, w.ndim)):
             yield _tangent(w, place)
     else:
-        for index in np.flatnonzero(involved.any(axis=tuple(range(involved.ndim - 1)))):
+        for index in np.flatnonzero(_in_any_example(involved, 1)):
             yield _tangent(w, (..., index))
+
+
+def _in_any_example(condition: Any, ndim: int) -> Any:
+    """Where a condition holds in its last axes, of any matrix of the stack and any example."""
+    found = of_all_examples(condition)
+    return found.any(axis=tuple(range(found.ndim - ndim)))
 
 
 def _tangent(w: Any, place: Any) -> Any:

@@ -17,6 +17,7 @@ from tapegrad._rule import (
     composite,
     constant,
     general,
+    innermost,
     plain,
     somewhere,
     strong_product,
@@ -222,7 +223,8 @@ def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = ...
     relative = _relative_cutoff(a, rcond, rtol)
     if a.size == 0 or rcond is not None and rtol is not ...:  # the latter is NumPy's error
         return PINV.apply_bound([a], {"rcond": rcond, **options})
-    if not hermitian and np.all(relative <= 8 * max(a.shape[-2:]) * np.finfo(a.dtype).eps):
+    largest = 8 * max(a.shape[-2:]) * np.finfo(a.dtype).eps
+    if not hermitian and innermost([relative]) is None and np.all(relative <= largest):
         return PINV.apply_bound([a], {"rcond": rcond, **options})
     u, s, vh = np.linalg.svd(a, full_matrices=False, hermitian=hermitian)
     kept = plain(s) > column(relative) * np.max(plain(s), axis=-1, keepdims=True)
@@ -233,7 +235,7 @@ def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = ...
 def _relative_cutoff(a: Any, rcond: Any, rtol: Any) -> Any:
     if rtol is None:
         return np.asarray(max(a.shape[-2:]) * np.finfo(a.dtype).eps)
-    return np.asarray(1e-15 if rcond is None and rtol is ... else rcond if rtol is ... else rtol)
+    return shaped(1e-15 if rcond is None and rtol is ... else rcond if rtol is ... else rtol)
 
 
 composite(np.linalg.pinv, _pinv)

@@ -41,6 +41,7 @@ from tapegrad._tape import (
     differing,
     handle,
     is_inexact,
+    level_of,
     pick,
     spec_of,
 )

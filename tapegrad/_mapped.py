@@ -205,7 +205,7 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
             made = parts[0].copy()
             dtype = kwargs.get("dtype") or (args[1] if len(args) > 1 else None)
             return made if dtype is None else made.astype(dtype)
-        if function is np.asarray:  # shared by the examples, to be read alone
+        if function.__name__ == "asarray":  # shared by the examples, to be read alone
             return Batched(self.mapping.front(function(*parts, **kwargs)), self.mapping)
         return self.adopt(function(*parts, **kwargs))
 

@@ -486,6 +486,8 @@ def _at(mapping: Mapping, ufunc: np.ufunc, x: Any, index: Any, *operands: Any) -
             f"np.{ufunc.__name__}.at: a batched value cannot be written into an array that all "
             "examples share. Make the array with np.zeros_like(x) of a batched x."
         )
+    for operand in operands:
+        x._make_room(operand)
     places = _places(x, list(index) if type(index) is tuple else [index])
     where = places.value if isinstance(places, Batched) else np.asarray(places)[None]
     rank = _rank(places)

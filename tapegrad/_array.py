@@ -38,10 +38,10 @@ from tapegrad._tape import (
     Tape,
     Traced,
     beside,
+    beside_index,
     differing,
     handle,
     is_inexact,
-    level_of,
     pick,
     spec_of,
 )
@@ -173,7 +173,10 @@ class Array(Traced, NdarrayInterface):
     # -- indexing and writing --------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Any:
-        simple = type(index) is int or type(index) is slice and _stays(index)
+        simple = type(index) is int
+        if type(index) is slice and index.step is None:  # `_stays`, written out
+            start, stop = index.start, index.stop
+            simple = (start is None or type(start) is int) and (stop is None or type(stop) is int)
         if not simple:
             index = _frozen_index(index)
             mapped = differing(index, self.tape.level)
@@ -581,9 +584,7 @@ def _write(x: Array, index: Any, value: Any) -> None:
     buffer = _exclusive_buffer(x)
     buffer = beside(buffer, raw)
     tape = x.tape
-    mapped = differing(index, level_of(buffer))
-    if mapped is not None:
-        buffer = beside(buffer, mapped)  # other places for each example
+    buffer = beside_index(buffer, index)
     if x.shape:
         buffer[index] = raw
     else:

@@ -27,7 +27,16 @@ from tapegrad._creation import CREATION
 from tapegrad._errors import BatchingError, LeakedValueError
 from tapegrad._ndarray import NdarrayInterface
 from tapegrad._rule import REGISTRY, Composite, Rule, Unsupported, innermost, write_out
-from tapegrad._tape import Mapped, Traced, beside, level_of, next_level
+from tapegrad._tape import (
+    Mapped,
+    Traced,
+    beside,
+    beside_index,
+    differing,
+    level_of,
+    next_level,
+    pick,
+)
 
 
 class Mapping:
@@ -129,7 +138,7 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         self.mapping.require_open()
         shared = Batched(self.mapping.front(table), self.mapping)
         places = _places(shared, list(index) if type(index) is tuple else [index])
-        return Batched(np.reshape(table, -1)[places.value], self.mapping)
+        return Batched(pick(np.reshape(table, -1), places.value), self.mapping)
 
     def adopt(self, buffer: Any) -> Any:
         """A buffer that batched values can be written into: a copy of it for each example."""
@@ -217,19 +226,31 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         if parts is None:
             rest = index if type(index) is tuple else (index,)
             return Batched(self.value[(slice(None), *rest)], self.mapping)
+        inside = differing(index, self.level)
+        if inside is not None:
+            return inside.look_up(self, index)  # by a vmap inside this one
         places = _places(self, parts)
         value = self.value
+        if not self._holds(places):
+            return Batched(
+                pick(np.reshape(value, (self.mapping.size, -1)), (slice(None), places)),
+                self.mapping,
+            )
         if type(value) is np.ndarray and len(value) > 1 and not value.strides[0]:
             return Batched(np.reshape(value[0], -1)[places.value], self.mapping)  # one for all
         flat = np.reshape(value, (self.mapping.size, -1))
-        if not isinstance(places, Batched):
-            return Batched(flat[:, places], self.mapping)
         return Batched(flat[_rows(places.value), places.value], self.mapping)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.mapping.require_open()
         if isinstance(value, (list, tuple)):
             value = np.stack(value) if innermost(value) is not None else np.asarray(value)
+        written = (value, *index) if type(index) is tuple else (value, index)
+        if differing(written, self.level) is not None:
+            raise BatchingError(
+                f"{self.mapping.name}: a value of an inner vmap cannot be written into an array "
+                "that all of that one's examples share. Make the array inside, with np.copy(x)."
+            )
         self._make_room(value)
         parts = _parts_of(index, self)
         if parts is None:
@@ -238,16 +259,25 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
             rank = len(self.value[target].shape) - 1
             self.value[target] = _fitted(self.mapping, value, rank)
             return
-        if len(parts) == 1 and isinstance(parts[0], Batched) and parts[0].dtype.kind == "b":
+        if len(parts) == 1 and self._holds(parts[0]) and parts[0].dtype.kind == "b":
             self[...] = np.where(parts[0], value, self)  # each example has its own places
             return
         places = _places(self, parts)
         rank = places.ndim
         size = self.mapping.size
-        where = places.value if isinstance(places, Batched) else np.asarray(places)[None]
         flat = np.reshape(self.value, (size, -1)).copy()
-        flat[_rows(where, size), where] = _fitted(self.mapping, value, rank)
+        if self._holds(places):
+            target = (_rows(places.value, size), places.value)
+        else:
+            target = (slice(None), places)
+            flat = beside_index(flat, target)
+            self.value = beside_index(self.value, target)
+        flat[target] = _fitted(self.mapping, value, rank)
         self.value[...] = np.reshape(flat, self.value.shape)
+
+    def _holds(self, index: Any) -> bool:
+        """Whether it is this vmap whose examples differ in a value."""
+        return isinstance(index, Batched) and index.mapping is self.mapping
 
     def _make_room(self, value: Any) -> None:
         """Let the examples hold a value that a transform around this vmap traces."""

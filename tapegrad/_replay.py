@@ -26,6 +26,7 @@ from tapegrad._tape import (
     Traced,
     _Mark,
     beside,
+    beside_index,
     is_basic,
     pick,
     spec_of,
@@ -419,8 +420,7 @@ def _add_at(buffer: Any, index: Any, value: Any) -> Any:
         else:
             buffer[index] += value
         return buffer
-    for part in index if type(index) is tuple else (index,):
-        buffer = beside(buffer, part)  # other positions for each example
+    buffer = beside_index(buffer, index)
     found = _flat_positions(buffer, index, value)
     if found is None:
         np.add.at(buffer, index, value)
@@ -484,6 +484,8 @@ def _pull_write(bars: Any, owned: set[int], g: Any, entry: Entry, start: int) ->
     slot, _, _, (x, v), index, (x_slot, v_slot), _ = entry
     if slot not in owned:
         g = g.copy() if g.shape else g
+    if not is_basic(index):
+        g = beside_index(g, index)
     if v_slot >= start:
         v_bar = g[index]
         if isinstance(v_bar, (np.ndarray, Traced, Mapped)):
@@ -504,7 +506,7 @@ def _pull_write(bars: Any, owned: set[int], g: Any, entry: Entry, start: int) ->
 def _last_writers(v_bar: Any, shape: tuple[int, ...], index: Any) -> Any:
     """Zero for the values that a later one at the same place overwrote: `x[[0, 0]] = [a, b]`."""
     order = np.arange(v_bar.size).reshape(v_bar.shape)
-    winner = np.zeros(shape, np.intp)
+    winner = beside_index(np.zeros(shape, np.intp), index)
     winner[index] = order
     return np.where(winner[index] == order, v_bar, 0)
 
@@ -557,7 +559,7 @@ def _push_write(args: tuple[Any, Any], index: Any, x_dot: Any, v_dot: Any) -> An
     out_dot = _zeros_beside(v_dot, x) if x_dot is None else x_dot.copy()
     if not x.shape:
         return out_dot * 0 if v_dot is None else out_dot * 0 + v_dot
-    out_dot = beside(out_dot, v_dot)
+    out_dot = beside_index(beside(out_dot, v_dot), index)
     out_dot[index] = 0 if v_dot is None else v_dot
     return out_dot
 

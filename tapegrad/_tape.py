@@ -169,6 +169,12 @@ def beside(buffer: Any, value: Any) -> Any:
     return buffer
 
 
+def beside_index(buffer: Any, index: Any) -> Any:
+    """A buffer that can be written to at an index, also by examples that differ in it."""
+    mapped = differing(index, level_of(buffer))
+    return buffer if mapped is None else beside(buffer, mapped)
+
+
 def pick(value: Any, index: Any) -> Any:
     """`value[index]`, also of an array that all examples of a vmap share, by their own indices."""
     mapped = differing(index, level_of(value))

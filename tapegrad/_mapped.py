@@ -225,7 +225,10 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         parts = _parts_of(index, self)
         if parts is None:
             rest = index if type(index) is tuple else (index,)
-            return Batched(self.value[(slice(None), *rest)], self.mapping)
+            found = self.value[(slice(None), *rest)]
+            if type(found) is np.ndarray and not all(map(_is_basic_part, rest)):
+                found = _laid_out(found, self.value, rest)
+            return Batched(found, self.mapping)
         inside = differing(index, self.level)
         if inside is not None:
             return inside.look_up(self, index)  # by a vmap inside this one
@@ -294,6 +297,11 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
         """As `numpy.ndarray.astype`."""
+        if np.dtype(dtype).kind not in "biufc":
+            raise BatchingError(
+                f"{self.mapping.name}: expected a dtype of numbers for a batched value, got "
+                f"{np.dtype(dtype)}. An object array or text of it would hide what differs."
+            )
         return Batched(self.value.astype(dtype, *args, **kwargs), self.mapping)
 
     def view(self, *args: Any) -> Any:
@@ -559,8 +567,24 @@ def _parts_of(index: Any, array: Batched) -> list[Any] | None:
     return parts
 
 
+def _is_basic_part(part: Any) -> bool:
+    return isinstance(part, (int, np.integer, slice, type(None), type(Ellipsis)))
+
+
+def _laid_out(found: Any, value: Any, index: tuple[Any, ...]) -> Any:
+    """Elements picked by an array, in memory as NumPy has those of one example.
+
+    On that depends of what reshapes they are views.
+    """
+    if not len(value) or found.ndim < 3:
+        return found
+    strides = value[0][index].strides
+    order = [0, *sorted(range(1, found.ndim), key=lambda i: -abs(strides[i - 1]))]
+    return np.transpose(np.ascontiguousarray(np.transpose(found, order)), np.argsort(order))
+
+
 def _is_array_index(part: Any) -> bool:
-    return not isinstance(part, (int, np.integer, slice, type(None), type(Ellipsis)))
+    return not _is_basic_part(part)
 
 
 def _places(array: Batched, parts: list[Any]) -> Any:
@@ -623,7 +647,7 @@ def _strided_places(array: Batched, parts: list[Any]) -> Any:
             index, start = _in_bounds(part, size, axis - 1), at + shared - _rank(part)
         shape = (*np.shape(index), *(1,) * (rank - start - _rank(index)))
         places = places + np.reshape(index, shape) * stride
-    return places
+    return np.reshape(places, (1,) * (rank - _rank(places)) + np.shape(places))
 
 
 def _in_bounds(index: Any, size: int, axis: int) -> Any:

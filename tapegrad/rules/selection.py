@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from tapegrad._rule import composite, lift, plain
+from tapegrad._rule import composite, innermost, lift, plain, somewhere
 from tapegrad.rules.index import picked, plain_array
 
 
@@ -32,8 +32,21 @@ def _choose(a: Any, choices: Any, mode: str = "raise") -> Any:
         parts.append(np.ravel(part))
         positions.append(np.arange(start, start + part.size).reshape(part.shape))
         start += part.size
-    chosen = np.choose(plain(a), positions, mode=mode)
+    chosen = _chosen(plain(a), positions, mode)
     return picked(np.concatenate(parts).astype(dtype), chosen)
+
+
+def _chosen(a: Any, positions: list[Any], mode: str) -> Any:
+    if innermost([a]) is None:
+        return np.choose(a, positions, mode=mode)
+    count = len(positions)
+    if mode == "raise" and somewhere((a < 0) | (a >= count)):
+        raise ValueError("invalid entry in choice array")
+    a = np.clip(a, 0, count - 1) if mode == "clip" else a % count
+    chosen = positions[0]
+    for number, position in enumerate(positions):
+        chosen = np.where(a == number, position, chosen)
+    return chosen
 
 
 def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:

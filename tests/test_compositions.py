@@ -16,6 +16,7 @@ import pytest
 
 from tapegrad import (
     BatchingError,
+    RuleError,
     checkpoint,
     checkpoint_sequence,
     custom_jvp,
@@ -385,3 +386,23 @@ def test_no_transform_mistakes_anothers_tangent_for_its_own():
             )(1.0)
         )
         assert found == 1.0, (outer, inner)
+
+
+@pytest.mark.parametrize("declare", [by_custom_vjp, by_custom_jvp, checkpoint])
+@pytest.mark.parametrize("inner", ["jvp", "grad", "vmap"])
+def test_closing_over_an_inner_transforms_value(declare, inner):
+    """The value of an inner transform in a function of an outer one's: refused, never detached."""
+
+    def of(x):
+        def mixed(y):
+            return declare(lambda z: np.sin(z) * y)(x * 1.0)
+
+        if inner == "jvp":
+            return jvp(mixed, (Y,), (Z,))[1]
+        if inner == "grad":
+            return grad(lambda y: np.sum(mixed(y)))(Y)
+        return vmap(mixed)(np.stack([Y, Z]))[0]
+
+    for outer in (jacrev, jacfwd):
+        with pytest.raises(RuleError, match="closes over a traced value"):
+            outer(of)(X)

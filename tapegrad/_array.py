@@ -196,6 +196,8 @@ class Array(Traced, NdarrayInterface):
         return Array(out, slot, tape, spec)
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if not self.spec.shape and is_scalar(self):
+            raise TypeError(f"'{self.dtype.type.__name__}' object does not support item assignment")
         _write(self, _frozen_index(index), value)
 
     def __delitem__(self, index: Any) -> None:
@@ -354,8 +356,27 @@ def _is_inner(other: Any, tape: Tape) -> bool:
     return isinstance(other, Mapped) and other.level > tape.level
 
 
+def is_scalar(x: Any) -> bool:
+    """Whether a traced value stands for a NumPy scalar, which never changes, not for an array.
+
+    One example of a vmap counts as a number unless it is a view: that is what most programs mean.
+    """
+    is_view = False
+    while isinstance(x, Traced):
+        is_view = is_view or isinstance(x, View)
+        x = x.value
+    if isinstance(x, Mapped):
+        return not is_view and x.is_number()
+    return isinstance(x, np.generic)
+
+
 def as_operand(other: Any) -> Any:
     """A list or tuple as an array, traced where it has traced parts; anything else as it is."""
+    if isinstance(other, (np.matrix, np.ma.MaskedArray)):
+        raise NotDifferentiableError(
+            f"x * {type(other).__name__}: expected a plain array beside a traced one, got a "
+            f"{type(other).__name__}, whose operators mean something else. Pass np.asarray of it."
+        )
     if type(other) not in (list, tuple):
         return other
     lifted = lift(other)

@@ -133,6 +133,10 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         mapping.require_open()
         return call_batched(mapping, rule, arrays, params)
 
+    def is_number(self) -> bool:
+        """Whether each example is a number, which nothing can be written into."""
+        return len(self.value.shape) == 1 and not _is_view(self.value)
+
     def look_up(self, table: Any, index: Any) -> Any:
         """`table[index]` of an array that all examples share, by their own indices."""
         self.mapping.require_open()
@@ -228,6 +232,8 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
             found = self.value[(slice(None), *rest)]
             if type(found) is np.ndarray and not all(map(_is_basic_part, rest)):
                 found = _laid_out(found, self.value, rest)
+            if len(found.shape) == 1 and Ellipsis not in rest:
+                found = found.copy()  # a number, which later writes do not change
             return Batched(found, self.mapping)
         inside = differing(index, self.level)
         if inside is not None:
@@ -356,7 +362,7 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
 
     def item(self, *index: Any) -> Any:
         """The single element (or the one at an index), still batched."""
-        return NdarrayInterface.item(self, *index)
+        return NdarrayInterface.item(self, *index).copy()
 
     def __contains__(self, value: Any) -> bool:
         self._refuse("x in array", "Use np.any(array == x).")
@@ -394,7 +400,11 @@ def _operator(name: str, ufunc: np.ufunc, function: Callable[[Any, Any], Any]) -
             return NotImplemented
         return ufunc(other, self)
 
-    for method, prefix in ((forward, ""), (reflected, "r")):
+    def in_place(self: Batched, other: Any) -> Any:
+        # One number of each example: NumPy's scalars never change.
+        return ufunc(self, other, out=(self,)) if self.shape else forward(self, other)
+
+    for method, prefix in ((forward, ""), (reflected, "r"), (in_place, "i")):
         method.__name__ = f"__{prefix}{name}__"
         method.__qualname__ = f"Batched.{method.__name__}"
         setattr(Batched, method.__name__, method)
@@ -405,6 +415,43 @@ _operator("sub", np.subtract, operator.sub)
 _operator("mul", np.multiply, operator.mul)
 _operator("truediv", np.divide, operator.truediv)
 _operator("pow", np.power, operator.pow)
+
+
+def _is_view(value: Any) -> bool:
+    """Whether a value is part of another array; that of a traced view is its parent."""
+    if isinstance(value, Mapped):
+        return _is_view(value.value)
+    return hasattr(value, "parent") or getattr(value, "base", None) is not None
+
+
+def _in_place(name: str, ufunc: np.ufunc) -> None:
+    """`x += y`: a write into an array, but a new value for a number, as NumPy's are."""
+
+    def method(self: Batched, other: Any) -> Any:
+        if self.is_number():
+            return ufunc(self, other)
+        return ufunc(self, other, out=(self,))
+
+    method.__name__ = f"__i{name}__"
+    method.__qualname__ = f"Batched.{method.__name__}"
+    setattr(Batched, method.__name__, method)
+
+
+for _name, _ufunc in (
+    ("add", np.add),
+    ("sub", np.subtract),
+    ("mul", np.multiply),
+    ("truediv", np.divide),
+    ("floordiv", np.floor_divide),
+    ("mod", np.remainder),
+    ("pow", np.power),
+    ("and", np.bitwise_and),
+    ("or", np.bitwise_or),
+    ("xor", np.bitwise_xor),
+    ("lshift", np.left_shift),
+    ("rshift", np.right_shift),
+):
+    _in_place(_name, _ufunc)
 
 
 def _example(value: Any) -> Any:

@@ -197,7 +197,8 @@ class Array(Traced, NdarrayInterface):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not self.spec.shape and is_scalar(self):
-            raise TypeError(f"'{self.dtype.type.__name__}' object does not support item assignment")
+            kind = self.dtype.type.__name__
+            raise TypeError(f"{kind!r} object does not support item assignment")
         _write(self, _frozen_index(index), value)
 
     def __delitem__(self, index: Any) -> None:
@@ -549,9 +550,10 @@ def _shares(out: Any, value: Any) -> bool:
     if isinstance(out, Mapped):
         return isinstance(value, Mapped) and _shares(out.value, value.value)
     base = getattr(out, "base", None)
-    if base is not None and type(base) is not np.ndarray:
-        base = getattr(base, "base", base)  # np.lib.stride_tricks has a holder in between
-    return base is not None and (base is value or base is getattr(value, "base", None))
+    owner = getattr(value, "base", None)
+    while base is not None and base is not value and base is not owner:
+        base = getattr(base, "base", None)  # np.broadcast_to has holders in between
+    return base is not None
 
 
 # --- Writes -------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from tapegrad._batch import vmap
 from tapegrad._errors import RuleError, message, name_of
 from tapegrad._replay import zeros_of
 from tapegrad._rule import REGISTRY, General, deepest_tape, innermost, plain, transpose_linear
-from tapegrad._tape import Mapped, Traced, is_inexact, level_of, spec_of
+from tapegrad._tape import CURRENT, Mapped, Traced, is_inexact, level_of, spec_of
 from tapegrad._transformed import found_by_name
 from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
 
@@ -96,9 +96,16 @@ class CustomCall(General):
         self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
     ) -> Sequence[Any]:
         g = [zeros_of(o) if part is None else part for part, o in zip(g, out, strict=True)]
-        if self._pull is not None:
+        if self._pull is None:
+            return self._transposed_jvp(g, out, args, params, wanted)
+        if innermost([*g, *args]) is not None:
             return [self._as_value(bar) for bar in self._pull(g, args)]
-        return self._transposed_jvp(g, out, args, params, wanted)
+        # A transform inside has a tape of its own, and releases at once what it logs.
+        token = CURRENT.set(None)
+        try:
+            return [self._as_value(bar) for bar in self._pull(g, args)]
+        finally:
+            CURRENT.reset(token)
 
     def push(
         self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]

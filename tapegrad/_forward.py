@@ -230,7 +230,7 @@ def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
         slots = [x.slot for x in traced]
         out = inputs.call(f, list(traced))
         out, aux = split_aux(name, out) if has_aux else (out, None)
-        stretch.finish()
+        stretch.finish((out, aux))
         pushforward = Pushforward(name, stretch, inputs, slots, out)
         out, aux = tree_map(lambda leaf: own_copy(stretch.strip(leaf)), (out, aux))
     return (out, pushforward, aux) if has_aux else (out, pushforward)

@@ -19,7 +19,7 @@ Order = Literal["K", "A", "C", "F"]
 
 # Methods whose NumPy function takes the array first and the rest alike.
 _SAME_AS_FUNCTION = (
-    "all any argmax argmin argpartition argsort conj conjugate copy cumprod "
+    "all any argmax argmin argpartition argsort conj conjugate cumprod "
     "cumsum diagonal dot max mean min nonzero prod ptp put ravel repeat round searchsorted "
     "squeeze std sum swapaxes take trace var"
 ).split()
@@ -60,7 +60,8 @@ class Flat:
         return iter(np.ravel(self.array))
 
     def __getitem__(self, index: Any) -> Any:
-        return np.ravel(self.array)[index]
+        found = np.ravel(self.array)[index]
+        return found.copy() if found.shape else found
 
     def __setitem__(self, index: Any, value: Any) -> None:
         shape = self.array.shape
@@ -141,6 +142,10 @@ class NdarrayInterface:
         if len(axes) == 1:
             axes = axes[0]
         return np.transpose(self, axes or None)
+
+    def copy(self, order: Order = "C") -> Any:
+        """As `numpy.ndarray.copy`; in C order, where `numpy.copy` keeps that of the array."""
+        return np.copy(self, order)
 
     def flatten(self, order: Order = "C") -> Any:
         """A one-dimensional copy."""

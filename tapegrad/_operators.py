@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from tapegrad._array import Array, as_operand, binary, new, product
+from tapegrad._array import Array, as_operand, binary, is_scalar, new, product
 from tapegrad._rule import REGISTRY, Elementwise, Multilinear, plain, write_out
 from tapegrad.rules import products as _rules
 
@@ -28,7 +28,9 @@ def _install(name: str, method: Method) -> None:
     setattr(Array, name, method)
 
 
-def _operator(ufunc: np.ufunc, function: Callable[[Any, Any], Any], name: str) -> Method:
+def _operator(
+    ufunc: np.ufunc, function: Callable[[Any, Any], Any], name: str, sign: str
+) -> Method:
     """Give Array `__name__`, `__rname__` and `__iname__` from the rule of a ufunc."""
     rule = REGISTRY[ufunc]
     assert isinstance(rule, Elementwise)
@@ -103,7 +105,8 @@ def _operator(ufunc: np.ufunc, function: Callable[[Any, Any], Any], name: str) -
         return binary(rule, as_operand(other), self)
 
     def in_place(self: Array, other: Any) -> Any:
-        return write_out(self, forward(self, other), f"x {name} y")
+        result = forward(self, other)
+        return result if is_scalar(self) else write_out(self, result, f"x {sign}= y")
 
     for prefix, method in (("", forward), ("r", reflected), ("i", in_place)):
         _install(f"__{prefix}{name}__", method)
@@ -147,21 +150,22 @@ _install("__matmul__", _matmul)
 _install("__rmatmul__", _rmatmul)
 
 
-def _in_place(name: str, function: Callable[[Any, Any], Any]) -> None:
+def _in_place(name: str, function: Callable[[Any, Any], Any], sign: str) -> None:
     """Give Array the in-place form of an operator without a rule of two partials."""
 
     def method(self: Array, other: Any) -> Any:
-        return write_out(self, function(self, other), f"x {name} y")
+        result = function(self, other)
+        return result if is_scalar(self) else write_out(self, result, f"x {sign}= y")
 
     _install(f"__i{name}__", method)
 
 
-_in_place("mod", np.remainder)
-_in_place("floordiv", np.floor_divide)
-_in_place("matmul", np.matmul)
-_add_any = _operator(np.add, operator.add, "add")
-_operator(np.subtract, operator.sub, "sub")
-_mul_any = _operator(np.multiply, operator.mul, "mul")
+_in_place("mod", np.remainder, "%")
+_in_place("floordiv", np.floor_divide, "//")
+_in_place("matmul", np.matmul, "@")
+_add_any = _operator(np.add, operator.add, "add", "+")
+_operator(np.subtract, operator.sub, "sub", "-")
+_mul_any = _operator(np.multiply, operator.mul, "mul", "*")
 _sum_rule = REGISTRY[np.add]
 _product_rule = REGISTRY[np.multiply]
 
@@ -218,8 +222,8 @@ def _mul(self: Array, other: Any) -> Any:
 
 _install("__add__", _add)
 _install("__mul__", _mul)
-_operator(np.divide, operator.truediv, "truediv")
-_power = _operator(np.power, operator.pow, "pow")
+_operator(np.divide, operator.truediv, "truediv", "/")
+_power = _operator(np.power, operator.pow, "pow", "**")
 _square = REGISTRY[np.square]
 
 

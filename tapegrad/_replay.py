@@ -403,10 +403,10 @@ def _zeros_beside(value: Any, like: Any) -> Any:
 
 
 def _add_at(buffer: Any, index: Any, value: Any) -> Any:
-    if type(index) is int and type(value) is np.float64 and type(buffer) is np.ndarray:
-        if buffer.dtype is value.dtype:  # a loop over elements
-            buffer[index] += value
-            return buffer
+    element = type(index) is int and type(value) is np.float64 and type(buffer) is np.ndarray
+    if element and buffer.dtype is value.dtype:  # a loop over elements
+        buffer[index] += value
+        return buffer
     if buffer.shape == ():
         return buffer + (np.sum(value) if value.shape else value)
     if value.dtype != buffer.dtype:

@@ -133,8 +133,12 @@ class Stretch:
             return tape.array(leaf.value, slot, tape, leaf.spec)
         return tape.wrap(handle(leaf), slot)
 
-    def finish(self) -> None:
-        """The function has returned: what is logged from here on is not part of the stretch."""
+    def finish(self, out: Any) -> None:
+        """The function has returned `out`: what is logged from here on is not in the stretch."""
+        if type(out) is not self.tape.array:
+            for leaf in flatten(out)[0]:
+                if isinstance(leaf, Traced):
+                    leaf.slot  # noqa: B018 - a view takes the present state of its parent now
         self.end = self.tape.fresh()
         self.singular = self.tape.root.singular
         if self.shared:
@@ -180,19 +184,20 @@ class Stretch:
         for slot, bar in zip(slots, bars, strict=True):
             before = table[slot]
             table[slot] = bar if before is None else before + bar
-        # A transform inside a rule belongs to the tape on which this replay logs, if to any.
-        token = CURRENT.set(self.tape.parent if self.dependent else None)
-        try:
-            # Infinities at singular points are for the strong product to judge, not for warnings.
-            with np.errstate(all="ignore"):
-                if raw:
-                    replay_backward(self.entries, table, consume=consume, large=self.large)
-                elif self.singular and not self.dependent:
+        # Infinities at singular points are for the strong product to judge, not for warnings.
+        with np.errstate(all="ignore"):
+            if raw:
+                replay_backward(self.entries, table, consume=consume, large=self.large)
+                return table
+            # A transform inside a rule belongs to the tape on which this replay logs, if to any.
+            token = CURRENT.set(self.surroundings)
+            try:
+                if self.singular and not self.dependent:
                     self._pull_singular(table)
                 else:
                     replay_nested(self.entries, table, self.surroundings)
-        finally:
-            CURRENT.reset(token)
+            finally:
+                CURRENT.reset(token)
         return table
 
     def _pull_singular(self, table: SparseBars) -> None:
@@ -522,7 +527,7 @@ def _gradient_runner(
             aux = None
             if has_aux:
                 out, aux = split_aux(name, out)
-            stretch.finish()
+            stretch.finish((out, aux) if has_aux else out)
             bars = _pull_scalar(name, stretch, out, slots, inputs.leaves, holomorphic)
             gradient = inputs.result(bars)
             value = stretch.strip(out)
@@ -551,7 +556,7 @@ def _pull_scalar(
             warnings.warn(
                 f"{name}: the output does not depend on the input; the gradient is zero.",
                 IndependentOutputWarning,
-                stacklevel=5,
+                stacklevel=4,
             )
         return [None] * len(slots)
     one = np.ones(out.shape, out.dtype) if out.shape else out.dtype.type(1)
@@ -662,7 +667,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
         slots = [x.slot for x in traced]
         out = inputs.call(f, traced)
         out, aux = split_aux(name, out) if has_aux else (out, None)
-        stretch.finish()
+        stretch.finish((out, aux))
         pullback = Pullback(name, stretch, inputs, slots, out)
         out, aux = tree_map(lambda leaf: own_copy(stretch.strip(leaf)), (out, aux))
     return (out, pullback, aux) if has_aux else (out, pullback)
@@ -679,7 +684,7 @@ def pull_once(name: str, f: Function, primals: Sequence[Any], bars: Sequence[Any
         slots = [x.slot for x in traced]
         out = f(*inputs.trees(traced))
         del traced
-        stretch.finish()
+        stretch.finish(out)
         given = [(x.slot, bar) for x, bar in zip(out, bars, strict=True) if stretch.owns(x)]
         del out
         table = stretch.pull([at for at, _ in given], [bar for _, bar in given], consume=True)
@@ -713,8 +718,8 @@ def tape_rows(f: Function, *args: Any) -> list[tuple[int, str, tuple[int, ...], 
             (x.slot, "input", (), describe(x)) for x in traced
         ]
         kinds: dict[int, Any] = {x.slot: x.spec for x in traced}
-        inputs.call(f, traced)
-        stretch.finish()
+        out = inputs.call(f, traced)
+        stretch.finish(out)
         for entry in stretch.entries:
             parents = tuple(slot for slot in _parents(entry) if slot >= 0)
             kinds[entry[0]] = kind = _kind_of_result(entry, kinds)

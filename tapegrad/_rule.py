@@ -135,7 +135,7 @@ class Rule:
         if slot == -1 or self.singular is not None:
             return tape.record(self, out, [raw], [slot], params)
         spec = spec_of(out)
-        if spec is not x.spec and spec.dtype.kind not in "fc":
+        if spec.family is not x.spec.family and spec.dtype.kind not in "fc":
             return out  # np.sum(x, dtype=int): whole numbers are piecewise constant
         (needed,), out_needed = self.needed(_ONE)
         out_slot = tape.fresh()

@@ -9,32 +9,33 @@ import functools
 import sys
 from collections.abc import Callable
 from types import MethodType
-from typing import Any
+from typing import Any, Self
 
 Function = Callable[..., Any]
 
 
-class Transformed:
+class Transformed(functools.partial[Any]):
     """What `transform(f, **options)` returns, as a callable with f's name, docstring, signature.
 
     It is pickled and copied as that call, so it can be wherever f can; `call` does the work. In a
-    class body it is a method.
+    class body it is a method. A partial, for what it costs to call: nothing in Python.
     """
 
-    def __init__(
-        self, transform: Function, f: Function, options: dict[str, Any], call: Function
-    ) -> None:
-        functools.update_wrapper(self, f, updated=())
-        self._made = (transform, f, options)
-        self.call = call
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.call(*args, **kwargs)
+    def __new__(
+        cls, transform: Function, f: Function, options: dict[str, Any], call: Function
+    ) -> Self:
+        made = super().__new__(cls, call)
+        functools.update_wrapper(made, f, updated=())
+        made._made, made.call = (transform, f, options), call
+        return made
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 
-    def __reduce__(self) -> str | tuple[Any, ...]:
+    _made: tuple[Function, Function, dict[str, Any]]
+    call: Function
+
+    def __reduce__(self) -> Any:
         return found_by_name(self) or (_make, self._made)
 
     def __repr__(self) -> str:

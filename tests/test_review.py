@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tapegrad
+import tapegrad.numpy
 from tapegrad import (
     InputError,
     RuleError,
@@ -206,3 +207,137 @@ def test_ravel_copies_where_numpy_does(order, part):
         x = np.arange(1.0, 1 + np.prod(shape)).reshape(shape)
         np.testing.assert_array_equal(vjp(program, x)[0], program(x.copy()))
         np.testing.assert_array_equal(vjp(lambda x: program(x.T), x)[0], program(x.copy().T))
+
+
+# --- Numbers do not change, arrays do -----------------------------------------------------------
+
+
+def running_sums(x):
+    total, sums = 0.0, []
+    for value in x:
+        total += value
+        sums.append(total)
+    return np.sum(np.stack(sums) * np.array([1.0, 10.0, 100.0]))
+
+
+def newton(x):
+    root = x[1] * 1.0
+    for _ in range(50):
+        old = root
+        root -= (root * root - x[1]) / (2 * root)
+        if abs(root - old) < 1e-12:
+            break
+    return root
+
+
+def kept_best(x):
+    best = current = np.sum(x)
+    current *= x[0]
+    current **= 2
+    current /= 3.0
+    current -= x[1]
+    return best * current
+
+
+@pytest.mark.parametrize("program", [running_sums, newton, kept_best])
+def test_an_operator_in_place_makes_a_new_number(program):
+    x = np.array([1.0, 2.0, 3.0])
+    value, gradient = tapegrad.value_and_grad(program)(x)
+    assert value == program(x)
+    np.testing.assert_allclose(gradient, tapegrad.jacfwd(program)(x), rtol=1e-12)
+    eps = 1e-6 * np.eye(3)
+    differences = [(program(x + e) - program(x - e)) / 2e-6 for e in eps]
+    np.testing.assert_allclose(gradient, differences, rtol=1e-6, atol=1e-6)
+
+
+def test_an_array_of_no_dimensions_still_changes_in_place():
+    def program(x):
+        y = x.copy()
+        z = y
+        y += 1.0
+        return z * x
+
+    np.testing.assert_array_equal(grad(program)(np.array(3.0)), 7.0)
+
+
+def test_a_number_takes_no_writes():
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        grad(lambda x: np.sum(x).__setitem__(..., 3.0))(np.ones(2))
+
+
+# --- Views that are older than the last write to their parent -----------------------------------
+
+
+def stale(x):
+    x = x * 1
+    v = x[:1].reshape(())
+    x[0] = x[2] ** 2
+    return v
+
+
+def test_a_view_taken_before_a_write_may_be_the_result():
+    x = np.array([1.0, 2.0, 3.0])
+    expected = np.zeros((3, 3))
+    expected[2, 2] = 2
+    np.testing.assert_array_equal(grad(stale)(x), [0, 0, 6])
+    np.testing.assert_array_equal(jacrev(stale)(x), [0, 0, 6])
+    np.testing.assert_array_equal(vjp(stale, x)[1](1.0)[0], [0, 0, 6])
+    np.testing.assert_array_equal(hessian(stale)(x), expected)
+    np.testing.assert_array_equal(jacrev(jacfwd(stale))(x), expected)
+    np.testing.assert_array_equal(grad(lambda x: np.sum(grad(stale)(x)))(x), [0, 0, 2])
+
+
+def test_a_part_of_flat_is_a_copy():
+    def program(x):
+        y = x * 1
+        part = y.flat[1:]
+        part *= 2
+        return y.sum()
+
+    np.testing.assert_array_equal(grad(program)(np.ones(3)), [1, 1, 1])
+
+
+def test_third_derivatives_of_a_determinant_at_a_singular_matrix():
+    def scaled(t):
+        return np.linalg.det(np.eye(3) * t)
+
+    assert grad(grad(grad(scaled)))(0.0) == 6
+    steep = np.array([[1.0, 2.0, 0.5], [0.3, -1.0, 1.0], [2.0, 1.0, 1.5]])
+    near = np.diag([1, 1e-3, 1e-6])
+    third = grad(grad(grad(lambda t: np.linalg.det(near + t * steep))))(0.0)
+    np.testing.assert_allclose(third, 6 * np.linalg.det(steep), rtol=1e-10)
+
+
+def test_labels_of_an_interleaved_einsum_are_sorted_as_numpy_does():
+    a, b = np.arange(6.0).reshape(2, 3), np.arange(6.0).reshape(3, 2) ** 2
+    expected = np.einsum(a, [27, 1], b, [1, 2])
+    np.testing.assert_array_equal(vjp(lambda a: np.einsum(a, [27, 1], b, [1, 2]), a)[0], expected)
+
+
+def test_an_axis_of_size_one_is_stretched_by_einsum():
+    b = np.arange(6.0).reshape(3, 2)
+    gradient = grad(lambda b: np.sum(np.einsum("ij,jk->ik", np.ones((2, 1)), b)))(b)
+    np.testing.assert_array_equal(gradient, np.full((3, 2), 2.0))
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_matrix_beside_a_traced_array_is_refused(side):
+    matrix = np.ones((2, 2)).view(np.matrix)
+    with pytest.raises(tapegrad.NotDifferentiableError, match="matrix"):
+        grad(lambda x: np.sum(matrix * x if side == "left" else x * matrix))(np.ones((2, 2)))
+
+
+def test_an_unsigned_exponent_of_zero():
+    assert grad(lambda t: np.power(t, np.uint8(0)))(100.0) == 0
+
+
+def test_lists_beside_traced_parameters():
+    assert grad(lambda q: np.quantile([1.0, 2.0, 4.0], q))(0.3) == 2
+    padded = grad(lambda v: np.sum(tapegrad.numpy.pad([1.0, 2.0], 1, constant_values=v)))(3.0)
+    assert padded == 2
+
+
+def test_the_mean_of_nothing_has_the_tangent_zero():
+    with np.errstate(invalid="ignore"), pytest.warns(RuntimeWarning):
+        tangent = jvp(lambda x: np.mean(x, where=False), (np.ones(2),), (np.ones(2),))[1]
+    assert tangent == 0

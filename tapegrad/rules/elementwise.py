@@ -34,6 +34,8 @@ def _power_by_base(_out: Any, x: Any, y: Any) -> Any:
         if y == 2:
             return 2 * x
         return y * x ** (y - 1) if y else x * 0
+    if y.dtype.kind in "ub":
+        y = y.astype(np.result_type(x, 1.0))  # 0 - 1 wraps
     zero = (plain(y) == 0) & (plain(x) == 0)
     return y * x ** (np.where(zero, 1, y - 1) if somewhere(zero) else y - 1)
 

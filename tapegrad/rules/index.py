@@ -27,6 +27,8 @@ def _where(condition: Any, *branches: Any) -> Any:
     if len(branches) != 2:
         return np.where(condition, *map(plain, branches))  # positions, or NumPy's error
     x, y = map(lift, branches)
+    if x is None or y is None:
+        raise TypeError("np.where: expected two branches of numbers, got None for one.")
     return WHERE.apply_bound([condition, x, y], {})
 
 

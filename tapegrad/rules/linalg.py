@@ -124,11 +124,36 @@ def _cofactors(a: Any, det: Any) -> Any:
     ill = ~(s[..., -1] * _ILL_CONDITIONED > s[..., 0])
     if not somewhere(ill):
         return scalar(det) * transposed(np.linalg.inv(a))
-    expanded = _expanded_cofactors(a, u, s, v)
+    expand = _expanded_cofactors if _orders_to_come(a) < 2 else _adjugate
+    expanded = expand(a, u, s, v)
     if ill.all():
         return expanded
     safe = np.where(scalar(ill), unit(a), a)
     return np.where(scalar(ill), expanded, scalar(det) * transposed(np.linalg.inv(safe)))
+
+
+def _orders_to_come(x: Any) -> int:
+    """How many transforms may still differentiate what is made of x."""
+    count = 0
+    while hasattr(x, "tape"):
+        tape, x = x.tape, x.value
+        while tape is not None:
+            tape, count = tape.parent, count + 1
+    return count
+
+
+def _adjugate(a: Any, *_: Any) -> Any:
+    """The cofactors as a polynomial of the matrix, by the recursion of Faddeev and LeVerrier.
+
+    Exact to any order, but less so for large matrices than the expansion of low order: F. R.
+    Gantmacher, "The theory of matrices" (1959), chapter IV, section 5.
+    """
+    count = a.shape[-1]
+    power: Any = unit(a)
+    for k in range(1, count):
+        product = np.matmul(a, power)
+        power = product - unit(a) * scalar(np.trace(product, 0, -2, -1)) / k
+    return transposed(power) * (-1.0) ** (count - 1)
 
 
 def _expanded_cofactors(a: Any, u: Any, s: Any, v: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, general, lift, linear, plain, somewhere, strong_product
+from tapegrad._rule import composite, general, lift, plain, somewhere, strong_product
 from tapegrad.rules.reduction import axes_of, count_of, masked, spread
 
 # --- means
@@ -29,7 +29,22 @@ def mean_transpose(
     return masked(spread(share, _x, axis, keepdims), where)
 
 
-linear(np.mean, mean_transpose, batch="axis")
+def _mean_push(
+    dots: Any,
+    _out: Any,
+    _x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: Any = False,
+    where: Any = True,
+) -> Any:
+    # Not the function itself: of no elements the mean is NaN, its derivative zero.
+    chosen = {} if where is True else {"where": where}
+    total = np.sum(dots[0], axis=axis, keepdims=bool(keepdims), **chosen)
+    return total / np.maximum(count_of(_x, axis, keepdims, where), 1)
+
+
+general(np.mean, vjp=[mean_transpose], jvp=_mean_push, batch="axis")
 
 
 def weights_beside(a: Any, axis: Any, weights: Any) -> Any:

@@ -16,6 +16,7 @@ Sides = tuple[Any, Any]
 
 
 def _pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+    array = array if hasattr(array, "shape") else np.asarray(array)
     widths = _widths(pad_width, array.ndim)
     if callable(mode):
         return _pad_by_function(array, widths, mode, kwargs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Sequence
-from string import ascii_letters
+from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -443,10 +443,12 @@ def _lifted(array: Any) -> Any:
 
 
 def _from_interleaved(operands: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
-    """`einsum(x, [0, 1], y, [1, 2], [0, 2])` as "ab,bc->ac" and (x, y)."""
+    """`einsum(x, [0, 1], y, [1, 2], [0, 2])` as "AB,BC->AC" and (x, y)."""
 
     def written(labels: Any) -> str:
-        return "".join("..." if label is Ellipsis else ascii_letters[label] for label in labels)
+        # In this order, by which NumPy sorts an output that is not written.
+        letters = ascii_uppercase + ascii_lowercase
+        return "".join("..." if label is Ellipsis else letters[label] for label in labels)
 
     pairs = len(operands) // 2
     text = ",".join(written(operands[2 * i + 1]) for i in range(pairs))
@@ -508,7 +510,8 @@ def _transposed_term(
     found = "".join(label for label in term.unique if label in present)
     bar = np.einsum(",".join(labels) + "->" + found, *arrays, optimize=path)
     # A label of this operand alone was summed: its cotangent is the same all along.
-    shape = [sizes[label] if label in present else 1 for label in term.unique]
+    # So it is where the others have size 1 and were stretched.
+    shape = [bar.shape[found.index(x)] if x in present else 1 for x in term.unique]
     bar = np.broadcast_to(np.reshape(bar, shape), [sizes[label] for label in term.unique])
     return bar if term.unique == term.labels else _on_diagonal(bar, term, sizes)
 

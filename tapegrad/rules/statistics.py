@@ -235,6 +235,7 @@ def _quantile_rule(function: Any, *, whole: int, skip_nan: bool) -> None:
         keepdims: Any = False,
     ) -> Any:
         part, q_dot = dots[0], dots[1]
+        a = a if hasattr(a, "shape") else np.asarray(a)
         part = None if part is None else _rows(part, axis)
         rows = _rows(a, axis)
         values, counts = plain(rows), _counts(plain(rows), skip_nan)

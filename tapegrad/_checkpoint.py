@@ -19,7 +19,7 @@ from tapegrad._forward import ForwardTape, jvp
 from tapegrad._mapped import Mapping
 from tapegrad._reverse import pull_once
 from tapegrad._rule import innermost, plain
-from tapegrad._tape import CURRENT, Mapped, Traced, handle, is_inexact
+from tapegrad._tape import CURRENT, Mapped, Traced, handle, is_inexact, level_of
 from tapegrad._transformed import Transformed
 from tapegrad._tree import Structure, flatten, tree_map, unflatten
 
@@ -243,8 +243,8 @@ def checkpoint_sequence(
     fewest steps: with r the least number for which comb(snapshots + r, r) >= n, it runs
     r*n - comb(snapshots + r, r - 1) steps besides the n that it differentiates, and those from the
     last snapshot to the end, whose state is the result (Griewank and Walther, Algorithm 799:
-    revolve, ACM TOMS 26, 2000). A forward derivative stores one state, second derivatives every
-    step.
+    revolve, ACM TOMS 26, 2000). A forward derivative stores one state, `hvp` the snapshots and
+    their tangents, other second derivatives every step.
 
     States and args are pytrees, and are differentiated both; a state's containers stay the same
     from step to step, and what is a whole number stays one. `step` must not close over traced
@@ -372,6 +372,7 @@ class _Sequence:
         self.args = _Leaves(*flatten(args))
         self.tape = inner.tape
         self.stored: list[tuple[int, Any]] = []
+        self.level = -1  # of the transform, around this one, that the stored states belong to
         self.final: Any = None
         self.sums: list[Any] = []  # of the final state
 
@@ -422,6 +423,7 @@ class _Sequence:
     def _forward(self, *arrays: Any) -> tuple[Any, ...]:
         """The first sweep: on the way, it leaves the snapshots that the reversal starts from."""
         count = len(self.state.moving)
+        self.level = level_of(innermost(arrays))
         args = arrays[count:]
         state = self._first(arrays[:count])
         if isinstance(self.tape, ForwardTape):
@@ -447,10 +449,11 @@ class _Sequence:
     def _pull(self, g: list[Any], arrays: Sequence[Any]) -> list[Any]:
         count = len(self.state.moving)
         state, args = self._first(arrays[:count]), arrays[count:]
-        if innermost(arrays) is not None or not self.stored:
+        stored, self.stored = self.stored, []
+        if not stored or level_of(innermost(arrays)) != self.level:
+            # A second pull, or one that a transform around it logs: states of that transform.
+            del stored
             stored = self._sweep(state, args, 0, self.n, self.snapshots)
-        else:
-            stored, self.stored = self.stored, []  # a second pull sweeps again
         # Of the state and of the args. One object, so that no frame keeps earlier cotangents.
         bars: list[list[Any]] = [list(g), [None] * len(args)]
         end, after = self.n, self.sums

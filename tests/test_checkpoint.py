@@ -615,6 +615,15 @@ def test_memory_of_some_hundred_steps():
     assert forward / x.nbytes < 12
 
 
+def test_memory_of_a_hessian_vector_product():
+    x = np.linspace(0.1, 0.9, 20_000)
+
+    def f(x):
+        return np.sum(checkpoint_sequence(np.sin, x, 300, snapshots=20))
+
+    assert peak_of(lambda: hvp(f, (x,), (x,))) / x.nbytes < 2 * 20 + 20
+
+
 # --- checkpoint_sequence: states and arguments --------------------------------------------------
 
 

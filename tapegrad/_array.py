@@ -524,7 +524,7 @@ def as_view(rule: Rule, parent: Any, params: dict[str, Any]) -> Any:
 
 def _copy_like(view: Any) -> Any:
     """A copy that reshape and ravel treat as the view: where one has to copy, so has the other."""
-    if isinstance(view, Traced):
+    if isinstance(view, (Traced, Mapped)):
         made = view.copy()
         made.value = _copy_like(view.value)
         return made
@@ -548,12 +548,15 @@ def _shares(out: Any, value: Any) -> bool:
     if out is value:
         return True
     if isinstance(out, Mapped):
-        return isinstance(value, Mapped) and _shares(out.value, value.value)
+        if not isinstance(value, Mapped):
+            return False
+        if type(out.value) is np.ndarray and type(value.value) is np.ndarray:
+            return np.may_share_memory(out.value, value.value)  # views of views, as a rule
+        return _shares(out.value, value.value)
     base = getattr(out, "base", None)
-    owner = getattr(value, "base", None)
-    while base is not None and base is not value and base is not owner:
-        base = getattr(base, "base", None)  # np.broadcast_to has holders in between
-    return base is not None
+    if base is not None and type(base) is not np.ndarray:
+        base = getattr(base, "base", base)  # np.lib.stride_tricks has a holder in between
+    return base is not None and (base is value or base is getattr(value, "base", None))
 
 
 # --- Writes -------------------------------------------------------------------------------------

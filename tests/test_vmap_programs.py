@@ -344,7 +344,7 @@ WRITES = {
     "+=": lambda x, i, v: x.__setitem__(i, x[i] + v),
     "+= whole": lambda x, i, v: operator.iadd(x, v),
     "*= whole": lambda x, i, v: operator.imul(x, v),
-    "fill": lambda x, i, v: x.fill(v),
+    "fill": lambda x, i, v: x[...].fill(v) if x.shape else x.__setitem__(0, v),
     "fill_diagonal": lambda x, i, v: np.fill_diagonal(x, v),
     "add.at": lambda x, i, v: np.add.at(x, i, v),
     "out=": lambda x, i, v: np.multiply(x, v, out=x),

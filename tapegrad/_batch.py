@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._draws import Draws
 from tapegrad._errors import InputError, ShapeMismatchError, describe, message, name_of
 from tapegrad._mapped import Batched, Mapping
 from tapegrad._tape import CURRENT, Traced, is_array
@@ -21,7 +22,12 @@ Function = Callable[..., Any]
 
 
 def vmap(
-    f: Function, in_axes: Any = 0, out_axes: Any = 0, chunk_size: int | None = None
+    f: Function,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    chunk_size: int | None = None,
+    *,
+    randomness: str = "error",
 ) -> Function:
     """A function that calls f on each example of its arguments, all of them in one run of f.
 
@@ -32,8 +38,10 @@ def vmap(
     examples run at once, and with it the memory.
 
     f sees one example. What could differ from example to example and decide the way through the
-    program (`if x > 0`, `int(x)`, `range(x)`) raises BatchingError. A random generator draws once,
-    for all examples alike: pass each example its own numbers as an argument.
+    program (`if x > 0`, `int(x)`, `range(x)`) raises BatchingError. So does a draw from a NumPy
+    generator that f names or gets as an argument, since it is one draw for all examples: pass each
+    example its own numbers as an argument, or say `randomness="same"` where one is meant. Draws
+    in functions that f calls are not noticed.
 
     Raises InputError where nothing is mapped or an axis does not exist, ShapeMismatchError where
     the numbers of examples differ.
@@ -45,6 +53,16 @@ def vmap(
     if chunk_size is not None and chunk_size < 1:
         raise InputError(
             message(name, "a chunk_size of at least 1", str(chunk_size), "Leave it away for all")
+        )
+
+    if randomness not in ("error", "same"):
+        raise InputError(
+            message(
+                name,
+                'randomness "error" or "same"',
+                repr(randomness),
+                "For draws of each example's own pass the numbers as an argument",
+            )
         )
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
@@ -59,6 +77,7 @@ def vmap(
         def run(start: int, stop: int) -> tuple[list[Any], Any]:
             mapping = Mapping(name, stop - start)
             # A transform inside starts a tape of its own: what its entries hold is batched.
+            draws = Draws(f, leaves) if randomness == "error" else None
             token = CURRENT.set(mapping)
             try:
                 given = [
@@ -67,6 +86,8 @@ def vmap(
                 ]
                 call_args, call_kwargs = unflatten(structure, given)
                 out_leaves, out_structure = flatten(f(*call_args, **call_kwargs))
+                if draws is not None and draws.before:
+                    draws.refuse(name)
                 places = flatten_prefix(out_structure, out_axes, f"out_axes of {name}")
                 return [
                     _output(name, mapping, leaf, axis)
@@ -92,7 +113,12 @@ def vmap(
             ],
         )
 
-    options = {"in_axes": in_axes, "out_axes": out_axes, "chunk_size": chunk_size}
+    options = {
+        "in_axes": in_axes,
+        "out_axes": out_axes,
+        "chunk_size": chunk_size,
+        "randomness": randomness,
+    }
     return Transformed(vmap, f, options, mapped)
 
 

@@ -302,6 +302,30 @@ def test_an_exception_leaves_nothing_behind():
     np.testing.assert_allclose(grad(np.sin)(0.0), 1.0)
 
 
+# --- Random draws -------------------------------------------------------------------------------
+
+RANDOM = np.random.default_rng(0)
+
+
+def test_a_draw_is_refused_unless_it_is_meant_for_all():
+    within = np.random.default_rng(1)
+    for f in (
+        lambda x: x + np.random.normal(),  # noqa: NPY002
+        lambda x: x + RANDOM.normal(),
+        lambda x: x + within.normal(size=3),
+        lambda x: grad(lambda x: x * within.normal())(x),
+        grad(lambda x: x * RANDOM.normal()),
+    ):
+        with pytest.raises(BatchingError, match="its own numbers"):
+            vmap(f)(X[:, 0, 0])
+        assert vmap(f, randomness="same")(X[:, 0, 0]).shape[0] == 4
+    with pytest.raises(BatchingError, match="its own numbers"):
+        vmap(lambda x, r: x + r.normal(), (0, None))(X, RANDOM)
+    assert_maps(lambda x, e: x + e, X[:, 0, 0], RANDOM.normal(size=4))
+    with pytest.raises(InputError, match="as an argument"):
+        vmap(np.sin, randomness="different")
+
+
 # --- Writes and views ---------------------------------------------------------------------------
 
 INDICES = st.sampled_from(

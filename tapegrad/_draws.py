@@ -1,0 +1,65 @@
+"""Random generators that a function can draw from, and whether it has.
+
+Knows NumPy's generators and where a Python function keeps what it refers to. Must not know
+transforms.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._errors import BatchingError
+
+_numpy_random: Any = np.random
+_GENERATORS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator)
+
+
+class Draws:
+    """The generators within reach of a function, and where they stood."""
+
+    def __init__(self, f: Callable[..., Any], arguments: Iterable[Any]) -> None:
+        found = [x for x in arguments if isinstance(x, _GENERATORS)]
+        while hasattr(f, "__wrapped__"):
+            f = f.__wrapped__
+        code = getattr(f, "__code__", None)
+        if code is not None:
+            for cell in getattr(f, "__closure__", None) or ():
+                value = getattr(cell, "cell_contents", None)
+                if isinstance(value, _GENERATORS):
+                    found.append(value)
+            known = getattr(f, "__globals__", {})
+            names = _names_in(code)
+            found += [known[n] for n in names if isinstance(known.get(n), _GENERATORS)]
+            if "random" in names:  # np.random.normal() and its kin
+                found.append(_numpy_random.get_bit_generator())
+        self.before = [(x, _state_of(x)) for x in found]
+
+    def refuse(self, call: str) -> None:
+        """Raise BatchingError if one has been drawn from."""
+        if any(_state_of(x) != before for x, before in self.before):
+            raise BatchingError(
+                f"{call}: a random generator was drawn from, once for all examples. Pass each "
+                'example its own numbers as an argument; randomness="same" if all shall share '
+                "them."
+            )
+
+
+@functools.cache
+def _names_in(code: types.CodeType) -> frozenset[str]:
+    """The global names and attributes in a function's code, and in that of functions within."""
+    inner = [part for part in code.co_consts if isinstance(part, types.CodeType)]
+    return frozenset(code.co_names).union(*map(_names_in, inner))
+
+
+def _state_of(generator: Any) -> str:
+    if isinstance(generator, np.random.RandomState):
+        return repr(generator.get_state(legacy=False))
+    return repr(getattr(generator, "bit_generator", generator).state)
+
+
+__all__ = ["Draws"]

@@ -496,7 +496,13 @@ METHODS = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+# Python warns of forks beside threads, and so does JAX where another test has loaded it.
+forking = pytest.mark.filterwarnings(
+    "ignore:.*fork.*:DeprecationWarning", "ignore:.*fork.*:RuntimeWarning"
+)
+
+
+@forking
 @pytest.mark.parametrize("method", METHODS)
 def test_transforms_in_other_processes(method):
     context = multiprocessing.get_context(method)
@@ -508,7 +514,7 @@ def test_transforms_in_other_processes(method):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@forking
 def test_a_fork_inside_a_transform():
     """Both processes go on with the run that was open when they parted."""
 
@@ -532,7 +538,7 @@ def test_a_fork_inside_a_transform():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@forking
 def test_a_pullback_survives_a_fork():
     _, pullback = vjp(np.sin, X)
     reader, writer = os.pipe()

@@ -45,11 +45,12 @@ def call_with_keywords(
     out = kwargs.pop("out", None)
     where = kwargs.pop("where", True)
     inputs = tuple(map(lift, inputs))
-    dtype = kwargs.pop("dtype", None)
-    for name in ("casting", "order", "subok", "signature"):
-        kwargs.pop(name, None)  # how memory is laid out and checked: nothing to differentiate
-    if dtype is not None:
-        inputs = tuple(_as_type(x, np.dtype(dtype)) for x in inputs)
+    for name in ("order", "subok"):
+        kwargs.pop(name, None)  # how memory is laid out: nothing to differentiate
+    casting = kwargs.pop("casting", "same_kind")
+    asked = [kwargs.pop(name, None) for name in ("dtype", "signature", "sig")]
+    if any(each is not None for each in asked):
+        inputs = _as_loop_takes(ufunc, inputs, asked, casting)
     if out is not None and ufunc.signature is None:
         inputs = _stretched(inputs, out)
     if kwargs:  # axis=, axes=, keepdims= of a ufunc with core dimensions
@@ -61,8 +62,30 @@ def call_with_keywords(
     return result if out is None else write_out(out, result, rule.name, broadcast=True)
 
 
+def _as_loop_takes(
+    ufunc: np.ufunc, inputs: tuple[Any, ...], asked: list[Any], casting: Any
+) -> tuple[Any, ...]:
+    """Inputs in the dtypes of the loop that dtype= or signature= selects, or NumPy's TypeError."""
+    dtype, signature, sig = asked
+    signature = signature if sig is None else sig
+    if dtype is not None:
+        signature = (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
+    given = [
+        type(x) if type(x) in (int, float, complex) else getattr(x, "dtype", None) for x in inputs
+    ]
+    dtypes = [np.asarray(x).dtype if d is None else d for x, d in zip(inputs, given, strict=True)]
+    loop = ufunc.resolve_dtypes(
+        (*dtypes, *(None,) * ufunc.nout), signature=signature, casting=casting
+    )
+    return tuple(_as_type(x, taken) for x, taken in zip(inputs, loop, strict=False))
+
+
 def _as_type(x: Any, dtype: np.dtype[Any]) -> Any:
-    return x.astype(dtype) if hasattr(x, "astype") else np.asarray(x, dtype)
+    if not hasattr(x, "astype"):
+        return np.asarray(x, dtype)
+    if x.dtype.kind == "c" and dtype.kind != "c":
+        return np.real(x).astype(dtype)
+    return x.astype(dtype)
 
 
 def _stretched(inputs: tuple[Any, ...], out: Any) -> tuple[Any, ...]:

@@ -341,3 +341,31 @@ def test_the_mean_of_nothing_has_the_tangent_zero():
     with np.errstate(invalid="ignore"), pytest.warns(RuntimeWarning):
         tangent = jvp(lambda x: np.mean(x, where=False), (np.ones(2),), (np.ones(2),))[1]
     assert tangent == 0
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.absolute(x + 1j, dtype=float),
+        lambda x: np.sin(x, signature="f->f", casting="same_kind"),
+        lambda x: np.add(x, x, sig="ff->f", casting="same_kind"),
+        lambda x: np.sin(x, dtype=int),
+        lambda x: np.add(x, 1, dtype=int),
+        lambda x: np.add(x, 1j, dtype=float),
+        lambda x: np.add(x, 1, dtype=np.float32),
+        lambda x: np.add(x, [1, 2, 3.0], dtype=np.longdouble),
+        lambda x: np.multiply(x, 2, dtype=complex),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+def test_the_loop_of_a_ufunc_is_the_one_that_numpy_takes(call):
+    x = np.array([0.5, 1.3, 2.0])
+    try:
+        expected = call(x)
+    except TypeError:
+        with pytest.raises(TypeError):
+            vjp(call, x)
+        return
+    got = vjp(call, x)[0]
+    assert got.dtype == expected.dtype
+    np.testing.assert_array_equal(got, expected)

@@ -196,7 +196,7 @@ class Array(Traced, NdarrayInterface):
         return Array(out, slot, tape, spec)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if not self.spec.shape and is_scalar(self):
+        if not self.spec.shape and isinstance(plain(self), np.generic):
             kind = self.dtype.type.__name__
             raise TypeError(f"{kind!r} object does not support item assignment")
         _write(self, _frozen_index(index), value)

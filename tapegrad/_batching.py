@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -142,7 +143,10 @@ def _shift(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) 
 def _shift_flat(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
     axis = params.get("axis", _defaults(rule.function).get("axis"))
     if axis is None:
-        flat = [mapping.wrap(np.reshape(mapping.front(x), (mapping.size, -1))) for x in arrays]
+        flat = [
+            mapping.wrap(np.reshape(mapping.front(x), (mapping.size, math.prod(np.shape(x)))))
+            for x in arrays
+        ]
         if params.get("keepdims"):
             ndim = mapping.front(arrays[0]).ndim - 1
             rest = {**params, "keepdims": False, "axis": 0}

@@ -242,12 +242,12 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         value = self.value
         if not self._holds(places):
             return Batched(
-                pick(np.reshape(value, (self.mapping.size, -1)), (slice(None), places)),
+                pick(_in_rows(value), (slice(None), places)),
                 self.mapping,
             )
         if type(value) is np.ndarray and len(value) > 1 and not value.strides[0]:
             return Batched(np.reshape(value[0], -1)[places.value], self.mapping)  # one for all
-        flat = np.reshape(value, (self.mapping.size, -1))
+        flat = _in_rows(value)
         return Batched(flat[_rows(places.value), places.value], self.mapping)
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -274,7 +274,7 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         places = _places(self, parts)
         rank = places.ndim
         size = self.mapping.size
-        flat = np.reshape(self.value, (size, -1)).copy()
+        flat = _in_rows(self.value).copy()
         if self._holds(places):
             target = (_rows(places.value, size), places.value)
         else:
@@ -499,13 +499,15 @@ def _call_aligned(
 def _matmul(mapping: Mapping, x: Any, y: Any) -> Any:
     """np.matmul; where one matrix serves all examples, as one product with all of their rows."""
     if not isinstance(x, Batched) and getattr(x, "ndim", 0) == 2 and y.shape[1:] in ((), (1,)):
-        columns = np.reshape(y.value, (mapping.size, -1))
+        columns = _in_rows(y.value)
         return mapping.wrap(
-            np.reshape(np.matmul(columns, np.swapaxes(x, 0, 1)), (-1, x.shape[0], *y.shape[1:]))
+            np.reshape(
+                np.matmul(columns, np.swapaxes(x, 0, 1)), (mapping.size, x.shape[0], *y.shape[1:])
+            )
         )
     if not isinstance(y, Batched) and getattr(y, "ndim", 0) == 2 and x.ndim == 2:
-        rows = np.reshape(x.value, (-1, x.shape[1]))
-        return mapping.wrap(np.reshape(np.matmul(rows, y), (-1, x.shape[0], y.shape[1])))
+        rows = np.reshape(x.value, (mapping.size * x.shape[0], x.shape[1]))
+        return mapping.wrap(np.reshape(np.matmul(rows, y), (mapping.size, x.shape[0], y.shape[1])))
     return call_with_signature(mapping, "(m?,n),(n,k?)->(m?,k?)", np.matmul, [x, y])
 
 
@@ -577,7 +579,7 @@ def _at(mapping: Mapping, ufunc: np.ufunc, x: Any, index: Any, *operands: Any) -
     where = places.value if isinstance(places, Batched) else np.asarray(places)[None]
     rank = _rank(places)
     where = np.broadcast_to(where, (mapping.size, *where.shape[1:]))
-    flat = np.reshape(x.value, (mapping.size, -1)).copy()
+    flat = _in_rows(x.value).copy()
     values = [_fitted(mapping, operand, rank) for operand in operands]
     ufunc.at(flat, (np.broadcast_to(_rows(where), where.shape), where), *values)
     x.value[...] = np.reshape(flat, x.value.shape)
@@ -704,6 +706,11 @@ def _in_bounds(index: Any, size: int, axis: int) -> Any:
     if not isinstance(raw, Traced) and np.any((raw < -size) | (raw >= size)):
         raise IndexError(f"index out of bounds for axis {axis} with size {size}")
     return np.where(index < 0, index + size, index)
+
+
+def _in_rows(value: Any) -> Any:
+    """The elements of each example in a row."""
+    return np.reshape(value, (value.shape[0], math.prod(value.shape[1:])))
 
 
 def _rows(places: Any, size: int | None = None) -> Any:

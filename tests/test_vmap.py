@@ -159,6 +159,7 @@ def check_derivatives(entry, data):
     assert_maps(case, lambda *xs: jvp(total, xs, xs)[1])
 
 
+@pytest.mark.filterwarnings("ignore::tapegrad.IndependentOutputWarning")
 @each_sample
 @settings(max_examples=2, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
@@ -167,6 +168,7 @@ def test_derivatives_map_as_a_loop_does(entry, data):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::tapegrad.IndependentOutputWarning")
 @each_sample
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(data=st.data())

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, derivatives_along, general, plain, somewhere
+from tapegrad._rule import Constant, composite, derivatives_along, general, plain, somewhere
 from tapegrad.rules.limits import replays_to_come
 from tapegrad.rules.matrices import (
     adjoint,
@@ -137,6 +137,13 @@ QR = general(
     name="np.linalg.qr",
     batch="(m,n)",
 )
+
+
+def _complete(a: Any) -> Any:
+    return np.linalg.qr(a, "complete")[0]
+
+
+COMPLETE = Constant(_complete, batch=_complete)
 _QRResult: Any = type(np.linalg.qr(np.eye(1)))
 _OLD_MODES = {"f": "reduced", "full": "reduced", "e": "economic", "economic": "economic"}
 
@@ -154,7 +161,7 @@ def _qr(a: Any, mode: str = "reduced") -> Any:
         return (packed, tau) if mode == "raw" else transposed(packed)
     if mode == "complete" and a.shape[-2] > a.shape[-1]:
         q, r = QR.apply_bound([a], {})
-        return _completed(q, r, np.linalg.qr(plain(a), "complete")[0])
+        return _completed(q, r, COMPLETE.apply_bound([plain(a)], {}))
     if mode not in ("reduced", "complete", "r"):
         raise ValueError(f"Unrecognized mode '{mode}'")
     q, r = QR.apply_bound([a], {})
@@ -175,7 +182,7 @@ def _completed(q: Any, r: Any, value: Any) -> Any:
         return _QRResult(value, np.zeros((*r.shape[:-2], rows, 0), r.dtype))
     first = np.eye(count, dtype=q.dtype) - q[..., :count, :]
     left_out = scalar(~(np.linalg.cond(plain(first)) < 1 / np.sqrt(np.finfo(q.dtype).eps)))
-    if not left_out.all():
+    if somewhere(~left_out):
         safe = np.where(left_out, unit(first), first) if somewhere(left_out) else first
         e = np.eye(rows, dtype=q.dtype)
         turned = np.linalg.solve(adjoint(safe), adjoint(q[..., count:, :]))

@@ -270,7 +270,7 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     """np.linalg.lstsq by the pseudo-inverse, which has the derivative at any rank that stays."""
     a, b = shaped(a), shaped(b)
     _, residuals, rank, s = np.linalg.lstsq(plain(a), plain(b), rcond)
-    x = np.matmul(np.linalg.pinv(a, _cutoff_of_rank(s, rank)), b)
+    x = np.matmul(_pinv(a, _cutoff_of_rank(s, rank)), b)
     if residuals.size:
         difference = b - np.matmul(a, x)
         squares = np.sum(np.real(conjugated(difference) * difference), axis=0)

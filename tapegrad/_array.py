@@ -483,6 +483,14 @@ class View(Array):
             _write(self.parent, self.params, new)
         else:
             (back,) = self.rule.pull(new, None, [self.parent.spec], self.params, [True])
+            before = self.parent.value
+            if (
+                type(before) is type(back.value) is np.ndarray
+                and before.strides != back.value.strides
+            ):
+                room = _copy_like(before)  # a write does not change how an array lies in memory
+                room[...] = back.value
+                back = Array(room, back.slot, back.tape, back.spec)
             self.parent._rebind(back)
 
     def __reduce__(self) -> Any:

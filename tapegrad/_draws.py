@@ -7,6 +7,7 @@ transforms.
 from __future__ import annotations
 
 import functools
+import sys
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -15,28 +16,32 @@ import numpy as np
 
 from tapegrad._errors import BatchingError
 
-_numpy_random: Any = np.random
-_GENERATORS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator)
+
+def _generators(*, load: bool) -> tuple[type, ...]:
+    """The types of NumPy's generators; none where nobody has loaded the module, which is slow."""
+    random: Any = np.random if load else sys.modules.get("numpy.random")
+    return () if random is None else (random.Generator, random.RandomState, random.BitGenerator)
 
 
 class Draws:
     """The generators within reach of a function, and where they stood."""
 
     def __init__(self, f: Callable[..., Any], arguments: Iterable[Any]) -> None:
-        found = [x for x in arguments if isinstance(x, _GENERATORS)]
         while hasattr(f, "__wrapped__"):
             f = f.__wrapped__
         code = getattr(f, "__code__", None)
+        names = frozenset() if code is None else _names_in(code)
+        kinds = _generators(load="random" in names)
+        found = [x for x in arguments if isinstance(x, kinds)]
         if code is not None:
             for cell in getattr(f, "__closure__", None) or ():
                 value = getattr(cell, "cell_contents", None)
-                if isinstance(value, _GENERATORS):
+                if isinstance(value, kinds):
                     found.append(value)
             known = getattr(f, "__globals__", {})
-            names = _names_in(code)
-            found += [known[n] for n in names if isinstance(known.get(n), _GENERATORS)]
+            found += [known[n] for n in names if isinstance(known.get(n), kinds)]
             if "random" in names:  # np.random.normal() and its kin
-                found.append(_numpy_random.get_bit_generator())
+                found.append(_global_generator())
         self.before = [(x, _state_of(x)) for x in found]
 
     def refuse(self, call: str) -> None:
@@ -54,6 +59,11 @@ def _names_in(code: types.CodeType) -> frozenset[str]:
     """The global names and attributes in a function's code, and in that of functions within."""
     inner = [part for part in code.co_consts if isinstance(part, types.CodeType)]
     return frozenset(code.co_names).union(*map(_names_in, inner))
+
+
+def _global_generator() -> Any:
+    random: Any = np.random
+    return random.get_bit_generator()
 
 
 def _state_of(generator: Any) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._errors import NotDifferentiableError, RuleError, name_of
+from tapegrad._errors import BatchingError, NotDifferentiableError, RuleError, name_of
 from tapegrad._replay import (
     Scatter,
     cast,
@@ -932,6 +932,7 @@ def rules_of_form(form: str) -> Iterator[Rule]:
 
 __all__ = [
     "REGISTRY",
+    "BatchingError",
     "Rule",
     "Scatter",
     "Spec",

@@ -27,6 +27,7 @@ CORE = (
     "_creation",
     "_array",
     "_mapped",
+    "_draws",
     "_reverse",
     "_forward",
     "_batch",

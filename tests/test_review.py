@@ -369,3 +369,16 @@ def test_the_loop_of_a_ufunc_is_the_one_that_numpy_takes(call):
     got = vjp(call, x)[0]
     assert got.dtype == expected.dtype
     np.testing.assert_array_equal(got, expected)
+
+
+def test_a_write_through_a_turned_view_leaves_the_order_in_memory():
+    def program(x):
+        y = x * 1
+        v = np.rot90(y)
+        v[-1:] *= 2
+        row = y.ravel()
+        row[0] = 50
+        return y
+
+    x = np.array([[1.0, 2.0], [3.0, 4.0]])
+    np.testing.assert_array_equal(vjp(program, x)[0], program(x))

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._errors import BatchingError
-from tapegrad._rule import composite, innermost, lift, linear, plain
+from tapegrad._rule import BatchingError, composite, innermost, lift, linear, plain
 from tapegrad.rules.index import plain_array
 
 # --- Edges

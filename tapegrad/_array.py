@@ -538,15 +538,16 @@ def _copy_like(view: Any) -> Any:
         return made
     if not isinstance(view, np.ndarray) or view.flags.forc:
         return view.copy("K") if isinstance(view, np.ndarray) else view.copy()
-    if view.ndim == 1:
-        gaps = np.empty((view.size, 2), view.dtype)[:, 0]
-        gaps[...] = view
-        return gaps
-    axes = sorted(range(view.ndim), key=lambda axis: -abs(view.strides[axis]))
-    ordered = view.transpose(axes)
-    room = np.empty((*ordered.shape[:-1], ordered.shape[-1] + 1), view.dtype)[..., :-1]
-    room[...] = ordered
-    return room.transpose(np.argsort(axes))
+    shape, itemsize = view.shape, view.itemsize
+    strides, step, natural = [0] * view.ndim, itemsize, itemsize
+    for axis in sorted(range(view.ndim), key=lambda axis: abs(view.strides[axis])):
+        # A gap of one element wherever the view has one, of any size.
+        has_gap = shape[axis] > 1 and view.strides[axis] != natural
+        strides[axis] = step + itemsize * has_gap
+        step, natural = strides[axis] * shape[axis], view.strides[axis] * shape[axis]
+    room = np.ndarray(shape, view.dtype, np.empty(step // itemsize, view.dtype), 0, strides)
+    room[...] = view
+    return room
 
 
 def _shares(out: Any, value: Any) -> bool:

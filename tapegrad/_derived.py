@@ -167,6 +167,8 @@ def _cheaper(f: Function, argnums: Argnums, args: Any, kwargs: Any, has_aux: boo
     inputs = Inputs(Selection(f"jacobian({name_of(f)})", argnums), args, kwargs)
     out = f(*args, **kwargs)
     leaves = flatten(out[0] if has_aux else out)[0]
+    if any(leaf.dtype.kind == "c" for leaf in inputs.leaves):
+        return "reverse"  # for functions that are not analytic the modes have two conventions
     size_in = sum(np.size(leaf) for leaf in inputs.leaves)
     return "forward" if size_in < sum(np.size(leaf) for leaf in leaves) else "reverse"
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
@@ -131,7 +132,10 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         """A rule's function on normalised arguments, some of which are batched by this vmap."""
         mapping = self.mapping
         mapping.require_open()
-        return call_batched(mapping, rule, arrays, params)
+        result = call_batched(mapping, rule, arrays, params)
+        if rule.view and self.is_number() and isinstance(result, Batched):
+            return result.handle()  # a number has no memory that others could see
+        return result
 
     def is_number(self) -> bool:
         """Whether each example is a number, which nothing can be written into."""
@@ -166,6 +170,9 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         if method != "__call__":
             return _UFUNC_METHODS[method](mapping, ufunc, *inputs, **kwargs)
         out = kwargs.pop("out", None)
+        where = kwargs.pop("where", True)
+        if where is not True:  # nothing to warn of, and nothing kept, where it does not hold
+            inputs = tuple(np.where(where, x, 1) if hasattr(x, "shape") else x for x in inputs)
         if ufunc is np.matmul and not kwargs:
             return _matmul(mapping, *inputs)
         if ufunc.signature is not None:
@@ -173,6 +180,8 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
             result = call_with_signature(mapping, ufunc.signature, call, list(inputs))
         else:
             result = map_results(mapping, _call_aligned(mapping, ufunc, inputs, kwargs))
+            if where is not True:
+                result = _where_computed(where, result, out)
         return result if out is None else write_out(out, result, f"np.{ufunc.__name__}")
 
     def __array_function__(
@@ -260,6 +269,12 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
                 f"{self.mapping.name}: a value of an inner vmap cannot be written into an array "
                 "that all of that one's examples share. Make the array inside, with np.copy(x)."
             )
+        if isinstance(value, Traced) and level_of(value) > self.level:
+            raise BatchingError(
+                f"{self.mapping.name}: a value that a transform inside it traces cannot be "
+                "written into an array from outside that transform, which carries no derivative "
+                "of its own. Make the array inside, with np.zeros_like of a traced array."
+            )
         self._make_room(value)
         parts = _parts_of(index, self)
         if parts is None:
@@ -269,7 +284,7 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
             self.value[target] = _fitted(self.mapping, value, rank)
             return
         if len(parts) == 1 and self._holds(parts[0]) and parts[0].dtype.kind == "b":
-            self[...] = np.where(parts[0], value, self)  # each example has its own places
+            self._write_where(parts[0], value)
             return
         places = _places(self, parts)
         rank = places.ndim
@@ -280,7 +295,10 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         else:
             target = (slice(None), places)
             flat = beside_index(flat, target)
-            self.value = beside_index(self.value, target)
+            promoted = beside_index(self.value, target)
+            if promoted is not self.value:
+                self._refuse_views()
+                self.value = promoted
         flat[target] = _fitted(self.mapping, value, rank)
         self.value[...] = np.reshape(flat, self.value.shape)
 
@@ -288,18 +306,33 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         """Whether it is this vmap whose examples differ in a value."""
         return isinstance(index, Batched) and index.mapping is self.mapping
 
+    def _write_where(self, condition: Any, value: Any) -> None:
+        """`self[condition] = value`, where each example has its own places."""
+        behind = self.ndim - condition.ndim
+        if _rank(value) > behind:
+            raise BatchingError(
+                f"{self.mapping.name}: x[condition] = v of a batched condition; each example "
+                "would take another number of values. Use np.where(condition, v, x)."
+            )
+        spread = np.reshape(condition, (*condition.shape, *(1,) * behind))
+        self[...] = np.where(spread, value, self)
+
     def _make_room(self, value: Any) -> None:
         """Let the examples hold a value that a transform around this vmap traces."""
-        inner = value.value if isinstance(value, Batched) else value
-        if level_of(inner) <= level_of(self.value):
-            return
-        if getattr(self.value, "base", None) is not None:
+        inner = value.value if self._holds(value) else value
+        if level_of(inner) > level_of(self.value):
+            self._refuse_views()
+            self.value = beside(self.value, inner)
+
+    def _refuse_views(self) -> None:
+        """Raise where other arrays see this memory, which is about to be left for a traced one."""
+        value = self.value
+        if getattr(value, "base", None) is not None or _references(value) > _ALONE:
             raise BatchingError(
-                f"{self.mapping.name}: a traced value cannot be written through a view of a plain "
-                "array, here. Write into the array itself, or make it with np.zeros_like of a "
-                "traced array."
+                f"{self.mapping.name}: the first traced value cannot be written into an array "
+                "that has views, nor through one of them. Make the array with np.zeros_like of a "
+                "traced one."
             )
-        self.value = beside(self.value, inner)
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
         """As `numpy.ndarray.astype`."""
@@ -374,7 +407,18 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         return repr(self)
 
     def __format__(self, spec: str) -> str:
+        if spec:
+            self._refuse(f"format(x, {spec!r})", "Print it as it is, or after the vmap.")
         return repr(self)
+
+    def __floor__(self) -> int:
+        self._refuse("math.floor()", "Use np.floor.")
+
+    def __ceil__(self) -> int:
+        self._refuse("math.ceil()", "Use np.ceil.")
+
+    def __trunc__(self) -> int:
+        self._refuse("math.trunc()", "Use np.trunc.")
 
 
 def _operator(name: str, ufunc: np.ufunc, function: Callable[[Any, Any], Any]) -> None:
@@ -400,11 +444,7 @@ def _operator(name: str, ufunc: np.ufunc, function: Callable[[Any, Any], Any]) -
             return NotImplemented
         return ufunc(other, self)
 
-    def in_place(self: Batched, other: Any) -> Any:
-        # One number of each example: NumPy's scalars never change.
-        return ufunc(self, other, out=(self,)) if self.shape else forward(self, other)
-
-    for method, prefix in ((forward, ""), (reflected, "r"), (in_place, "i")):
+    for method, prefix in ((forward, ""), (reflected, "r")):
         method.__name__ = f"__{prefix}{name}__"
         method.__qualname__ = f"Batched.{method.__name__}"
         setattr(Batched, method.__name__, method)
@@ -459,6 +499,35 @@ def _example(value: Any) -> Any:
     return np.zeros(value.shape, value.dtype) if isinstance(value, Batched) else value
 
 
+_references: Callable[[Any], int] = getattr(sys, "getrefcount", lambda _: sys.maxsize)
+
+
+class _Holder:
+    """Holds a value as a batched array does, to count the references that this makes."""
+
+    def __init__(self) -> None:
+        self.value = np.empty(1)
+
+    def count(self) -> int:
+        value = self.value
+        return _references(value)
+
+
+_ALONE = _Holder().count()
+
+
+def _where_computed(where: Any, result: Any, out: Any) -> Any:
+    """Results of a ufunc with where=: elsewhere those of out=, or zero."""
+    if isinstance(result, tuple):
+        olds = out if isinstance(out, tuple) else (None,) * len(result)
+        return tuple(
+            np.where(where, part, 0 if old is None else old)
+            for part, old in zip(result, olds, strict=True)
+        )
+    old = out[0] if isinstance(out, tuple) else out
+    return np.where(where, result, 0 if old is None else old)
+
+
 def _holds_batched(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and any(
         isinstance(part, Mapped) or _holds_batched(part) for part in value
@@ -489,10 +558,7 @@ def _call_aligned(
     mapping: Mapping, ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     inputs = tuple(np.stack(x) if _holds_batched(x) else x for x in inputs)
-    where = kwargs.get("where")
-    rank = max(map(_rank, inputs if where is None else (*inputs, where)))
-    if where is not None:
-        kwargs["where"] = _fitted(mapping, where, rank)
+    rank = max(map(_rank, inputs))
     return ufunc(*[_fitted(mapping, x, rank) for x in inputs], **kwargs)
 
 

@@ -1,5 +1,7 @@
 """Programs that were once silently wrong, found by reading and by random search."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -382,3 +384,97 @@ def test_a_write_through_a_turned_view_leaves_the_order_in_memory():
 
     x = np.array([[1.0, 2.0], [3.0, 4.0]])
     np.testing.assert_array_equal(vjp(program, x)[0], program(x))
+
+
+# --- vmap and checkpoint ------------------------------------------------------------------------
+
+X = np.arange(1.0, 7.0).reshape(2, 3)
+
+
+def filled_from_outside(w, x):
+    z = np.zeros_like(x)
+    z[0] = w[0] * x[1]
+    return np.sum(z**2)
+
+
+@pytest.mark.parametrize("transform", [grad, hessian, jacrev])
+def test_a_buffer_of_a_vmap_takes_no_value_of_a_transform_inside(transform):
+    with pytest.raises(tapegrad.BatchingError, match="from outside that transform"):
+        tapegrad.vmap(transform(filled_from_outside), (None, 0))(np.ones(3), X)
+
+
+def test_a_buffer_of_a_vmap_takes_values_of_a_transform_around():
+    def total(w):
+        return np.sum(tapegrad.vmap(filled_from_outside, (None, 0))(w, X))
+
+    np.testing.assert_array_equal(grad(total)(np.ones(3)), [58, 0, 0])
+
+
+@pytest.mark.parametrize("view", [lambda z: z[1:], lambda z: z.reshape(3, 1), lambda z: z[::-1]])
+def test_a_buffer_with_views_does_not_become_traced(view):
+    def body(w, x):
+        z = np.zeros_like(x)
+        v = view(z)
+        z[1] = w
+        return np.sum(v)
+
+    with pytest.raises(tapegrad.BatchingError, match="that has views"):
+        grad(lambda w: np.sum(tapegrad.vmap(lambda x: body(w, x))(X)))(2.0)
+
+
+def test_where_and_out_inside_vmap():
+    def safe(x):
+        return np.divide(1.0, x, out=np.zeros_like(x), where=x != 2)
+
+    np.testing.assert_array_equal(tapegrad.vmap(safe)(X), np.stack([safe(x) for x in X]))
+
+
+def test_a_condition_of_fewer_axes_chooses_rows():
+    def clear(a, condition):
+        b = a.copy()
+        b[condition] = 0
+        return b
+
+    a, conditions = np.ones((2, 2, 2)), np.array([[1, 0], [0, 1]], bool)
+    expected = np.stack([clear(*each) for each in zip(a, conditions, strict=True)])
+    np.testing.assert_array_equal(tapegrad.vmap(clear)(a, conditions), expected)
+    with pytest.raises(tapegrad.BatchingError, match=r"np\.where"):
+        tapegrad.vmap(lambda x, c: x.__setitem__(c, np.ones(2)))(X, X > 2)
+
+
+def test_a_checkpointed_function_that_writes_into_its_argument_is_refused():
+    def change(y):
+        y[0] = 5.0
+        return y * 2
+
+    def program(x):
+        y = x * 1.0
+        tapegrad.checkpoint(change)(y)
+        return np.sum(y**2)
+
+    with pytest.raises(RuleError, match="writes into an argument"):
+        grad(program)(np.array([1.0, 2.0]))
+
+
+def test_a_checkpointed_function_that_shuffles_is_refused():
+    order = [np.arange(4)]
+
+    def program(y):
+        z = tapegrad.checkpoint(lambda y: y[order[0]])(y)
+        order[0] = np.arange(4)[::-1]
+        return np.sum(z * np.arange(4.0))
+
+    with pytest.raises(RuleError, match="something else"):
+        grad(program)(np.array([0.3, -1.0, 2.0, 0.7]))
+
+
+def test_jacobians_of_complex_inputs_have_one_convention():
+    z = np.array([1 + 2j])
+    both = jacobian(lambda z: np.concatenate([np.abs(z) ** 2] * 2))(z)
+    np.testing.assert_array_equal(both, jacobian(lambda z: np.abs(z) ** 2)(z)[[0, 0]])
+
+
+def test_rounding_an_example_by_math_is_refused():
+    for function in (math.floor, math.ceil, math.trunc):
+        with pytest.raises(tapegrad.BatchingError, match="math"):
+            tapegrad.vmap(lambda x, f=function: f(x[0]))(X)

@@ -268,17 +268,22 @@ def _quantile_rule(function: Any, *, whole: int, skip_nan: bool) -> None:
         a: Any, q: Any, weights: Any = None, *, axis: Any = None, **params: Any
     ) -> Any:
         alike = isinstance(q, np.ndarray) and bool(np.all(q == q[:1]))
-        if weights is not None or not alike:  # one by one
+        if weights is not None or not alike or axis == ():  # one by one
             options = {**params, "axis": axis}
             each = [None] * len(a) if weights is None else weights
             rows = zip(a, q, each, strict=True)
             return np.stack([called(*row, **options) for row in rows])
+        if a.ndim == 1:  # each example is a number, of which NumPy turns the axes of q around
+            a, axis, params = np.reshape(a, (-1, 1)), 0, {**params, "keepdims": False}
         ndim = a.ndim - 1
         axes = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         first = q[0] if len(q) else np.zeros(q.shape[1:])
-        found = called(a, first, axis=tuple(i % ndim + 1 for i in axes), **params)
-        of_q = range(q.ndim - 1)
-        return np.moveaxis(found, of_q, [i + 1 for i in of_q])
+        shifted = tuple(i % ndim + 1 for i in axes)
+        if first.ndim == 0:
+            return called(a, first, axis=shifted, **params)
+        # In a row: NumPy puts several axes of q elsewhere where it takes NaN out.
+        found = np.moveaxis(called(a, np.ravel(first), axis=shifted, **params), 0, 1)
+        return np.reshape(found, (len(a), *first.shape, *found.shape[2:]))
 
     general(
         function,

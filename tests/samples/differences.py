@@ -46,6 +46,24 @@ sample(
     dtypes=REAL,
 )
 sample(np.trapezoid, X1, x=coordinates, dx=maybe(one))
+
+
+def angles(d):
+    """Multiples of 3/7: no two of them are close to half a period apart, where unwrap jumps."""
+    made = X1(d)
+    made[...] = np.round(made * 7 / 3) * 3 / 7
+    return made
+
+
+leap = pick(None, 2.0)
+
+
 sample(
-    np.unwrap, X1, axis=axis, discont=pick(None, 2.0), period=pick(3.0, 7), on=(-5, 5), dtypes=REAL
+    np.unwrap,
+    angles,
+    axis=axis,
+    discont=pick(None, 2.0),
+    period=pick(3.0, 7),
+    on=(-5, 5),
+    dtypes=REAL,
 )

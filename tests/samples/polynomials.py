@@ -20,9 +20,9 @@ def places(d):
 
 
 def apart(d):
-    """Coefficients of a polynomial whose zeros are real and apart."""
+    """Coefficients of a polynomial whose zeros are real and apart, also in size."""
     made = row(d).real
-    return np.poly(made / 16 + np.linspace(-1.5, 1.5, len(made))).astype(d.dtype)
+    return np.poly(made / 16 + np.linspace(-1.5, 1.8, len(made))).astype(d.dtype)
 
 
 def weights(d):

@@ -268,7 +268,9 @@ def _quantile_rule(function: Any, *, whole: int, skip_nan: bool) -> None:
         a: Any, q: Any, weights: Any = None, *, axis: Any = None, **params: Any
     ) -> Any:
         alike = isinstance(q, np.ndarray) and bool(np.all(q == q[:1]))
-        if weights is not None or not alike or axis == ():  # one by one
+        # Where it takes NaN out, NumPy puts several axes of q elsewhere.
+        turned = skip_nan and (q.ndim > 2 or axis == ())
+        if weights is not None or not alike or turned:  # one by one
             options = {**params, "axis": axis}
             each = [None] * len(a) if weights is None else weights
             rows = zip(a, q, each, strict=True)
@@ -281,7 +283,6 @@ def _quantile_rule(function: Any, *, whole: int, skip_nan: bool) -> None:
         shifted = tuple(i % ndim + 1 for i in axes)
         if first.ndim == 0:
             return called(a, first, axis=shifted, **params)
-        # In a row: NumPy puts several axes of q elsewhere where it takes NaN out.
         found = np.moveaxis(called(a, np.ravel(first), axis=shifted, **params), 0, 1)
         return np.reshape(found, (len(a), *first.shape, *found.shape[2:]))
 

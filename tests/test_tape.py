@@ -173,14 +173,16 @@ def test_memory_is_flat_over_many_gradients(fails):
     tracemalloc.start()
     try:
         gradients(300)  # fills the interpreter's free lists, which count as used
-        gc.collect()
-        before = tracemalloc.get_traced_memory()[0]
-        gradients(1000)
-        gc.collect()
-        after = tracemalloc.get_traced_memory()[0]
+        growth = []
+        for _ in range(3):  # what leaks, leaks each time; what the process does beside does not
+            gc.collect()
+            before = tracemalloc.get_traced_memory()[0]
+            gradients(1000)
+            gc.collect()
+            growth.append(tracemalloc.get_traced_memory()[0] - before)
     finally:
         tracemalloc.stop()
-    assert after - before < 8000  # less than one array of the program
+    assert min(growth) < 8000  # less than one array of the program
 
 
 def test_entries_are_released_while_a_gradient_is_pulled():

@@ -17,7 +17,7 @@ import numpy as np
 
 from tapegrad._creation import CREATION
 from tapegrad._errors import BatchingError, NotDifferentiableError
-from tapegrad._ndarray import NdarrayInterface
+from tapegrad._ndarray import NdarrayInterface, refuse
 from tapegrad._replay import cast
 from tapegrad._rule import (
     REGISTRY,
@@ -42,6 +42,7 @@ from tapegrad._tape import (
     differing,
     handle,
     is_inexact,
+    is_ndarray,
     pick,
     spec_of,
 )
@@ -68,6 +69,14 @@ class Array(Traced, NdarrayInterface):
     """
 
     __slots__ = ()
+
+    @property  # type: ignore[misc]  # object's can be set, on no instance of ours
+    def __class__(self) -> Any:
+        """ndarray where it stands for one, for NumPy's Python code and programs ask isinstance.
+
+        Code of ours that means memory asks `is_ndarray`.
+        """
+        return np.ndarray if isinstance(self.value, np.ndarray) else type(self)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -235,6 +244,9 @@ class Array(Traced, NdarrayInterface):
 
     def view(self, *args: Any, **kwargs: Any) -> Any:
         """`x.view()` alone; other dtypes or classes would reinterpret memory."""
+        kind = kwargs.get("type", args[0] if args else None)
+        if isinstance(kind, type) and issubclass(kind, np.ndarray):
+            refuse(f"x.view({kind.__name__})", "Stay with arrays.")
         if args or kwargs:
             raise NotDifferentiableError(
                 "x.view(dtype): not differentiable (it reinterprets memory). Use x.astype(dtype)."
@@ -448,6 +460,12 @@ class View(Array):
         self.params = params
         self.seen = parent.slot  # slots are never reused, so a slot is a version too
 
+    @property  # type: ignore[misc]  # object's can be set, on no instance of ours
+    def __class__(self) -> Any:
+        """As of its parent: without a look at the view's present state."""
+        parent: Any = self.parent
+        return np.ndarray if isinstance(parent, np.ndarray) else type(self)
+
     def _take(self) -> None:
         """Take the view anew from the parent's present state."""
         if self.rule is None:
@@ -536,8 +554,8 @@ def _copy_like(view: Any) -> Any:
         made = view.copy()
         made.value = _copy_like(view.value)
         return made
-    if not isinstance(view, np.ndarray) or view.flags.forc:
-        return view.copy("K") if isinstance(view, np.ndarray) else view.copy()
+    if not is_ndarray(view) or view.flags.forc:
+        return view.copy("K") if is_ndarray(view) else view.copy()
     shape, itemsize = view.shape, view.itemsize
     strides, step, natural = [0] * view.ndim, itemsize, itemsize
     for axis in sorted(range(view.ndim), key=lambda axis: abs(view.strides[axis])):

@@ -15,7 +15,7 @@ import numpy as np
 
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._rule import lift, plain
-from tapegrad._tape import Mapped, Traced
+from tapegrad._tape import Mapped, Traced, is_ndarray
 
 Order = Literal["K", "A", "C", "F"] | None
 _INSIDE = (Traced, Mapped)  # what stands for arrays inside transforms
@@ -81,7 +81,7 @@ def _converted(x: Any, dtype: Any, order: Order, copy: bool | None, call: str) -
 
 def _is_ordered(value: Any, order: Order) -> bool:
     """Whether a value lies in memory as asked for; examples of a vmap have no order."""
-    if not isinstance(value, np.ndarray) or order not in ("C", "F"):
+    if not is_ndarray(value) or order not in ("C", "F"):
         return True
     return bool(value.flags.c_contiguous if order == "C" else value.flags.f_contiguous)
 

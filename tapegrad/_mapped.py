@@ -34,6 +34,7 @@ from tapegrad._tape import (
     beside,
     beside_index,
     differing,
+    is_ndarray,
     level_of,
     next_level,
     pick,
@@ -91,6 +92,13 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
     def __init__(self, value: Any, mapping: Mapping) -> None:
         self.value = value
         self.mapping = mapping
+
+    @property  # type: ignore[misc]  # object's can be set, on no instance of ours
+    def __class__(self) -> Any:
+        """ndarray where each example is an array of NumPy's: see `Array.__class__`."""
+        if isinstance(self.value, np.ndarray) and not self.is_number():
+            return np.ndarray
+        return type(self)
 
     @property
     def level(self) -> int:
@@ -721,7 +729,7 @@ def _spelled_out(array: Batched, parts: list[Any]) -> list[Any]:
             )
         if isinstance(part, (list, tuple)):
             part = np.asarray(part)
-        if isinstance(part, np.ndarray) and part.dtype.kind == "b":
+        if is_ndarray(part) and part.dtype.kind == "b":
             spelled += np.nonzero(part)
         else:
             spelled.append(part)

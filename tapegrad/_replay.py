@@ -28,6 +28,7 @@ from tapegrad._tape import (
     beside,
     beside_index,
     is_basic,
+    is_numpy,
     pick,
     spec_of,
 )
@@ -193,7 +194,7 @@ def is_finite(bar: Any) -> bool:
     """
     while isinstance(bar, (Traced, Mapped)):
         bar = bar.value
-    if not isinstance(bar, (np.ndarray, np.generic)):
+    if not is_numpy(bar):
         return True
     total = np.add.reduce(bar, None)
     return bool(total - total == 0)
@@ -320,7 +321,7 @@ def _pull_general(
 def _has_infinities(g: Any) -> bool:
     while isinstance(g, Mapped):
         g = g.value
-    return isinstance(g, (np.ndarray, np.generic)) and bool(np.isinf(g).any())
+    return is_numpy(g) and bool(np.isinf(g).any())
 
 
 def _pull_infinite(rule: Any, g: Any, *call: Any) -> list[Any]:
@@ -354,7 +355,7 @@ def _scatter(bars: Any, owned: set[int], slot: int, index: Any, value: Any, like
     """Add a value at an index of a cotangent; the first of many pays for a buffer of the whole."""
     buffer = bars[slot]
     if slot not in owned:
-        if not _is_numpy(value):
+        if not _ends_in_numpy(value):
             bar = _spread(value, index, like)
             bars[slot] = bar if buffer is None else buffer + bar
             return
@@ -364,11 +365,11 @@ def _scatter(bars: Any, owned: set[int], slot: int, index: Any, value: Any, like
     bars[slot] = _add_at(buffer, index, value)
 
 
-def _is_numpy(value: Any) -> bool:
+def _ends_in_numpy(value: Any) -> bool:
     """Whether a value ends in an array of NumPy's, which can be written to and added into."""
     while isinstance(value, (Traced, Mapped)):
         value = value.value
-    return isinstance(value, (np.ndarray, np.generic))
+    return is_numpy(value)
 
 
 def _spread(value: Any, index: Any, like: Any) -> Any:
@@ -412,7 +413,7 @@ def _add_at(buffer: Any, index: Any, value: Any) -> Any:
     if value.dtype != buffer.dtype:
         value = cast(value, buffer.dtype)
     buffer = beside(buffer, value)
-    if type(buffer) is np.ndarray and not isinstance(value, (np.ndarray, np.generic)):
+    if type(buffer) is np.ndarray and not is_numpy(value):
         buffer = np.asarray(buffer, like=value)  # another library's array
     if is_basic(index):
         if isinstance(buffer, Mapped):  # a part of it cannot come to hold a traced value

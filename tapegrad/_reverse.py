@@ -34,6 +34,7 @@ from tapegrad._tape import (
     handle,
     is_array,
     is_inexact,
+    is_ndarray,
     spec_of,
 )
 from tapegrad._transformed import Transformed
@@ -263,7 +264,7 @@ def as_cotangent(bar: Any, leaf: Any) -> Any:
     if bar.dtype != leaf.dtype:
         bar = cast(bar, leaf.dtype)
     if isinstance(leaf, np.generic):
-        return bar[()] if isinstance(bar, np.ndarray) else bar
+        return bar[()] if is_ndarray(bar) else bar
     if isinstance(bar, np.generic):
         return np.asarray(bar)
     if type(bar) is not np.ndarray:

@@ -29,7 +29,19 @@ from tapegrad._replay import (
     replay_backward,
     zeros_of,
 )
-from tapegrad._tape import MINUS, Mapped, Outputs, Spec, Tape, Traced, level_of, pick, spec_of
+from tapegrad._tape import (
+    MINUS,
+    Mapped,
+    Outputs,
+    Spec,
+    Tape,
+    Traced,
+    is_ndarray,
+    is_numpy,
+    level_of,
+    pick,
+    spec_of,
+)
 
 Function = Callable[..., Any]
 Partial = Function | int | None
@@ -293,7 +305,7 @@ def somewhere(condition: Any) -> bool:
     be right wherever the case does occur, element by element.
     """
     condition = of_all_examples(condition)
-    if not isinstance(condition, (np.ndarray, np.generic, bool)):
+    if not (is_numpy(condition) or isinstance(condition, bool)):
         return True  # an array of another library may be lazy, and is not computed
     return bool(np.any(condition))
 
@@ -942,6 +954,8 @@ __all__ = [
     "derivatives_along",
     "elementwise",
     "general",
+    "is_ndarray",
+    "is_numpy",
     "linear",
     "multilinear",
     "of_all_examples",

@@ -477,6 +477,19 @@ def is_array(value: Any) -> bool:
     return isinstance(getattr(value, "dtype", None), np.dtype) and hasattr(value, "shape")
 
 
+def is_ndarray(value: Any) -> bool:
+    """Whether a value is itself an array of NumPy's, with memory.
+
+    Not isinstance, for which traced and batched arrays pass as well.
+    """
+    return issubclass(type(value), np.ndarray)
+
+
+def is_numpy(value: Any) -> bool:
+    """Whether a value is itself an array or a scalar of NumPy's."""
+    return issubclass(type(value), (np.ndarray, np.generic))
+
+
 def is_inexact(value: Any) -> bool:
     """Whether a value has a floating or complex dtype: only such values are traced."""
     return is_array(value) and value.dtype.kind in "fc"

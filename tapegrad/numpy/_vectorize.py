@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._creation import array, asarray, holds_traced
+from tapegrad._tape import is_ndarray
 
 
 class vectorize(np.vectorize):
@@ -96,7 +97,7 @@ class vectorize(np.vectorize):
 def _elements(x: Any, shape: tuple[int, ...]) -> Iterator[Any]:
     """The numbers of a broadcast array: traced ones, or Python's own as NumPy passes them."""
     whole = np.broadcast_to(x, shape)
-    return iter(whole.astype(object).ravel() if isinstance(x, np.ndarray) else np.ravel(whole))
+    return iter(whole.astype(object).ravel() if is_ndarray(x) else np.ravel(whole))
 
 
 def _joined(column: list[Any], dtype: Any) -> Any:

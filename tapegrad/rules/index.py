@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from tapegrad._rule import composite, constant, lift, linear, pick, plain
+from tapegrad._rule import composite, constant, is_ndarray, lift, linear, pick, plain
 
 
 def _where_x(g: Any, _out: Any, condition: Any, _x: Any, _y: Any) -> Any:
@@ -174,7 +174,7 @@ def _open_mesh(*args: Any) -> Any:
     for position, given in enumerate(map(lift, args)):
         shape = [1] * len(args)
         shape[position] = -1
-        if isinstance(given, (np.ndarray, list, tuple)) or not hasattr(given, "shape"):
+        if is_ndarray(given) or isinstance(given, (list, tuple)) or not hasattr(given, "shape"):
             given = np.ix_(given)[0]
         elif given.ndim != 1:
             raise ValueError("Cross index must be 1 dimensional")

@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, general, lift, plain, somewhere, strong_product
+from tapegrad._rule import (
+    composite,
+    general,
+    is_numpy,
+    lift,
+    plain,
+    somewhere,
+    strong_product,
+)
 from tapegrad.rules.reduction import axes_of, count_of, masked, spread
 
 # --- means
@@ -76,7 +84,7 @@ def _average(
         dtype = np.result_type(a.dtype, w.dtype, *(() if a.dtype.kind in "fc" else ("f8",)))
         whole = np.broadcast_to(w, a.shape) if w.shape != a.shape else w
         total = np.sum(whole, axis=axis, dtype=dtype, keepdims=keepdims)
-        if isinstance(plain(total), (np.ndarray, np.generic)) and np.any(plain(total) == 0):
+        if is_numpy(plain(total)) and np.any(plain(total) == 0):
             raise ZeroDivisionError("Weights sum to zero, can't be normalized")
         mean = np.sum(a * w, axis=axis, keepdims=keepdims) / total
     if not returned:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, general, lift, plain
+from tapegrad._rule import composite, general, is_numpy, lift, plain
 
 Sides = tuple[Any, Any]
 
@@ -113,7 +113,7 @@ PAD = general(_pad_plainly, vjp=[_pad_vjp], jvp=_pad_jvp, name="np.pad", batch=_
 
 def _pad_constant(array: Any, widths: list[tuple[int, int]], values: Any) -> Any:
     values = lift(values)
-    if isinstance(values, (int, float, complex, list, tuple, np.ndarray, np.generic)):
+    if is_numpy(values) or isinstance(values, (int, float, complex, list, tuple)):
         params = {"pad_width": widths, "constant_values": plain(values)}
         return PAD.apply_bound([array], params)
     pairs = _pairs(values, array.ndim)

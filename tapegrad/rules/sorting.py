@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, plain
+from tapegrad._rule import composite, is_numpy, plain
 from tapegrad.rules.index import picked
 
 # --- order
@@ -41,7 +41,7 @@ def _partition(
     a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
 ) -> Any:
     def order_of(values: Any, along: Any) -> Any:
-        if not isinstance(values, (np.ndarray, np.generic)):
+        if not is_numpy(values):
             return np.argsort(values, along)  # sorted is partitioned, by any library
         # Not np.argpartition, which leaves other elements on either side than np.partition.
         done = np.argsort(np.partition(values, kth, along, kind, order), along, kind="stable")

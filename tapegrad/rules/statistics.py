@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import general, plain, somewhere, strong_product
+from tapegrad._rule import general, is_ndarray, plain, somewhere, strong_product
 from tapegrad.rules.moments import weights_beside
 from tapegrad.rules.reduction import axes_of
 
@@ -267,7 +267,7 @@ def _quantile_rule(function: Any, *, whole: int, skip_nan: bool) -> None:
     def of_examples(
         a: Any, q: Any, weights: Any = None, *, axis: Any = None, **params: Any
     ) -> Any:
-        alike = isinstance(q, np.ndarray) and bool(np.all(q == q[:1]))
+        alike = is_ndarray(q) and bool(np.all(q == q[:1]))
         # Where it takes NaN out, NumPy puts several axes of q elsewhere.
         turned = skip_nan and (q.ndim > 2 or axis == ())
         if weights is not None or not alike or turned:  # one by one

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, lift, plain
+from tapegrad._rule import composite, is_ndarray, lift, plain
 from tapegrad.rules.index import along, plain_array
 
 
@@ -21,7 +21,7 @@ def _array(value: Any) -> Any:
 def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     where = plain(where)
     src = lift(src)
-    if isinstance(dst, np.ndarray):
+    if is_ndarray(dst):
         np.copyto(dst, _refused(src), casting, where)
         return
     source_dtype = getattr(src, "dtype", None)
@@ -45,7 +45,7 @@ def _refused(value: Any) -> Any:
 
 def _put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     values = np.ravel(_array(v))
-    if isinstance(a, np.ndarray):
+    if is_ndarray(a):
         np.put(a, plain(ind), _refused(values), mode)
         return
     ind = np.ravel(plain_array(ind))
@@ -79,7 +79,7 @@ def _chosen(a: Any, mask: Any) -> Any:
 def _putmask(a: Any, mask: Any, values: Any) -> None:
     """The k-th element gets the k-th value, counted also where the mask is False."""
     values = np.ravel(_array(values))
-    if isinstance(a, np.ndarray):
+    if is_ndarray(a):
         np.putmask(a, plain(mask), _refused(values))
         return
     chosen = _chosen(a, mask)
@@ -90,7 +90,7 @@ def _putmask(a: Any, mask: Any, values: Any) -> None:
 def _place(arr: Any, mask: Any, vals: Any) -> None:
     """The k-th True of the mask gets the k-th value."""
     values = np.ravel(_array(vals))
-    if isinstance(arr, np.ndarray):
+    if is_ndarray(arr):
         np.place(arr, plain(mask), _refused(values))
         return
     _write_flat(arr, _chosen(arr, mask), values)
@@ -98,7 +98,7 @@ def _place(arr: Any, mask: Any, vals: Any) -> None:
 
 def _put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     indices, values = plain_array(indices), _array(values)
-    if isinstance(arr, np.ndarray):
+    if is_ndarray(arr):
         np.put_along_axis(arr, indices, _refused(values), axis)
         return
     index = along(arr, indices, axis)

@@ -12,7 +12,7 @@ from tapegrad._errors import describe, name_of
 from tapegrad._forward import jvp, linearize
 from tapegrad._reverse import vjp
 from tapegrad._rule import REGISTRY, Composite, Constant, Rule
-from tapegrad._tape import Traced
+from tapegrad._tape import Traced, is_ndarray, is_numpy
 from tapegrad._tree import flatten, unflatten
 from tapegrad.testing._differences import FlatFunction, direction
 from tapegrad.testing._grads import MODES, derivatives, inexact_leaves
@@ -74,11 +74,11 @@ def _rule_of(function: Any) -> Rule | None:
 
 
 def _snapshot(leaf: Any) -> Any:
-    return (leaf.tobytes(), describe(leaf)) if isinstance(leaf, np.ndarray) else None
+    return (leaf.tobytes(), describe(leaf)) if is_ndarray(leaf) else None
 
 
 def _differentiable(leaf: Any) -> bool:
-    return isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in "fc"
+    return is_numpy(leaf) and leaf.dtype.kind in "fc"
 
 
 class Call:
@@ -159,7 +159,7 @@ def _mismatch(expected: Any, got: Any, *, exact: bool) -> tuple[str, str] | None
 
 
 def _same(leaf: Any, part: Any) -> bool:
-    if not isinstance(leaf, (np.ndarray, np.generic)):
+    if not is_numpy(leaf):
         return bool(leaf == part)
     equal_nan = leaf.dtype.kind in "fc"
     return describe(leaf) == describe(part) and np.array_equal(leaf, part, equal_nan=equal_nan)

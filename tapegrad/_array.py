@@ -312,7 +312,7 @@ def binary(rule: Elementwise, x: Any, y: Any) -> Any:
         return rule.function(x, y)
     if y_tape is not None and y_tape.level > tape.level:
         tape = y_tape
-    if _is_inner(x, tape) or _is_inner(y, tape):
+    if x_tape is None and _is_inner(x, tape) or y_tape is None and _is_inner(y, tape):
         return NotImplemented
     root = tape.root
     x_in = x_tape is not None and x_tape.root is root
@@ -352,7 +352,7 @@ def product(rule: Multilinear, x: Any, y: Any) -> Any:
         return rule.function(x, y)
     if y_tape is not None and y_tape.level > tape.level:
         tape = y_tape
-    if _is_inner(x, tape) or _is_inner(y, tape):
+    if x_tape is None and _is_inner(x, tape) or y_tape is None and _is_inner(y, tape):
         return NotImplemented
     root = tape.root
     x_in = x_tape is not None and x_tape.root is root
@@ -385,6 +385,8 @@ def is_scalar(x: Any) -> bool:
 
 def as_operand(other: Any) -> Any:
     """A list or tuple as an array, traced where it has traced parts; anything else as it is."""
+    if isinstance(other, Traced):
+        return other
     if isinstance(other, (np.matrix, np.ma.MaskedArray)):
         raise NotDifferentiableError(
             f"x * {type(other).__name__}: expected a plain array beside a traced one, got a "
@@ -462,9 +464,8 @@ class View(Array):
 
     @property  # type: ignore[misc]  # object's can be set, on no instance of ours
     def __class__(self) -> Any:
-        """As of its parent: without a look at the view's present state."""
-        parent: Any = self.parent
-        return np.ndarray if isinstance(parent, np.ndarray) else type(self)
+        """As for its value, without a look at what that is by now."""
+        return np.ndarray if isinstance(self.taken, np.ndarray) else type(self)
 
     def _take(self) -> None:
         """Take the view anew from the parent's present state."""

@@ -57,8 +57,10 @@ def call_batched(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, 
 
 def _typed(x: Any, beside: Any) -> Any:
     """A Python number as the array that NumPy would make of it beside another one."""
-    if isinstance(x, (int, float, complex)) and hasattr(beside, "dtype"):
-        return x if hasattr(x, "dtype") else np.asarray(x, np.result_type(beside.dtype, x))
+    if hasattr(x, "dtype") or not hasattr(beside, "dtype"):
+        return x
+    if isinstance(x, (int, float, complex)):
+        return np.asarray(x, np.result_type(beside.dtype, x))
     return x
 
 

@@ -96,9 +96,11 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
     @property  # type: ignore[misc]  # object's can be set, on no instance of ours
     def __class__(self) -> Any:
         """ndarray where each example is an array of NumPy's: see `Array.__class__`."""
-        if isinstance(self.value, np.ndarray) and not self.is_number():
+        value = self.value
+        if type(value) is np.ndarray and value.ndim > 1:  # the frequent case
             return np.ndarray
-        return type(self)
+        is_number = len(value.shape) == 1 and not _is_view(value)
+        return type(self) if is_number or not isinstance(value, np.ndarray) else np.ndarray
 
     @property
     def level(self) -> int:
@@ -537,6 +539,8 @@ def _where_computed(where: Any, result: Any, out: Any) -> Any:
 
 
 def _holds_batched(value: Any) -> bool:
+    if isinstance(value, Mapped):  # the frequent case
+        return False
     return isinstance(value, (list, tuple)) and any(
         isinstance(part, Mapped) or _holds_batched(part) for part in value
     )

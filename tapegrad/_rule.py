@@ -121,7 +121,7 @@ class Rule:
         inner = innermost(arrays)
         if inner is None:
             return self.call(arrays, params)
-        if isinstance(inner, Mapped):
+        if not isinstance(inner, Traced):
             return inner.call_rule(self, arrays, params)
         tape = inner.tape
         raws, slots = [], []
@@ -270,9 +270,15 @@ def innermost(values: Any) -> Any:
     """The traced or mapped value among these, also in lists, of the innermost transform."""
     found, highest = None, -1
     for value in values:
-        if isinstance(value, (list, tuple)):
+        if isinstance(value, Traced):  # first: to isinstance of other classes its answer is slow
+            level = value.tape.level
+        elif isinstance(value, Mapped):
+            level = value.level
+        elif isinstance(value, (list, tuple)):
             value = innermost(value)
-        level = level_of(value)
+            level = level_of(value)
+        else:
+            continue
         if level > highest:
             found, highest = value, level
     return found
@@ -280,6 +286,8 @@ def innermost(values: Any) -> Any:
 
 def lift(value: Any) -> Any:
     """A list or tuple with traced values in it as one traced array; anything else as it is."""
+    if isinstance(value, (Traced, Mapped)):
+        return value
     if isinstance(value, (list, tuple)) and innermost(value) is not None:
         return np.stack([lift(part) for part in value])
     return value

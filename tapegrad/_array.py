@@ -18,7 +18,7 @@ import numpy as np
 from tapegrad._creation import CREATION
 from tapegrad._errors import BatchingError, NotDifferentiableError
 from tapegrad._ndarray import NdarrayInterface, refuse
-from tapegrad._replay import cast
+from tapegrad._replay import add_at, cast
 from tapegrad._rule import (
     REGISTRY,
     UNSUPPORTED_MODULES,
@@ -31,6 +31,7 @@ from tapegrad._rule import (
     plain,
 )
 from tapegrad._tape import (
+    ADD,
     READ,
     WRITE,
     Mapped,
@@ -212,6 +213,20 @@ class Array(Traced, NdarrayInterface):
 
     def __delitem__(self, index: Any) -> None:
         raise ValueError("cannot delete array elements")
+
+    def add_part(self, index: Any, value: Any) -> None:
+        """`self[index] += value` of a replay, where this array is the replay's own: one entry."""
+        tape = self.tape
+        if isinstance(self, View) or not isinstance(value, Traced) or value.tape is not tape:
+            self[index] += value
+            return
+        buffer = _exclusive_buffer(self)
+        slot = tape.fresh()
+        tape.log((slot, ADD, None, (self.spec, value.spec), index, (self.slot, value.slot), None))
+        tape.buffers.discard(self.slot)
+        tape.buffers.add(slot)
+        self.value = add_at(buffer, index, value.value)
+        self.slot = slot
 
     def _rebind(self, new: Traced) -> None:
         """Make this array the other one: what an in-place operation does to a name."""

@@ -12,7 +12,16 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import InputError, message, name_of
-from tapegrad._replay import SparseBars, push, replay_forward, replay_nested, zeros_of
+from tapegrad._replay import (
+    SparseBars,
+    Step,
+    is_finite,
+    live_steps,
+    push,
+    replay_nested,
+    replay_steps,
+    zeros_of,
+)
 from tapegrad._reverse import (
     Inputs,
     Selection,
@@ -160,7 +169,7 @@ def _primal_and_tangent(leaf: Any, tape: Tape) -> tuple[Any, Any]:
 class Pushforward:
     """What `linearize` returns: call it with tangents of the primals, as often as needed."""
 
-    __slots__ = ("inputs", "name", "out", "out_slots", "slots", "stretch", "structure")
+    __slots__ = ("inputs", "name", "out", "out_slots", "slots", "steps", "stretch", "structure")
 
     def __init__(
         self, name: str, stretch: Stretch, inputs: Inputs, slots: list[int], out: Any
@@ -169,6 +178,7 @@ class Pushforward:
         leaves, self.structure = flatten(out)
         self.out_slots = [leaf.slot if stretch.owns(leaf) else None for leaf in leaves]
         self.out = [spec_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
+        self.steps: list[Step] | None = None  # found when first called
 
     def __call__(self, *tangents: Any) -> Any:
         """The output's tangent, with its containers, shapes and dtypes.
@@ -176,13 +186,13 @@ class Pushforward:
         Raises InputError or ShapeMismatchError for tangents that do not match the primals.
         """
         leaves = _tangent_leaves(f"pushforward of {self.name}", self.inputs, tangents)
-        dots: dict[Any, Any] = dict(zip(self.slots, leaves, strict=True))
-        stretch = self.stretch
         with np.errstate(all="ignore"):
-            if stretch.singular:
+            if self.stretch.singular:
                 dots = self._transposed(leaves)
             else:
-                replay_forward(stretch.entries, dots, stretch.surroundings, self.slots)
+                dots = self._pushed(leaves, careful=False)
+                if not all(is_finite(dots[slot]) for slot in self.out_slots if slot in dots):
+                    dots = self._pushed(leaves, careful=True)
         parts = [
             own_copy(as_cotangent(None if slot is None else dots.get(slot), like))
             if isinstance(like, Spec)
@@ -190,6 +200,15 @@ class Pushforward:
             for slot, like in zip(self.out_slots, self.out, strict=True)
         ]
         return unflatten(self.structure, parts)
+
+    def _pushed(self, leaves: list[Any], *, careful: bool) -> dict[Any, Any]:
+        """Tangents by slot, those of the outputs at least."""
+        stretch = self.stretch
+        if self.steps is None:
+            self.steps = live_steps(stretch.entries, self.slots, self.out_slots)
+        dots: dict[Any, Any] = dict(zip(self.slots, leaves, strict=True))
+        replay_steps(self.steps, dots, stretch.surroundings, self.slots, careful=careful)
+        return dots
 
     def _transposed(self, leaves: list[Any]) -> dict[Any, Any]:
         """Tangents by slot, as the transpose of the pullback, in which rules can take limits."""

@@ -162,6 +162,15 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         """A buffer that batched values can be written into: a copy of it for each example."""
         return Batched(self.mapping.front(buffer).copy(), self.mapping)
 
+    def add_part(self, index: Any, value: Any) -> None:
+        """`self[index] += value` of a replay, where this array is the replay's own."""
+        if self._holds(value) and type(value.value) is np.ndarray is type(self.value):
+            part, added = self[index].value, value.value
+            if part.shape == added.shape and part.ndim > 1:  # of one axis it would be a copy
+                part += added
+                return
+        self[index] = self[index] + value
+
     def handle(self) -> Any:
         """A copy, which writes through this array do not reach."""
         return Batched(self.value.copy(), self.mapping)
@@ -239,7 +248,10 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
             return made if dtype is None else made.astype(dtype)
         if function.__name__ == "asarray":  # shared by the examples, to be read alone
             return Batched(self.mapping.front(function(*parts, **kwargs)), self.mapping)
-        return self.adopt(function(*parts, **kwargs))
+        made = function(*parts, **kwargs)
+        if function is np.zeros:  # memory that comes as zeros is not touched before it is used
+            return Batched(np.zeros((self.mapping.size, *made.shape), made.dtype), self.mapping)
+        return self.adopt(made)
 
     # -- indexing and writing --------------------------------------------------------------------
 

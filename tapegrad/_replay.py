@@ -7,13 +7,14 @@ is fitted to its argument. Must not know which functions exist, or what a transf
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._errors import RuleError
 from tapegrad._tape import (
+    ADD,
     MINUS,
     PROJECT,
     READ,
@@ -288,6 +289,12 @@ def _pull_general(
                 _scatter(bars, owned, slots, params, g, args)
         elif rule is WRITE:
             _pull_write(bars, owned, g, entry, start)
+        elif rule is ADD:
+            (x, v), (x_slot, v_slot) = args, slots
+            if v_slot >= start:
+                _accumulate(bars, owned, v_slot, fit(g[params], v, ADD), v)
+            if x_slot >= start:
+                _accumulate(bars, owned, x_slot, g, x)
         else:
             if bars[slots] is None:
                 bars[slots] = [None] * params
@@ -362,7 +369,7 @@ def _scatter(bars: Any, owned: set[int], slot: int, index: Any, value: Any, like
         zeros = _zeros_beside(value, like)
         buffer = zeros if buffer is None else zeros + buffer
         owned.add(slot)
-    bars[slot] = _add_at(buffer, index, value)
+    bars[slot] = add_at(buffer, index, value)
 
 
 def _ends_in_numpy(value: Any) -> bool:
@@ -403,7 +410,7 @@ def _zeros_beside(value: Any, like: Any) -> Any:
     return np.zeros(like.shape, like.dtype, like=value)
 
 
-def _add_at(buffer: Any, index: Any, value: Any) -> Any:
+def add_at(buffer: Any, index: Any, value: Any) -> Any:
     element = type(index) is int and type(value) is np.float64 and type(buffer) is np.ndarray
     if element and buffer.dtype is value.dtype:  # a loop over elements
         buffer[index] += value
@@ -416,8 +423,8 @@ def _add_at(buffer: Any, index: Any, value: Any) -> Any:
     if type(buffer) is np.ndarray and not is_numpy(value):
         buffer = np.asarray(buffer, like=value)  # another library's array
     if is_basic(index):
-        if isinstance(buffer, Mapped):  # a part of it cannot come to hold a traced value
-            buffer[index] = buffer[index] + value
+        if isinstance(buffer, (Traced, Mapped)):
+            buffer.add_part(index, value)
         else:
             buffer[index] += value
         return buffer
@@ -515,25 +522,35 @@ def _last_writers(v_bar: Any, shape: tuple[int, ...], index: Any) -> Any:
 # --- Forward ------------------------------------------------------------------------------------
 
 
-def push(entry: Entry, dot_of: Callable[[Any], Any]) -> Any:
+def push(
+    entry: Entry, dot_of: Callable[[Any], Any], *, careful: bool = True, reuse: bool = False
+) -> Any:
     """The tangent of an entry's result from those of its arguments, or None where it has none.
 
-    `dot_of(slot)` is the tangent at a slot or None.
+    `dot_of(slot)` is the tangent at a slot or None. `careful`: all products are strong ones, for
+    tangents that may be infinite. `reuse`: an array that is written to is not used again, and its
+    tangent is no other's.
     """
     slot, rule, out, x, y, x_slot, y_slot = entry
     if y_slot is None:
-        return _push_general(entry, dot_of)
+        return _push_general(entry, dot_of, careful, reuse)
+    strong = careful or rule.strong
     total = None
     for arg_slot, partial in ((x_slot, rule.x_partial), (y_slot, rule.y_partial)):
         dot = None if arg_slot == -1 else dot_of(arg_slot)
-        if dot is not None:
-            if partial is not None:
-                dot = rule.times(dot, partial(out, x) if rule.unary else partial(out, x, y))
-            total = dot if total is None else total + dot
+        if dot is None:
+            continue
+        if partial is MINUS:
+            total = -dot if total is None else total - dot
+            continue
+        if partial is not None:
+            factor = partial(out, x) if rule.unary else partial(out, x, y)
+            dot = rule.times(dot, factor) if strong else dot * factor
+        total = dot if total is None else total + dot
     return total
 
 
-def _push_general(entry: Entry, dot_of: Callable[[Any], Any]) -> Any:
+def _push_general(entry: Entry, dot_of: Callable[[Any], Any], careful: bool, reuse: bool) -> Any:
     slot, rule, out, args, params, slots, _ = entry
     if rule is PROJECT:
         dots = dot_of(slots)
@@ -545,8 +562,10 @@ def _push_general(entry: Entry, dot_of: Callable[[Any], Any]) -> Any:
     if all(dot is None for dot in x_dots):
         return None
     if rule is WRITE:
-        return _push_write(args, params, *x_dots)
-    out_dot = rule.push(x_dots, out, args, params)
+        return _push_write(args[0], params, *x_dots, reuse=reuse)
+    if rule is ADD:
+        return _push_add(args[0], params, *x_dots, reuse=reuse)
+    out_dot = (rule.push if careful else rule.push_plainly)(x_dots, out, args, params)
     if isinstance(out, Outputs):
         return [
             None if part is None or at == -1 else fit_tangent(part, like, rule)
@@ -555,14 +574,20 @@ def _push_general(entry: Entry, dot_of: Callable[[Any], Any]) -> Any:
     return fit_tangent(out_dot, out, rule)
 
 
-def _push_write(args: tuple[Any, Any], index: Any, x_dot: Any, v_dot: Any) -> Any:
-    x, _ = args
-    out_dot = _zeros_beside(v_dot, x) if x_dot is None else x_dot.copy()
+def _push_write(x: Any, index: Any, x_dot: Any, v_dot: Any, *, reuse: bool) -> Any:
+    out_dot = _zeros_beside(v_dot, x) if x_dot is None else x_dot if reuse else x_dot.copy()
     if not x.shape:
         return out_dot * 0 if v_dot is None else out_dot * 0 + v_dot
     out_dot = beside_index(beside(out_dot, v_dot), index)
     out_dot[index] = 0 if v_dot is None else v_dot
     return out_dot
+
+
+def _push_add(x: Any, index: Any, x_dot: Any, v_dot: Any, *, reuse: bool) -> Any:
+    if x_dot is None:
+        return _push_write(x, index, None, v_dot, reuse=reuse)
+    out_dot = x_dot if reuse else x_dot.copy()
+    return out_dot if v_dot is None else add_at(out_dot, index, v_dot)
 
 
 def fit_tangent(dot: Any, like: Any, rule: Any) -> Any:
@@ -593,18 +618,74 @@ def replay_forward(
             dots[slot] = out_dot
 
 
-def _between(entries: list[Entry], start: int, end: int) -> list[Entry]:
-    """The entries after a slot that the value at another one is made from."""
-    found, needed = [], {end}
+Step = tuple[Entry, Sequence[Any], bool]
+
+
+def live_steps(
+    entries: Sequence[Entry], inputs: Iterable[Any], outputs: Iterable[Any]
+) -> list[Step]:
+    """The entries that outputs are made from, each with the slots that nothing later reads.
+
+    Third, of a write: whether the array that is written to comes from another write, and is read
+    nowhere else, so that its tangent can be reused for the result's.
+    """
+    needed = set(outputs)
+    needed.add(-1)
+    needed.update(inputs)
+    found: list[tuple[Entry, list[Any]]] = []
     for entry in reversed(entries):
-        if entry[0] <= start:
-            break
         if entry[0] in needed:
-            found.append(entry)
-            needed.update(entry[5] if isinstance(entry[5], tuple) else (entry[5],))
-            if entry[6] is not None:
-                needed.add(entry[6])
-    return found[::-1]
+            ended = [at for at in parents_of(entry) if at not in needed]
+            needed.update(ended)
+            found.append((entry, ended))
+    found.reverse()
+    steps: list[Step] = []
+    written: set[Any] = set()
+    for entry, ended in found:
+        reuse = False
+        if entry[1] is WRITE or entry[1] is ADD:
+            reuse = entry[5][0] in written and entry[5][0] in ended
+            written.add(entry[0])
+        else:
+            written.difference_update(parents_of(entry))  # a result may be a view of it
+        steps.append((entry, ended, reuse))
+    return steps
+
+
+def replay_steps(
+    steps: Iterable[Step],
+    dots: dict[Any, Any],
+    tape: Tape | None,
+    inputs: Iterable[Any],
+    *,
+    careful: bool,
+) -> None:
+    """`replay_forward` of what `live_steps` found; tangents go when nothing needs them any more.
+
+    Products are plain ones unless `careful`; where the outputs' tangents are finite, so was all
+    that they are made of, and a strong product would not have differed.
+    """
+    entered = set(inputs)
+    for entry, ended, reuse in steps:
+        slot = entry[0]
+        if slot not in entered:  # an input's entry: its tangent is given
+            if tape is not None:
+                entry = (slot, entry[1], *_wrap_kept(tape, entry), entry[5], entry[6])
+            out_dot = push(entry, dots.get, careful=careful, reuse=reuse and tape is None)
+            if out_dot is not None:
+                dots[slot] = out_dot
+        for at in ended:
+            dots.pop(at, None)
+
+
+def parents_of(entry: Entry) -> Iterable[Any]:
+    """The slots that an entry reads."""
+    if entry[6] is not None:
+        return entry[5], entry[6]
+    if entry[1] is PROJECT or entry[1] is READ:
+        return (entry[5],)
+    slots: tuple[Any, ...] = entry[5]
+    return slots
 
 
 def derivatives_along(value: Any, source: Any, directions: list[Any]) -> list[Any]:
@@ -628,7 +709,7 @@ def derivatives_along(value: Any, source: Any, directions: list[Any]) -> list[An
     tape = value.tape
     if not known or tape.root is not source.tape.root:
         return [nothing + np.nan for _ in directions]
-    between = _between(tape.entries, source.slot, value.slot)
+    between = tape.between(source.slot, value.slot)
     changes = []
     for direction in directions:
         dots = {source.slot: direction}

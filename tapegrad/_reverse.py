@@ -7,7 +7,7 @@ Must not know rules, or how arrays log.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import Token
 from typing import Any, Self
 
@@ -21,7 +21,14 @@ from tapegrad._errors import (
     message,
     name_of,
 )
-from tapegrad._replay import SparseBars, cast, replay_backward, replay_nested, zeros_of
+from tapegrad._replay import (
+    SparseBars,
+    cast,
+    parents_of,
+    replay_backward,
+    replay_nested,
+    zeros_of,
+)
 from tapegrad._tape import (
     CURRENT,
     PROJECT,
@@ -151,7 +158,7 @@ class Stretch:
         return self.linked or any(
             slot != -1 and slot < start
             for entry in self.tape.entries[self.first :]
-            for slot in _parents(entry)
+            for slot in parents_of(entry)
         )
 
     def owns(self, value: Any) -> bool:
@@ -215,16 +222,6 @@ class Stretch:
                     table[slot] = bar.value
         finally:
             tape.close()
-
-
-def _parents(entry: Entry) -> Iterable[int]:
-    """The slots that an entry reads."""
-    if entry[6] is not None:
-        return entry[5], entry[6]
-    if entry[1] is PROJECT or entry[1] is READ:
-        return (entry[5],)
-    slots: tuple[int, ...] = entry[5]
-    return slots
 
 
 # --- Leaves -------------------------------------------------------------------------------------
@@ -722,7 +719,7 @@ def tape_rows(f: Function, *args: Any) -> list[tuple[int, str, tuple[int, ...], 
         out = inputs.call(f, traced)
         stretch.finish(out)
         for entry in stretch.entries:
-            parents = tuple(slot for slot in _parents(entry) if slot >= 0)
+            parents = tuple(slot for slot in parents_of(entry) if slot >= 0)
             kinds[entry[0]] = kind = _kind_of_result(entry, kinds)
             text = f"{len(kind)} results" if isinstance(kind, tuple) else describe(kind)
             rows.append((entry[0], entry[1].name, parents, text))

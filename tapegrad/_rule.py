@@ -14,6 +14,7 @@ argument.
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -244,6 +245,12 @@ class Rule:
     ) -> Any:
         """The result's tangent from those of the arguments (None where there is none)."""
         raise NotImplementedError
+
+    def push_plainly(
+        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        """`push` for tangents that are finite: products need not be strong ones."""
+        return self.push(dots, out, args, params)
 
     def __repr__(self) -> str:
         return f"<{self.form} {self.name}>"
@@ -480,8 +487,21 @@ class Elementwise(Rule):
     def push(
         self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
     ) -> Any:
+        return self._pushed(self.times, dots, out, args)
+
+    def push_plainly(
+        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        times = self.times if self.strong else operator.mul
+        return self._pushed(times, dots, out, args)
+
+    def _pushed(self, times: Function, dots: Sequence[Any], out: Any, args: Sequence[Any]) -> Any:
         terms = [
-            dot if partial is None else self.times(dot, partial(out, *args))
+            dot
+            if partial is None
+            else -dot
+            if partial is MINUS
+            else times(dot, partial(out, *args))
             for dot, partial in zip(dots, self.partials, strict=True)
             if dot is not None
         ]
@@ -756,9 +776,9 @@ def _dense(bar: Any, like: Any) -> Any:
     """A cotangent that is a `Scatter`, as an array."""
     if not hasattr(bar, "index"):
         return bar
-    from tapegrad._replay import _add_at, _zeros_beside
+    from tapegrad._replay import _zeros_beside, add_at
 
-    return _add_at(_zeros_beside(bar.value, like), bar.index, bar.value)
+    return add_at(_zeros_beside(bar.value, like), bar.index, bar.value)
 
 
 def transpose_linear(

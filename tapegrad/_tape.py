@@ -9,8 +9,8 @@ An entry is a tuple of seven, in one of two layouts that the last item tells apa
     (slot, rule, out, x,    y,      x_slot, y_slot)  elementwise, arguments of out's shape, dtype
     (slot, rule, out, args, params, slots,  None)    anything else
 
-Reading a part (READ) and writing one (WRITE) are the tape's own, as are the several results of one
-call (PROJECT); the comments at these marks give their layouts.
+Reading a part (READ), writing one (WRITE) and adding to one (ADD) are the tape's own, as are the
+several results of one call (PROJECT); the comments at these marks give their layouts.
 
 `slot` is where the result lives. An argument that no derivative depends on has slot -1. What the
 rule's derivatives do not read is not kept: None (first layout) or its `Spec` (second) takes its
@@ -114,6 +114,8 @@ class Traced:
 
         def reshape(self, *shape: Any, **kwargs: Any) -> Any: ...
 
+        def add_part(self, index: Any, value: Any) -> None: ...
+
 
 class Mapped:
     """A value of a vmap, which shows one example of many; `_mapped` makes the class.
@@ -145,6 +147,8 @@ class Mapped:
         def __setitem__(self, index: Any, value: Any) -> None: ...
 
         def copy(self) -> Any: ...
+
+        def add_part(self, index: Any, value: Any) -> None: ...
 
         def call_rule(self, rule: Any, arrays: list[Any], params: dict[str, Any]) -> Any: ...
 
@@ -216,6 +220,9 @@ PROJECT = _Mark("output")  # (slot, PROJECT, None, position, count, slot of the 
 READ = _Mark("x[...]")  # (slot, READ, None, x, index, x_slot, None): x[index]
 # (slot, WRITE, None, (x, v), index, (x_slot, v_slot), None): x[index] = v
 WRITE = _Mark("x[...] =")
+# (slot, ADD, None, (x, v), index, (x_slot, v_slot), None): x[index] += v, in a replay that is
+# differentiated itself; the index names each place at most once
+ADD = _Mark("x[...] +=")
 
 
 class _Minus:
@@ -241,7 +248,7 @@ def is_basic(index: Any) -> bool:
 
 # The innermost transform that is open in this thread or task: a tape, or a call of vmap.
 CURRENT: ContextVar[Any] = ContextVar("tapegrad_current", default=None)
-next_level = itertools.count().__next__  # of a transform: a later one is an inner one
+next_level = itertools.count(1).__next__  # of a transform: a later one is an inner one
 
 # A constant that a derivative needs must not change when the program reuses its buffer. Up to this
 # size, and where it is a view, it is copied; a larger one is locked against writes while its
@@ -361,6 +368,19 @@ class Tape:
         tape.entries.extend(entries)
         tape.fresh = itertools.count(end).__next__
         return tape
+
+    def between(self, start: Any, end: Any) -> list[Entry]:
+        """The entries after one slot that the value at another is made from, in order of time."""
+        found, needed = [], {end}
+        for entry in reversed(self.entries):
+            if entry[0] <= start:
+                break
+            if entry[0] in needed:
+                found.append(entry)
+                needed.update(entry[5] if isinstance(entry[5], tuple) else (entry[5],))
+                if entry[6] is not None:
+                    needed.add(entry[6])
+        return found[::-1]
 
     def require_open(self) -> None:
         """Raise LeakedValueError if the transform of this tape has returned."""

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._reverse import _parents
-from tapegrad._tape import PROJECT, READ, WRITE, Entry
+from tapegrad._replay import parents_of
+from tapegrad._tape import ADD, PROJECT, READ, WRITE, Entry
 from tapegrad.sparse._functions import labels_of
 from tapegrad.sparse._sets import NONE, Sets
 from tapegrad.sparse._steps import Step
@@ -27,7 +27,7 @@ def live(entries: Iterable[Entry], outputs: Iterable[Any]) -> list[Entry]:
     for entry in reversed(list(entries)):
         if entry[0] in needed:
             found.append(entry)
-            needed.update(_parents(entry))
+            needed.update(parents_of(entry))
     return found[::-1]
 
 
@@ -53,11 +53,22 @@ def _labels(step: Step) -> Any:
         return step.given[0][step.params]
     if step.rule is PROJECT:
         return step.given[0][step.args]
-    return _written(step) if step.rule is WRITE else labels_of(step)
+    if step.rule is WRITE:
+        return _written(step)
+    return _added(step) if step.rule is ADD else labels_of(step)
 
 
 def _written(step: Step) -> Any:
     x, v = step.given
     out = np.zeros(step.args[0].shape, np.int64) if x is None else np.array(x)
     out[step.params] = NONE if v is None else v
+    return out
+
+
+def _added(step: Step) -> Any:
+    x, v = step.given
+    out = np.zeros(step.args[0].shape, np.int64) if x is None else np.array(x)
+    if v is not None:
+        part = out[step.params]
+        out[step.params] = step.sets.join(part, np.broadcast_to(v, part.shape))
     return out

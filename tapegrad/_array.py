@@ -59,7 +59,7 @@ class Array(Traced, NdarrayInterface):
     """An array whose history is on a tape; it behaves as the ndarray that it stands for.
 
     Transforms make it; programs only meet it. `isinstance(x, tapegrad.Array)` tells that a value
-    is being differentiated. Attributes: `value` (the plain array), `shape`, `dtype` and the rest
+    is being differentiated; `isinstance(x, np.ndarray)` is as for the plain value. Attributes: `value` (the plain array), `shape`, `dtype` and the rest
     of ndarray's. `float(x)`, `np.asarray(x)` and writes of x into a plain array raise
     ConversionError.
 

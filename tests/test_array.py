@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
 import operator
 import pickle
@@ -374,6 +375,98 @@ def test_repr_in_forward_mode_and_nested():
 def test_isinstance():
     assert look(lambda x: isinstance(x, Array) and isinstance(x[1:], Array))
     assert not isinstance(X, Array)
+
+
+PARTS = {
+    "itself": lambda x: x,
+    "element": lambda x: x[0],
+    "slice": lambda x: x[1:],
+    "view": lambda x: x.reshape(3, 1).T,
+    "view of one element": lambda x: x[:1].reshape(()),
+    "read of everything": lambda x: x[0, ...],
+    "result": np.sin,
+    "sum": np.sum,
+    "sum with axes": lambda x: np.sum(x, keepdims=True),
+    "written to": lambda x: (y := x.copy(), y.__setitem__(0, 2.0))[0],
+    "0-d": lambda x: np.zeros_like(x, shape=()),
+}
+
+
+def asked(x):
+    return [isinstance(x, np.ndarray), isinstance(x, np.generic), isinstance(x, (list, float))]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_isinstance_of_ndarray_is_as_for_the_plain_value(part):
+    f = PARTS[part]
+    expected = [isinstance(f(X), np.ndarray), False, False]
+    assert look(lambda x: asked(f(x))) == expected
+    assert look(lambda x: look(lambda y: asked(f(y * x)))) == expected
+    seen = []
+    jvp(lambda x: seen.append(asked(f(x))) or x, (X,), (X,))
+    assert seen == [expected]
+
+
+@pytest.mark.parametrize("part", sorted(PARTS.keys() - {"0-d"}))  # which one example has none of
+def test_isinstance_of_ndarray_inside_vmap_is_as_for_one_example(part):
+    f = PARTS[part]
+    expected = [isinstance(f(X), np.ndarray), False, False]
+    seen = []
+    mapped = tapegrad.vmap(lambda x: seen.append(asked(f(x))) or x)
+    mapped(np.stack([X, X]))
+    tapegrad.vmap(grad(lambda x: seen.append(asked(f(x))) or np.sum(x)))(np.stack([X, X]))
+    grad(lambda xs: np.sum(mapped(xs)))(np.stack([X, X]))
+    assert seen == [expected] * 3
+
+
+def test_isinstance_of_a_number():
+    assert look(asked, 0.5 * X[0]) == [False, False, False]
+    assert look(asked, np.array(0.5)) == [True, False, False]
+
+
+def test_the_type_stays_and_only_isinstance_answers_for_the_value():
+    assert look(type) is Array
+    assert look(lambda x: x.__class__) is np.ndarray
+    assert look(lambda x: issubclass(type(x), np.ndarray)) is False
+    assert not look(lambda x: isinstance(x, (np.matrix, np.memmap, np.ma.MaskedArray)))
+
+
+def test_a_leaked_value_still_says_what_it_is():
+    assert isinstance(look(lambda x: x), np.ndarray)
+    assert isinstance(look(lambda x: x[1:]), np.ndarray)
+
+
+def test_dispatch_by_class_finds_what_is_meant_for_arrays():
+    @functools.singledispatch
+    def twice(_):
+        raise AssertionError
+
+    twice.register(np.ndarray, lambda x: 2 * x)
+    np.testing.assert_array_equal(grad(lambda x: np.sum(twice(x)))(X), np.full(3, 2.0))
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        np.asanyarray,
+        np.ascontiguousarray,
+        np.ma.asarray,
+        np.ma.masked_invalid,
+        np.asmatrix,
+        np.bmat,
+        np.rec.array,
+        memoryview,
+        bytes,
+        np.ctypeslib.as_ctypes,
+        np.from_dlpack,
+        lambda x: np.testing.assert_allclose(x, X),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+def test_what_takes_an_ndarray_for_its_memory_raises(take):
+    with pytest.raises((TypeError, AttributeError, ValueError, BufferError)):
+        grad(lambda x: (take(x), np.sum(x))[1])(X)
 
 
 # --- Attributes ---------------------------------------------------------------------------------

@@ -87,6 +87,35 @@ def test_functions(module, name, use, args):
     check_same(*map(use, functions), args)
 
 
+@pytest.mark.parametrize("module", PREFIXES)
+@pytest.mark.parametrize("x", [X, X.reshape(2, 3), 0.3, np.array(0.3), X + 0.5j], ids=np.shape)
+@pytest.mark.parametrize("c", [FIVE, C3], ids=np.shape)
+@pytest.mark.parametrize("options", [{}, {"tensor": False}], ids=str)
+def test_plain_numpys_values_by_their_points(module, x, c, options):
+    if options:
+        c = np.resize(c, (c.shape[0], *np.shape(x)))
+    function = getattr(getattr(np.polynomial, module), PREFIXES[module] + "val")
+    call = lambda x: function(x, c, **options)  # noqa: E731
+    check_same(call, call, (x,))
+
+
+@pytest.mark.parametrize("x", [X, X.reshape(2, 3), np.float64(0.3), X + 0.5j], ids=np.shape)
+@pytest.mark.parametrize("roots", [FIVE, C3[:, 0], [0.5, 2.0]], ids=np.shape)
+def test_plain_numpys_polynomials_by_their_roots(x, roots):
+    call = lambda x: np.polynomial.polynomial.polyvalfromroots(x, roots)  # noqa: E731
+    check_same(call, call, (x,))
+
+
+@pytest.mark.parametrize("module", PREFIXES)
+def test_plain_numpys_functions_inside_vmap(module):
+    function = getattr(getattr(np.polynomial, module), PREFIXES[module] + "val")
+    rows = X.reshape(2, 3)
+    found = tapegrad.vmap(lambda x: function(x, C3))(rows)
+    np.testing.assert_allclose(found, np.stack([function(row, C3) for row in rows]), rtol=1e-12)
+    numbers = tapegrad.vmap(lambda x: function(x, C3))(X)
+    np.testing.assert_allclose(numbers, np.stack([function(x, C3) for x in X]), rtol=1e-12)
+
+
 @pytest.mark.parametrize("module", list(PREFIXES)[1:])
 def test_changes_of_basis_and_weights(module):
     prefix = PREFIXES[module]

@@ -6,7 +6,8 @@ Knows the transforms alone, not what lies below them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from tapegrad._batch import vmap
 from tapegrad._errors import InputError, OutputError, describe, message, name_of
 from tapegrad._forward import jvp, linearize
 from tapegrad._reverse import Argnums, Inputs, Selection, grad, vjp
-from tapegrad._tape import Mapped, Traced, is_array
+from tapegrad._tape import READ, Mapped, Traced, is_array
 from tapegrad._transformed import Transformed
 from tapegrad._tree import flatten, tree_map, unflatten
 
@@ -29,12 +30,12 @@ def jacrev(
     has_aux: bool = False,
     chunk_size: int | None = None,
 ) -> Function:
-    """The Jacobian by reverse mode: all elements of the output in one batched replay.
+    """The Jacobian by reverse mode: all elements of the output in batched replays.
 
     For an output of shape o and an input of shape i the result has shape o + i; for pytrees, the
     output's containers hold the inputs' containers. `chunk_size` bounds how many elements are
-    replayed at once, and with it the memory. Other options as for `grad`. Raises OutputError for
-    an output that is not floating or complex.
+    replayed at once, and with it the memory; by default as many as the cache has room for. Other
+    options as for `grad`. Raises OutputError for an output that is not floating or complex.
 
     >>> jacrev(lambda x: x**2)(np.array([1.0, 3.0]))
     array([[2., 0.],
@@ -54,7 +55,8 @@ def jacrev(
                 bars[position] = bar
                 return pullback(unflatten(structure, bars))
 
-            rows = _rows(vmap(pulled, chunk_size=chunk_size), leaf, inputs.leaves)
+            at_once = chunk_size or _at_once(pullback, inputs.leaves)
+            rows = _rows(vmap(pulled, chunk_size=chunk_size), leaf, inputs.leaves, at_once)
             shaped = [
                 np.reshape(row, leaf.shape + np.shape(x))
                 for row, x in zip(rows, inputs.leaves, strict=True)
@@ -74,7 +76,7 @@ def jacfwd(
     has_aux: bool = False,
     chunk_size: int | None = None,
 ) -> Function:
-    """The Jacobian by forward mode: all elements of an input in one batched replay.
+    """The Jacobian by forward mode: all elements of an input in batched replays.
 
     Shapes, containers and options as for `jacrev`.
 
@@ -120,8 +122,9 @@ def _columns(
         dots[position] = basis
         return flatten(pushforward(*dots))[0]
 
-    columns: list[Any] = vmap(pushed, out_axes=-1, chunk_size=chunk_size)(_basis(like))
-    return columns
+    columns = vmap(pushed, out_axes=-1, chunk_size=chunk_size)
+    at_once = chunk_size or _at_once(pushforward, leaves)
+    return _joined([columns(basis) for basis in _bases(like, at_once)], -1)
 
 
 def jacobian(
@@ -339,12 +342,14 @@ def _reduced(
     return inputs, of_leaves
 
 
-def _rows(pulled: Function, leaf: Any, leaves: list[Any]) -> list[Any]:
-    """The derivatives of each element of an output, along axis 0, by each input.
+def _rows(pulled: Function, leaf: Any, leaves: list[Any], at_once: int) -> list[Any]:
+    """The derivatives of each element of an output, along axis 0, by each input."""
+    parts = [_rows_along(pulled, basis, leaves) for basis in _bases(leaf, at_once)]
+    return _joined(parts, 0)
 
-    For a complex element of real inputs they are complex, and a pull gives a real part at a time.
-    """
-    basis = _basis(leaf)
+
+def _rows_along(pulled: Function, basis: Any, leaves: list[Any]) -> list[Any]:
+    """Complex for a complex element of real inputs, of which a pull gives one part at a time."""
     rows = list(pulled(basis))
     if basis.dtype.kind == "c" and any(x.dtype.kind != "c" for x in leaves):
         turned = pulled(-1j * basis)
@@ -366,10 +371,45 @@ def _check_output(call: str, leaf: Any) -> None:
         )
 
 
-def _basis(like: Any) -> Any:
-    """The unit arrays of a shape, along a first axis."""
+# So many bytes of tangents at once that what is made of them is still in the cache when the next
+# operation reads it; and so many examples at least, beside which the calls are cheap.
+CACHED_BYTES = 1 << 19
+FEWEST_AT_ONCE = 32
+ALL = sys.maxsize
+
+
+def _at_once(replayed: Any, leaves: list[Any]) -> int:
+    """How many basis vectors to send through a replay at once: the fastest number."""
+    if any(type(leaf) is not np.ndarray for leaf in leaves):
+        return ALL  # an outer transform looks on: once, so that its tape stays short
+    sizes = [8, *map(max, filter(None, map(_sizes, replayed.stretch.entries)))]
+    return max(CACHED_BYTES * len(sizes) // sum(sizes), FEWEST_AT_ONCE)
+
+
+def _sizes(entry: Any) -> list[int]:
+    """The bytes of what an entry keeps, as far as it says something of the size of its result."""
+    _, rule, out, x, y, _, y_slot = entry
+    if rule is READ:
+        return []  # which keeps the shape of the whole
+    kept = (out, x, y) if y_slot is not None else (out, *x) if type(x) is tuple else (out,)
+    return [math.prod(x.shape) * x.dtype.itemsize for x in kept if hasattr(x, "shape")]
+
+
+def _bases(like: Any, at_once: int) -> Iterator[Any]:
+    """The unit arrays of a shape, along a first axis, so many in each."""
     size = math.prod(like.shape)
-    return np.reshape(np.eye(size, dtype=like.dtype), (size, *like.shape))
+    if at_once * 2 > size:
+        at_once = size
+    for start in range(0, size, at_once) if size else (0,):
+        count = min(at_once, size - start)
+        yield np.reshape(np.eye(count, size, start, like.dtype), (count, *like.shape))
+
+
+def _joined(parts: list[list[Any]], axis: int) -> list[Any]:
+    """Results of each part of a basis as those of the whole."""
+    if len(parts) == 1:
+        return list(parts[0])
+    return [np.concatenate(column, axis) for column in zip(*parts, strict=True)]
 
 
 __all__ = [

@@ -59,9 +59,9 @@ class Array(Traced, NdarrayInterface):
     """An array whose history is on a tape; it behaves as the ndarray that it stands for.
 
     Transforms make it; programs only meet it. `isinstance(x, tapegrad.Array)` tells that a value
-    is being differentiated; `isinstance(x, np.ndarray)` is as for the plain value. Attributes: `value` (the plain array), `shape`, `dtype` and the rest
-    of ndarray's. `float(x)`, `np.asarray(x)` and writes of x into a plain array raise
-    ConversionError.
+    is being differentiated; `isinstance(x, np.ndarray)` is as for the plain value. Attributes:
+    `value` (the plain array), `shape`, `dtype` and the rest of ndarray's. `float(x)`,
+    `np.asarray(x)` and writes of x into a plain array raise ConversionError.
 
     >>> import tapegrad
     >>> tapegrad.grad(lambda x: print(type(x).__name__, x.shape) or (x * x).sum())(np.ones(2))

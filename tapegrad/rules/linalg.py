@@ -266,30 +266,6 @@ def _relative_cutoff(a: Any, rcond: Any, rtol: Any) -> Any:
 composite(np.linalg.pinv, _pinv)
 
 
-def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
-    """np.linalg.lstsq by the pseudo-inverse, which has the derivative at any rank that stays."""
-    a, b = shaped(a), shaped(b)
-    _, residuals, rank, s = np.linalg.lstsq(plain(a), plain(b), rcond)
-    x = np.matmul(_pinv(a, _cutoff_of_rank(s, rank)), b)
-    if residuals.size:
-        difference = b - np.matmul(a, x)
-        squares = np.sum(np.real(conjugated(difference) * difference), axis=0)
-        residuals = squares if b.ndim > 1 else np.reshape(squares, (1,))
-    return x, residuals, rank, np.linalg.svd(a, compute_uv=False)
-
-
-def _cutoff_of_rank(s: Any, rank: Any) -> Any:
-    """A cutoff, relative to the largest singular value, that leaves so many."""
-    kept = np.arange(s.size) < rank
-    largest = np.max(s, initial=0)
-    smallest = np.min(np.where(kept, s, largest), initial=np.inf)
-    dropped = np.max(np.where(kept, 0, s), initial=0)
-    relative = (smallest + dropped) / 2 / np.where(largest > 0, largest, 1)
-    return np.where(rank == 0, 2.0, np.where(dropped > 0, relative, 0.0))
-
-
-composite(np.linalg.lstsq, _lstsq, batch="loop")
-
 # --- condition and rank
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from tapegrad._rule import composite, general, innermost, plain, somewhere, strong_product
 from tapegrad.rules.differences import as_array
+from tapegrad.rules.least_squares import SOLUTION, residuals_of
 
 
 def _given(p: Any) -> Any:
@@ -250,43 +251,6 @@ composite(np.poly, _poly)
 # --- Fits
 
 
-def _plain_solution(a: Any, b: Any, rcond: Any) -> Any:
-    """The least squares solution and the rank, as LAPACK finds them.
-
-    By the pseudo-inverse its error would be that of the condition squared.
-    """
-    if innermost([a, b]) is not None:
-        return SOLUTION.apply_bound([a, b], {"rcond": rcond})
-    solution, _, rank, _ = np.linalg.lstsq(a, b, rcond)
-    return solution, rank
-
-
-def _adjoint(x: Any) -> Any:
-    return np.conjugate(np.transpose(x))
-
-
-def _solution_vjp(g: Any, out: Any, a: Any, b: Any, rcond: Any) -> Any:
-    """G. H. Golub and V. Pereyra, "The differentiation of pseudo-inverses" (1973), equation 4.12.
-
-    By a the solution moves as much as b - a_dot x does, with the residual seen by the transpose,
-    and where the rank is not full, within what a maps to zero.
-    """
-    x, b, x_bar = (v if v.ndim > 1 else v[:, None] for v in (out[0], b, np.conjugate(g[0])))
-    inverse = np.linalg.pinv(a, rcond)
-    b_bar = np.matmul(_adjoint(inverse), x_bar)
-    residual = b - np.matmul(a, x)
-    unseen = x_bar - np.matmul(inverse, np.matmul(a, x_bar))
-    a_bar = (
-        np.matmul(residual, _adjoint(np.matmul(inverse, b_bar)))
-        + np.matmul(np.matmul(_adjoint(inverse), x), _adjoint(unseen))
-        - np.matmul(b_bar, _adjoint(x))
-    )
-    return np.conjugate(a_bar), np.reshape(np.conjugate(b_bar), (len(a), *out[0].shape[1:]))
-
-
-SOLUTION = general(_plain_solution, vjp=_solution_vjp, arrays=2, name="np.polyfit")
-
-
 def _polyfit(
     x: Any,
     y: Any,
@@ -310,7 +274,7 @@ def _polyfit(
     scale = np.sqrt(np.sum(powers * powers, axis=0))
     powers = powers / scale
     solution, rank = SOLUTION.apply_bound([powers, values], {"rcond": rcond})
-    residuals = _residuals(powers, values, solution, rank)
+    residuals = residuals_of(powers, values, solution, rank)
     solution = np.transpose(np.transpose(solution) / scale)
     if full:
         return solution, residuals, rank, np.linalg.svdvals(powers), rcond
@@ -328,14 +292,6 @@ def _polyfit(
     else:
         factor = residuals / (len(x) - order)
     return solution, (covariance if y.ndim == 1 else covariance[:, :, None]) * factor
-
-
-def _residuals(a: Any, b: Any, solution: Any, rank: Any) -> Any:
-    """The sums of squares that remain; none where NumPy gives none."""
-    if somewhere(rank < a.shape[1]) or a.shape[0] <= a.shape[1]:
-        return np.zeros(0, np.real(plain(solution)).dtype)
-    left = b - np.matmul(a, solution)
-    return np.atleast_1d(np.sum(np.real(left * np.conjugate(left)), axis=0))
 
 
 def _check_points(x: Any, y: Any, deg: Any) -> None:

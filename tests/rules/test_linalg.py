@@ -188,6 +188,27 @@ def test_lstsq_at_constant_rank():
     assert tapegrad.vjp(f, real(6), real(4))[0].shape == (2,)
 
 
+@pytest.mark.parametrize("rcond", [None, -1, 1e-9])
+def test_lstsq_of_an_ill_conditioned_system_has_numpys_value(rcond):
+    a = np.vander(np.linspace(1, 2, 9), 7)  # its condition is 1e8
+    b = np.sin(np.arange(9.0))
+    f = lambda a, b: np.linalg.lstsq(a, b, rcond)[0]  # noqa: E731
+    value, pull = tapegrad.vjp(f, a, b)
+    np.testing.assert_array_equal(value, f(a, b))
+    # Where b is met exactly, twice the matrix is half the solution.
+    exact = a @ np.ones(7)
+    x, moved = tapegrad.jvp(lambda t: f(a * t, exact), (1.0,), (1.0,))
+    np.testing.assert_allclose(moved, -x, rtol=1e-6)
+
+
+def test_lstsq_refuses_as_numpy_does():
+    for a, b in [((3,), (3,)), ((3, 2), (2,)), ((3, 2), (3, 1, 1))]:
+        with pytest.raises(np.linalg.LinAlgError):
+            np.linalg.lstsq(real(*a), real(*b))
+        with pytest.raises(np.linalg.LinAlgError):
+            tapegrad.vjp(np.linalg.lstsq, real(*a), real(*b))
+
+
 def test_lstsq_with_plain_operands():
     a, b = real(4, 2), real(4)
     check_grads(lambda b: np.linalg.lstsq(a, b)[:2], (b,), order=2)

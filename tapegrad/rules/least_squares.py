@@ -1,0 +1,88 @@
+"""Least squares solutions: np.linalg.lstsq, and what fits of polynomials take from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import composite, general, innermost, plain, somewhere
+from tapegrad.rules.matrices import adjoint, column, conjugated, shaped
+
+# --- The solution of a system whose rank stays
+
+
+def _plain_solution(a: Any, b: Any, rcond: Any) -> Any:
+    """The least squares solution and the rank, as LAPACK finds them.
+
+    By the pseudo-inverse its error would be that of the condition squared.
+    """
+    if innermost([a, b]) is not None:
+        return SOLUTION.apply_bound([a, b], {"rcond": rcond})
+    solution, _, rank, _ = np.linalg.lstsq(a, b, rcond)
+    return solution, rank
+
+
+def _solution_vjp(g: Any, out: Any, a: Any, b: Any, rcond: Any) -> Any:
+    """G. H. Golub and V. Pereyra, "The differentiation of pseudo-inverses" (1973), equation 4.12.
+
+    By a the solution moves as much as b - a_dot x does, with the residual seen by the transpose,
+    and where the rank is not full, within what a maps to zero.
+    """
+    x, b, x_bar = (v if v.ndim > 1 else column(v) for v in (out[0], b, np.conjugate(g[0])))
+    inverse = np.linalg.pinv(a, rcond)
+    b_bar = np.matmul(adjoint(inverse), x_bar)
+    residual = b - np.matmul(a, x)
+    unseen = x_bar - np.matmul(inverse, np.matmul(a, x_bar))
+    a_bar = (
+        np.matmul(residual, adjoint(np.matmul(inverse, b_bar)))
+        + np.matmul(np.matmul(adjoint(inverse), x), adjoint(unseen))
+        - np.matmul(b_bar, adjoint(x))
+    )
+    return np.conjugate(a_bar), np.reshape(np.conjugate(b_bar), (len(a), *out[0].shape[1:]))
+
+
+SOLUTION = general(_plain_solution, vjp=_solution_vjp, arrays=2, name="np.linalg.lstsq")
+
+
+def residuals_of(a: Any, b: Any, solution: Any, rank: Any) -> Any:
+    """The sums of squares that remain; none where NumPy gives none."""
+    if somewhere(rank < a.shape[1]) or a.shape[0] <= a.shape[1]:
+        return np.zeros(0, np.real(plain(solution)).dtype)
+    left = b - np.matmul(a, solution)
+    return np.atleast_1d(np.sum(np.real(left * conjugated(left)), axis=0))
+
+
+# --- np.linalg.lstsq
+
+
+def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    a, b = shaped(a), shaped(b)
+    if a.ndim != 2 or b.ndim not in (1, 2) or len(a) != len(b):
+        np.linalg.lstsq(np.zeros(a.shape), np.zeros(b.shape))  # raises
+    cutoff, rounding = _cutoffs(a, plain(rcond))
+    s = np.linalg.svd(a, compute_uv=False)
+    if cutoff > rounding and somewhere(_cut_off(s, rounding) != _cut_off(s, cutoff)):
+        # What is cut off turns with the rest, which the pseudo-inverse's decomposition knows.
+        rank = np.linalg.lstsq(plain(a), plain(b), cutoff)[2]
+        solution = np.matmul(np.linalg.pinv(a, cutoff), b)
+    else:
+        options = {"rcond": min(cutoff, rounding)}
+        solution, rank = SOLUTION.apply_bound([a, b], options)
+    return solution, residuals_of(a, b, solution, rank), rank, s
+
+
+def _cutoffs(a: Any, rcond: Any) -> tuple[float, float]:
+    """Up to which part of the largest a singular value is none: as told, and by rounding."""
+    epsilon = float(np.finfo(float).eps)  # which NumPy computes with, whatever the dtype
+    size = max(a.shape)
+    if rcond is None:
+        return epsilon * size, 8 * epsilon * size
+    return float(rcond) if rcond >= 0 else epsilon / 2, 8 * epsilon * size
+
+
+def _cut_off(s: Any, cutoff: float) -> Any:
+    return plain(s) <= cutoff * np.max(plain(s), initial=0)
+
+
+composite(np.linalg.lstsq, _lstsq, batch="loop")

@@ -14,9 +14,9 @@ import numpy as np
 
 from tapegrad._batch import vmap
 from tapegrad._errors import InputError, OutputError, describe, message, name_of
-from tapegrad._forward import jvp, linearize
-from tapegrad._reverse import Argnums, Inputs, Selection, grad, vjp
-from tapegrad._tape import READ, Mapped, Traced, is_array
+from tapegrad._forward import jvp, run_with_pushforward
+from tapegrad._reverse import Argnums, Inputs, Selection, grad, run_with_pullback, vjp
+from tapegrad._tape import Mapped, Traced, is_array
 from tapegrad._transformed import Transformed
 from tapegrad._tree import flatten, tree_map, unflatten
 
@@ -44,7 +44,8 @@ def jacrev(
 
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         inputs, g = _reduced(f"jacrev({name_of(f)})", f, args, kwargs, argnums)
-        out, pullback, *aux = vjp(g, *inputs.leaves, has_aux=has_aux)
+        leaves_in = tuple(inputs.leaves)
+        out, pullback, *aux = run_with_pullback(g, leaves_in, has_aux, copies=False)
         leaves, structure = flatten(out)
         blocks = []
         for position, leaf in enumerate(leaves):
@@ -87,7 +88,8 @@ def jacfwd(
 
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         inputs, g = _reduced(f"jacfwd({name_of(f)})", f, args, kwargs, argnums)
-        out, pushforward, *aux = linearize(g, *inputs.leaves, has_aux=has_aux)
+        leaves_in = tuple(inputs.leaves)
+        out, pushforward, *aux = run_with_pushforward(g, leaves_in, has_aux, copies=False)
         leaves, structure = flatten(out)
         for leaf in leaves:
             _check_output(f"jacfwd({name_of(f)})", leaf)
@@ -382,17 +384,17 @@ def _at_once(replayed: Any, leaves: list[Any]) -> int:
     """How many basis vectors to send through a replay at once: the fastest number."""
     if any(type(leaf) is not np.ndarray for leaf in leaves):
         return ALL  # an outer transform looks on: once, so that its tape stays short
-    sizes = [8, *map(max, filter(None, map(_sizes, replayed.stretch.entries)))]
+    sizes = [8, *filter(None, map(_result_bytes, replayed.stretch.entries))]
     return max(CACHED_BYTES * len(sizes) // sum(sizes), FEWEST_AT_ONCE)
 
 
-def _sizes(entry: Any) -> list[int]:
-    """The bytes of what an entry keeps, as far as it says something of the size of its result."""
-    _, rule, out, x, y, _, y_slot = entry
-    if rule is READ:
-        return []  # which keeps the shape of the whole
-    kept = (out, x, y) if y_slot is not None else (out, *x) if type(x) is tuple else (out,)
-    return [math.prod(x.shape) * x.dtype.itemsize for x in kept if hasattr(x, "shape")]
+def _result_bytes(entry: Any) -> int:
+    """The bytes of an entry's result, as far as what it keeps tells; 0 where it does not."""
+    _, _, out, x, y, _, y_slot = entry
+    for part in (out, x, y) if y_slot is not None else (out,):
+        if hasattr(part, "shape"):
+            return int(math.prod(part.shape) * part.dtype.itemsize)
+    return 0
 
 
 def _bases(like: Any, at_once: int) -> Iterator[Any]:

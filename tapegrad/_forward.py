@@ -242,9 +242,17 @@ def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     >>> pushforward(1.0), pushforward(2.0)
     (array(1.), array(2.))
     """
+    # With copies: the pushforward may be called after the program has changed its arrays.
+    return run_with_pushforward(f, primals, has_aux, copies=True)
+
+
+def run_with_pushforward(
+    f: Function, primals: tuple[Any, ...], has_aux: bool, *, copies: bool
+) -> Any:
+    """`linearize`; without `copies` for a pushforward used before anything else can run."""
     name = f"linearize({name_of(f)})"
     inputs = Inputs(Selection(name, tuple(range(len(primals)))), primals, {})
-    with Stretch(name, copies=True) as stretch:
+    with Stretch(name, copies=copies) as stretch:
         traced = [stretch.input(leaf) for leaf in inputs.leaves]
         slots = [x.slot for x in traced]
         out = inputs.call(f, list(traced))

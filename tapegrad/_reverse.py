@@ -657,10 +657,17 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
     >>> pullback(np.array([1.0, 10.0]))
     (array([ 3., 40.]), array([ 1., 20.]))
     """
+    # With copies: the pullback may be called after the program has changed its arrays.
+    return run_with_pullback(f, primals, has_aux, copies=True)
+
+
+def run_with_pullback(
+    f: Function, primals: tuple[Any, ...], has_aux: bool, *, copies: bool
+) -> Any:
+    """`vjp`; without `copies` for a pullback that is used before anything else can run."""
     name = f"vjp({name_of(f)})"
     inputs = Inputs(Selection(name, tuple(range(len(primals)))), primals, {})
-    with Stretch(name, copies=True) as stretch:
-        # With copies: the pullback may be called after the program has changed its arrays.
+    with Stretch(name, copies=copies) as stretch:
         traced = [stretch.input(leaf) for leaf in inputs.leaves]
         slots = [x.slot for x in traced]
         out = inputs.call(f, traced)

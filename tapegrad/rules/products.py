@@ -42,14 +42,16 @@ def _matmul_x(g: Any, _out: Any, _x: Any, y: Any) -> Any:
     if y.ndim == 1:
         return _column(g) * y
     if len(_x.shape) == 1:
-        return np.matmul(y, _column(g))[..., 0]
+        return np.matmul(y, g) if y.ndim == 2 else np.matmul(y, _column(g))[..., 0]
     return np.matmul(g, _flipped(y))
 
 
 def _matmul_y(g: Any, _out: Any, x: Any, _y: Any) -> Any:
     x = _shaped(x)
     if len(_y.shape) == 1:
-        return g * x if x.ndim == 1 else np.matmul(_flipped(x), _column(g))[..., 0]
+        if x.ndim <= 2:
+            return g * x if x.ndim == 1 else np.matmul(g, x)
+        return np.matmul(_flipped(x), _column(g))[..., 0]
     if x.ndim == 1:
         return _column(x) * _row(g)
     return np.matmul(_flipped(x), g)

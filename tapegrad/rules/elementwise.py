@@ -29,15 +29,25 @@ elementwise(np.cbrt, lambda out, _x: 1 / (3 * out * out), strong=True)
 
 
 def _power_by_base(_out: Any, x: Any, y: Any) -> Any:
-    """y * x**(y - 1); at x = y = 0, where that is 0 * inf, it is 0."""
+    """y * x**(y - 1); where that is 0 * inf, at x = y = 0 and at infinite y, it is 0."""
     if isinstance(y, (int, float, complex)):
         if y == 2:
             return 2 * x
+        if y in _INFINITIES:
+            power = x**y
+            return np.where(plain(power) == 0, 0, y).astype(power.dtype) * power
         return y * x ** (y - 1) if y else x * 0
     if y.dtype.kind in "ub":
         y = y.astype(np.result_type(x, 1.0))  # 0 - 1 wraps
     zero = (plain(y) == 0) & (plain(x) == 0)
-    return y * x ** (np.where(zero, 1, y - 1) if somewhere(zero) else y - 1)
+    power = x ** (np.where(zero, 1, y - 1) if somewhere(zero) else y - 1)
+    infinite = np.isinf(plain(y))
+    if somewhere(infinite):
+        y = np.where(infinite & (plain(power) == 0), 0, y)
+    return y * power
+
+
+_INFINITIES = (np.inf, -np.inf)
 
 
 def _power_by_exponent(out: Any, x: Any, _y: Any) -> Any:

@@ -33,6 +33,23 @@ def test_powers_by_numbers(exponent):
     check_rule(lambda x: x**exponent, np.array([0.7, 1.3]))
 
 
+@pytest.mark.parametrize("kind", [float, np.array, np.float32])
+@pytest.mark.parametrize("function", [np.power, np.float_power])
+def test_a_power_that_vanishes_for_an_infinite_exponent_is_flat(function, kind):
+    for exponent, x in [(np.inf, 0.5), (-np.inf, 2.0), (np.inf, 0.0)]:
+        base = np.array([x, x]).astype(np.float32 if kind is np.float32 else float)
+        f = lambda b, y=exponent: function(b, kind(y))  # noqa: E731
+        found = elementwise_grad(f)(base)
+        np.testing.assert_array_equal(found, [0.0, 0.0])
+        assert found.dtype == base.dtype
+        np.testing.assert_array_equal(hvp(lambda b: np.sum(f(b)), (base,), (base,)), [0.0, 0.0])  # noqa: B023
+        np.testing.assert_array_equal(jvp(f, (base,), (np.ones_like(base),))[1], [0.0, 0.0])
+        both = grad(lambda b, y: np.sum(function(b, y)), (0, 1))(base, np.full(2, exponent))
+        np.testing.assert_array_equal(both[0], [0.0, 0.0])
+    with np.errstate(over="ignore"):
+        assert elementwise_grad(lambda b: function(b, kind(np.inf)))(2.0) == np.inf
+
+
 def test_powers_of_negative_numbers_by_whole_exponents():
     check_rule(lambda x: np.power(x, 3.0), np.array([-0.7, -1.3]))
     with np.errstate(all="ignore"):

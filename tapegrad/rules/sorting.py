@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, is_numpy, plain
+from tapegrad._rule import composite, is_ndarray, is_numpy, plain
 from tapegrad.rules.index import picked
 
 # --- order
@@ -18,7 +18,20 @@ from tapegrad.rules.index import picked
 def _picked_along(a: Any, axis: Any, order: Any) -> Any:
     if axis is None:
         a, axis = np.ravel(a), -1
-    return np.take_along_axis(a, order(plain(a), axis), axis)
+    turn = _axes_in_memory(a)
+    if turn is None or not -a.ndim <= axis < a.ndim:
+        return np.take_along_axis(a, order(plain(a), axis), axis)
+    turned = _picked_along(np.transpose(a, turn), turn.index(axis % a.ndim), order)
+    return np.transpose(turned, [turn.index(i) for i in range(a.ndim)])
+
+
+def _axes_in_memory(a: Any) -> list[int] | None:
+    """The axes as they lie in memory, where the result is to lie too; None if as they count."""
+    values = plain(a)
+    if not is_ndarray(values) or values.flags.c_contiguous:
+        return None
+    axes = sorted(range(a.ndim), key=lambda axis: -abs(values.strides[axis]))
+    return axes if axes != sorted(axes) else None
 
 
 def _sort(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tapegrad import grad, vjp
+from tapegrad import grad, jvp, vjp
 from tapegrad.testing import check_rule
 
 X = np.array([[0.3, -1.2, 2.1], [1.7, 0.4, -0.6]])
@@ -157,3 +157,26 @@ def test_differences_and_unions_of_sets():
             np.testing.assert_array_equal(bar, ones)
     out, pullback = vjp(lambda x: np.setdiff1d(x, [1.0], assume_unique=True), x)
     np.testing.assert_array_equal(out, [4, 3, 4])
+
+
+ORDERED = np.random.default_rng(0).normal(size=(3, 4, 5))
+LAYOUTS = {
+    "C": ORDERED,
+    "F": np.asfortranarray(ORDERED),
+    "turned": ORDERED.transpose(1, 0, 2),
+    "backwards": ORDERED[::-1],
+    "gaps": ORDERED[:, ::2].T,
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("axis", [0, 1, -1, None])
+@pytest.mark.parametrize("function", [np.sort, lambda x, axis: np.partition(x, 1, axis)])
+def test_sorted_arrays_lie_in_memory_as_numpys_do(layout, axis, function):
+    x = LAYOUTS[layout]
+    expected, seen = function(x, axis), []
+    jvp(lambda x: seen.append(function(x, axis).strides) or x, (x,), (x,))
+    assert seen == [expected.strides]
+    value, dots = jvp(lambda x: function(x, axis), (x,), (np.exp(x),))
+    np.testing.assert_array_equal(value, expected)
+    np.testing.assert_allclose(dots, np.exp(expected))

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tapegrad._chosen import Chosen, holds_condition, read, write
 from tapegrad._creation import CREATION
 from tapegrad._errors import BatchingError, NotDifferentiableError
 from tapegrad._ndarray import NdarrayInterface, refuse
@@ -42,6 +43,7 @@ from tapegrad._tape import (
     beside_index,
     differing,
     handle,
+    is_basic,
     is_inexact,
     is_ndarray,
     pick,
@@ -194,6 +196,8 @@ class Array(Traced, NdarrayInterface):
                 return mapped.look_up(self, index)  # by a vmap inside this array's transform
         value = self.value
         out = value[index] if simple else pick(value, index)
+        if not simple and type(out) is Chosen:
+            return read(self, index)
         tape = self.tape
         slot = tape.fresh()
         spec = self.spec.family[out.shape]
@@ -209,7 +213,11 @@ class Array(Traced, NdarrayInterface):
         if not self.spec.shape and isinstance(plain(self), np.generic):
             kind = self.dtype.type.__name__
             raise TypeError(f"{kind!r} object does not support item assignment")
-        _write(self, _frozen_index(index), value)
+        index = _frozen_index(index)
+        if type(value) is Chosen or not is_basic(index) and holds_condition(index):
+            write(self, index, value)
+        else:
+            _write(self, index, value)
 
     def __delitem__(self, index: Any) -> None:
         raise ValueError("cannot delete array elements")
@@ -517,14 +525,9 @@ class View(Array):
             _write(self.parent, self.params, new)
         else:
             (back,) = self.rule.pull(new, None, [self.parent.spec], self.params, [True])
-            before = self.parent.value
-            if (
-                type(before) is type(back.value) is np.ndarray
-                and before.strides != back.value.strides
-            ):
-                room = _copy_like(before)  # a write does not change how an array lies in memory
-                room[...] = back.value
-                back = Array(room, back.slot, back.tape, back.spec)
+            value = _laid_out_as(self.parent.value, back.value)
+            if value is not back.value:
+                back = Array(value, back.slot, back.tape, back.spec)
             self.parent._rebind(back)
 
     def __reduce__(self) -> Any:
@@ -584,6 +587,26 @@ def _copy_like(view: Any) -> Any:
     return room
 
 
+def _laid_out_as(before: Any, value: Any) -> Any:
+    """A value in memory as the one before it: a write does not change how an array lies there."""
+    if isinstance(before, Mapped) and isinstance(value, Mapped):
+        inner = _laid_out_as(before.value, value.value)
+        if inner is value.value:
+            return value
+        made = value.copy()
+        made.value = inner
+        return made
+    if (
+        type(before) is type(value) is np.ndarray
+        and before.shape == value.shape
+        and before.strides != value.strides
+    ):
+        room = _copy_like(before)
+        room[...] = value
+        return room
+    return value
+
+
 def _shares(out: Any, value: Any) -> bool:
     """Whether a result is a view of the array that it was made from."""
     if isinstance(out, Traced):
@@ -624,7 +647,9 @@ def _frozen_index(index: Any) -> Any:
     if type(index) is slice and not _stays(index):
         return slice(*map(_frozen_index, (index.start, index.stop, index.step)))
     if isinstance(index, list):
-        return np.array(plain(index)) if index else np.array(index, dtype=np.intp)
+        if innermost(index) is not None:
+            return plain(lift(index))
+        return np.array(index, None if index else np.intp)
     return plain(index) if isinstance(index, Traced) else index
 
 

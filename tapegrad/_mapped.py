@@ -24,10 +24,19 @@ from tapegrad._batching import (
     call_with_signature,
     map_results,
 )
+from tapegrad._chosen import Chosen, holds_condition, read, write
 from tapegrad._creation import CREATION
 from tapegrad._errors import BatchingError, LeakedValueError
 from tapegrad._ndarray import NdarrayInterface
-from tapegrad._rule import REGISTRY, Composite, Rule, Unsupported, innermost, write_out
+from tapegrad._rule import (
+    REGISTRY,
+    Composite,
+    Rule,
+    Unsupported,
+    innermost,
+    lift,
+    write_out,
+)
 from tapegrad._tape import (
     Mapped,
     Traced,
@@ -154,6 +163,8 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
     def look_up(self, table: Any, index: Any) -> Any:
         """`table[index]` of an array that all examples share, by their own indices."""
         self.mapping.require_open()
+        if holds_condition(index):
+            return read(table, index)
         shared = Batched(self.mapping.front(table), self.mapping)
         places = _places(shared, list(index) if type(index) is tuple else [index])
         return Batched(pick(np.reshape(table, -1), places.value), self.mapping)
@@ -266,6 +277,8 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
             if len(found.shape) == 1 and Ellipsis not in rest:
                 found = found.copy()  # a number, which later writes do not change
             return Batched(found, self.mapping)
+        if holds_condition(index):
+            return read(self, index)
         inside = differing(index, self.level)
         if inside is not None:
             return inside.look_up(self, index)  # by a vmap inside this one
@@ -285,6 +298,9 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         self.mapping.require_open()
         if isinstance(value, (list, tuple)):
             value = np.stack(value) if innermost(value) is not None else np.asarray(value)
+        if type(value) is Chosen or holds_condition(index):
+            write(self, index, value)
+            return
         written = (value, *index) if type(index) is tuple else (value, index)
         if differing(written, self.level) is not None:
             raise BatchingError(
@@ -305,9 +321,6 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
             rank = len(self.value[target].shape) - 1
             self.value[target] = _fitted(self.mapping, value, rank)
             return
-        if len(parts) == 1 and self._holds(parts[0]) and parts[0].dtype.kind == "b":
-            self._write_where(parts[0], value)
-            return
         places = _places(self, parts)
         rank = places.ndim
         size = self.mapping.size
@@ -327,17 +340,6 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
     def _holds(self, index: Any) -> bool:
         """Whether it is this vmap whose examples differ in a value."""
         return isinstance(index, Batched) and index.mapping is self.mapping
-
-    def _write_where(self, condition: Any, value: Any) -> None:
-        """`self[condition] = value`, where each example has its own places."""
-        behind = self.ndim - condition.ndim
-        if _rank(value) > behind:
-            raise BatchingError(
-                f"{self.mapping.name}: x[condition] = v of a batched condition; each example "
-                "would take another number of values. Use np.where(condition, v, x)."
-            )
-        spread = np.reshape(condition, (*condition.shape, *(1,) * behind))
-        self[...] = np.where(spread, value, self)
 
     def _make_room(self, value: Any) -> None:
         """Let the examples hold a value that a transform around this vmap traces."""
@@ -661,19 +663,24 @@ def _outer(mapping: Mapping, ufunc: np.ufunc, x: Any, y: Any, **kwargs: Any) -> 
 
 def _at(mapping: Mapping, ufunc: np.ufunc, x: Any, index: Any, *operands: Any) -> None:
     """`ufunc.at` of each example: the places of all of them are named in one call."""
-    if not isinstance(x, Batched):
+    if not (isinstance(x, Batched) and x.mapping is mapping):
         raise BatchingError(
-            f"np.{ufunc.__name__}.at: a batched value cannot be written into an array that all "
-            "examples share. Make the array with np.zeros_like(x) of a batched x."
+            f"np.{ufunc.__name__}.at: a batched value cannot be written into, nor choose the "
+            "places of, an array that all examples share. Make the array inside the vmap, with "
+            "np.zeros(shape, like=v) or np.array(x, like=v) of a batched v."
         )
+    if holds_condition(index):  # each place once
+        x[index] = ufunc(x[index], *operands)
+        return
+    operands = tuple(map(lift, operands))
     for operand in operands:
         x._make_room(operand)
     places = _places(x, list(index) if type(index) is tuple else [index])
-    where = places.value if isinstance(places, Batched) else np.asarray(places)[None]
-    rank = _rank(places)
-    where = np.broadcast_to(where, (mapping.size, *where.shape[1:]))
+    if not x._holds(places):
+        x._make_room(places)  # where they differ for a vmap around this one
+    where = mapping.front(places)
+    values = [_fitted(mapping, operand, _rank(places)) for operand in operands]
     flat = _in_rows(x.value).copy()
-    values = [_fitted(mapping, operand, rank) for operand in operands]
     ufunc.at(flat, (np.broadcast_to(_rows(where), where.shape), where), *values)
     x.value[...] = np.reshape(flat, x.value.shape)
 
@@ -741,7 +748,7 @@ def _spelled_out(array: Batched, parts: list[Any]) -> list[Any]:
     """One part an axis (and the Nones): no Ellipsis, no conditions, nothing left away."""
     spelled: list[Any] = []
     for part in parts:
-        if isinstance(part, Batched) and part.dtype.kind == "b":
+        if holds_condition(part):
             raise BatchingError(
                 f"{array.mapping.name}: indexing by a batched condition; each example may pick "
                 "another number of elements. Use np.where(condition, x, 0)."

@@ -276,7 +276,7 @@ def test_one_table_for_all_examples():
         (lambda x: np.stack([x, x])[np.stack([x, x]) > 0], "np.where"),
         (lambda x: 1.0 in np.stack([x, x]), "np.any"),
         (lambda x: np.zeros(3).__setitem__(slice(1), x), "like=x"),
-        (lambda x: np.add.at(np.zeros(3), [0], x), "zeros_like|like=x"),
+        (lambda x: np.add.at(np.zeros(3), [0], x), "like=v"),
         (lambda x: x.astype(object), "object"),
         (lambda x: max(x, 0.0), "np.where"),
         (lambda x: np.reshape(x, (1,), 1, 2, 3, 4), "positional"),

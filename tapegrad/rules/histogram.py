@@ -10,7 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import BatchingError, composite, innermost, lift, linear, plain
+from tapegrad._rule import (
+    BatchingError,
+    composite,
+    innermost,
+    lift,
+    linear,
+    of_all_examples,
+    pick,
+    plain,
+)
 from tapegrad.rules.index import plain_array
 
 # --- Edges
@@ -185,7 +194,8 @@ def _counted(x: Any, weights: Any, minlength: int = 0) -> Any:
 
 
 def _counted_examples(x: Any, weights: Any, minlength: int = 0) -> Any:
-    sizes = np.maximum(np.max(x, axis=1, initial=-1) + 1, minlength)
+    known = of_all_examples(x)
+    sizes = np.maximum(np.max(known, axis=-1, initial=-1) + 1, minlength)
     size = int(np.max(sizes, initial=minlength))
     if np.any(sizes != size):
         raise BatchingError(
@@ -199,7 +209,7 @@ def _counted_examples(x: Any, weights: Any, minlength: int = 0) -> Any:
 
 BINCOUNT = linear(
     _counted,
-    lambda g, _out, x, _weights, minlength=0: g[x],
+    lambda g, _out, x, _weights, minlength=0: pick(g, (x,)),
     fixed=1,
     name="np.bincount",
     batch=_counted_examples,
@@ -207,10 +217,13 @@ BINCOUNT = linear(
 
 
 def _bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
-    x, weights = plain(x), lift(weights)
-    if innermost([weights]) is None:
+    x, weights = plain_array(x), lift(weights)
+    if innermost([x, weights]) is None:
         return np.bincount(x, weights, minlength)
-    return BINCOUNT.apply_bound([np.asarray(x), weights], {"minlength": minlength})
+    if weights is None:
+        counts = BINCOUNT.apply_bound([x, np.ones(x.shape)], {"minlength": minlength})
+        return counts.astype(np.intp)
+    return BINCOUNT.apply_bound([x, weights], {"minlength": minlength})
 
 
 composite(np.bincount, _bincount)

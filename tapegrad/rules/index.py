@@ -44,7 +44,7 @@ composite(np.where, _where)
 
 def plain_array(value: Any) -> Any:
     """Positions or conditions without tracing, as an array."""
-    value = plain(value)
+    value = plain(lift(value))
     return value if hasattr(value, "shape") else np.asarray(value)
 
 
@@ -53,7 +53,8 @@ def picked(x: Any, positions: Any) -> Any:
     return np.reshape(pick(np.reshape(x, -1), np.ravel(positions)), np.shape(positions))
 
 
-def _take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
+def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
+    """np.take; NumPy asks the first argument alone, here the indices may differ by example."""
     a = a if hasattr(a, "shape") else np.asarray(a)
     indices = plain_array(indices)
     if indices.size == 0 and indices.dtype.kind == "f":
@@ -100,14 +101,14 @@ def _compress(condition: Any, a: Any, axis: Any = None) -> Any:
     condition = plain_array(condition)
     if condition.ndim != 1:
         raise ValueError("condition must be a 1-d array")
-    return _take(a, np.flatnonzero(condition), axis)
+    return take(a, np.flatnonzero(condition), axis)
 
 
 def _extract(condition: Any, arr: Any) -> Any:
     return np.ravel(arr)[np.flatnonzero(plain(condition))]
 
 
-composite(np.take, _take)
+composite(np.take, take)
 composite(np.take_along_axis, _take_along_axis)
 composite(np.compress, _compress)
 composite(np.extract, _extract)

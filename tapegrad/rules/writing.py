@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, is_ndarray, lift, plain
-from tapegrad.rules.index import along, plain_array
+from tapegrad._rule import composite, innermost, is_ndarray, lift, plain
+from tapegrad.rules.index import along, picked, plain_array, take
 
 
 def _array(value: Any) -> Any:
@@ -22,7 +22,7 @@ def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
     where = plain(where)
     src = lift(src)
     if is_ndarray(dst):
-        np.copyto(dst, _refused(src), casting, where)
+        np.copyto(dst, _refused(src), casting, _refused(where))
         return
     source_dtype = getattr(src, "dtype", None)
     if source_dtype is None:
@@ -40,18 +40,18 @@ def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
 
 def _refused(value: Any) -> Any:
     """A value for a plain array: a traced one raises the error that names the fix."""
-    return np.asarray(value)
+    return value if isinstance(value, bool) else np.asarray(value)
 
 
 def _put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     values = np.ravel(_array(v))
     if is_ndarray(a):
-        np.put(a, plain(ind), _refused(values), mode)
+        np.put(a, _refused(plain_array(ind)), _refused(values), mode)
         return
     ind = np.ravel(plain_array(ind))
     if ind.size == 0 or values.shape[0] == 0:
         return
-    positions = np.take(np.arange(a.size), ind, mode=mode)
+    positions = take(np.arange(a.size), ind, mode=mode)
     _write_flat(a, positions, values)
 
 
@@ -69,21 +69,31 @@ def _write_flat(a: Any, positions: Any, values: Any) -> None:
         a[np.unravel_index(positions, a.shape)] = values
 
 
-def _chosen(a: Any, mask: Any) -> Any:
+def _condition(a: Any, mask: Any) -> Any:
     mask = plain_array(mask)
     if mask.size != a.size:
         raise ValueError("place or putmask: mask and data must be the same size")
-    return np.flatnonzero(mask)
+    return np.ravel(mask) != 0
+
+
+def _write_chosen(a: Any, condition: Any, positions: Any, values: Any) -> None:
+    """Write the values at these positions wherever a condition of the examples holds."""
+    if values.shape[0]:
+        given = picked(values, positions % values.shape[0])
+        a[...] = np.reshape(np.where(condition, given, np.ravel(a)), a.shape)
 
 
 def _putmask(a: Any, mask: Any, values: Any) -> None:
     """The k-th element gets the k-th value, counted also where the mask is False."""
     values = np.ravel(_array(values))
     if is_ndarray(a):
-        np.putmask(a, plain(mask), _refused(values))
+        np.putmask(a, _refused(plain_array(mask)), _refused(values))
         return
-    chosen = _chosen(a, mask)
-    if values.shape[0]:
+    condition = _condition(a, mask)
+    if innermost([condition]) is not None:
+        _write_chosen(a, condition, np.arange(a.size), values)
+    elif values.shape[0]:
+        chosen = np.flatnonzero(condition)
         _write_flat(a, chosen, values[chosen % values.shape[0]])
 
 
@@ -91,15 +101,19 @@ def _place(arr: Any, mask: Any, vals: Any) -> None:
     """The k-th True of the mask gets the k-th value."""
     values = np.ravel(_array(vals))
     if is_ndarray(arr):
-        np.place(arr, plain(mask), _refused(values))
+        np.place(arr, _refused(plain_array(mask)), _refused(values))
         return
-    _write_flat(arr, _chosen(arr, mask), values)
+    condition = _condition(arr, mask)
+    if innermost([condition]) is not None:
+        _write_chosen(arr, condition, np.cumsum(condition) - 1, values)
+    else:
+        _write_flat(arr, np.flatnonzero(condition), values)
 
 
 def _put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     indices, values = plain_array(indices), _array(values)
     if is_ndarray(arr):
-        np.put_along_axis(arr, indices, _refused(values), axis)
+        np.put_along_axis(arr, _refused(indices), _refused(values), axis)
         return
     index = along(arr, indices, axis)
     if axis is None:

@@ -137,7 +137,7 @@ def replay_backward(
                 careful = _pull_general(bars, owned, g, call, 0, careful)
             continue
         strong = careful or rule.strong
-        if x_slot >= 0:
+        if x_slot != -1:
             partial = rule.x_partial
             if partial is None:
                 bar = g
@@ -161,7 +161,7 @@ def replay_backward(
                 bars[x_slot] = before + bar
                 if large:
                     owned.add(x_slot)
-        if y_slot >= 0:
+        if y_slot != -1:
             partial = rule.y_partial
             if partial is None:
                 bar = g
@@ -433,15 +433,23 @@ def add_at(buffer: Any, index: Any, value: Any) -> Any:
     if found is None:
         np.add.at(buffer, index, value)
     else:
-        _add_at_flat(buffer.reshape(-1), *found, value)
+        _add_at_flat(buffer.reshape(-1), value, *found)
     return buffer
 
 
-def _flat_positions(buffer: Any, index: Any, value: Any) -> tuple[Any, Any] | None:
-    """Where `buffer[index] += value` goes, as the sums of two rows of flat positions.
+# Two numbers that lie side by side are added by one position, as a complex number.
+PAIRS = {
+    np.dtype(np.float64): np.dtype(np.complex128),
+    np.dtype(np.float32): np.dtype(np.complex64),
+}
+
+
+def _flat_positions(buffer: Any, index: Any, value: Any) -> tuple[Any, Any, Any] | None:
+    """Where `buffer[index] += value` goes, as the sums of two rows of flat positions, and a dtype.
 
     Known are indices of whole axes with arrays of integers behind them: rows, columns, elements by
-    coordinates. None for others, and for few elements.
+    coordinates. None for others, and for few elements. The positions count elements of the dtype,
+    as which buffer and value are to be seen.
     """
     if type(buffer) is not np.ndarray or type(value) is not np.ndarray or value.size < 256:
         return None
@@ -454,6 +462,9 @@ def _flat_positions(buffer: Any, index: Any, value: Any) -> tuple[Any, Any] | No
         return None
     sides = buffer.shape[whole : whole + len(arrays)]
     rest = math.prod(buffer.shape[whole + len(arrays) :])
+    dtype = value.dtype
+    if rest % 2 == 0 and dtype in PAIRS:
+        dtype, rest = PAIRS[dtype], rest // 2
     if len(arrays) == 1:
         places = arrays[0].reshape(-1)
         if buffer.ndim > 1:
@@ -463,24 +474,27 @@ def _flat_positions(buffer: Any, index: Any, value: Any) -> tuple[Any, Any] | No
         places = places.reshape(-1) * rest
     within = np.arange(rest)
     if not whole:
-        return places, within
+        return places, within, dtype
     step = math.prod(sides) * rest
-    return np.arange(0, buffer.size, step), (places[:, None] + within).reshape(-1)
+    starts = np.arange(0, buffer.nbytes // dtype.itemsize, step)
+    return starts, (places[:, None] + within).reshape(-1), dtype
 
 
 ADDED_AT_ONCE = 1 << 14  # positions: what fits into the caches beside the values
 
 
-def _add_at_flat(row: Any, starts: Any, within: Any, value: Any) -> None:
+def _add_at_flat(row: Any, value: Any, starts: Any, within: Any, dtype: Any) -> None:
     """np.add.at of a row, which is several times faster than any other, piece by piece."""
-    if len(within) == 1:
+    if len(within) == 1 and dtype is value.dtype:
         np.add.at(row, starts + within if within[0] else starts, value.reshape(-1))
         return
-    value = value.reshape(len(starts), len(within))
+    row = row.view(dtype)
+    value = value.reshape(len(starts), -1)
     step = max(ADDED_AT_ONCE // len(within), 1)
     for first in range(0, len(starts), step):
         places = starts[first : first + step, None] + within
-        np.add.at(row, places.reshape(-1), value[first : first + step].reshape(-1))
+        piece = np.ascontiguousarray(value[first : first + step]).reshape(-1)
+        np.add.at(row, places.reshape(-1), piece.view(dtype))
 
 
 def _is_positions(part: Any) -> bool:

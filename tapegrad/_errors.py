@@ -42,6 +42,10 @@ class ConversionError(TapegradError, TypeError):
     """A traced value was about to be turned into a plain one, which loses its derivative."""
 
 
+class MemoryAttributeError(ConversionError, AttributeError):
+    """A traced or batched value was asked for an attribute of its memory; hasattr says no."""
+
+
 class BatchingError(TapegradError, TypeError):
     """A program inside vmap asked what may differ from example to example."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
-from tapegrad._errors import ConversionError
+from tapegrad._errors import ConversionError, MemoryAttributeError, NotDifferentiableError
 
 Order = Literal["K", "A", "C", "F"]
 
@@ -43,6 +43,18 @@ def refuse(call: str, advice: str) -> NoReturn:
         f"{call}: expected a plain value, got a traced one, whose derivative would be lost. "
         f"{advice}"
     )
+
+
+def _of_memory(name: str, advice: str) -> Any:
+    """An attribute of ndarray's that would hand out memory: an AttributeError that says so."""
+
+    def attribute(_: Any) -> NoReturn:
+        raise MemoryAttributeError(
+            f"x.{name}: expected a plain array, got a value inside a transform, whose memory is "
+            f"not the program's. {advice}"
+        )
+
+    return property(attribute)
 
 
 class Flat:
@@ -124,6 +136,11 @@ class NdarrayInterface:
     @property
     def base(self) -> None:
         return None
+
+    data = _of_memory("data", "Use tapegrad.stop_gradient(x).data.")
+    ctypes = _of_memory("ctypes", "Use tapegrad.stop_gradient(x).ctypes.")
+    strides = _of_memory("strides", "Inside vmap no example has strides of its own.")
+    flags = _of_memory("flags", "Inside vmap no example has flags of its own.")
 
     @property
     def device(self) -> str:
@@ -274,6 +291,22 @@ class NdarrayInterface:
         refuse("x.dump()", "Use tapegrad.stop_gradient(x).dump(...).")
 
     dumps = dump
+
+    def setflags(self, *_: Any, **__: Any) -> NoReturn:
+        """Always raises: the memory is not the program's."""
+        raise NotDifferentiableError(
+            "x.setflags(): expected a plain array, got a value inside a transform, whose memory "
+            "is not the program's. Copy x where it must not change."
+        )
+
+    def _reinterpreted(self, *_: Any, **__: Any) -> NoReturn:
+        """Always raises: bytes carry no derivative."""
+        raise NotDifferentiableError(
+            "x.byteswap(), x.getfield() or x.setfield(): not differentiable (it reinterprets "
+            "memory). Use x.astype(dtype), x.real and x.imag, or tapegrad.stop_gradient(x)."
+        )
+
+    byteswap = getfield = setfield = _reinterpreted
 
     def __copy__(self) -> Any:
         return np.copy(self)

@@ -542,19 +542,29 @@ def test_new_attributes_cannot_be_set():
         look(lambda x: setattr(x, "foo", 1))
 
 
+@pytest.mark.parametrize("name", ["data", "ctypes"])
+def test_attributes_of_memory_are_attribute_errors_that_name_the_fix(name):
+    assert not look(lambda x: hasattr(x, name))
+    assert look(lambda x: getattr(x, name, 3)) == 3
+    with pytest.raises(ConversionError, match=rf"x\.{name}: .*stop_gradient\(x\)\.{name}"):
+        look(lambda x: getattr(x, name))
+
+
+@pytest.mark.parametrize("name", ["data", "ctypes", "strides", "flags"])
+def test_attributes_of_memory_inside_vmap(name):
+    with pytest.raises(AttributeError, match=rf"x\.{name}: "):
+        tapegrad.vmap(lambda x: getattr(x, name))(M)
+
+
+@pytest.mark.parametrize("name", ["byteswap", "getfield", "setfield", "setflags"])
+def test_methods_of_memory_are_refused(name):
+    for transform in (look, lambda f: tapegrad.vmap(f)(M)):
+        with pytest.raises(NotDifferentiableError, match=rf"x\.{name}\(\)"):
+            transform(lambda x: getattr(x, name)(0, np.float64))
+
+
 def ndarray_names():
-    private = {
-        "data",
-        "ctypes",
-        "byteswap",
-        "getfield",
-        "setfield",
-        "setflags",
-        "resize",
-        "newbyteorder",
-        "base",
-        "to_device",
-    }  # of memory, not of values
+    private = {"data", "ctypes"}  # of memory, not of values
     return [n for n in dir(np.ndarray) if not n.startswith("_") and n not in private]
 
 

@@ -1,0 +1,74 @@
+"""PyTorch's object API over tapegrad's tape: `import tapegrad.torch as torch`.
+
+Each module of operations registers what it declares; that is what this namespace offers, beside
+the names below.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.torch import _dtypes, _pointwise, autograd
+from tapegrad.torch._call import OPERATIONS
+from tapegrad.torch._dtypes import (
+    Size,
+    channels_last,
+    contiguous_format,
+    device,
+    dtype,
+    finfo,
+    get_default_dtype,
+    iinfo,
+    preserve_format,
+    set_default_dtype,
+    strided,
+)
+from tapegrad.torch._modes import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from tapegrad.torch._tensor import Tensor
+
+# Modules of operations, imported for what they declare.
+MODULES = (_pointwise,)
+
+
+def __getattr__(name: str) -> Any:
+    found = OPERATIONS.get(name)
+    if found is None:
+        found = _dtypes.BY_NAME.get(_dtypes.ALIASES.get(name, name))
+    if found is None:
+        raise AttributeError(f"module 'tapegrad.torch' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *OPERATIONS, *_dtypes.BY_NAME, *_dtypes.ALIASES})
+
+
+__all__ = [
+    "Size",
+    "Tensor",
+    "autograd",
+    "channels_last",
+    "contiguous_format",
+    "device",
+    "dtype",
+    "enable_grad",
+    "finfo",
+    "get_default_dtype",
+    "iinfo",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "preserve_format",
+    "set_default_dtype",
+    "set_grad_enabled",
+    "strided",
+]

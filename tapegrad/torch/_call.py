@@ -1,0 +1,278 @@
+"""How an operation on tensors is made of a function of arrays.
+
+Knows tensors, views and nodes. Must not know what operations exist.
+
+An operation is written once, as a function of NumPy arrays with PyTorch's parameters:
+
+    @operation("CosBackward0")
+    def cos(input): return np.cos(input)
+
+It then takes tensors, logs itself, names its node, and becomes a method of Tensor. Where the
+arrays are traced by a functional transform the same code runs under that transform.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._tape import PROJECT, Traced
+from tapegrad.torch import _modes
+from tapegrad.torch._graph import Node, is_on_graph, node_class
+from tapegrad.torch._inplace import overwrite, write
+from tapegrad.torch._tensor import (
+    Tensor,
+    array_of,
+    ndarray,
+    of_array,
+    of_value,
+    owner_of,
+    share_version,
+)
+
+# The operations by name: what `torch.<name>` is.
+OPERATIONS: dict[str, Callable[..., Any]] = {}
+
+# NumPy's words for parameters, where PyTorch takes them too.
+SPELLINGS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x1": "input", "x2": "other"}
+
+
+def as_arrays(value: Any) -> Any:
+    """Tensors as arrays, also in lists, tuples and dicts."""
+    if isinstance(value, Tensor):
+        return array_of(value)
+    if type(value) in (list, tuple):
+        return type(value)([as_arrays(part) for part in value])
+    return value
+
+
+def as_tensors(value: Any) -> Any:
+    """Arrays as tensors, also in tuples, named ones too, and lists."""
+    if isinstance(value, (tuple, list)):
+        parts = [as_tensors(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    if isinstance(value, (Traced, np.ndarray, np.generic)) or hasattr(value, "__array_function__"):
+        return of_array(value)
+    return value
+
+
+def operation(
+    backward: str,
+    *,
+    view: bool = False,
+    several: bool = False,
+    inplace: bool = False,
+    method: bool = True,
+    function: bool = True,
+    name: str | None = None,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make an operation on tensors of a function of arrays, and register it.
+
+    backward: the name of its node. view: PyTorch returns a view of the first argument where it can.
+    several: it returns several views, which must not be written to. inplace: there is a method with
+    an underscore that writes the result into the first argument. method, function: whether
+    `Tensor` and `torch` have it.
+    """
+
+    def decorate(compute: Callable[..., Any]) -> Callable[..., Any]:
+        label = node_class(backward)
+        evaluate = np.errstate(all="ignore")(compute)  # PyTorch does not warn
+        spellings = _spellings_of(compute)
+
+        @functools.wraps(compute)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            out = kwargs.pop("out", None)
+            if kwargs and not spellings.keys().isdisjoint(kwargs):
+                kwargs = {spellings.get(word, word): value for word, value in kwargs.items()}
+            mode = _modes.MODE.get()
+            if mode is not None and mode.watchers:
+                for watcher in mode.watchers:
+                    watcher(call.__name__, args)
+            arrays = [as_arrays(arg) for arg in args]
+            params = {word: as_arrays(value) for word, value in kwargs.items()}
+            result = evaluate(*arrays, **params)
+            source = args[0] if args else kwargs.get("input")
+            made = _finish(result, source, label, view or several)
+            if view or several:
+                rest, words = arrays[1:], {k: v for k, v in params.items() if k != "input"}
+                _link_views(made, source, lambda base: compute(base, *rest, **words), several)
+            if mode is not None and mode.anomaly is not None:
+                mode.anomaly.note(made)
+            return made if out is None else deliver(out, made)
+
+        word = name or compute.__name__
+        call.__name__ = call.__qualname__ = word
+        call.compute = compute  # type: ignore[attr-defined]
+        if function:
+            OPERATIONS[word] = call
+        if method:
+            setattr(Tensor, word, call)
+        if inplace:
+            add_inplace(word, evaluate, backward, spellings)
+        return call
+
+    return decorate
+
+
+def add_inplace(
+    word: str, compute: Callable[..., Any], backward: str, spellings: dict[str, str]
+) -> None:
+    """Give Tensor, and torch, the operation `word_`, which writes into its first argument."""
+
+    def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if kwargs and not spellings.keys().isdisjoint(kwargs):
+            kwargs = {spellings.get(name, name): value for name, value in kwargs.items()}
+        arrays = [as_arrays(arg) for arg in args]
+        params = {name: as_arrays(value) for name, value in kwargs.items()}
+        sources = [arg for arg in (*args, *kwargs.values()) if isinstance(arg, Tensor)]
+        return write(self, lambda array: compute(array, *arrays, **params), backward, sources)
+
+    call.__name__ = call.__qualname__ = f"{word}_"
+    call.__doc__ = f"`{word}`, written into this tensor's own memory."
+    setattr(Tensor, f"{word}_", call)
+    OPERATIONS[f"{word}_"] = call
+
+
+def _spellings_of(compute: Callable[..., Any]) -> dict[str, str]:
+    """NumPy's words for the parameters of a function that has PyTorch's."""
+    names = inspect.signature(compute).parameters
+    return {word: mine for word, mine in SPELLINGS.items() if mine in names and word not in names}
+
+
+def _finish(result: Any, source: Any, label: type[Node], view: bool) -> Any:
+    """The tensors of a result, with their node named; memory of their own unless a view."""
+    if isinstance(result, (tuple, list)):
+        parts = [_finish(part, source, label, view) for part in result]
+        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+    if is_on_graph(result):
+        node, value = result.slot, result.value
+        if isinstance(node, int):
+            node = None
+        elif isinstance(source, Tensor) and (node is source.node or source._accumulator_is(node)):
+            if value is source.value:
+                return source  # nothing was done: x.contiguous(), x.to(x.dtype)
+        else:
+            _name(node, label)
+        made = of_value(value, node)
+    elif isinstance(result, (Traced, np.ndarray, np.generic)) or hasattr(
+        result, "__array_function__"
+    ):
+        made = of_value(result)
+    else:
+        return result
+    if not view and isinstance(source, Tensor):
+        _own(made, source)
+    return made
+
+
+def _name(node: Any, label: type[Node]) -> None:
+    """Name the node of a call, which is the parent of the nodes of several results."""
+    if node.entry is not None and node.entry[0] is PROJECT:
+        node = node.entry[4]
+    if type(node) is not label and type(node).__name__ != "AccumulateGrad":
+        node.__class__ = label
+
+
+def _own(made: Tensor, source: Tensor) -> None:
+    """Copy a result that NumPy left in the memory of its argument."""
+    value = made.value
+    if type(value) is ndarray and type(source.value) is ndarray:
+        if value is source.value or (
+            value.base is not None and owner_of(value) is owner_of(source.value)
+        ):
+            made.value = value.copy()
+
+
+def deliver(out: Any, made: Any) -> Any:
+    """Write results into `out=`, as PyTorch does: nothing may require grad."""
+    if isinstance(out, (tuple, list)):
+        return (
+            type(made)(*map(deliver, out, made))
+            if hasattr(made, "_fields")
+            else tuple(map(deliver, out, made))
+        )
+    if made.node is not None or out.node is not None:
+        raise RuntimeError(
+            "functions with out=... arguments don't support automatic differentiation, but one of "
+            "the arguments requires grad."
+        )
+    overwrite(out, made)
+    return out
+
+
+# --- Views --------------------------------------------------------------------------------------
+
+
+def _link_views(made: Any, source: Any, path: Callable[[Any], Any], several: bool) -> None:
+    """Let tensors that share the memory of another one know it, and it them."""
+    if not isinstance(source, Tensor):
+        return
+    if isinstance(made, (tuple, list)):
+        for position, part in enumerate(made):
+            if isinstance(part, Tensor):
+                link_view(part, source, _Part(path, position), several)
+    elif made is not source:
+        link_view(made, source, path, several)
+
+
+class _Part:
+    """One of the views that a function returns."""
+
+    __slots__ = ("path", "position")
+
+    def __init__(self, path: Callable[[Any], Any], position: int) -> None:
+        self.path = path
+        self.position = position
+
+    def __call__(self, base: Any) -> Any:
+        return self.path(base)[self.position]
+
+
+class _Steps:
+    """A view of a view: one path after another."""
+
+    __slots__ = ("first", "second")
+
+    def __init__(self, first: Callable[[Any], Any], second: Callable[[Any], Any]) -> None:
+        self.first = first
+        self.second = second
+
+    def __call__(self, base: Any) -> Any:
+        return self.second(self.first(base))
+
+
+def link_view(
+    made: Tensor, source: Tensor, path: Callable[[Any], Any], several: bool = False
+) -> None:
+    """Make a tensor a view of another one: of that one's base, if it is a view itself."""
+    value, whole = made.value, source.value
+    if type(value) is not ndarray or type(whole) is not ndarray:
+        return
+    if value is not whole and owner_of(value) is not owner_of(whole):
+        return  # NumPy had to copy
+    base = source._source
+    if base is None:
+        base = source
+    else:
+        assert source._path is not None
+        path = _Steps(source._path, path)
+    made._source = base
+    made._path = path
+    share_version(base, made)
+    if several or source._made == "several":
+        made._made = "several"
+    elif not _modes.is_grad_enabled():
+        made._made = "inference" if _modes.is_inference_mode_enabled() else "no_grad"
+    elif source._made is not None:
+        made._made = source._made
+    views = base._views
+    if views is None:
+        views = base._views = []
+    elif len(views) >= 8 and len(views) & (len(views) - 1) == 0:  # at each power of two
+        views[:] = [view for view in views if view() is not None]
+    views.append(weakref.ref(made))

@@ -1,0 +1,330 @@
+"""PyTorch's names for the types, places and shapes of tensors, and its rules of type promotion.
+
+Knows NumPy's dtypes. Must not know tensors.
+
+PyTorch promotes by category (bool, integer, floating, complex): an operand of fewer dimensions, and
+a Python number, changes the type of the others only where its category is the greater one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+
+class dtype:
+    """The type of the elements of a tensor, such as `torch.float32`; `numpy` is NumPy's for it."""
+
+    __slots__ = ("name", "numpy")
+
+    def __init__(self, name: str, scalar: Any) -> None:
+        self.name = name
+        self.numpy = np.dtype(scalar)
+
+    @property
+    def is_floating_point(self) -> bool:
+        return self.numpy.kind == "f"
+
+    @property
+    def is_complex(self) -> bool:
+        return self.numpy.kind == "c"
+
+    @property
+    def is_signed(self) -> bool:
+        return self.numpy.kind in "ifc"
+
+    @property
+    def itemsize(self) -> int:
+        return self.numpy.itemsize
+
+    def to_real(self) -> dtype:
+        """The type of the real part."""
+        return of_numpy(np.finfo(self.numpy).dtype) if self.is_complex else self
+
+    def to_complex(self) -> dtype:
+        """The complex type of the same precision."""
+        return of_numpy(np.result_type(self.numpy, np.complex64))
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> Any:
+        return of_numpy, (self.numpy,)
+
+
+_NAMES = (
+    "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 "
+    "float16 float32 float64 complex64 complex128"
+).split()
+BY_NAME = {name: dtype(name, name) for name in _NAMES}
+_BY_NUMPY = {known.numpy: known for known in BY_NAME.values()}
+# Other names for the same types.
+ALIASES = {
+    "half": "float16",
+    "float": "float32",
+    "double": "float64",
+    "cfloat": "complex64",
+    "cdouble": "complex128",
+    "short": "int16",
+    "int": "int32",
+    "long": "int64",
+}
+# The word that PyTorch's messages and old type names have for a type.
+WORDS = {
+    "bool": "Bool",
+    "uint8": "Byte",
+    "int8": "Char",
+    "int16": "Short",
+    "int32": "Int",
+    "int64": "Long",
+    "float16": "Half",
+    "float32": "Float",
+    "float64": "Double",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+    "uint16": "UInt16",
+    "uint32": "UInt32",
+    "uint64": "UInt64",
+}
+FLOAT32 = np.dtype(np.float32)
+_default = [FLOAT32]  # what floating tensors have that are made from Python numbers
+
+
+def of_numpy(given: Any) -> dtype:
+    """PyTorch's name for a NumPy dtype; TypeError where it has none."""
+    found = _BY_NUMPY.get(given)
+    if found is None:  # another byte order
+        found = _BY_NUMPY.get(np.dtype(given).newbyteorder("="))
+    if found is None:
+        raise TypeError(
+            f"can't convert np.ndarray of type numpy.{np.dtype(given).name}. The only supported "
+            f"types are: {', '.join(_NAMES)}."
+        )
+    return found
+
+
+def as_numpy(given: Any) -> np.dtype[Any]:
+    """NumPy's dtype for one of PyTorch's, a Python type, or a NumPy dtype."""
+    if isinstance(given, dtype):
+        return given.numpy
+    if given is float:
+        return _default[0]
+    if given is complex:
+        return default_complex()
+    if given in (bool, int):
+        return np.dtype(given)
+    if isinstance(given, (np.dtype, type)):
+        return np.dtype(given)
+    raise TypeError(f"expected a torch.dtype, got {type(given).__name__}")
+
+
+def word_of(given: np.dtype[Any]) -> str:
+    """`Float` for float32, as in `torch.FloatTensor`."""
+    return WORDS[of_numpy(given).name]
+
+
+def get_default_dtype() -> dtype:
+    """The dtype of floating tensors that are made from Python numbers; float32 at first."""
+    return of_numpy(_default[0])
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Set what `get_default_dtype` returns; TypeError where it is not floating."""
+    if not isinstance(d, dtype) or not d.is_floating_point:
+        raise TypeError(
+            f"only floating-point types are supported as the default type, got {d!r}. "
+            "Pass torch.float32 or torch.float64."
+        )
+    _default[0] = d.numpy
+
+
+def default_float() -> np.dtype[Any]:
+    """NumPy's dtype of floating tensors that are made from Python numbers."""
+    return _default[0]
+
+
+def default_complex() -> np.dtype[Any]:
+    """The complex dtype of the default precision."""
+    return np.result_type(_default[0], np.complex64)
+
+
+# --- Promotion ----------------------------------------------------------------------------------
+
+_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+
+
+def of_number(number: Any) -> np.dtype[Any]:
+    """The dtype of a tensor made of a Python number."""
+    if isinstance(number, (bool, np.bool_)):
+        return np.dtype(bool)
+    if isinstance(number, (int, np.integer)):
+        return np.dtype(np.int64)
+    if isinstance(number, (float, np.floating)):
+        return _default[0]
+    return default_complex()
+
+
+def result_of(operands: Iterable[Any]) -> np.dtype[Any]:
+    """The dtype that arrays and Python numbers come to have in an operation together."""
+    ranked: list[np.dtype[Any] | None] = [None, None, None]  # arrays, 0-d arrays, numbers
+    for operand in operands:
+        if hasattr(operand, "dtype") and not isinstance(operand, np.generic):
+            rank, given = (0 if operand.shape else 1), operand.dtype
+        else:
+            rank, given = 2, of_number(operand)
+        before = ranked[rank]
+        ranked[rank] = given if before is None else join(before, given)
+    found: np.dtype[Any] | None = None
+    for given in ranked:
+        if given is None:
+            continue
+        if found is None:
+            found = given
+        elif _CATEGORY[given.kind] > _CATEGORY[found.kind]:
+            found = join(found, given) if given.kind == "c" and found.kind == "f" else given
+    assert found is not None
+    return found
+
+
+def join(first: np.dtype[Any], second: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype for two of equal rank; integers never make a floating type larger."""
+    if first is second or first == second:
+        return first
+    low, high = sorted((first, second), key=lambda given: _CATEGORY[given.kind])
+    if _CATEGORY[high.kind] >= 2 and _CATEGORY[low.kind] < 2:
+        return high
+    joined = np.result_type(first, second)
+    return joined if joined.kind == high.kind or joined.kind in "iu" else np.dtype(np.int64)
+
+
+def can_store(given: np.dtype[Any], target: np.dtype[Any]) -> bool:
+    """Whether an operation in place may write a result of one dtype into another's memory."""
+    return _CATEGORY[given.kind] <= _CATEGORY[target.kind]
+
+
+# --- Shapes and places --------------------------------------------------------------------------
+
+
+class Size(tuple[int, ...]):
+    """The shape of a tensor: a tuple that prints as `torch.Size([2, 3])`."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return math.prod(self)
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return Size(found) if isinstance(index, slice) else found
+
+    def __add__(self, other: Any) -> Any:
+        return Size(tuple.__add__(self, tuple(other)))
+
+
+class device:
+    """Where a tensor lives: always the CPU's memory."""
+
+    __slots__ = ("index", "type")
+
+    type: str
+    index: int | None
+
+    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
+        name, _, number = str(type).partition(":")
+        if name != "cpu":
+            raise RuntimeError(
+                f"expected the device 'cpu', got {type!r}: tapegrad.torch computes with NumPy. "
+                "For GPU arrays call tapegrad.grad on functions of CuPy arrays."
+            )
+        self.type = name
+        self.index = int(number) if number else index
+
+    def __repr__(self) -> str:
+        rest = "" if self.index is None else f", index={self.index}"
+        return f"device(type='{self.type}'{rest})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return str(self) == other
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+
+CPU = device("cpu")
+
+
+class _Named:
+    """A constant that prints as its name."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+
+strided = _Named("strided")
+contiguous_format = _Named("contiguous_format")
+preserve_format = _Named("preserve_format")
+channels_last = _Named("channels_last")
+
+
+class finfo:
+    """Limits of a floating dtype: eps, max, min, tiny, smallest_normal, resolution, bits."""
+
+    def __init__(self, type: dtype | None = None) -> None:
+        given = get_default_dtype() if type is None else type
+        info = np.finfo(given.numpy)
+        self.bits, self.dtype = int(info.bits), given.to_real().name
+        self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
+        self.tiny = self.smallest_normal = float(info.tiny)
+        self.resolution = float(info.resolution)
+
+    def __repr__(self) -> str:
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "
+            f"eps={self.eps:g}, smallest_normal={self.tiny:g}, tiny={self.tiny:g}, "
+            f"dtype={self.dtype})"
+        )
+
+
+class iinfo:
+    """Limits of an integer dtype: max, min, bits."""
+
+    def __init__(self, type: dtype) -> None:
+        info = np.iinfo(type.numpy)
+        self.bits, self.max, self.min, self.dtype = info.bits, info.max, info.min, type.name
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+
+def is_sizes(value: Any) -> bool:
+    """Whether a value is a shape given as one argument: `(2, 3)`, not `2, 3`."""
+    return isinstance(value, (tuple, list))
+
+
+def sizes_of(given: tuple[Any, ...]) -> tuple[int, ...]:
+    """A shape that came as `f(2, 3)`, `f((2, 3))` or `f(torch.Size([2, 3]))`."""
+    if len(given) == 1 and is_sizes(given[0]):
+        given = tuple(given[0])
+    return tuple(_whole(given))
+
+
+def _whole(given: Iterable[Any]) -> Iterator[int]:
+    for side in given:
+        yield side.__index__()

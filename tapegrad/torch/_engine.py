@@ -1,0 +1,490 @@
+"""Backward passes: a replay over the part of the graph that a result was made from.
+
+Knows nodes and the core's replays. Must not know operations, or how the user's calls look.
+
+A pass first collects the nodes that lie between the roots and what is wanted, in order of time.
+Where nobody watches, the core replays their entries at once. Where hooks, create_graph or anomaly
+mode ask for it, it goes node by node.
+
+Cotangents inside are the core's (du/dx - i du/dy for complex numbers); PyTorch's gradients are
+their conjugates, so what passes in or out here is conjugated.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._replay import SparseBars, fit, replay_backward, replay_nested
+from tapegrad._tape import CURRENT, PROJECT, Spec, spec_of
+from tapegrad.torch import _modes
+from tapegrad.torch._graph import (
+    FREED,
+    GUARD,
+    AccumulateGrad,
+    FunctionNode,
+    Node,
+    array_on_graph,
+    freed,
+    is_on_graph,
+    kept_values,
+    parents_of,
+)
+from tapegrad.torch._tensor import (
+    WRITTEN,
+    Tensor,
+    array_of,
+    changed_since,
+    ndarray,
+    of_array,
+    of_value,
+    raise_changed,
+)
+
+LARGE = 256  # elements from which the core adds cotangents in place
+
+
+def conjugated(value: Any) -> Any:
+    """A gradient as a cotangent, or the other way round."""
+    return np.conj(value) if value.dtype.kind == "c" else value
+
+
+class Pass:
+    """One backward pass.
+
+    roots: the node and cotangent of each result. wanted: the nodes whose cotangents are asked for;
+    None for all leaves. accumulate: leaves get them into their `grad`; otherwise they are left in
+    `captured`.
+    """
+
+    def __init__(
+        self,
+        roots: Sequence[tuple[Node, Any]],
+        wanted: Iterable[Node] | None,
+        *,
+        keep: bool,
+        create: bool,
+        accumulate: bool,
+    ) -> None:
+        self.roots = roots
+        self.wanted = None if wanted is None else set(wanted)
+        self.keep = keep
+        self.create = create
+        self.accumulate = accumulate
+        self.captured: dict[Node, Any] = {}
+        self.leaves: list[AccumulateGrad] = []
+        self.taken = {id(bar) for _, bar in roots}  # arrays that no gradient may be
+        self.watched = create  # whether something has to happen at single nodes
+        self.singular = False  # whether a rule takes a limit, for which it needs a traced replay
+        self.nodes = self._collect()
+
+    # -- what takes part -------------------------------------------------------------------------
+
+    def _collect(self) -> list[Node]:
+        """The nodes that have to run, in order of time; leaves apart."""
+        seen = {node for node, _ in self.roots}
+        stack = list(seen)
+        nodes = []
+        while stack:
+            node = stack.pop()
+            entry = node.entry
+            if entry is None:
+                if isinstance(node, AccumulateGrad):
+                    self.leaves.append(node)
+                continue
+            nodes.append(node)
+            x_node, y_node = entry[4], entry[5]
+            if y_node is not None:  # the frequent layout
+                if x_node != -1 and x_node not in seen:
+                    seen.add(x_node)
+                    stack.append(x_node)
+                if y_node != -1 and y_node not in seen:
+                    seen.add(y_node)
+                    stack.append(y_node)
+                continue
+            for parent in parents_of(entry):
+                if parent != -1 and parent not in seen:
+                    seen.add(parent)
+                    stack.append(parent)
+        nodes.sort(key=number_of)
+        if self.wanted is not None:
+            nodes = self._on_the_way(nodes)
+        for leaf in self.leaves:
+            variable = leaf.variable
+            if leaf.watched or variable._hooks or variable._after:
+                self.watched = True
+        for node in nodes:
+            if node.watched:
+                self.watched = True
+            if node.entry[5] is None and is_singular(node.entry):
+                self.singular = True
+        check_usable(nodes)
+        return nodes
+
+    def _on_the_way(self, nodes: list[Node]) -> list[Node]:
+        """Those nodes that something wanted was used for."""
+        assert self.wanted is not None
+        needed = set(self.wanted)
+        found = []
+        for node in nodes:
+            if node in needed or not needed.isdisjoint(parents_of(node.entry)):
+                needed.add(node)
+                found.append(node)
+        self.leaves = [leaf for leaf in self.leaves if leaf in self.wanted]
+        if any(node.entry is not None for node in self.wanted):
+            self.watched = True
+        return found
+
+    # -- running ---------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Push the cotangents of the roots back."""
+        mode = _modes.current()
+        before = _modes.change(grad=self.create)
+        token = CURRENT.set(None)
+        try:
+            # Infinities at singular points are for the strong product to judge.
+            with np.errstate(all="ignore"):
+                if self.watched or self.singular or mode.anomaly is not None or mode.watchers:
+                    self._run_watched(mode)
+                else:
+                    self._run_plain()
+        finally:
+            CURRENT.reset(token)
+            _modes.restore(before)
+
+    def _run_plain(self) -> None:
+        bars = _Bars()
+        large = False
+        for node, bar in self.roots:
+            _add(bars, node, bar)
+            large = large or bar.size > LARGE
+        entries = []
+        for node in self.nodes:
+            entry = node.entry
+            if isinstance(node, FunctionNode):
+                entries.append((node, node.rule_for(), *entry[1:]))
+            else:
+                entries.append((node, *entry))
+            if not self.keep:
+                node.entry = freed(entry)
+        replay_backward(entries, bars, consume=True, large=large)
+        for leaf in self.leaves:
+            bar = bars.get(leaf)
+            if bar is not None:
+                self._reach(leaf, bar)
+
+    def _run_watched(self, mode: _modes.Mode) -> None:
+        bars: dict[Any, Any] = {}
+        for node, bar in self.roots:
+            _add(bars, node, bar)
+        complete = _completed_by(self.nodes, self.leaves)
+        traced = self.create or self.singular
+        for node in reversed(self.nodes):
+            g = bars.pop(node, None)
+            if g is not None:
+                g = self._arrive(node, g)
+                parts = run_node(node, g, create=traced, mode=mode)
+                for parent, part in zip(parents_of(node.entry), parts, strict=False):
+                    if parent != -1 and part is not None:
+                        _add_part(bars, node, parent, part)
+            if not self.keep:
+                node.entry = freed(node.entry)
+            for leaf in complete.get(node, ()):
+                if leaf in bars:
+                    self._reach(leaf, bars.pop(leaf))
+        for leaf in self.leaves:
+            if leaf in bars:
+                self._reach(leaf, bars.pop(leaf))
+
+    def _arrive(self, node: Node, g: Any) -> Any:
+        """The cotangent of a node's result after the hooks on it; noted where it is wanted."""
+        if not node.watched and self.wanted is None:
+            return g
+        if node.hooks:
+            g = through_hooks(node.hooks, g)
+        for reference in node.retained:
+            tensor = reference()
+            if tensor is not None and tensor._retains:
+                accumulate(tensor, self._stripped(g), self.taken, create=self.create)
+        if self.wanted is not None and node in self.wanted:
+            self.captured[node] = self._stripped(g)
+        return g
+
+    def _reach(self, leaf: AccumulateGrad, g: Any) -> None:
+        """The cotangent of a leaf has arrived."""
+        g = self._stripped(g)
+        variable = leaf.variable
+        if variable._hooks:
+            g = through_hooks(variable._hooks, g)
+        if not self.accumulate:
+            self.captured[leaf] = g
+            return
+        if leaf.prehooks:
+            g = _through_prehooks(leaf, g)
+        accumulate(variable, g, self.taken, create=self.create)
+        if leaf.posthooks:
+            for hook in list(leaf.posthooks.values()):
+                hook((), (as_gradient(g),))
+        if variable._after:
+            for hook in list(variable._after.values()):
+                hook(variable)
+
+    def _stripped(self, g: Any) -> Any:
+        """A cotangent without the history of a replay that was traced for its own sake."""
+        return g.value if not self.create and is_on_graph(g) else g
+
+
+def check_usable(nodes: Iterable[Node]) -> None:
+    """Raise RuntimeError where a node has been freed, or what it kept has been changed."""
+    for node in nodes:
+        entry = node.entry
+        if entry[1] is FREED:
+            raise RuntimeError(
+                "Trying to backward through the graph a second time (or directly access saved "
+                "tensors after they have already been freed). Saved intermediate values of the "
+                "graph are freed when you call .backward() or autograd.grad(). Specify "
+                "retain_graph=True if you need to backward through the graph a second time or "
+                "if you need to access saved tensors after calling backward."
+            )
+        if WRITTEN:
+            for value in kept_values(entry):
+                version = changed_since(value, node.number)
+                if version is not None:
+                    raise_changed(value, node, version)
+
+
+def is_singular(entry: Any) -> bool:
+    """Whether the cotangent of a call is a limit, as of equal eigenvalues."""
+    singular = getattr(entry[0], "singular", None)
+    return singular is not None and entry[1] is not FREED and bool(singular(entry[1]))
+
+
+class _Bars(dict[Any, Any]):
+    """Cotangents by node."""
+
+    def __missing__(self, _: Any) -> None:
+        return None
+
+
+number_of = operator.attrgetter("number")
+
+
+def _completed_by(
+    nodes: list[Node], leaves: list[AccumulateGrad]
+) -> dict[Node, list[AccumulateGrad]]:
+    """The leaves whose gradient is complete after each node ran: those that it used first."""
+    wanted = set(leaves)
+    last: dict[Node, list[AccumulateGrad]] = {}
+    for node in nodes:
+        for parent in parents_of(node.entry):
+            if parent in wanted:
+                wanted.discard(parent)
+                last.setdefault(node, []).append(parent)
+    return last
+
+
+def _add(bars: dict[Any, Any], node: Node, bar: Any) -> None:
+    before = bars.get(node)
+    bars[node] = bar if before is None else before + bar
+
+
+def _add_part(bars: dict[Any, Any], node: Node, parent: Node, part: Any) -> None:
+    """Add what a node sends to an argument; one of several results sends to its place."""
+    entry = node.entry
+    if entry[0] is PROJECT:
+        bars.setdefault(parent, [None] * entry[3])[entry[2]] = part
+    else:
+        _add(bars, parent, part)
+
+
+# --- One node -----------------------------------------------------------------------------------
+
+
+def run_node(node: Node, g: Any, *, create: bool, mode: _modes.Mode) -> list[Any]:
+    """The cotangents of a node's arguments (None where there is none) from that of its result."""
+    if node.prehooks:
+        g = _through_prehooks(node, g)
+    for watcher in mode.watchers:
+        watcher(node.name(), ())
+    if mode.anomaly is None:
+        parts = _pull(node, g, create)
+    else:
+        with mode.anomaly.around(node):
+            parts = _pull(node, g, create)
+            mode.anomaly.check(node, parts)
+    if node.posthooks:
+        parts = _through_posthooks(node, parts, g)
+    return parts
+
+
+def _pull(node: Node, g: Any, create: bool) -> list[Any]:
+    """Replay one entry, with places of its own in the stead of the nodes of its arguments."""
+    entry = node.entry
+    rule, out, x, y, x_node, y_node = entry
+    if rule is PROJECT:
+        return [g]
+    if node.packed is not None:
+        out, x, y = node.packed.unpacked(out, x, y)
+    if isinstance(node, FunctionNode):
+        rule = node.rule_for()
+    parents = list(parents_of(entry))
+    bars = SparseBars(0)
+    places = [-1 if parent == -1 else place for place, parent in enumerate(parents)]
+    last = len(parents)
+    bars[last] = g
+    if create:
+        out, x, y = _on_graph(node, rule, out, x, y)
+    if y_node is not None:
+        call = (last, rule, out, x, y, places[0], places[1])
+    elif type(x_node) is tuple:
+        call = (last, rule, out, x, y, tuple(places), None)
+    else:
+        call = (last, rule, out, x, y, places[0], None)
+    replay_nested([call], bars, None)
+    return [bars.get(place) for place in range(last)]
+
+
+def _on_graph(node: Node, rule: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any, Any]:
+    """What a node keeps, on the graph again, so that the rule logs itself."""
+    x_node, y_node = node.entry[4], node.entry[5]
+    if y_node is not None:
+        return _lifted(out, node), _lifted(x, x_node), _lifted(y, y_node)
+    if type(x_node) is not tuple or not hasattr(rule, "pull"):
+        return out, x, y
+    if isinstance(out, tuple):
+        parts = type(out)(map(_lifted, out, out.slots))  # type: ignore[attr-defined]
+        parts.slots = out.slots  # type: ignore[attr-defined]
+    else:
+        parts = _lifted(out, node)
+    return parts, tuple(map(_lifted, x, x_node)), y
+
+
+def _lifted(value: Any, node: Any) -> Any:
+    if node == -1 or value is None or type(value) is Spec or not hasattr(value, "dtype"):
+        return value
+    return array_on_graph(value, node)
+
+
+def call_node(node: Node, gradients: Sequence[Any]) -> Any:
+    """`node(*gradients)`: the gradients of its arguments, one tensor or a tuple of them."""
+    arrays = [None if g is None else conjugated(array_of(g)) for g in gradients]
+    if isinstance(node, AccumulateGrad):
+        accumulate(node.variable, arrays[0], set(), create=_modes.is_grad_enabled())
+        return None
+    check_usable([node])
+    kept = node.entry[1]
+    g: Any = arrays if isinstance(kept, tuple) else arrays[0]
+    if isinstance(kept, Spec):
+        g = fit(g, kept, node.entry[0])
+    with np.errstate(all="ignore"):
+        parts = run_node(node, g, create=_modes.is_grad_enabled(), mode=_modes.current())
+    parts = parts[: count_of(node)]
+    made = tuple(None if part is None else as_gradient(part) for part in parts)
+    return made[0] if len(made) == 1 else made
+
+
+def count_of(node: Node) -> int:
+    """How many arguments a node has."""
+    return 1 if getattr(node.entry[0], "unary", False) else len(tuple(parents_of(node.entry)))
+
+
+# --- Gradients ----------------------------------------------------------------------------------
+
+
+def as_gradient(bar: Any) -> Tensor:
+    """A cotangent as a tensor, in PyTorch's convention."""
+    if isinstance(bar, (np.generic, np.ndarray)) or is_on_graph(bar):
+        return of_array(conjugated(bar))
+    return of_value(conjugated(bar))
+
+
+def through_hooks(hooks: dict[int, Callable[..., Any]], g: Any) -> Any:
+    """A cotangent after hooks, each of which may replace it."""
+    for hook in list(hooks.values()):
+        gradient = as_gradient(g)
+        given = hook(gradient)
+        if given is not None:
+            _check_hooked(given, gradient)
+            g = conjugated(array_of(given))
+        else:
+            g = conjugated(array_of(gradient))  # a hook may have written to it
+    return g
+
+
+def _check_hooked(given: Any, gradient: Tensor) -> None:
+    if not isinstance(given, Tensor):
+        raise TypeError(
+            f"expected hook to return a Tensor or None, but got {type(given).__name__}"
+        )
+    if given.value.shape != gradient.value.shape:
+        raise RuntimeError(
+            f"hook has changed the size of value: expected {list(gradient.shape)}, "
+            f"got {list(given.shape)}"
+        )
+
+
+def _through_prehooks(node: Node, g: Any) -> Any:
+    assert node.prehooks is not None
+    for hook in list(node.prehooks.values()):
+        several = isinstance(g, list)
+        parts = g if several else [g]
+        given = hook(tuple(None if part is None else as_gradient(part) for part in parts))
+        if given is not None:
+            given = given if isinstance(given, (tuple, list)) else (given,)
+            arrays = [None if part is None else conjugated(array_of(part)) for part in given]
+            g = arrays if several else arrays[0]
+    return g
+
+
+def _through_posthooks(node: Node, parts: list[Any], g: Any) -> list[Any]:
+    assert node.posthooks is not None
+    results = tuple(
+        None if part is None else as_gradient(part) for part in (g if isinstance(g, list) else [g])
+    )
+    count = count_of(node)
+    for hook in list(node.posthooks.values()):
+        inputs = tuple(None if part is None else as_gradient(part) for part in parts[:count])
+        given = hook(inputs, results)
+        if given is not None:
+            given = given if isinstance(given, (tuple, list)) else (given,)
+            parts = [None if part is None else conjugated(array_of(part)) for part in given]
+            parts += [None] * (2 - len(parts))
+    return parts
+
+
+def accumulate(variable: Tensor, bar: Any, taken: set[int], *, create: bool) -> None:
+    """Add a cotangent to the `grad` of a leaf: in its memory, unless a graph is made of it."""
+    with GUARD:
+        known = variable._grad
+        if known is None:
+            gradient = as_gradient(bar)
+            value = gradient.value
+            if type(value) is ndarray and not create:
+                if id(value) in taken or value.base is not None or not value.flags.writeable:
+                    value = gradient.value = value.copy()
+                taken.add(id(value))
+            variable._grad = gradient
+        elif create or known.node is not None or type(known.value) is not ndarray:
+            variable._grad = of_array(array_of(known) + conjugated(bar))
+        else:
+            np.add(known.value, conjugated(bar), out=known.value)
+
+
+def root_of(tensor: Tensor, gradient: Any) -> Any:
+    """The cotangent of a root: a gradient of its shape, or 1 for one element."""
+    value = tensor.value
+    if gradient is None:
+        if spec_of(value).size != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        if value.dtype.kind == "c":
+            raise RuntimeError(
+                "grad can be implicitly created only for real scalar outputs but got "
+                f"{tensor.dtype}"
+            )
+        return np.ones(value.shape, value.dtype)
+    bar = conjugated(array_of(gradient))
+    return bar if bar.dtype == value.dtype else bar.astype(value.dtype)

@@ -1,0 +1,369 @@
+"""The graph: a node is both the slot of a value and PyTorch's `grad_fn`.
+
+Knows the tape's entries and rules. Must not know what a Tensor offers.
+
+The functional transforms own a tape with an end. Tensors have none: what a tensor can still be
+differentiated through must live as long as the tensor, and no longer, also where a hook closes a
+cycle. So the tape of this layer holds no list. Its slots are nodes, numbered in order of time; a
+node holds its entry, and the entry holds the nodes of its arguments. Python frees what nobody can
+reach.
+
+A node's entry is an entry of the tape without its first item, the slot, which would be the node
+itself: (rule, out, x, y, x_node, y_node) or (rule, out, args, params, nodes, None). An argument
+without a node has -1.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad import Array
+from tapegrad._tape import PROJECT, Entry, Spec, Tape, Traced, spec_of
+
+next_number = itertools.count(1).__next__
+new = object.__new__
+GUARD = threading.RLock()  # around what several backward passes may change at once
+
+
+class Node:
+    """A call in the graph: what `Tensor.grad_fn` returns.
+
+    Calling it with the gradients of its results returns those of its arguments, themselves
+    differentiable. Its class has the name of the operation, as `MulBackward0`.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "entry", "number")
+
+    number: int
+    entry: Any  # None at a leaf
+    # What few nodes have, in their __dict__.
+    watched: bool = False  # whether a pass must stop at this node: any of the following
+    hooks: Hooks | None = None  # on the gradient of the result, before the node runs
+    prehooks: Hooks | None = None
+    posthooks: Hooks | None = None
+    retained: Sequence[weakref.ref[Any]] = ()  # tensors that keep their gradient
+    trace: Any = None  # where the call was made, in anomaly mode
+    packed: Any = None  # what the hooks of saved tensors made of them
+
+    def __ge__(self, start: Any) -> bool:
+        return self.number >= start
+
+    def __lt__(self, start: Any) -> bool:
+        return self.number < start
+
+    def name(self) -> str:
+        """The name of the operation's backward function."""
+        return type(self).__name__
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for whatever users want to keep with a node."""
+        found: dict[Any, Any] = self.__dict__.setdefault("_metadata", {})
+        return found
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The nodes of the arguments, each with the number of its result that was used."""
+        return tuple(edge_of(parent) for parent in arguments_of(self))
+
+    def register_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call `hook(grad_inputs, grad_outputs)` after this node ran; it may replace the first."""
+        if self.posthooks is None:
+            self.posthooks = Hooks()
+            self.watched = True
+        return self.posthooks.add(hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> Handle:
+        """Call `hook(grad_outputs)` before this node runs; it may replace them."""
+        if self.prehooks is None:
+            self.prehooks = Hooks()
+            self.watched = True
+        return self.prehooks.add(hook)
+
+    def __call__(self, *gradients: Any) -> Any:
+        from tapegrad.torch._engine import call_node
+
+        return call_node(self, gradients)
+
+    def _register_hook_dict(self, hooks: Any) -> None:
+        raise NotImplementedError("use register_hook")
+
+    def _sequence_nr(self) -> int:
+        return self.number
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at 0x{id(self):x}>"
+
+
+class AccumulateGrad(Node):
+    """Where the gradient of a leaf arrives; `variable` is the leaf."""
+
+    __slots__ = ()
+
+    variable: Any
+
+
+class FunctionNode(Node):
+    """The node of a custom Function: also the `ctx` of its forward and backward."""
+
+    __slots__ = ()
+
+    def rule_for(self) -> Any:
+        """The rule with which a replay runs this node."""
+        raise NotImplementedError
+
+
+_CLASSES: dict[str, type[Node]] = {"AccumulateGrad": AccumulateGrad}
+
+
+def node_class(name: str) -> type[Node]:
+    """The class of nodes of a name, such as AddBackward0."""
+    found = _CLASSES.get(name)
+    if found is None:
+        found = _CLASSES.setdefault(name, type(name, (Node,), {"__slots__": ()}))
+    return found
+
+
+def fresh_node() -> Node:
+    """A node of no name yet."""
+    node: Node = new(Node)
+    node.number = next_number()
+    node.entry = None
+    return node
+
+
+class _NoBuffers:
+    """No write of a traced array goes into memory that this layer could not see."""
+
+    def __contains__(self, slot: Any) -> bool:
+        return False
+
+    def add(self, slot: Any) -> None:
+        pass
+
+    def discard(self, slot: Any) -> None:
+        pass
+
+
+class GraphTape(Tape):
+    """The tape of all tensors. It hangs each entry into its node, and keeps nothing itself."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__("the graph of tensors")
+        self.level = 0  # outside of every transform
+        self.fresh = fresh_node
+        self.log = _attach
+        self.buffers = _NoBuffers()
+
+    def keep(self, constant: Any) -> Any:
+        return constant  # a change is noticed by the memory's version, and refused
+
+    def keep_input(self, leaf: Any) -> Any:
+        return leaf
+
+    def keep_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        return params
+
+    def between(self, start: Any, end: Any) -> list[Entry]:
+        """The entries after one node that another's is made from, in order of time."""
+        nodes = [node for node in reachable([end]) if node.number > start.number]
+        return [(node, *node.entry) for node in nodes if node.entry is not None]
+
+
+def _attach(entry: Entry) -> None:
+    node = entry[0]
+    node.entry = entry[1:]
+    if type(node) is Node:
+        node.__class__ = node_class(name_of(entry[1]))
+
+
+GRAPH = GraphTape()
+
+
+def array_on_graph(value: Any, node: Node) -> Any:
+    """A value and its node as one of the core's traced arrays, on which rules log themselves."""
+    return Array(value, node, GRAPH, spec_of(value))
+
+
+def is_on_graph(value: Any) -> bool:
+    """Whether a value is one of the core's traced arrays, traced by this layer."""
+    return isinstance(value, Traced) and value.tape is GRAPH
+
+
+# --- Walking ------------------------------------------------------------------------------------
+
+
+def parents_of(entry: Any) -> Iterable[Any]:
+    """The nodes (or -1) of the arguments of an entry without its slot."""
+    if entry[5] is not None:
+        return entry[4], entry[5]
+    nodes = entry[4]
+    return nodes if type(nodes) is tuple else (nodes,)
+
+
+def arguments_of(node: Node) -> Iterator[Any]:
+    """The nodes (or -1) of the arguments of a call, one an argument."""
+    entry = node.entry
+    if entry is None:
+        return
+    rule = entry[0]
+    if entry[5] is not None and getattr(rule, "unary", False):
+        yield entry[4]
+        return
+    yield from parents_of(entry)
+
+
+def edge_of(parent: Any) -> tuple[Node | None, int]:
+    """A parent as PyTorch shows it: the node of the call, and which of its results."""
+    if parent == -1:
+        return None, 0
+    entry = parent.entry
+    if entry is not None and entry[0] is PROJECT:
+        return entry[4], entry[2]
+    return parent, 0
+
+
+def reachable(roots: Iterable[Node]) -> list[Node]:
+    """All nodes that the given ones were made from, and these, in order of time."""
+    seen = set(roots)
+    stack = list(seen)
+    while stack:
+        entry = stack.pop().entry
+        if entry is None:
+            continue
+        for parent in parents_of(entry):
+            if parent != -1 and parent not in seen:
+                seen.add(parent)
+                stack.append(parent)
+    return sorted(seen, key=_number)
+
+
+def _number(node: Node) -> int:
+    return node.number
+
+
+# --- Freeing ------------------------------------------------------------------------------------
+
+
+class _Freed:
+    """Takes the place of what an entry kept, after a backward pass has used it up."""
+
+    def __repr__(self) -> str:
+        return "freed"
+
+
+FREED = _Freed()
+
+
+def freed(entry: Any) -> Any:
+    """An entry without the arrays that it kept; itself where it kept none."""
+    rule, out, x, y, x_node, y_node = entry
+    if y_node is not None:
+        if out is None and x is None and y is None:
+            return entry
+        return rule, FREED, None, None, x_node, y_node
+    if type(x_node) is tuple and any(map(_is_kept, (*_parts(out), *x))):
+        return rule, FREED, (), {}, x_node, None
+    return entry
+
+
+def kept_values(entry: Any) -> list[Any]:
+    """The arrays that an entry keeps for its derivative."""
+    _, out, x, y, x_node, y_node = entry
+    if y_node is not None:
+        return [value for value in (out, x, y) if type(value) is np.ndarray]
+    if type(x_node) is not tuple or out is FREED:
+        return []
+    return [value for value in (*_parts(out), *x) if isinstance(value, np.ndarray)]
+
+
+def _parts(out: Any) -> Any:
+    return out if isinstance(out, tuple) else (out,)
+
+
+def _is_kept(value: Any) -> bool:
+    return value is not None and type(value) is not Spec and hasattr(value, "shape")
+
+
+# --- Hooks --------------------------------------------------------------------------------------
+
+
+class Hooks(dict[int, Callable[..., Any]]):
+    """Functions in the order in which they were registered."""
+
+    def add(self, hook: Callable[..., Any]) -> Handle:
+        """Register a function; the handle removes it."""
+        key = next_number()
+        self[key] = hook
+        return Handle(self, key)
+
+
+class Handle:
+    """What registering a hook returns: `remove()` takes the hook away. A context manager too."""
+
+    __slots__ = ("_hooks", "id")
+
+    def __init__(self, hooks: Hooks, key: int) -> None:
+        self._hooks = weakref.ref(hooks)
+        self.id = key
+
+    def remove(self) -> None:
+        """Take the hook away; more than once does no harm."""
+        hooks = self._hooks()
+        if hooks is not None:
+            hooks.pop(self.id, None)
+
+    def __enter__(self) -> Handle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+# --- Names --------------------------------------------------------------------------------------
+
+_NAMED: dict[Any, str] = {}
+# NumPy's words whose operations PyTorch has other words for.
+_WORDS = {
+    "multiply": "Mul",
+    "subtract": "Sub",
+    "true_divide": "Div",
+    "divide": "Div",
+    "negative": "Neg",
+    "absolute": "Abs",
+    "power": "Pow",
+    "matmul": "Mm",
+    "maximum": "Maximum",
+    "astype": "ToCopy",
+    "concatenate": "Cat",
+    "broadcast_to": "Expand",
+    "take_along_axis": "Gather",
+    "x[...]": "Index",
+}
+
+
+def name_nodes(rule: Any, name: str) -> None:
+    """Set what nodes of a rule are called where the operation does not say."""
+    _NAMED[rule] = name
+
+
+def name_of(rule: Any) -> str:
+    """`LogaddexpBackward0` for np.logaddexp."""
+    found = _NAMED.get(rule)
+    if found is None:
+        given = rule.name if "[" in rule.name else rule.name.rpartition(".")[2]
+        known = _WORDS.get(given)
+        if known is None:
+            known = "".join(word[:1].upper() + word[1:] for word in re.split(r"\W|_", given))
+        found = f"{known}Backward0"
+        _NAMED[rule] = found
+    return found

@@ -1,0 +1,266 @@
+"""Writing to tensors: what PyTorch allows, and what becomes of the graph.
+
+Knows leaves, views and versions. Must not know what operations exist.
+
+A write changes memory, and replaces the node of the tensor. Where the tensor is a view, its base
+gets a node that takes the gradient apart (CopySlices), and all views of the base are taken anew
+from that node. What the graph had kept of the old memory is refused by a backward pass, which
+compares the time of the write with that of each node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import General
+from tapegrad._tape import WRITE, is_basic, spec_of
+from tapegrad.torch import _modes
+from tapegrad.torch._dtypes import can_store, of_numpy, word_of
+from tapegrad.torch._graph import (
+    array_on_graph,
+    fresh_node,
+    is_on_graph,
+    name_nodes,
+    next_number,
+    node_class,
+    parents_of,
+)
+from tapegrad.torch._tensor import (
+    LEAF,
+    Tensor,
+    array_of,
+    count_write,
+    ndarray,
+    node_of,
+    of_value,
+    owner_of,
+    require_floating,
+)
+
+COPY_SLICES = node_class("CopySlices")
+
+
+def _copy_slices(base: Any, view: Any, path: Callable[[Any], Any]) -> Any:
+    """A copy of `base` in which the part at the end of `path` is `view`."""
+    whole = base.copy()
+    path(whole)[...] = view
+    return whole
+
+
+def _pull_slices(g: Any, _out: Any, base: Any, view: Any, path: Callable[[Any], Any]) -> Any:
+    if base.dtype == view.dtype:
+        # Where the elements of the view lie, whatever the memory order of g.
+        places = path(np.arange(base.size).reshape(base.shape))
+        whole = g.reshape(-1).copy()
+        view_bar = whole[places]
+        whole[places] = 0
+        return whole.reshape(base.shape), view_bar
+    whole = g.copy()  # the real or imaginary part
+    part = path(whole)
+    view_bar = part.copy()
+    part[...] = 0
+    return whole, view_bar
+
+
+_COPY_SLICES = General(_copy_slices, vjp=_pull_slices, arrays=2, name="CopySlices")
+name_nodes(WRITE, "CopySlices")
+
+
+def write(tensor: Tensor, compute: Callable[[Any], Any], label: str, sources: Any = ()) -> Tensor:
+    """Let a tensor become `compute(its array)`, in its own memory.
+
+    sources: the other tensors that take part; whether any requires grad decides if the write is
+    logged.
+    """
+    tracked = _modes.is_grad_enabled() and (
+        tensor.node is not None or any(source.node is not None for source in sources)
+    )
+    check_writable(tensor, tracked)
+    before = tensor.value
+    if type(before) is not ndarray:  # within a functional transform nothing has memory
+        tensor.value = compute(before)
+        return tensor
+    start = next_number()
+    result = compute(array_of(tensor) if tracked else before)
+    on_graph = is_on_graph(result)
+    value = result.value if on_graph else result
+    check_result(tensor, value)
+    node = result.slot if on_graph and not isinstance(result.slot, int) else None
+    if tracked and node is not None:
+        require_floating(before.dtype)
+        _keep_copies(node, before, start)
+    before[...] = value
+    count_write(tensor)
+    if tracked:
+        if node is not None and node.number >= start:
+            node.__class__ = node_class(label)
+            node.number = next_number()  # it keeps the memory as it is now
+            _let_keep(node, value, before)
+        rebase(tensor, node)
+    return tensor
+
+
+def overwrite(tensor: Tensor, source: Any) -> Tensor:
+    """`tensor.copy_(source)`."""
+    from tapegrad.torch._pointwise import copied_like
+
+    others = (source,) if isinstance(source, Tensor) else ()
+    given = array_of(source) if isinstance(source, Tensor) else np.asarray(source)
+    return write(tensor, lambda old: copied_like(given, old), "CopyBackwards", others)
+
+
+def check_writable(tensor: Tensor, tracked: bool) -> None:
+    """Raise PyTorch's RuntimeError where it does not allow a write."""
+    if tensor._inference and not _modes.is_inference_mode_enabled():
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make "
+            "a clone to get a normal tensor before doing inplace update.See "
+            "https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
+    if type(tensor.value) is ndarray and not tensor.value.flags.writeable:
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation."
+        )
+    if not _modes.is_grad_enabled():
+        return
+    base = tensor._source
+    if tensor.node is LEAF and base is None:
+        raise RuntimeError(
+            "a leaf Variable that requires grad is being used in an in-place operation."
+        )
+    if base is None:
+        return
+    if base.node is LEAF:
+        if tensor._made in ("no_grad", "inference"):
+            _raise_made(tensor)
+        raise RuntimeError(
+            "a view of a leaf Variable that requires grad is being used in an in-place operation."
+        )
+    if tracked and tensor._made is not None:
+        _raise_made(tensor)
+
+
+def _raise_made(tensor: Tensor) -> None:
+    if tensor._made == "several":
+        name = "UnbindBackward0" if tensor.grad_fn is None else tensor.grad_fn.name()
+        raise RuntimeError(
+            f"Output {tensor.output_nr} of {name} is a view and is being modified inplace. This "
+            "view is the output of a function that returns multiple views. Such functions do not "
+            "allow the output views to be modified inplace. You should replace the inplace "
+            "operation by an out-of-place one."
+        )
+    mode = "inference mode" if tensor._made == "inference" else "no_grad mode"
+    raise RuntimeError(
+        f"A view was created in {mode} and is being modified inplace with grad mode enabled. "
+        "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
+        "your code by moving both the view and the inplace either both inside the no_grad block "
+        "(if you don't want the inplace to be tracked) or both outside (if you want the inplace "
+        "to be tracked)."
+    )
+
+
+def check_result(tensor: Tensor, value: Any) -> None:
+    """Raise RuntimeError for a result that does not fit into a tensor's memory."""
+    before = tensor.value
+    if not can_store(value.dtype, before.dtype):
+        raise RuntimeError(
+            f"result type {word_of(of_numpy(value.dtype).numpy)} can't be cast to the desired "
+            f"output type {word_of(before.dtype)}"
+        )
+    if value.shape != before.shape:
+        raise RuntimeError(
+            f"output with shape {list(before.shape)} doesn't match the broadcast shape "
+            f"{list(value.shape)}"
+        )
+
+
+# --- What the graph keeps -----------------------------------------------------------------------
+
+
+def _keep_copies(node: Any, memory: Any, start: int) -> None:
+    """Give the nodes of a write copies of the memory that it is about to change.
+
+    Only where the memory is the tensor's own argument, the first of its operation; what another
+    argument keeps of it is found changed.
+    """
+    seen, stack = {node}, [node]
+    while stack:
+        node = stack.pop()
+        if node.number < start or node.entry is None:
+            continue
+        rule, out, x, y, x_node, y_node = node.entry
+        if y_node is not None:
+            if x is memory:
+                node.entry = rule, out, x.copy(), y, x_node, y_node
+        elif type(x_node) is tuple and x and x[0] is memory:
+            node.entry = rule, out, (x[0].copy(), *x[1:]), y, x_node, y_node
+        for parent in parents_of(node.entry):
+            if parent != -1 and parent not in seen:
+                seen.add(parent)
+                stack.append(parent)
+
+
+def _let_keep(node: Any, value: Any, memory: Any) -> None:
+    """Where a node keeps its result, let that be the memory it was written to."""
+    rule, out, *rest = node.entry
+    if out is value:
+        node.entry = rule, memory, *rest
+
+
+def rebase(tensor: Tensor, node: Any) -> None:
+    """Let a tensor come from another node now; so do its base and the views of that."""
+    base = tensor._source
+    if base is None:
+        tensor.node = node
+        if tensor._views:
+            _refresh_views(tensor)
+        return
+    base_node = node_of(base)
+    if node is None and base_node is None:
+        return
+    made = fresh_node()
+    assert tensor._path is not None
+    index = getattr(tensor._path, "index", None)
+    slots = (-1 if base_node is None else base_node, -1 if node is None else node)
+    specs = (spec_of(base.value), spec_of(tensor.value))
+    if index is not None and is_basic(index):
+        made.entry = WRITE, None, specs, index, slots, None
+    else:
+        made.entry = (
+            _COPY_SLICES,
+            spec_of(base.value),
+            specs,
+            {"path": tensor._path},
+            slots,
+            None,
+        )
+    made.__class__ = COPY_SLICES
+    base.node = made
+    _refresh_views(base)
+
+
+def _refresh_views(base: Tensor) -> None:
+    """Take the views of a tensor anew from its present node."""
+    array = None if base.node is None else array_on_graph(base.value, base.node)
+    for reference in base._views or ():
+        view = reference()
+        if view is None or view._path is None:
+            continue
+        if array is None:
+            view.node = None
+            continue
+        taken = view._path(array)
+        view.node = taken.slot
+        view.__dict__.pop("_retains", None)
+
+
+def share_memory(value: Any, other: Any) -> bool:
+    """Whether two arrays lie in the same memory."""
+    return type(value) is ndarray and type(other) is ndarray and owner_of(value) is owner_of(other)
+
+
+__all__ = ["Tensor", "of_value", "overwrite", "rebase", "write"]

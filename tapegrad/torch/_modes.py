@@ -1,0 +1,184 @@
+"""What a thread does beside computing values: whether operations are logged, and who watches.
+
+Knows one context variable. Must not know tensors or the graph.
+
+The usual state (gradients enabled, nobody watches) is None, so that an operation asks one question
+only: `MODE.get() is None`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, NamedTuple, Self
+
+
+class Mode(NamedTuple):
+    """The state of a thread or task."""
+
+    grad: bool = True  # whether operations are logged
+    inference: bool = False  # whether tensors made now can never be differentiated
+    anomaly: Any = None  # what keeps the traceback of each logged call, if anything does
+    saved: tuple[Any, ...] = ()  # pairs of functions that pack and unpack saved tensors
+    watchers: tuple[Any, ...] = ()  # profilers, told of each call
+
+
+USUAL = Mode()
+MODE: ContextVar[Mode | None] = ContextVar("tapegrad_torch_mode", default=None)
+
+
+def current() -> Mode:
+    """The state of this thread or task."""
+    return MODE.get() or USUAL
+
+
+def change(**changes: Any) -> Mode | None:
+    """Set parts of the state; what was before, for `restore`."""
+    before = MODE.get()
+    after = (before or USUAL)._replace(**changes)
+    MODE.set(None if after == USUAL else after)
+    return before
+
+
+def restore(before: Mode | None) -> None:
+    """Go back to an earlier state."""
+    MODE.set(before)
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations of this thread are logged, so that they can be differentiated."""
+    mode = MODE.get()
+    return mode is None or mode.grad
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether inference mode is on in this thread."""
+    mode = MODE.get()
+    return mode is not None and mode.inference
+
+
+class Manager:
+    """A context manager that changes parts of the state; also a decorator, of generators too."""
+
+    changes: dict[str, Any]
+
+    def __init__(self) -> None:
+        self.before: list[Mode | None] = []
+
+    def __enter__(self) -> Self:
+        self.before.append(change(**self.changes))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        restore(self.before.pop())
+
+    def clone(self) -> Manager:
+        """Another manager of the same kind: a decorated function may be entered many times."""
+        return type(self)()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isclass(function):
+            raise TypeError(
+                f"{type(self).__name__} decorates functions, got the class {function.__name__}. "
+                "Decorate its methods."
+            )
+        if inspect.isgeneratorfunction(function):
+            return self._decorate_generator(function)
+
+        @functools.wraps(function)
+        def within(*args: Any, **kwargs: Any) -> Any:
+            with self.clone():
+                return function(*args, **kwargs)
+
+        return within
+
+    def _decorate_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The state holds while the generator runs, not while it waits."""
+
+        @functools.wraps(function)
+        def within(*args: Any, **kwargs: Any) -> Any:
+            generator = function(*args, **kwargs)
+            resume: Callable[[], Any] = functools.partial(next, generator)
+            while True:
+                try:
+                    with self.clone():
+                        given = resume()
+                except StopIteration as stop:
+                    return stop.value
+                try:
+                    sent = yield given
+                except GeneratorExit:
+                    with self.clone():
+                        generator.close()
+                    raise
+                except BaseException as error:  # noqa: BLE001 - it is for the generator
+                    resume = functools.partial(generator.throw, error)
+                else:
+                    resume = functools.partial(generator.send, sent)
+
+        return within
+
+
+class _Bare(type):
+    """Lets a manager without arguments decorate without parentheses: `@torch.no_grad`."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and callable(args[0]) and not kwargs:
+            return cls()(args[0])
+        return super().__call__(*args, **kwargs)
+
+
+class no_grad(Manager, metaclass=_Bare):
+    """Operations are not logged: their results do not require grad. Manager and decorator."""
+
+    changes = {"grad": False}
+
+
+class enable_grad(Manager, metaclass=_Bare):
+    """Operations are logged, also within `no_grad`. Manager and decorator."""
+
+    changes = {"grad": True}
+
+
+class set_grad_enabled(Manager):
+    """Turn logging on or off: at once, and until the end of the block where it is a manager."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self.mode = bool(mode)
+        self.changes = {"grad": self.mode}
+        self.early = [change(grad=self.mode)]
+
+    def __enter__(self) -> Self:
+        if self.early:
+            self.before.append(self.early.pop())
+            change(grad=self.mode)
+            return self
+        return super().__enter__()
+
+    def clone(self) -> Manager:
+        return set_grad_enabled(self.mode)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if self.early:
+            restore(self.early.pop())
+        return super().__call__(function)
+
+
+class inference_mode(Manager):
+    """As `no_grad`, and the tensors that are made can never take part in a graph."""
+
+    def __init__(self, mode: Any = True) -> None:
+        super().__init__()
+        self.mode = mode
+        self.changes = {"grad": not mode and is_grad_enabled(), "inference": bool(mode)}
+
+    def __new__(cls, mode: Any = True) -> Any:
+        if callable(mode):
+            return cls()(mode)
+        return super().__new__(cls)
+
+    def clone(self) -> Manager:
+        return inference_mode(self.mode)

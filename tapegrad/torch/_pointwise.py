@@ -1,0 +1,414 @@
+"""Elementwise operations: arithmetic, functions of one variable, rounding, comparisons, choices.
+
+Knows PyTorch's promotion and parameters, NumPy's functions, and the short layout of entries, in
+which the operators log themselves: the hottest code of this layer. Must not know views or writes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import REGISTRY, Elementwise
+from tapegrad.torch import _dtypes
+from tapegrad.torch._call import OPERATIONS, operation
+from tapegrad.torch._dtypes import as_numpy, default_float
+from tapegrad.torch._graph import new, next_number, node_class
+from tapegrad.torch._modes import MODE
+from tapegrad.torch._tensor import LEAF, Tensor, accumulator_of, ndarray
+
+mode_of = MODE.get
+Operation = Callable[..., Any]
+
+
+# --- Promotion ----------------------------------------------------------------------------------
+
+
+def cast(array: Any, given: np.dtype[Any]) -> Any:
+    """An array of another dtype; itself where it has it."""
+    return array if array.dtype == given else array.astype(given)
+
+
+def floating(array: Any) -> Any:
+    """An array with integers and booleans as floats of the default dtype."""
+    return array if array.dtype.kind in "fc" else array.astype(default_float())
+
+
+def promoted(*operands: Any) -> list[Any]:
+    """Arrays and Python numbers brought to the dtype that PyTorch gives them together."""
+    target = _dtypes.result_of(operands)
+    return [
+        cast(operand, target) if hasattr(operand, "astype") else np.asarray(operand, target)[()]
+        for operand in operands
+    ]
+
+
+def copied_like(given: Any, old: Any) -> Any:
+    """An array with the dtype and shape of another one, as `copy_` wants it."""
+    if given.dtype.kind == "c" and old.dtype.kind != "c":
+        given = np.real(given)
+    given = cast(given, old.dtype)
+    if given.shape == old.shape:
+        return given.copy()
+    return np.broadcast_to(given, old.shape).copy()
+
+
+# --- The short path -----------------------------------------------------------------------------
+
+# NumPy warns of what PyTorch passes over in silence. Sums, products and functions that are finite
+# everywhere go without the state that keeps NumPy quiet: it costs more than they do.
+quiet = np.errstate(all="ignore")
+
+
+def short_pair(ufunc: np.ufunc, label: str, general: Operation, *, warns: bool) -> Operation:
+    """An operation of two tensors, or of one and a number; anything unusual is `general`'s."""
+    rule = REGISTRY[ufunc]
+    assert isinstance(rule, Elementwise)
+    function: Operation = quiet(ufunc) if warns else ufunc
+    node_type = node_class(label)
+    keeps_of_both = rule.keeps[True, True]
+    keeps_of_x = rule.keeps[True, False]
+    keeps_of_y = rule.keeps[False, True]
+
+    def call(input: Any, other: Any, **kwargs: Any) -> Any:
+        x = input.value if type(input) is Tensor else None
+        if type(x) is not ndarray or kwargs or x.dtype.kind != "f":
+            return general(input, other, **kwargs)
+        kind = type(other)
+        if kind is float or kind is int:
+            y: Any = other
+            y_node: Any = None
+        elif kind is Tensor:
+            y = other.value
+            y_node = other.node
+            if type(y) is not ndarray or x.dtype is not y.dtype or x.shape != y.shape:
+                return general(input, other)
+        else:
+            return general(input, other)
+        mode = mode_of()
+        if mode is not None and (mode.grad or mode.inference or mode.watchers):
+            return general(input, other)
+        out = function(x, y)
+        result: Tensor = new(Tensor)
+        result.value = out if type(out) is ndarray else np.asarray(out)
+        x_node = input.node
+        if mode is not None or (x_node is None and y_node is None):
+            result.node = None
+            return result
+        if x_node is LEAF:
+            x_node = accumulator_of(input)
+        if y_node is LEAF:
+            y_node = accumulator_of(other)
+        if y_node is None:
+            x_kept, y_kept, out_kept = keeps_of_x
+            y_node = -1
+        elif x_node is None:
+            x_kept, y_kept, out_kept = keeps_of_y
+            x_node = -1
+        else:
+            x_kept, y_kept, out_kept = keeps_of_both
+        result.node = node = new(node_type)
+        node.number = next_number()
+        node.entry = (
+            rule,
+            result.value if out_kept else None,
+            x if x_kept else None,
+            y if y_kept else None,
+            x_node,
+            y_node,
+        )
+        return result
+
+    return call
+
+
+def short_single(ufunc: np.ufunc, label: str, general: Operation, *, warns: bool) -> Operation:
+    """An operation of one tensor; anything unusual is `general`'s."""
+    rule = REGISTRY[ufunc]
+    assert isinstance(rule, Elementwise)
+    function: Operation = quiet(ufunc) if warns else ufunc
+    node_type = node_class(label)
+    x_kept, out_kept = rule.keeps[True,]
+
+    def call(input: Any, **kwargs: Any) -> Any:
+        x = input.value if type(input) is Tensor else None
+        if type(x) is not ndarray or kwargs or x.dtype.kind != "f":
+            return general(input, **kwargs)
+        mode = mode_of()
+        if mode is not None and (mode.grad or mode.inference or mode.watchers):
+            return general(input)
+        out = function(x)
+        result: Tensor = new(Tensor)
+        result.value = out if type(out) is ndarray else np.asarray(out)
+        x_node = input.node
+        if mode is not None or x_node is None:
+            result.node = None
+            return result
+        if x_node is LEAF:
+            x_node = accumulator_of(input)
+        result.node = node = new(node_type)
+        node.number = next_number()
+        node.entry = (
+            rule,
+            result.value if out_kept else None,
+            x if x_kept else None,
+            None,
+            x_node,
+            -1,
+        )
+        return result
+
+    return call
+
+
+def _install(word: str, call: Operation, general: Operation) -> Operation:
+    call.__name__ = call.__qualname__ = word
+    call.__doc__ = general.__doc__
+    call.compute = general.compute  # type: ignore[attr-defined]
+    OPERATIONS[word] = call
+    setattr(Tensor, word, call)
+    return call
+
+
+# --- Arithmetic ---------------------------------------------------------------------------------
+
+
+@operation("AddBackward0", inplace=True)
+def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """`input + alpha * other`."""
+    x, y = promoted(input, other)
+    return np.add(x, _scaled(y, alpha))
+
+
+@operation("SubBackward0", inplace=True)
+def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """`input - alpha * other`."""
+    x, y = promoted(input, other)
+    if x.dtype.kind == "b":
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+            "trying to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+    return np.subtract(x, _scaled(y, alpha))
+
+
+def _scaled(array: Any, alpha: Any) -> Any:
+    return array if type(alpha) is int and alpha == 1 else array * alpha
+
+
+@operation("RsubBackward1")
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """`other - alpha * input`."""
+    x, y = promoted(input, other)
+    return np.subtract(y, _scaled(x, alpha))
+
+
+@operation("MulBackward0", inplace=True)
+def mul(input: Any, other: Any) -> Any:
+    """`input * other`."""
+    return np.multiply(*promoted(input, other))
+
+
+@operation("DivBackward0", inplace=True)
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """`input / other`; rounding_mode: "trunc" towards zero, "floor" downwards."""
+    x, y = promoted(input, other)
+    if rounding_mode is None:
+        return np.true_divide(floating(x), floating(y))
+    if rounding_mode not in ("trunc", "floor"):
+        raise RuntimeError(
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+            f"'{rounding_mode}'"
+        )
+    if rounding_mode == "floor":
+        return np.floor_divide(x, y)
+    if x.dtype.kind in "iu":
+        return np.trunc(x / y).astype(x.dtype)
+    return np.trunc(np.true_divide(x, y))
+
+
+@operation("PowBackward0", inplace=True)
+def pow(input: Any, exponent: Any) -> Any:
+    """`input ** exponent`."""
+    if isinstance(exponent, (int, float)) and not hasattr(input, "astype"):
+        raise TypeError("pow(): expected a Tensor as one of its arguments")
+    x, y = promoted(input, exponent)
+    if x.dtype.kind in "iu" and np.any(np.less(y, 0)):
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    if not hasattr(exponent, "dtype"):
+        return np.power(x, exponent if x.dtype.kind == "f" and type(exponent) is not bool else y)
+    return np.power(x, y)
+
+
+add = _install("add", short_pair(np.add, "AddBackward0", add, warns=False), add)
+sub = _install("sub", short_pair(np.subtract, "SubBackward0", sub, warns=False), sub)
+mul = _install("mul", short_pair(np.multiply, "MulBackward0", mul, warns=False), mul)
+div = _install("div", short_pair(np.true_divide, "DivBackward0", div, warns=True), div)
+pow = _install("pow", short_pair(np.power, "PowBackward0", pow, warns=True), pow)
+
+
+# --- Operators ----------------------------------------------------------------------------------
+
+
+def _is_operand(other: Any) -> bool:
+    """Whether PyTorch's operators take a value beside a tensor."""
+    if isinstance(other, (Tensor, int, float, complex, np.generic)):
+        return True
+    return isinstance(other, np.ndarray)
+
+
+def _operator(call: Operation, *, reflected: bool = False) -> Operation:
+    def forward(self: Any, other: Any) -> Any:
+        if type(other) is not Tensor and type(other) is not float:
+            if not _is_operand(other):
+                return NotImplemented
+            if isinstance(other, (np.ndarray, np.generic)):
+                other = Tensor.from_operand(other)  # type: ignore[attr-defined]
+        return call(self, other)
+
+    def backward(self: Any, other: Any) -> Any:
+        if not _is_operand(other):
+            return NotImplemented
+        return call(full_like_number(self, other), self)
+
+    return backward if reflected else forward
+
+
+def full_like_number(tensor: Any, number: Any) -> Any:
+    """A number on the left of an operator, as a tensor of no dimensions."""
+    if isinstance(number, Tensor):
+        return number
+    given = _dtypes.result_of([tensor.value, number])
+    from tapegrad.torch._tensor import of_value
+
+    return of_value(np.asarray(number, given))
+
+
+def _inplace_operator(word: str) -> Operation:
+    def inplace(self: Any, other: Any) -> Any:
+        return getattr(self, word)(other)
+
+    return inplace
+
+
+for _sign, _call in (("add", add), ("sub", sub), ("mul", mul), ("truediv", div), ("pow", pow)):
+    setattr(Tensor, f"__{_sign}__", _operator(_call))
+    _word = {"truediv": "div"}.get(_sign, _sign) + "_"
+    setattr(Tensor, f"__i{_sign}__", _inplace_operator(_word))
+for _sign, _call in (("add", add), ("mul", mul)):
+    setattr(Tensor, f"__r{_sign}__", _operator(_call))  # they commute
+for _sign, _call in (("truediv", div), ("pow", pow)):
+    setattr(Tensor, f"__r{_sign}__", _operator(_call, reflected=True))
+Tensor.__rsub__ = _operator(rsub)
+
+
+# --- Functions of one variable ------------------------------------------------------------------
+
+
+def _single(ufunc: Any, word: str, label: str, *, warns: bool, also: str = "") -> Operation:
+    """Declare a function of one tensor, whose integers become floats."""
+
+    def compute(input: Any) -> Any:
+        return ufunc(floating(input))
+
+    compute.__name__ = word
+    compute.__doc__ = f"Elementwise {word}."
+    general = operation(label, inplace=True, name=word)(compute)
+    call = _install(word, short_single(ufunc, label, general, warns=warns), general)
+    if also:
+        OPERATIONS[also] = call
+        setattr(Tensor, also, call)
+    return call
+
+
+_SINGLE = """
+    exp Exp 1|exp2 Exp2 1|expm1 Expm1 1|log Log 1|log2 Log2 1|log10 Log10 1|log1p Log1P 1|
+    sqrt Sqrt 1|sin Sin 0|cos Cos 0|tan Tan 0|sinh Sinh 1|cosh Cosh 1|tanh Tanh 0|
+    arcsin Asin 1 asin|arccos Acos 1 acos|arctan Atan 0 atan|
+    arcsinh Asinh 0 asinh|arccosh Acosh 1 acosh|arctanh Atanh 1 atanh
+"""
+for _line in _SINGLE.replace("\n", "").split("|"):
+    _name, _label, _warns, *_short = _line.split()
+    _single(
+        getattr(np, _name),
+        _short[0] if _short else _name,
+        f"{_label}Backward0",
+        warns=_warns == "1",
+        also=_name if _short else "",
+    )
+
+
+@operation("NegBackward0", inplace=True)
+def neg(input: Any) -> Any:
+    """`-input`."""
+    if input.dtype.kind == "b":
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+            "invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+    return np.negative(input)
+
+
+neg = _install("neg", short_single(np.negative, "NegBackward0", neg, warns=False), neg)
+Tensor.__neg__ = neg
+Tensor.__pos__ = lambda self: self
+
+
+@operation("AbsBackward0", inplace=True)
+def abs(input: Any) -> Any:
+    """The absolute value."""
+    return np.absolute(input)
+
+
+Tensor.__abs__ = abs
+OPERATIONS["absolute"] = abs
+OPERATIONS["negative"] = neg
+OPERATIONS["subtract"] = sub
+OPERATIONS["multiply"] = mul
+OPERATIONS["divide"] = OPERATIONS["true_divide"] = div
+PI = math.pi
+
+
+# --- Copies -------------------------------------------------------------------------------------
+
+
+@operation("CloneBackward0")
+def clone(input: Any, *, memory_format: Any = None) -> Any:
+    """A copy that passes the gradient on."""
+    return input.copy()
+
+
+@operation("ToCopyBackward0", function=False)
+def to(input: Any, *args: Any, dtype: Any = None, copy: bool = False, **_: Any) -> Any:
+    """The tensor with another dtype; itself where it has it already."""
+    for given in args:
+        if isinstance(given, _dtypes.dtype):
+            dtype = given
+        elif hasattr(given, "dtype"):
+            dtype = _dtypes.of_numpy(given.dtype)
+    made = input if dtype is None else _converted(input, as_numpy(dtype))
+    return made.copy() if copy and made is input else made
+
+
+def _converted(array: Any, given: np.dtype[Any]) -> Any:
+    if array.dtype.kind == "c" and given.kind != "c":
+        array = np.real(array)
+    return cast(array, given)
+
+
+def _conversion(word: str, name: str) -> None:
+    def compute(input: Any) -> Any:
+        return _converted(input, np.dtype(name))
+
+    compute.__doc__ = f"The tensor as torch.{name}."
+    operation("ToCopyBackward0", function=False, name=word)(compute)
+
+
+for _name in _dtypes.BY_NAME:
+    if _name not in ("float32", "float64", "complex64", "complex128"):
+        _conversion(_name, _name)
+for _word, _name in _dtypes.ALIASES.items():
+    _conversion(_word, _name)

@@ -1,0 +1,506 @@
+"""`Tensor`: a value, and the node of the graph that it came from.
+
+Knows how a tensor lies over the graph and over memory: leaves, versions, views. Must not know
+what operations exist; the modules of operations give Tensor its methods.
+
+`value` is a NumPy array; within a functional transform it is one of the core's traced arrays.
+`node` is None for a constant, LEAF for a leaf that requires grad, else the node of the operation.
+What few tensors have lives in their `__dict__`, with defaults in the class.
+"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from tapegrad._rule import plain
+from tapegrad._tape import PROJECT
+from tapegrad.torch import _modes
+from tapegrad.torch._dtypes import CPU, Size, device, dtype, of_numpy, strided, word_of
+from tapegrad.torch._graph import (
+    GRAPH,
+    AccumulateGrad,
+    Handle,
+    Hooks,
+    Node,
+    array_on_graph,
+    is_on_graph,
+    new,
+    next_number,
+)
+
+LEAF: Any = object()  # the node of a leaf that requires grad
+ndarray = np.ndarray
+
+
+class Version:
+    """How often memory was written to: shared by a tensor, its views and what it detached to."""
+
+    __slots__ = ("count", "times")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.times: list[int] = []  # of the latest writes, in the numbering of nodes
+
+    def at(self, number: int) -> int:
+        """The version when the node of a number was made."""
+        return self.count - sum(time > number for time in self.times)
+
+
+# The versions of arrays that were ever written to in place, by the id of the array that owns the
+# memory. A backward pass asks it whether what an entry kept is still what it was.
+WRITTEN: dict[int, tuple[Any, Version]] = {}
+REMEMBERED = 256  # writes whose time is known: more only make a message less exact
+
+
+def owner_of(value: Any) -> Any:
+    """The array that owns the memory of an array."""
+    while type(value.base) is ndarray:
+        value = value.base
+    return value
+
+
+class Tensor:
+    """A multi-dimensional array that can be differentiated: `torch.Tensor`.
+
+    Made by `torch.tensor` and the other creation functions. `requires_grad=True` makes it a leaf
+    whose `grad` a backward pass fills. Elements are floats of 32 bits unless said otherwise.
+
+    >>> import tapegrad.torch as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x**2).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "node", "value")
+
+    value: Any
+    node: Any
+
+    _grad: Tensor | None = None
+    _version_of: Version | None = None
+    _source: Tensor | None = None  # the tensor that this one is a view of
+    _path: Callable[[Any], Any] | None = None  # from the value of that one to this one's
+    _made: str | None = None  # how a view was made: "no_grad", "inference", "several"
+    _views: list[weakref.ref[Tensor]] | None = None
+    _hooks: Hooks | None = None  # of a leaf; others have theirs at their node
+    _after: Hooks | None = None  # called when a leaf's gradient has arrived
+    _retains: bool = False
+    _accumulator: weakref.ref[AccumulateGrad] | None = None
+    _inference: bool = False
+    name: str | None = None
+
+    if TYPE_CHECKING:  # what the modules of operations add
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    __array_priority__ = 1000
+    __hash__ = object.__hash__
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        if args or kwargs:
+            from tapegrad.torch._creation import legacy_tensor
+
+            made = legacy_tensor(*args, **kwargs)
+        else:
+            made = of_value(np.zeros(0, np.float32))
+        if cls is not Tensor:
+            made.__class__ = cls
+        return made
+
+    # -- what it is ------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        return Size(self.value.shape)
+
+    @property
+    def dtype(self) -> dtype:
+        return of_numpy(self.value.dtype)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.value.shape)
+
+    @property
+    def device(self) -> device:
+        return CPU
+
+    @property
+    def layout(self) -> Any:
+        return strided
+
+    @property
+    def itemsize(self) -> int:
+        return int(self.value.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        return self.itemsize * self.numel()
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or its length along one dimension."""
+        return self.shape if dim is None else self.shape[dim]
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self.shape.numel()
+
+    nelement = numel
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return len(self.value.shape)
+
+    ndimension = dim
+
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return self.itemsize
+
+    def is_floating_point(self) -> bool:
+        """Whether the elements are real floats."""
+        return self.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """Whether the elements are complex."""
+        return self.dtype.is_complex
+
+    # -- its place in the graph ------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        return self.node is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Make a leaf require grad, or no longer."""
+        if self.node is not None and self.node is not LEAF:
+            if not requires_grad:
+                raise RuntimeError(
+                    "you can only change requires_grad flags of leaf variables. If you want to use "
+                    "a computed variable in a subgraph that doesn't require differentiation use "
+                    "var_no_grad = var.detach()."
+                )
+            return self
+        if requires_grad:
+            require_floating(self.value.dtype)
+            if self._inference and not _modes.is_inference_mode_enabled():
+                raise RuntimeError(
+                    "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+                    "allowed."
+                )
+        self.node = LEAF if requires_grad else None
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.node is None or self.node is LEAF
+
+    @property
+    def grad_fn(self) -> Node | None:
+        node = self.node
+        if node is None or node is LEAF:
+            return None
+        entry = node.entry
+        if entry is not None and entry[0] is PROJECT:
+            node = entry[4]
+        found: Node = node
+        return found
+
+    @property
+    def output_nr(self) -> int:
+        node = self.node
+        if node is None or node is LEAF or node.entry is None or node.entry[0] is not PROJECT:
+            return 0
+        return int(node.entry[2])
+
+    @property
+    def grad(self) -> Tensor | None:
+        if self._grad is None and not self.is_leaf and not self._retains:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+                ".grad attribute won't be populated during autograd.backward(). If you indeed want "
+                "the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
+                "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you "
+                "access the leaf Tensor instead.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is None:
+            self.__dict__.pop("_grad", None)
+            return
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"assigned grad expected to be a Tensor or None but got grad of type "
+                f"{type(value).__name__}"
+            )
+        if value is self:
+            raise RuntimeError("can't assign Variable as its own grad")
+        if value.value.shape != self.value.shape:
+            raise RuntimeError(
+                f"assigned grad has data of a different size: expected "
+                f"{list(self.value.shape)}, got {list(value.value.shape)}"
+            )
+        if value.value.dtype != self.value.dtype:
+            raise RuntimeError(
+                f"assigned grad has data of a different type: expected {self.dtype}, "
+                f"got {value.dtype}"
+            )
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self.__dict__.pop("_grad", None)
+
+    @property
+    def retains_grad(self) -> bool:
+        return self._retains
+
+    def retain_grad(self) -> None:
+        """Fill `grad` of this tensor too in a backward pass, though it is not a leaf."""
+        if self.node is None:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self.node is LEAF or self._retains:
+            return
+        self._retains = True
+        node = node_of(self)
+        node.retained = (*node.retained, weakref.ref(self))
+        node.watched = True
+
+    def detach(self) -> Tensor:
+        """The same memory without history; in-place writes to either are noticed by both."""
+        made = of_value(plain_of(self))
+        share_version(self, made)
+        if self._inference:
+            made._inference = True
+        return made
+
+    def detach_(self) -> Tensor:
+        """Cut this tensor from the graph that made it: it becomes a leaf without grad."""
+        if self._source is not None:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+        self.node = None
+        self.__dict__.pop("_retains", None)
+        return self
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory without history, whose writes nobody notices."""
+        return of_value(plain_of(self))
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        self.value = plain_of(value)
+
+    @property
+    def _version(self) -> int:
+        if self._inference:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return 0 if self._version_of is None else self._version_of.count
+
+    @property
+    def _base(self) -> Tensor | None:
+        return self._source
+
+    def _is_view(self) -> bool:
+        return self._source is not None
+
+    def _accumulator_is(self, node: Any) -> bool:
+        return self._accumulator is not None and self._accumulator() is node
+
+    def is_inference(self) -> bool:
+        """Whether the tensor was made in inference mode."""
+        return self._inference
+
+    # -- hooks -----------------------------------------------------------------------------------
+
+    def register_hook(self, hook: Callable[[Tensor], Any]) -> Handle:
+        """Call `hook(grad)` when the gradient of this tensor is known; it may replace it.
+
+        Returns a handle with `remove()`. RuntimeError for a tensor that does not require grad.
+        """
+        if self.node is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        holder: Any = self if self.node is LEAF else self.node
+        name = "_hooks" if self.node is LEAF else "hooks"
+        hooks: Hooks | None = getattr(holder, name)
+        if hooks is None:
+            hooks = Hooks()
+            setattr(holder, name, hooks)
+            if holder is not self:
+                holder.watched = True
+        return hooks.add(hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
+        """Call `hook(tensor)` after a leaf's gradient has been added to its `grad`."""
+        if self.node is not LEAF:
+            raise RuntimeError(
+                "cannot register a hook on a tensor that doesn't require gradient"
+                if self.node is None
+                else "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
+        if self._after is None:
+            self._after = Hooks()
+        return self._after.add(hook)
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Add to the `grad` of the leaves the derivative of this tensor.
+
+        gradient: of the same shape; may be left out for one element. retain_graph: keep what the
+        graph holds for another pass. create_graph: make the gradients differentiable. inputs: the
+        only tensors whose `grad` is wanted. RuntimeError where there is no graph, where it was
+        freed, or where a kept value was changed in place.
+        """
+        from tapegrad.torch.autograd import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+def require_floating(given: np.dtype[Any]) -> None:
+    """Raise RuntimeError for a dtype that cannot require grad."""
+    if given.kind not in "fc":
+        raise RuntimeError(
+            "only Tensors of floating point and complex dtype can require gradients"
+        )
+
+
+# --- Making -------------------------------------------------------------------------------------
+
+
+def of_value(value: Any, node: Any = None) -> Tensor:
+    """A tensor over an array, without a copy."""
+    made: Tensor = new(Tensor)
+    made.value = value if type(value) is ndarray else _with_memory(value)
+    made.node = node
+    if _modes.is_inference_mode_enabled():
+        made._inference = True
+    return made
+
+
+def _with_memory(value: Any) -> Any:
+    """NumPy's scalars as arrays of no dimensions, which can be written to."""
+    return (
+        np.asarray(value) if isinstance(value, (np.generic, bool, int, float, complex)) else value
+    )
+
+
+def of_array(array: Any) -> Tensor:
+    """A tensor for what a rule or a function returned: on the graph where it is traced there."""
+    if is_on_graph(array):
+        slot = array.slot
+        return of_value(array.value, None if isinstance(slot, int) else slot)
+    return of_value(array)
+
+
+def array_of(tensor: Tensor) -> Any:
+    """A tensor as the core sees it: a traced array if operations on it are to be logged."""
+    node = tensor.node
+    if node is None or not _modes.is_grad_enabled():
+        return tensor.value
+    if tensor._inference:
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. To work around you can make a clone "
+            "to get a normal tensor and use it in autograd."
+        )
+    return array_on_graph(tensor.value, accumulator_of(tensor) if node is LEAF else node)
+
+
+def plain_of(tensor: Tensor) -> Any:
+    """The value of a tensor without history."""
+    value = tensor.value
+    return value if type(value) is ndarray else plain(value)
+
+
+def node_of(tensor: Tensor) -> Any:
+    """The node where the gradient of a tensor arrives, or None."""
+    return accumulator_of(tensor) if tensor.node is LEAF else tensor.node
+
+
+def accumulator_of(leaf: Tensor) -> AccumulateGrad:
+    """The node where the gradient of a leaf arrives: one as long as a graph needs it."""
+    known = leaf._accumulator
+    node = None if known is None else known()
+    if node is None:
+        node = new(AccumulateGrad)
+        node.number = next_number()
+        node.entry = None
+        node.variable = leaf
+        leaf._accumulator = weakref.ref(node)
+    return node
+
+
+# --- Versions -----------------------------------------------------------------------------------
+
+
+def version_of(tensor: Tensor) -> Version:
+    """The counter of a tensor's writes."""
+    version = tensor._version_of
+    if version is None:
+        version = tensor._version_of = Version()
+    return version
+
+
+def share_version(tensor: Tensor, other: Tensor) -> None:
+    """Let two tensors over the same memory count writes together."""
+    other._version_of = version_of(tensor)
+
+
+def count_write(tensor: Tensor) -> None:
+    """Note that a tensor's memory was written to: what kept it before must not use it."""
+    version = version_of(tensor)
+    version.count += 1
+    version.times.append(next_number())
+    if len(version.times) > REMEMBERED:
+        del version.times[: REMEMBERED // 2]
+    value = tensor.value
+    if type(value) is not ndarray:
+        return
+    owner = owner_of(value)
+    key = id(owner)
+    known = WRITTEN.get(key)
+    if known is None or known[1] is not version:
+        WRITTEN[key] = (weakref.ref(owner, lambda _: WRITTEN.pop(key, None)), version)
+
+
+def changed_since(value: Any, number: int) -> Version | None:
+    """The counter of an array that was written to after the node of a number was made."""
+    known = WRITTEN.get(id(owner_of(value)))
+    if known is None or not known[1].times or known[1].times[-1] < number:
+        return None
+    return known[1]
+
+
+def raise_changed(value: Any, node: Node, version: Version) -> NoReturn:
+    """PyTorch's error for a value that a derivative needs and that was changed in place."""
+    kind = word_of(value.dtype)
+    raise RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: [torch.{kind}Tensor {list(value.shape)}], which {node.name()} needs, is at "
+        f"version {version.count}; expected version {version.at(node.number)} instead. Hint: "
+        "enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True)."
+    )
+
+
+__all__ = ["GRAPH", "LEAF", "Tensor", "array_of", "node_of", "of_array", "of_value"]

@@ -193,3 +193,21 @@ def test_numpys_errors_are_its_own():
         grad(lambda x: np.sum(np.sum(x, axis=3)))(X)
     with pytest.raises(ValueError, match="no identity"):
         grad(np.max)(np.zeros(0))
+
+
+# --- what has no derivative says so
+
+
+def test_where_of_clip_names_the_fix():
+    for out in ({}, {"out": np.zeros_like(X)}):
+        with pytest.raises(TypeError, match=r"Write np\.where\(where, clipped, x\)"):
+            grad(lambda x, out=out: np.sum(np.clip(x, 0, 1, where=X > 0, **out)))(X)
+
+
+@pytest.mark.parametrize("function", [np.sum, np.prod, np.max, np.min, np.nansum, np.nanmax])
+def test_a_traced_start_of_a_reduction_raises(function):
+    with pytest.raises(TypeError, match="'initial'"):
+        grad(lambda x: function(x, initial=x[0, 0]))(X)
+    with pytest.raises(ValueError, match="sequence") as found:  # NumPy's, of a plain array
+        grad(lambda start: function(X, initial=start))(1.0)
+    assert "derivative would be lost" in str(found.value.__cause__)

@@ -38,7 +38,7 @@ MODULES = (_pointwise,)
 
 
 def __getattr__(name: str) -> Any:
-    found = OPERATIONS.get(name)
+    found: Any = OPERATIONS.get(name)
     if found is None:
         found = _dtypes.BY_NAME.get(_dtypes.ALIASES.get(name, name))
     if found is None:

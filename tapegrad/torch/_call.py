@@ -73,10 +73,10 @@ def operation(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make an operation on tensors of a function of arrays, and register it.
 
-    backward: the name of its node. view: PyTorch returns a view of the first argument where it can.
-    several: it returns several views, which must not be written to. inplace: there is a method with
-    an underscore that writes the result into the first argument. method, function: whether
-    `Tensor` and `torch` have it.
+    backward: the name of its node. view: PyTorch returns a view of the first argument where it
+    can. several: it returns several views, which must not be written to. inplace: there is a
+    method with an underscore that writes the result into the first argument. method, function:
+    whether `Tensor` and `torch` have it.
     """
 
     def decorate(compute: Callable[..., Any]) -> Callable[..., Any]:
@@ -180,12 +180,11 @@ def _name(node: Any, label: type[Node]) -> None:
 
 def _own(made: Tensor, source: Tensor) -> None:
     """Copy a result that NumPy left in the memory of its argument."""
-    value = made.value
-    if type(value) is ndarray and type(source.value) is ndarray:
-        if value is source.value or (
-            value.base is not None and owner_of(value) is owner_of(source.value)
-        ):
-            made.value = value.copy()
+    value, whole = made.value, source.value
+    if type(value) is not ndarray or type(whole) is not ndarray:
+        return
+    if value is whole or (value.base is not None and owner_of(value) is owner_of(whole)):
+        made.value = value.copy()
 
 
 def deliver(out: Any, made: Any) -> Any:

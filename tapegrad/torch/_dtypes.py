@@ -2,7 +2,7 @@
 
 Knows NumPy's dtypes. Must not know tensors.
 
-PyTorch promotes by category (bool, integer, floating, complex): an operand of fewer dimensions, and
+PyTorch promotes by category (bool, integer, floating, complex): an operand without dimensions, and
 a Python number, changes the type of the others only where its category is the greater one.
 """
 
@@ -191,7 +191,7 @@ def result_of(operands: Iterable[Any]) -> np.dtype[Any]:
 
 def join(first: np.dtype[Any], second: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype for two of equal rank; integers never make a floating type larger."""
-    if first is second or first == second:
+    if first == second:
         return first
     low, high = sorted((first, second), key=lambda given: _CATEGORY[given.kind])
     if _CATEGORY[high.kind] >= 2 and _CATEGORY[low.kind] < 2:

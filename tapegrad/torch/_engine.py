@@ -79,7 +79,7 @@ class Pass:
         self.taken = {id(bar) for _, bar in roots}  # arrays that no gradient may be
         self.watched = create  # whether something has to happen at single nodes
         self.singular = False  # whether a rule takes a limit, for which it needs a traced replay
-        self.nodes = self._collect()
+        self.nodes = self._judge(self._collect())
 
     # -- what takes part -------------------------------------------------------------------------
 
@@ -110,6 +110,10 @@ class Pass:
                     seen.add(parent)
                     stack.append(parent)
         nodes.sort(key=number_of)
+        return nodes
+
+    def _judge(self, nodes: list[Node]) -> list[Node]:
+        """The nodes that are needed, with a look at which way they have to be run."""
         if self.wanted is not None:
             nodes = self._on_the_way(nodes)
         for leaf in self.leaves:
@@ -157,7 +161,7 @@ class Pass:
             _modes.restore(before)
 
     def _run_plain(self) -> None:
-        bars = _Bars()
+        bars: Any = _Bars()
         large = False
         for node, bar in self.roots:
             _add(bars, node, bar)
@@ -338,6 +342,7 @@ def _pull(node: Node, g: Any, create: bool) -> list[Any]:
     bars[last] = g
     if create:
         out, x, y = _on_graph(node, rule, out, x, y)
+    call: Any
     if y_node is not None:
         call = (last, rule, out, x, y, places[0], places[1])
     elif type(x_node) is tuple:

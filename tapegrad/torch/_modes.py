@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 
@@ -62,7 +63,7 @@ def is_inference_mode_enabled() -> bool:
 class Manager:
     """A context manager that changes parts of the state; also a decorator, of generators too."""
 
-    changes: dict[str, Any]
+    changes: Mapping[str, Any]
 
     def __init__(self) -> None:
         self.before: list[Mode | None] = []
@@ -133,13 +134,13 @@ class _Bare(type):
 class no_grad(Manager, metaclass=_Bare):
     """Operations are not logged: their results do not require grad. Manager and decorator."""
 
-    changes = {"grad": False}
+    changes = MappingProxyType({"grad": False})
 
 
 class enable_grad(Manager, metaclass=_Bare):
     """Operations are logged, also within `no_grad`. Manager and decorator."""
 
-    changes = {"grad": True}
+    changes = MappingProxyType({"grad": True})
 
 
 class set_grad_enabled(Manager):

@@ -231,7 +231,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
 
 
 @operation("PowBackward0", inplace=True)
-def pow(input: Any, exponent: Any) -> Any:
+def pow(input: Any, exponent: Any) -> Any:  # noqa: A001
     """`input ** exponent`."""
     if isinstance(exponent, (int, float)) and not hasattr(input, "astype"):
         raise TypeError("pow(): expected a Tensor as one of its arguments")
@@ -247,7 +247,9 @@ add = _install("add", short_pair(np.add, "AddBackward0", add, warns=False), add)
 sub = _install("sub", short_pair(np.subtract, "SubBackward0", sub, warns=False), sub)
 mul = _install("mul", short_pair(np.multiply, "MulBackward0", mul, warns=False), mul)
 div = _install("div", short_pair(np.true_divide, "DivBackward0", div, warns=True), div)
-pow = _install("pow", short_pair(np.power, "PowBackward0", pow, warns=True), pow)
+pow = _install(  # noqa: A001
+    "pow", short_pair(np.power, "PowBackward0", pow, warns=True), pow
+)
 
 
 # --- Operators ----------------------------------------------------------------------------------
@@ -358,7 +360,7 @@ Tensor.__pos__ = lambda self: self
 
 
 @operation("AbsBackward0", inplace=True)
-def abs(input: Any) -> Any:
+def abs(input: Any) -> Any:  # noqa: A001
     """The absolute value."""
     return np.absolute(input)
 

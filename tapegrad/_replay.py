@@ -480,7 +480,7 @@ def _flat_positions(buffer: Any, index: Any, value: Any) -> tuple[Any, Any, Any]
     return starts, (places[:, None] + within).reshape(-1), dtype
 
 
-ADDED_AT_ONCE = 1 << 14  # positions: what fits into the caches beside the values
+ADDED_AT_ONCE = 1 << 13  # positions: what fits into the caches beside the values
 
 
 def _add_at_flat(row: Any, value: Any, starts: Any, within: Any, dtype: Any) -> None:
@@ -491,10 +491,14 @@ def _add_at_flat(row: Any, value: Any, starts: Any, within: Any, dtype: Any) -> 
     row = row.view(dtype)
     value = value.reshape(len(starts), -1)
     step = max(ADDED_AT_ONCE // len(within), 1)
+    room = np.empty((min(step, len(starts)), len(within)), np.intp)
     for first in range(0, len(starts), step):
-        places = starts[first : first + step, None] + within
-        piece = np.ascontiguousarray(value[first : first + step]).reshape(-1)
-        np.add.at(row, places.reshape(-1), piece.view(dtype))
+        at = starts[first : first + step, None]
+        places = np.add(at, within, out=room[: len(at)])
+        piece = value[first : first + step].reshape(-1)
+        if dtype is not piece.dtype:
+            piece = np.ascontiguousarray(piece).view(dtype)
+        np.add.at(row, places.reshape(-1), piece)
 
 
 def _is_positions(part: Any) -> bool:

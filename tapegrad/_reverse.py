@@ -6,6 +6,7 @@ Must not know rules, or how arrays log.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from contextvars import Token
@@ -254,7 +255,7 @@ def as_cotangent(bar: Any, leaf: Any) -> Any:
     if bar is None:
         return zeros_of(spec_of(leaf) if isinstance(leaf, Traced) else leaf)
     if type(bar) is np.ndarray is type(leaf) and bar.dtype is leaf.dtype:
-        return bar if bar.base is None and bar.flags.writeable else bar.copy()
+        return bar if _has_own_memory(bar) else bar.copy()
     if isinstance(bar, Traced):
         # A new handle: writing to one gradient must not reach another.
         return handle(bar)
@@ -269,6 +270,34 @@ def as_cotangent(bar: Any, leaf: Any) -> Any:
     if not isinstance(leaf, (np.ndarray, Spec, Traced, Mapped)):
         return np.asarray(bar, like=leaf)  # another library's array
     return bar.copy() if bar.base is not None or not bar.flags.writeable else bar
+
+
+_references: Callable[[Any], int] = getattr(sys, "getrefcount", lambda _: sys.maxsize)
+
+
+def _has_own_memory(bar: Any) -> bool:
+    """Whether nothing else can see an array's memory, and the memory is not larger than it.
+
+    Many a cotangent is a reshaped one, which alone keeps the array that it is a view of.
+    """
+    base, flags = bar.base, bar.flags
+    if base is None or not flags.writeable:
+        return bool(flags.writeable)
+    whole = type(base) is np.ndarray and base.nbytes == bar.nbytes and flags.c_contiguous
+    return bool(whole and _references(base) <= _VIEWED_ONCE)
+
+
+def _viewed_once() -> int:
+    """References to an array that one view keeps, as `_has_own_memory` counts them."""
+
+    def count(bar: Any) -> int:
+        base = bar.base
+        return _references(base)
+
+    return count(np.empty(2).reshape(1, 2))
+
+
+_VIEWED_ONCE = _viewed_once()
 
 
 class Selection:

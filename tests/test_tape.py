@@ -593,7 +593,37 @@ def test_gradients_by_leaves_share_no_memory():
 def test_gradients_are_writeable(f):
     gradient = grad(f)(X)
     gradient += 1
-    assert gradient.base is None
+    assert gradient.base is None or gradient.base.nbytes == gradient.nbytes
+
+
+@pytest.mark.parametrize("width", [1, 3, 4])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, complex])
+def test_rows_looked_up_many_times(width, dtype):
+    """Rows of an even width are added two numbers at a time, and large tables piece by piece."""
+    random = np.random.default_rng(0)
+    rows = random.integers(-5000, 5000, 9000)
+    weights = random.integers(-8, 9, (9000, width)).astype(dtype)  # sums of these are exact
+    table = np.zeros((5000, width), dtype)
+    for index in (rows, (rows, slice(None)), (slice(None), rows[:40] % width)):
+        plain = np.zeros_like(table)
+        found = weights if plain[index].shape == weights.shape else np.ones_like(plain[index])
+        np.add.at(plain, index, found)
+        (pulled,) = tapegrad.vjp(lambda x, index=index: x[index], table)[1](found)
+        np.testing.assert_array_equal(pulled, plain)
+        assert pulled.dtype == dtype
+
+
+def test_a_reshaped_gradient_is_nobody_elses():
+    kept = np.arange(6.0)
+    pull = tapegrad.vjp(lambda x: np.reshape(x, 6), np.ones((2, 3)))[1]
+    (first,), (second,) = pull(kept), pull(kept)
+    first += 1
+    np.testing.assert_array_equal(kept, np.arange(6.0))
+    np.testing.assert_array_equal(second, np.arange(6.0).reshape(2, 3))
+    both = grad(lambda x, y: np.sum(np.reshape(x + y, 6) ** 2), (0, 1))(
+        np.ones((2, 3)), np.ones((2, 3))
+    )
+    assert not np.shares_memory(*both)
 
 
 # --- Constants that the program writes to -------------------------------------------------------

@@ -131,7 +131,7 @@ def get_default_dtype() -> dtype:
     return of_numpy(_default[0])
 
 
-def set_default_dtype(d: dtype) -> None:
+def set_default_dtype(d: Any) -> None:
     """Set what `get_default_dtype` returns; TypeError where it is not floating."""
     if not isinstance(d, dtype) or not d.is_floating_point:
         raise TypeError(

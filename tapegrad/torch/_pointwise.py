@@ -304,7 +304,7 @@ for _sign, _call in (("add", add), ("mul", mul)):
     setattr(Tensor, f"__r{_sign}__", _operator(_call))  # they commute
 for _sign, _call in (("truediv", div), ("pow", pow)):
     setattr(Tensor, f"__r{_sign}__", _operator(_call, reflected=True))
-Tensor.__rsub__ = _operator(rsub)
+Tensor.__rsub__ = _operator(rsub)  # type: ignore[method-assign]
 
 
 # --- Functions of one variable ------------------------------------------------------------------
@@ -355,8 +355,8 @@ def neg(input: Any) -> Any:
 
 
 neg = _install("neg", short_single(np.negative, "NegBackward0", neg, warns=False), neg)
-Tensor.__neg__ = neg
-Tensor.__pos__ = lambda self: self
+Tensor.__neg__ = neg  # type: ignore[method-assign]
+Tensor.__pos__ = lambda self: self  # type: ignore[method-assign]
 
 
 @operation("AbsBackward0", inplace=True)
@@ -365,7 +365,7 @@ def abs(input: Any) -> Any:  # noqa: A001
     return np.absolute(input)
 
 
-Tensor.__abs__ = abs
+Tensor.__abs__ = abs  # type: ignore[method-assign]
 OPERATIONS["absolute"] = abs
 OPERATIONS["negative"] = neg
 OPERATIONS["subtract"] = sub

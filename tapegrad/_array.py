@@ -665,7 +665,7 @@ def _write(x: Array, index: Any, value: Any) -> None:
     if inside is not None:
         raise BatchingError(
             "x[...] = v: a value of a vmap cannot be written into an array from outside it, which "
-            "all examples share. Make the array inside, with np.zeros_like(v)."
+            "all examples share. Make the array inside, with np.array(x, like=v) of such a value."
         )
     if isinstance(value, Traced) and value.tape.level > x.tape.level:
         if value.tape.root is not x.tape.root:

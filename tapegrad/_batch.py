@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from tapegrad._draws import Draws
-from tapegrad._errors import InputError, ShapeMismatchError, describe, message, name_of
+from tapegrad._errors import (
+    BatchingError,
+    InputError,
+    ShapeMismatchError,
+    describe,
+    message,
+    name_of,
+)
 from tapegrad._mapped import Batched, Mapping
 from tapegrad._tape import CURRENT, Traced, is_array
 from tapegrad._transformed import Transformed
@@ -93,6 +100,11 @@ def vmap(
                     _output(name, mapping, leaf, axis)
                     for leaf, axis in zip(out_leaves, places, strict=True)
                 ], (out_structure, places)
+            except (TypeError, ValueError) as error:
+                known = _explained(name, error)
+                if known is None:
+                    raise
+                raise known from None
             finally:
                 CURRENT.reset(token)
                 mapping.open = False
@@ -120,6 +132,19 @@ def vmap(
         "randomness": randomness,
     }
     return Transformed(vmap, f, options, mapped)
+
+
+def _explained(name: str, error: Exception) -> BatchingError | None:
+    """The error that NumPy made another one of: where an element is written, and for a shape."""
+    if isinstance(error.__cause__, BatchingError):
+        return error.__cause__
+    if "single integer, got 'Batched(" not in str(error):
+        return None
+    return BatchingError(
+        f"{name}: expected sizes that are the same for all examples, got a batched value in a "
+        "shape. Make the array of the largest size, and use np.where(np.arange(size) < x, y, 0) "
+        "for what is beyond an example's own."
+    )
 
 
 def _axes_of(name: str, in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

@@ -21,7 +21,8 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -40,11 +41,11 @@ def call_batched(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, 
     if rule.batch == "ragged":
         _ragged(mapping, rule, arrays, params)
     for name, value in params.items():
-        if name != "where" and isinstance(value, Mapped):
-            raise BatchingError(
-                f"{rule.name}: its argument {name!r} cannot be batched; it has to be the same for "
-                "all examples."
-            )
+        if name != "where" and _holds_batched(value):
+            refuse_param(rule.name, name)
+    if not mapping.size:
+        with suppress(np.linalg.LinAlgError):  # that function works on no example
+            return _of_no_example(mapping, rule, arrays, params)
     word = rule.batch
     if callable(word):
         whole = [x if x is None else mapping.front(_typed(x, arrays[0])) for x in arrays]
@@ -53,6 +54,28 @@ def call_batched(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, 
     if word.startswith("("):
         return call_with_signature(mapping, word, lambda *xs: rule.call(xs, params), arrays)
     return _WORDS[word](mapping, rule, arrays, params)
+
+
+def _holds_batched(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_holds_batched, value))
+    return isinstance(value, Mapped)
+
+
+_INSTEAD = {
+    "initial": "Use np.sum(x) + v, np.prod(x) * v, np.maximum(np.max(x), v) and the like.",
+    "shape": "Use the largest, and np.where for what is beyond an example's own.",
+    "repeats": "Use np.take(x, i, axis=0) with an array of positions i, of one size for all.",
+}
+
+
+def refuse_param(call: str, name: str) -> NoReturn:
+    """Raise the error of a batched argument that all examples have to share."""
+    advice = _INSTEAD.get(name, "Loop over the examples, or over the values that it may have.")
+    raise BatchingError(
+        f"{call}: its argument {name!r} cannot be batched; it has to be the same for all "
+        f"examples. {advice}"
+    )
 
 
 def _typed(x: Any, beside: Any) -> Any:
@@ -215,16 +238,44 @@ def call_with_signature(
 # --- One by one ---------------------------------------------------------------------------------
 
 
-def looped(size: int, one: Callable[[int], Any]) -> Any:
-    """The results of each example, stacked; containers of several results stay as they are."""
-    if not size:
-        raise BatchingError(
-            "vmap: a function that is called once an example needs at least one example to know "
-            "the shape of its result."
-        )
-    leaves, structures = zip(*(flatten(one(i)) for i in range(size)), strict=True)
+def _of_no_example(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+    """The results of a made-up example, which tells their shapes, without it."""
+    one = type(mapping)(mapping.name, 1)
+
+    def made_up(x: Any) -> Any:
+        if not _is_batched(mapping, x):
+            return x
+        return one.wrap(np.concatenate([x.value, _made_up(x.value)]))
+
+    given = {name: made_up(value) for name, value in params.items()}
+    with np.errstate(all="ignore"):
+        made = call_batched(one, rule, list(map(made_up, arrays)), given)
+    leaves, structure = flatten(made)
+    return unflatten(structure, [mapping.wrap(leaf.value[:0]) for leaf in leaves])
+
+
+def looped(arrays: list[Any], one: Callable[[list[Any]], Any]) -> Any:
+    """The results of each example, stacked; containers of several results stay as they are.
+
+    `arrays` have the examples along axis 0; `one` takes those of an example.
+    """
+    size = len(arrays[0])
+    if not size:  # a made-up example tells the shape of the result
+        with np.errstate(all="ignore"):
+            made = looped([np.concatenate([x, _made_up(x)]) for x in arrays], one)
+        leaves, structure = flatten(made)
+        return unflatten(structure, [leaf[:0] for leaf in leaves])
+    leaves, structures = zip(
+        *(flatten(one([x[i] for x in arrays])) for i in range(size)), strict=True
+    )
     columns = [_stacked(column) for column in zip(*leaves, strict=True)]
     return unflatten(structures[0], columns)
+
+
+def _made_up(like: Any) -> Any:
+    """An example that no call refuses, as it may a fraction above 1 or an index: 0.25 to 0.75."""
+    shape = like.shape[1:]
+    return np.linspace(0.25, 0.75, math.prod(shape)).reshape(1, *shape).astype(like.dtype)
 
 
 def _stacked(column: Sequence[Any]) -> Any:
@@ -244,23 +295,28 @@ def call_one_by_one(
     leaves, structure = flatten((args, kwargs))
     batched = [_is_batched(mapping, x) for x in leaves]
 
-    def one(i: int) -> Any:
-        rows = [x.value[i] if is_one else x for x, is_one in zip(leaves, batched, strict=True)]
-        given, named = unflatten(structure, rows)
+    def one(rows: list[Any]) -> Any:
+        given, named = unflatten(structure, _with_rows(leaves, batched, rows))
         return function(*given, **named)
 
-    return map_results(mapping, looped(mapping.size, one))
+    arrays = [x.value for x, is_one in zip(leaves, batched, strict=True) if is_one]
+    return map_results(mapping, looped(arrays, one))
+
+
+def _with_rows(values: list[Any], batched: list[bool], rows: list[Any]) -> list[Any]:
+    """The values of one example: rows in place of what is batched."""
+    each = iter(rows)
+    return [next(each) if is_one else x for x, is_one in zip(values, batched, strict=True)]
 
 
 def _loop(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
     batched = [_is_batched(mapping, x) for x in arrays]
-    values = [mapping.front(x) if is_one else x for x, is_one in zip(arrays, batched, strict=True)]
 
-    def one(i: int) -> Any:
-        rows = [x[i] if is_one else x for x, is_one in zip(values, batched, strict=True)]
-        return rule.call(rows, params)
+    def one(rows: list[Any]) -> Any:
+        return rule.call(_with_rows(arrays, batched, rows), params)
 
-    return map_results(mapping, looped(mapping.size, one))
+    fronted = [mapping.front(x) for x, is_one in zip(arrays, batched, strict=True) if is_one]
+    return map_results(mapping, looped(fronted, one))
 
 
 def _ragged(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
@@ -289,5 +345,6 @@ __all__ = [
     "call_with_signature",
     "looped",
     "map_results",
+    "refuse_param",
     "shifted",
 ]

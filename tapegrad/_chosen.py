@@ -45,8 +45,8 @@ def write(array: Any, index: Any, value: Any) -> None:
     if not holds_condition(index):
         value.refuse("x[...] = y[condition]")
     target, condition, before = _split(array, index)
-    here = Chosen(array[target], condition, before)
-    array[target] = np.where(here.spread(), here.fitted(value), here.whole)
+    # No view of the array is held while it is written to: it may have to leave its memory.
+    array[target] = Chosen(array[target], condition, before).replaced(value)
 
 
 def _split(array: Any, index: Any) -> tuple[Any, Any, int]:
@@ -120,6 +120,10 @@ class Chosen(NDArrayOperatorsMixin, Mapped):
     def spread(self) -> Any:
         """The condition beside the whole."""
         return np.reshape(self.condition, (*self.condition.shape, *(1,) * self.behind()))
+
+    def replaced(self, value: Any) -> Any:
+        """The whole with other elements in place of these."""
+        return np.where(self.spread(), self.fitted(value), self.whole)
 
     def fitted(self, value: Any) -> Any:
         """Another operand or a value, beside the whole."""

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tapegrad._errors import NotDifferentiableError
+from tapegrad._errors import BatchingError, NotDifferentiableError
 from tapegrad._rule import lift, plain
 from tapegrad._tape import Mapped, Traced, is_ndarray
 
@@ -206,6 +206,11 @@ def arange(
     names = ("stop",) if len(bounds) == 1 and "stop" not in named else ("start", "stop", "step")
     given = {**dict(zip(names, bounds, strict=False)), **named}
     start, stop, step = given.get("start", 0), given["stop"], given.get("step", 1)
+    if any(isinstance(bound, Mapped) for bound in (start, stop, step)):
+        raise BatchingError(
+            "np.arange: how many numbers there are has to be the same for all examples of a vmap. "
+            "Use start + step * np.arange(n)."
+        )
     _refuse_objects(dtype, "np.arange")
     if dtype is None:
         dtype = np.result_type(*(plain(part) for part in (start, stop, step)))

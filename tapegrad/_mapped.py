@@ -23,6 +23,7 @@ from tapegrad._batching import (
     call_one_by_one,
     call_with_signature,
     map_results,
+    refuse_param,
 )
 from tapegrad._chosen import Chosen, holds_condition, read, write
 from tapegrad._creation import CREATION
@@ -221,12 +222,17 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
+        rule = REGISTRY.get(function)
+        if rule is None and function in CREATION:
+            return self._created(function, args, kwargs)
         inner = innermost((*args, *kwargs.values()))
         if not isinstance(inner, Batched):
-            return NotImplemented if inner is not None else self._created(function, args, kwargs)
-        rule = REGISTRY.get(function)
+            return NotImplemented
         if rule is None:
-            return inner._created(function, args, kwargs)
+            raise BatchingError(
+                f"{Rule(function).name}: no rule for it inside vmap. Write it in terms of "
+                "functions that have one, or loop over the examples."
+            )
         if isinstance(rule, Composite) and rule.batch == "loop":
             inner.mapping.require_open()
             return call_one_by_one(inner.mapping, function, args, kwargs)
@@ -246,22 +252,14 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
 
     def _created(self, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """What np.zeros(shape, like=self) and its kin return: one for each example."""
+        self.mapping.require_open()
         kwargs.pop("like", None)
-        if function in REGISTRY or function not in CREATION:
-            raise BatchingError(
-                f"{Rule(function).name}: no rule for it inside vmap. Write it in terms of "
-                "functions that have one, or loop over the examples."
-            )
-        parts = [np.stack(part) if _holds_batched(part) else part for part in args]
-        if any(isinstance(part, Batched) for part in parts[:1]):
-            made = parts[0].copy()
-            dtype = kwargs.get("dtype") or (args[1] if len(args) > 1 else None)
-            return made if dtype is None else made.astype(dtype)
-        if function.__name__ == "asarray":  # shared by the examples, to be read alone
-            return Batched(self.mapping.front(function(*parts, **kwargs)), self.mapping)
-        made = function(*parts, **kwargs)
-        if function is np.zeros:  # memory that comes as zeros is not touched before it is used
-            return Batched(np.zeros((self.mapping.size, *made.shape), made.dtype), self.mapping)
+        made = CREATION[function](*args, **kwargs)
+        shares = function in (np.asarray, np.asanyarray)
+        if level_of(made) >= self.level or shares and level_of(made) >= 0:
+            return made  # can be indexed by any example, as every traced array
+        if shares:  # by the examples, to be read alone
+            return Batched(self.mapping.front(made), self.mapping)
         return self.adopt(made)
 
     # -- indexing and writing --------------------------------------------------------------------
@@ -305,7 +303,8 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         if differing(written, self.level) is not None:
             raise BatchingError(
                 f"{self.mapping.name}: a value of an inner vmap cannot be written into an array "
-                "that all of that one's examples share. Make the array inside, with np.copy(x)."
+                "that all of that one's examples share. Make the array inside, with "
+                "np.array(x, like=v) of such a value v."
             )
         if isinstance(value, Traced) and level_of(value) > self.level:
             raise BatchingError(
@@ -353,9 +352,9 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         value = self.value
         if getattr(value, "base", None) is not None or _references(value) > _ALONE:
             raise BatchingError(
-                f"{self.mapping.name}: the first traced value cannot be written into an array "
-                "that has views, nor through one of them. Make the array with np.zeros_like of a "
-                "traced one."
+                f"{self.mapping.name}: the first value of a transform or vmap around this one "
+                "cannot be written into an array that has views, nor through one of them. Make "
+                "the array x from such a value v before: x = x + np.zeros_like(v)."
             )
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
@@ -396,8 +395,8 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
     def __float__(self) -> float:
         self._refuse(
             "float(), or a write into a plain array,",
-            "Arithmetic and NumPy functions take batched values; a buffer for them is made with "
-            "np.zeros_like(x) or np.zeros(shape, like=x).",
+            "Arithmetic and NumPy functions take batched values; an array to write them into is "
+            "made with np.zeros(shape, like=x) or np.array(a, like=x).",
         )
 
     def __complex__(self) -> complex:
@@ -406,16 +405,34 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
     def __index__(self) -> int:
         self._refuse(
             "operator.index(), as for range(x), a shape or the index of a plain array,",
-            "Use np.asarray(table, like=x)[x] to look up values; sizes must be the same for all "
-            "examples.",
+            "To look up values use np.asarray(table, like=x)[x]. Sizes must be the same for all "
+            "examples: compute with the largest, and np.where(np.arange(size) < x, y, 0).",
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if self.dtype.kind == "b":
+            advice = (
+                "Use np.where(x, table, 0) for table[x], np.sum(table, where=x) for a sum of it, "
+                "np.where(x, v, table) for table[x] = v"
+            )
+        elif self.dtype.kind in "iu":
+            advice = (
+                "Use np.asarray(table, like=x)[x] for table[x] or np.take(table, x), "
+                "np.array(table, like=x) for a table to write into"
+            )
+        else:
+            advice = (
+                "Use np.zeros(shape, like=x), np.full(shape, x, like=x) or np.array(a, like=x) "
+                "for an array to write into"
+            )
         self._refuse(
-            "np.asarray(x), or a write into a plain array,",
-            "Use np.stack for np.array([...]), np.zeros(shape, like=x) for a buffer, and "
-            "np.asarray(table, like=x)[x] for table[x].",
+            "np.asarray(x), or a plain array indexed by it or written into,",
+            f"{advice}, np.stack for np.array([...]).",
         )
+
+    def choose(self, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
+        """As `numpy.ndarray.choose`."""
+        return np.choose(self, choices, mode=mode, **({} if out is None else {"out": out}))
 
     def item(self, *index: Any) -> Any:
         """The single element (or the one at an index), still batched."""
@@ -622,6 +639,8 @@ def _reduce(
     axes = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     options: dict[str, Any] = {"dtype": dtype, "keepdims": keepdims}
     if initial is not None:
+        if isinstance(initial, Mapped):
+            refuse_param(f"np.{ufunc.__name__}.reduce", "initial")
         options["initial"] = initial
     if where is not True:
         options["where"] = _fitted(mapping, where, ndim)

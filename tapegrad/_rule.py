@@ -336,6 +336,12 @@ def write_out(out: Any, result: Any, call: str, *, broadcast: bool = False) -> A
     for i, (target, part) in enumerate(zip(targets, results, strict=False)):
         if target is None:
             continue
+        if not isinstance(target, (Traced, Mapped)) and isinstance(part, Mapped):
+            raise BatchingError(
+                f"{call}: expected a batched array for out= (or on the left of +=), got a plain "
+                f"{type(target).__name__}, which all examples share. Leave out= away (x = x + y "
+                "for x += y), or make the array with np.array(a, like=y) of a batched y."
+            )
         if not isinstance(target, (Traced, Mapped)):
             raise NotDifferentiableError(
                 f"{call}: expected a traced array for out=, got a plain {type(target).__name__}, "

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._chosen import holds_condition
 from tapegrad._errors import NotDifferentiableError
 from tapegrad._rule import (
     Constant,
@@ -19,11 +20,12 @@ from tapegrad._rule import (
     Unsupported,
     _holds_traced,
     lift,
+    of_all_examples,
     plain,
     stretches,
     write_out,
 )
-from tapegrad._tape import Traced, is_basic
+from tapegrad._tape import Mapped, Traced, is_basic, pick
 
 _REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: np.sum,
@@ -263,14 +265,18 @@ def _at(ufunc: np.ufunc, x: Any, index: Any, *operands: Any) -> None:
             "which cannot carry a derivative. Make it with np.zeros_like(x) of a traced x."
         )
     operands = tuple(lift(operand) for operand in operands)
-    if is_basic(index):
+    index = tuple(map(lift, index)) if type(index) is tuple else lift(index)
+    if is_basic(index) or holds_condition(index):
         x[index] = ufunc(x[index], *operands)
         return
-    places = np.arange(x.size).reshape(x.shape)[index]
+    places = pick(np.arange(x.size).reshape(x.shape), index)
     flat = np.ravel(places)
     values = [np.ravel(np.broadcast_to(operand, places.shape)) for operand in operands]
     # Places named more than once are done in rounds, each of which names a place once.
-    round_of = _occurrence(flat)
+    if isinstance(flat, Mapped):
+        round_of = _rounds(of_all_examples(flat).reshape(-1, flat.shape[0]), x.size)
+    else:
+        round_of = _occurrence(flat)
     for turn in range(int(round_of.max(initial=-1)) + 1):
         chosen = np.flatnonzero(round_of == turn)
         where = np.unravel_index(flat[chosen], x.shape)
@@ -285,6 +291,17 @@ def _occurrence(flat: Any) -> Any:
     count = np.empty_like(order)
     count[order] = np.arange(order.size) - first
     return count
+
+
+def _rounds(rows: Any, size: int) -> Any:
+    """For each entry a round that names a place once in every example, and keeps the order."""
+    examples = np.arange(len(rows))
+    following = np.zeros((len(rows), size), np.intp)
+    rounds = np.zeros(rows.shape[1], np.intp)
+    for entry, places in enumerate(rows.T):
+        rounds[entry] = following[examples, places].max(initial=0)
+        following[examples, places] = rounds[entry] + 1
+    return rounds
 
 
 __all__ = ["call_method", "call_with_keywords"]

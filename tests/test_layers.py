@@ -21,6 +21,7 @@ CORE = (
     "_tape",
     "_replay",
     "_rule",
+    "_chosen",
     "_batching",
     "_ndarray",
     "_ufunc_methods",
@@ -45,7 +46,7 @@ OUTSIDE = {
     "__main__": {"_cli"},
     "rules": {"_rule", "rules"},
     "numpy": {"", "numpy", "_errors", "_creation", "_rule", "rules"},
-    "torch": {"", "torch", "_tape", "_replay", "_rule"},
+    "torch": {"", "torch", "_tree", "_tape", "_replay", "_rule"},
     "_operators": {"_rule", "_array", "rules"},  # installed last: it reads the registered rules
 }
 

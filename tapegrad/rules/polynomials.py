@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, general, innermost, plain, somewhere, strong_product
+from tapegrad._rule import (
+    composite,
+    general,
+    innermost,
+    of_all_examples,
+    plain,
+    somewhere,
+    strong_product,
+)
 from tapegrad.rules.differences import as_array
 from tapegrad.rules.least_squares import SOLUTION, residuals_of
 
@@ -57,6 +65,8 @@ def _polysub(a1: Any, a2: Any) -> Any:
 def _length_without_leading_zeros(p: Any, small: float = 0.0) -> int:
     """How many coefficients remain, at least one; under vmap as many as in any example."""
     magnitudes, length = np.absolute(plain(p)), len(p)
+    if not np.size(of_all_examples(magnitudes)):
+        return length  # none of no examples is known to be zero
     while length > 1 and not somewhere(~(magnitudes[len(p) - length] <= small)):
         length -= 1
     return length

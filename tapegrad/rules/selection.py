@@ -5,12 +5,13 @@ Where NumPy's bookkeeping is long, NumPy does it on positions, and the elements 
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from tapegrad._rule import composite, innermost, lift, plain, somewhere
+from tapegrad._rule import BatchingError, composite, innermost, lift, pick, plain, somewhere
 from tapegrad.rules.index import picked, plain_array
 
 
@@ -76,23 +77,29 @@ def _as_dtype(value: Any, dtype: Any) -> Any:
 
 def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """Each function computes the elements of its condition alone, so that no other adds a NaN."""
+    differ = innermost([x, condlist]) if innermost(plain([condlist])) is not None else None
+    if differ is not None:
+        x = np.asarray(x, like=differ)
     conditions = _conditions(x, plain(condlist))
     if len(conditions) == len(funclist) - 1:
-        conditions = [*conditions, ~np.any(conditions, axis=0)]
+        conditions = [*conditions, ~functools.reduce(np.logical_or, conditions)]
     elif len(conditions) != len(funclist):
         raise ValueError(
             f"with {len(conditions)} condition(s), either {len(conditions)} or "
             f"{len(conditions) + 1} functions are expected"
         )
-    made = np.zeros_like(x)
+    made = np.zeros_like(x) if differ is None else np.zeros(x.shape, x.dtype, like=differ)
     for condition, function in zip(conditions, funclist, strict=True):
-        if np.any(condition):
+        if differ is not None or np.any(condition):
             value = function(x[condition], *args, **kw) if callable(function) else function
             made[condition] = value
     return made
 
 
 def _conditions(x: Any, condlist: Any) -> list[Any]:
+    if innermost([condlist]) is not None:
+        listed = condlist if isinstance(condlist, (list, tuple)) else [condlist]
+        return [plain_array(condition) != 0 for condition in listed]
     if np.isscalar(condlist) or (
         not isinstance(condlist[0], (list, np.ndarray)) and np.ndim(x) != 0
     ):
@@ -111,6 +118,11 @@ def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     arr, values = _array(arr), _array(values)
     if arr.dtype.kind not in "fc":
         values = plain(values)  # cast to integers: piecewise constant
+    if innermost([plain(obj)]) is not None:
+        raise BatchingError(
+            "np.insert: where to insert has to be the same for all examples of a vmap. Of a row x "
+            "use np.where(p == i, v, x[np.clip(p - (p > i), 0, n - 1)]), p = np.arange(n + 1)."
+        )
     old = np.arange(arr.size).reshape(arr.shape)
     new = np.arange(arr.size, arr.size + values.size).reshape(values.shape)
     positions = np.insert(old, plain(obj), new, axis)
@@ -123,8 +135,25 @@ def _delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     if axis is None:
         arr, axis = np.ravel(arr), 0
     axis = normalize_axis_index(axis, arr.ndim)
-    kept = np.delete(np.arange(arr.shape[axis]), plain(obj))
-    return arr[(slice(None),) * axis + (kept,)]
+    obj = plain(obj)
+    if innermost([obj]) is None:
+        kept = np.delete(np.arange(arr.shape[axis]), obj)
+    else:
+        kept = _without(plain_array(obj), arr.shape[axis])
+    return pick(arr, (slice(None),) * axis + (kept,))
+
+
+def _without(place: Any, size: int) -> Any:
+    """The positions but one, which each example has of its own."""
+    if place.ndim or place.dtype.kind == "b":
+        raise BatchingError(
+            "np.delete: how many elements are left may differ from example to example of a vmap. "
+            "Delete one by its number, or use np.where(condition, x, 0)."
+        )
+    if somewhere((place < -size) | (place >= size)):
+        raise IndexError(f"index out of bounds for axis with size {size}")
+    kept = np.arange(size - 1)
+    return kept + (kept >= place % size)
 
 
 composite(np.insert, _insert)

@@ -11,7 +11,7 @@ from numpy.exceptions import AxisError
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view
 
-from tapegrad._rule import Scatter, composite, lift, linear, plain
+from tapegrad._rule import Scatter, composite, innermost, lift, linear, pick, plain
 
 # --- one array, rearranged; NumPy may return a view of it
 
@@ -161,13 +161,37 @@ composite(np.fliplr, _fliplr)
 composite(np.flipud, _flipud)
 composite(np.rollaxis, _rollaxis)
 
-linear(
-    np.roll,
+ROLL = linear(
+    lambda a, shift, axis=None: np.roll(a, shift, axis),
     lambda g, _out, _x, shift, axis=None: np.roll(
         g, [-s for s in shift] if isinstance(shift, (tuple, list)) else -shift, axis
     ),
+    name="np.roll",
     batch=_rolled_examples,
 )
+
+
+def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    if innermost([shift]) is None:
+        return ROLL.apply_bound([a], {"shift": shift, "axis": axis})
+    shift = plain(lift(shift))  # of each example another one
+    if axis is None:
+        flat = np.reshape(a, -1)
+        return np.reshape(_rolled_by_positions(flat, np.sum(shift), 0), a.shape)
+    axes = normalize_axis_tuple(axis, a.ndim, None, True)
+    shifts = [shift] * len(axes) if shift.ndim == 0 else shift
+    for along, each in zip(axes, shifts, strict=True):
+        a = _rolled_by_positions(a, each, along)
+    return a
+
+
+def _rolled_by_positions(a: Any, shift: Any, axis: int) -> Any:
+    size = a.shape[axis]
+    positions = (np.arange(size) - shift) % max(size, 1)
+    return pick(a, (*(slice(None),) * axis, positions))
+
+
+composite(np.roll, _roll)
 linear(np.copy, lambda g, _out, _x, *_a, **_k: g, batch="align")
 
 

@@ -206,7 +206,16 @@ class Array(Traced, NdarrayInterface):
         if simple and kind is np.ndarray or kind is not np.float64 and _shares(out, value):
             if self.slot in tape.buffers:
                 out = _copy_like(out)  # the buffer stays ours alone, to be written in place
-            return View(out, slot, tape, spec, self, None, index)
+            made = new(View)
+            made.taken = out
+            made.taken_slot = slot
+            made.taken_tape = tape
+            made.spec = spec
+            made.parent = self
+            made.rule = None
+            made.params = index
+            made.seen = self.slot
+            return made
         return Array(out, slot, tape, spec)
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -656,7 +665,7 @@ def _frozen_index(index: Any) -> Any:
 def _write(x: Array, index: Any, value: Any) -> None:
     """`x[index] = value`, differentiably."""
     value = lift(value)
-    if isinstance(x, View):
+    if type(x) is not Array:  # a view
         whole = Array(x.value, x.slot, x.tape, x.spec)
         _write(whole, index, value)
         x._rebind(whole)
@@ -699,9 +708,8 @@ def _write(x: Array, index: Any, value: Any) -> None:
 def _fitted(x: Array, index: Any, value: Any) -> Any:
     """The value of a write with no more axes than its place, and of a dtype that x can hold."""
     dtype = getattr(value, "dtype", None)
-    if (dtype is not None and dtype.kind == "c" or isinstance(value, complex)) and (
-        x.dtype.kind != "c"
-    ):
+    is_complex = isinstance(value, complex) if dtype is None else dtype.kind == "c"
+    if is_complex and x.dtype.kind != "c":
         raise TypeError(
             f"x[...] = v: expected real values for an array of {x.dtype}, got complex ones. Use "
             "v.real, or make x complex."

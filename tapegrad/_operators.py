@@ -59,7 +59,12 @@ def _operator(
                         other.slot,
                     )
                 )
-                return Array(out, slot, tape, spec)
+                made = new(Array)
+                made.value = out
+                made.slot = slot
+                made.tape = tape
+                made.spec = spec
+                return made
         elif kind is float or kind is int:
             x = self.value
             out = function(x, other)
@@ -76,7 +81,12 @@ def _operator(
                     -1,
                 )
             )
-            return Array(out, slot, tape, self.spec)
+            made = new(Array)
+            made.value = out
+            made.slot = slot
+            made.tape = tape
+            made.spec = self.spec
+            return made
         elif getattr(kind, "__array_ufunc__", 0) is None:
             return NotImplemented
         return binary(rule, self, as_operand(other))
@@ -99,7 +109,12 @@ def _operator(
                     self.slot,
                 )
             )
-            return Array(out, slot, tape, self.spec)
+            made = new(Array)
+            made.value = out
+            made.slot = slot
+            made.tape = tape
+            made.spec = self.spec
+            return made
         if getattr(kind, "__array_ufunc__", 0) is None:
             return NotImplemented
         return binary(rule, as_operand(other), self)
@@ -237,7 +252,12 @@ def _pow(self: Array, other: Any, modulo: None = None) -> Any:
         tape = self.tape
         slot = tape.fresh()
         tape.log((slot, _square, None, x, None, self.slot, -1))
-        return Array(out, slot, tape, self.spec)
+        made = new(Array)
+        made.value = out
+        made.slot = slot
+        made.tape = tape
+        made.spec = self.spec
+        return made
     return _power(self, other)
 
 

@@ -125,7 +125,8 @@ def replay_backward(
         if y_slot is None:
             if rule is READ and x_slot >= 0 and type(y) is slice and type(g) is np.ndarray:
                 if x_slot in owned:
-                    bars[x_slot][y] += g
+                    part = bars[x_slot][y]
+                    part += g
                     continue
                 bar = np.zeros(x.shape, x.dtype)
                 bar[y] = g
@@ -145,10 +146,12 @@ def replay_backward(
                 bar = -g
             elif rule.product and not careful:
                 bar = g * y
+            elif not strong:  # NumPy writes the product of a large one into the nameless factor
+                bar = g * (partial(out, x) if rule.unary else partial(out, x, y))
             else:
                 factor = partial(out, x) if rule.unary else partial(out, x, y)
                 bar = g * factor
-                if strong and not is_finite(bar):
+                if not is_finite(bar):
                     bar = rule.times(g, factor)
                     careful = careful or not is_finite(bar)
             before = bars[x_slot]
@@ -169,10 +172,12 @@ def replay_backward(
                 bar = -g
             elif rule.product and not careful:
                 bar = g * x
+            elif not strong:
+                bar = g * partial(out, x, y)
             else:
                 factor = partial(out, x, y)
                 bar = g * factor
-                if strong and not is_finite(bar):
+                if not is_finite(bar):
                     bar = rule.times(g, factor)
                     careful = careful or not is_finite(bar)
             before = bars[y_slot]

@@ -255,6 +255,8 @@ def as_cotangent(bar: Any, leaf: Any) -> Any:
     if bar is None:
         return zeros_of(spec_of(leaf) if isinstance(leaf, Traced) else leaf)
     if type(bar) is np.ndarray is type(leaf) and bar.dtype is leaf.dtype:
+        if bar.base is None:
+            return bar if bar.flags.writeable else bar.copy()
         return bar if _has_own_memory(bar) else bar.copy()
     if isinstance(bar, Traced):
         # A new handle: writing to one gradient must not reach another.
@@ -276,15 +278,14 @@ _references: Callable[[Any], int] = getattr(sys, "getrefcount", lambda _: sys.ma
 
 
 def _has_own_memory(bar: Any) -> bool:
-    """Whether nothing else can see an array's memory, and the memory is not larger than it.
+    """Whether nothing else can see a view's memory, and the memory is not larger than it.
 
     Many a cotangent is a reshaped one, which alone keeps the array that it is a view of.
     """
     base, flags = bar.base, bar.flags
-    if base is None or not flags.writeable:
-        return bool(flags.writeable)
-    whole = type(base) is np.ndarray and base.nbytes == bar.nbytes and flags.c_contiguous
-    return bool(whole and _references(base) <= _VIEWED_ONCE)
+    whole = type(base) is np.ndarray and base.nbytes == bar.nbytes
+    alone = whole and _references(base) <= _VIEWED_ONCE
+    return bool(alone and flags.writeable and flags.c_contiguous)
 
 
 def _viewed_once() -> int:

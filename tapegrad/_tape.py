@@ -189,7 +189,7 @@ def pick(value: Any, index: Any) -> Any:
 def differing(index: Any, level: int) -> Mapped | None:
     """The part of an index that differs between the examples of a vmap inside this level."""
     for part in index if type(index) is tuple else (index,):
-        if isinstance(part, Mapped) and part.level > level:
+        if not isinstance(part, Traced) and isinstance(part, Mapped) and part.level > level:
             return part
     return None
 
@@ -395,6 +395,10 @@ class Tape:
         self.log = _Refusal(self.name)
         if self.parent is not None:
             return
+        self.entries = []
+        self.buffers = set()
+        if not self.locked:
+            return
         locked, self.locked = self.locked, []
         for constant, _ in reversed(locked):
             constant.flags.writeable = True
@@ -403,8 +407,6 @@ class Tape:
             for constant, before in locked
             if before is not None and _checksum(constant) != before
         ]
-        self.entries = []
-        self.buffers = set()
         if changed and verify:
             raise ChangedConstantError(
                 f"{self.name}: {describe(changed[0])} was changed through a view while the "

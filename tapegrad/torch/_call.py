@@ -61,8 +61,12 @@ def as_tensors(value: Any) -> Any:
     return value
 
 
+# The name of a node, or what tells it from the arguments: SumBackward1 where there is a dim.
+Label = str | Callable[..., str]
+
+
 def operation(
-    backward: str,
+    backward: Label,
     *,
     view: bool = False,
     several: bool = False,
@@ -80,7 +84,7 @@ def operation(
     """
 
     def decorate(compute: Callable[..., Any]) -> Callable[..., Any]:
-        label = node_class(backward)
+        fixed = node_class(backward) if isinstance(backward, str) else None
         evaluate = np.errstate(all="ignore")(compute)  # PyTorch does not warn
         spellings = _spellings_of(compute)
 
@@ -97,6 +101,7 @@ def operation(
             params = {word: as_arrays(value) for word, value in kwargs.items()}
             result = evaluate(*arrays, **params)
             source = args[0] if args else kwargs.get("input")
+            label = fixed or class_for(backward, args, kwargs)
             made = _finish(result, source, label, view or several)
             if view or several:
                 rest, words = arrays[1:], {k: v for k, v in params.items() if k != "input"}
@@ -120,7 +125,7 @@ def operation(
 
 
 def add_inplace(
-    word: str, compute: Callable[..., Any], backward: str, spellings: dict[str, str]
+    word: str, compute: Callable[..., Any], backward: Label, spellings: dict[str, str]
 ) -> None:
     """Give Tensor, and torch, the operation `word_`, which writes into its first argument."""
 
@@ -130,12 +135,18 @@ def add_inplace(
         arrays = [as_arrays(arg) for arg in args]
         params = {name: as_arrays(value) for name, value in kwargs.items()}
         sources = [arg for arg in (*args, *kwargs.values()) if isinstance(arg, Tensor)]
-        return write(self, lambda array: compute(array, *arrays, **params), backward, sources)
+        label = class_for(backward, (self, *args), kwargs).__name__
+        return write(self, lambda array: compute(array, *arrays, **params), label, sources)
 
     call.__name__ = call.__qualname__ = f"{word}_"
     call.__doc__ = f"`{word}`, written into this tensor's own memory."
     setattr(Tensor, f"{word}_", call)
     OPERATIONS[f"{word}_"] = call
+
+
+def class_for(backward: Label, args: tuple[Any, ...], kwargs: dict[str, Any]) -> type[Node]:
+    """The class of the node of a call."""
+    return node_class(backward if isinstance(backward, str) else backward(*args, **kwargs))
 
 
 def _spellings_of(compute: Callable[..., Any]) -> dict[str, str]:

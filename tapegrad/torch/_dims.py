@@ -1,0 +1,40 @@
+"""`dim` arguments: dimensions counted from either end, with PyTorch's errors.
+
+Must not know tensors.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def wrapped(dim: Any, ndim: int) -> int:
+    """A dimension as a position from the left; a tensor of no dimensions has one to name."""
+    place = dim.__index__()
+    count = ndim or 1
+    if not -count <= place < count:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], "
+            f"but got {place})"
+        )
+    return int(place % count)
+
+
+def axes_of(dim: Any, ndim: int) -> Any:
+    """NumPy's axis for a `dim`: None for all, an int, or a tuple."""
+    if dim is None:
+        return None
+    if not isinstance(dim, (tuple, list)):
+        place = wrapped(dim, ndim)
+        return place if ndim else None
+    places = tuple(wrapped(part, ndim) for part in dim)
+    if len(set(places)) < len(places):
+        twice = next(place for place in places if places.count(place) > 1)
+        raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
+    return places if ndim and places else None
+
+
+def along_one(array: Any, dim: Any) -> tuple[Any, int]:
+    """An array of at least one dimension, and the position of a single `dim` of it."""
+    place = wrapped(dim, array.ndim)
+    return (array if array.ndim else array.reshape(1)), place

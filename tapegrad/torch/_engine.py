@@ -381,6 +381,8 @@ def call_node(node: Node, gradients: Sequence[Any]) -> Any:
         accumulate(node.variable, arrays[0], set(), create=_modes.is_grad_enabled())
         return None
     check_usable([node])
+    if all(array is None for array in arrays):
+        return None if count_of(node) == 1 else (None,) * count_of(node)
     kept = node.entry[1]
     g: Any = arrays if isinstance(kept, tuple) else arrays[0]
     if isinstance(kept, Spec):

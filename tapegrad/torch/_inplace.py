@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from tapegrad._rule import General
-from tapegrad._tape import WRITE, is_basic, spec_of
+from tapegrad._tape import WRITE, beside, is_basic, level_of, spec_of
 from tapegrad.torch import _modes
 from tapegrad.torch._dtypes import can_store, of_numpy, word_of
 from tapegrad.torch._graph import (
+    GRAPH,
     array_on_graph,
     fresh_node,
     is_on_graph,
@@ -80,12 +81,14 @@ def write(tensor: Tensor, compute: Callable[[Any], Any], label: str, sources: An
     )
     check_writable(tensor, tracked)
     before = tensor.value
-    if type(before) is not ndarray:  # within a functional transform nothing has memory
-        tensor.value = compute(before)
-        return tensor
+    if type(before) is not ndarray:
+        return _write_traced(tensor, compute(before))
     start = next_number()
     result = compute(array_of(tensor) if tracked else before)
     on_graph = is_on_graph(result)
+    if level_of(result) > GRAPH.level:
+        _enter_transform(tensor, result)
+        return _write_traced(tensor, result)
     value = result.value if on_graph else result
     check_result(tensor, value)
     node = result.slot if on_graph and not isinstance(result.slot, int) else None
@@ -101,6 +104,26 @@ def write(tensor: Tensor, compute: Callable[[Any], Any], label: str, sources: An
             _let_keep(node, value, before)
         rebase(tensor, node)
     return tensor
+
+
+def _write_traced(tensor: Tensor, result: Any) -> Tensor:
+    """A write within a functional transform: the core's arrays know their own views."""
+    check_result(tensor, result)
+    try:
+        tensor.value[...] = result
+    except TypeError:  # a NumPy scalar has no memory, and so no views
+        tensor.value = result
+    return tensor
+
+
+def _enter_transform(tensor: Tensor, value: Any) -> None:
+    """Let a tensor from outside hold values of the functional transform that `value` is from."""
+    base = tensor if tensor._source is None else tensor._source
+    base.value = beside(base.value.copy(), value)
+    for reference in base._views or ():
+        view = reference()
+        if view is not None and view._path is not None:
+            view.value = view._path(base.value)
 
 
 def overwrite(tensor: Tensor, source: Any) -> Tensor:

@@ -1,0 +1,188 @@
+"""`backward` and `grad`: derivatives of tensors by the leaves, or by named tensors.
+
+Knows the engine. Must not know operations.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.torch._engine import Pass, accumulate, as_gradient, root_of
+from tapegrad.torch._tensor import Tensor, node_of, of_value
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+    *,
+    retain_variables: bool | None = None,
+) -> None:
+    """Add to the `grad` of the leaves the derivatives of the sum of `tensors`.
+
+    tensors: one tensor or several. grad_tensors: for each the gradient that comes from outside, or
+    None for one element. retain_graph: keep what the graph holds; as create_graph unless said.
+    create_graph: make the gradients differentiable. inputs: the only tensors whose `grad` is
+    wanted. `grad_variables` and `retain_variables` are the old names, with a DeprecationWarning.
+    """
+    if grad_variables is not None:
+        _warn_old("grad_variables", "grad_tensors")
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+                "`backward()`. Please only use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    if retain_variables is not None:
+        _warn_old("retain_variables", "retain_graph")
+        retain_graph = retain_variables
+    if inputs is not None:
+        inputs = _sequence(inputs)
+        if not inputs:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    roots = _roots(tensors, grad_tensors)
+    keep = create_graph if retain_graph is None else retain_graph
+    wanted = None if inputs is None else [_wanted_node(x) for x in inputs]
+    work = Pass(roots, wanted, keep=keep, create=create_graph, accumulate=True)
+    work.run()
+    if inputs is not None:
+        _accumulate_inner(inputs, work)
+
+
+def _accumulate_inner(inputs: Sequence[Tensor], work: Pass) -> None:
+    """Inputs that are no leaves get their gradient too."""
+    for x in inputs:
+        node = node_of(x)
+        if not x.is_leaf and node in work.captured:
+            accumulate(x, work.captured[node], work.taken, create=work.create)
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The derivatives of the sum of `outputs` by `inputs`, which keep their `grad` as it is.
+
+    Returns a tuple of tensors, one an input, of its shape. allow_unused: None for inputs that the
+    outputs do not depend on, where there is otherwise a RuntimeError. materialize_grads: zeros for
+    these. is_grads_batched: grad_outputs have one more dimension in front, and so the results.
+    """
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To "
+            "accumulate gradient for other parts of the graph, please use "
+            "torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+            "allow_unused=False."
+        )
+    allow_unused = materialize_grads if allow_unused is None else allow_unused
+    inputs = _sequence(inputs)
+    keep = create_graph if retain_graph is None else retain_graph
+    wanted = [_wanted_node(x) for x in inputs]
+    if is_grads_batched:
+        from tapegrad.torch._batched import batched_grad
+
+        found = batched_grad(_sequence(outputs), wanted, grad_outputs, keep, create_graph)
+    else:
+        roots = _roots(outputs, grad_outputs)
+        work = Pass(roots, wanted, keep=keep, create=create_graph, accumulate=False)
+        work.run()
+        found = [work.captured.get(node) for node in wanted]
+    return tuple(
+        _finished(bar, x, allow_unused, materialize_grads)
+        for bar, x in zip(found, inputs, strict=True)
+    )
+
+
+def _finished(bar: Any, x: Tensor, allow_unused: bool, materialize: bool) -> Tensor | None:
+    if bar is not None:
+        made = as_gradient(bar)
+        if made.node is None:
+            made.value = made.value.copy()  # it may be another result's, or the caller's
+        return made
+    if not allow_unused:
+        raise RuntimeError(
+            "One of the differentiated Tensors appears to not have been used in the graph. Set "
+            "allow_unused=True if this is the desired behavior."
+        )
+    return of_value(np.zeros_like(x.value)) if materialize else None
+
+
+def _sequence(given: Any) -> Sequence[Any]:
+    if isinstance(given, Tensor):
+        return (given,)
+    return tuple(given)
+
+
+def _roots(tensors: Any, gradients: Any) -> list[tuple[Any, Any]]:
+    tensors = _sequence(tensors)
+    if gradients is None:
+        gradients = (None,) * len(tensors)
+    else:
+        gradients = (gradients,) if isinstance(gradients, Tensor) else tuple(gradients)
+    if len(gradients) != len(tensors):
+        raise RuntimeError(f"got {len(tensors)} tensors and {len(gradients)} gradients")
+    roots = []
+    for position, (tensor, gradient) in enumerate(zip(tensors, gradients, strict=True)):
+        node = node_of(tensor)
+        if gradient is not None:
+            _check_gradient(tensor, gradient, position)
+        elif node is None and tensor.numel() != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        if node is None:
+            raise RuntimeError(
+                f"element {position} of tensors does not require grad and does not have a grad_fn"
+            )
+        roots.append((node, root_of(tensor, gradient)))
+    return roots
+
+
+def _check_gradient(tensor: Tensor, gradient: Any, position: int) -> None:
+    if not isinstance(gradient, Tensor):
+        raise TypeError(
+            f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
+        )
+    if gradient.value.shape != tensor.value.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{position}] has a shape of {gradient.shape} and "
+            f"output[{position}] has a shape of {tensor.shape}."
+        )
+    if (gradient.value.dtype.kind == "c") != (tensor.value.dtype.kind == "c"):
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same "
+            f"dtype. Mismatch in dtype: grad_output[{position}] has a dtype of {gradient.dtype} "
+            f"and output[{position}] has a dtype of {tensor.dtype}."
+        )
+
+
+def _wanted_node(x: Any) -> Any:
+    node = node_of(x) if isinstance(x, Tensor) else None
+    if node is None:
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    return node
+
+
+def _warn_old(old: str, name: str) -> None:
+    warnings.warn(f"{old} is deprecated. Use {name} instead.", DeprecationWarning, stacklevel=3)
+
+
+__all__ = ["backward", "grad"]

@@ -1,0 +1,479 @@
+"""`gradcheck` and `gradgradcheck`: derivatives against differences.
+
+Knows `autograd.grad` and finite differences. Must not know the graph.
+
+The differences are central ones. A function from complex numbers is moved along the real and the
+imaginary axis, which gives the two Wirtinger derivatives that PyTorch's gradient is made of.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.torch._tensor import Tensor, of_value
+from tapegrad.torch.autograd._passes import grad
+
+Function = Callable[..., Any]
+
+
+class GradcheckError(RuntimeError):
+    """A derivative is not what the differences say, or a check could not be made."""
+
+
+def gradcheck(
+    func: Function,
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Whether the derivatives of `func(*inputs)` agree with central differences.
+
+    inputs: a tensor or a tuple; those that require grad are checked, and should be float64: in
+    float32 the differences themselves are only good to a few digits. eps: the step. A derivative
+    may differ by `atol + rtol * |difference|`. Also checked on demand: that two passes give the
+    same (nondet_tol), that undefined gradients are taken (check_undefined_grad), batched passes
+    (check_batched_grad), forward mode (check_forward_ad). fast_mode: one random direction.
+
+    Raises GradcheckError (a RuntimeError) where they differ, or returns False with
+    raise_exception=False. ValueError where no input requires grad.
+
+    >>> import tapegrad.torch as torch
+    >>> x = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)
+    >>> torch.autograd.gradcheck(torch.sin, (x,))
+    True
+    """
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError("Expected at least one of check_forward_ad and check_backward_ad")
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError(
+            "Setting check_batched_grad=True requires check_backward_ad to be True"
+        )
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError(
+            "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
+        )
+    check = _Check(func, inputs, eps, atol, rtol, nondet_tol, fast_mode)
+    try:
+        check.inputs_are_fit()
+        outputs = check.outputs()
+        check.gradients_exist(outputs)
+        if check_forward_ad:
+            check.forward(outputs, batched=check_batched_forward_grad)
+        if check_backward_ad:
+            check.backward(outputs)
+            if check_batched_grad:
+                check.batched(outputs)
+            if check_grad_dtypes:
+                check.dtypes(outputs)
+            check.zero_and_undefined(outputs, undefined=check_undefined_grad)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func: Function,
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """Whether the second derivatives of `func(*inputs)` agree with differences of the first.
+
+    grad_outputs: the gradients that come from outside, one an output; random ones if left out. The
+    rest is as in `gradcheck`.
+    """
+    given = _as_tuple(inputs)
+    outputs = _differentiable(func(*given))
+    if grad_outputs is None:
+        random = np.random.default_rng(0)
+        directions = tuple(
+            _random_like(out, random, contiguous=not gen_non_contig_grad_outputs)
+            for out in outputs
+        )
+    else:
+        directions = _as_tuple(grad_outputs)
+    count = len(directions)
+
+    def first(*args: Any) -> Any:
+        xs, vs = args[:-count], args[-count:]
+        wanted = tuple(x for x in xs if _is_checked(x))
+        found = grad(_differentiable(func(*xs)), wanted, vs, create_graph=True, allow_unused=True)
+        return tuple(g for g in found if g is not None)
+
+    return gradcheck(
+        first,
+        given + directions,
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
+        fast_mode=fast_mode,
+        masked=masked,
+    )
+
+
+# --- Inputs and outputs -------------------------------------------------------------------------
+
+
+def _as_tuple(given: Any) -> tuple[Any, ...]:
+    return tuple(given) if isinstance(given, (tuple, list)) else (given,)
+
+
+def _is_checked(x: Any) -> bool:
+    return isinstance(x, Tensor) and x.requires_grad
+
+
+def _differentiable(outputs: Any) -> tuple[Tensor, ...]:
+    return tuple(out for out in _as_tuple(outputs) if _is_checked(out))
+
+
+def _random_like(out: Tensor, random: Any, *, contiguous: bool) -> Tensor:
+    values = random.standard_normal(out.shape)
+    if out.value.dtype.kind == "c":
+        values = values + 1j * random.standard_normal(out.shape)
+    values = np.asarray(values).astype(out.value.dtype)
+    if not contiguous and values.ndim:
+        values = np.repeat(values, 2, axis=-1)[..., ::2]
+    return of_value(values).requires_grad_(True)
+
+
+# --- The check ----------------------------------------------------------------------------------
+
+
+class _Check:
+    """One gradcheck: a function at a point, with its tolerances."""
+
+    def __init__(
+        self,
+        func: Function,
+        inputs: Any,
+        eps: float,
+        atol: float,
+        rtol: float,
+        nondet_tol: float,
+        fast: bool,
+    ) -> None:
+        self.func = func
+        self.inputs = _as_tuple(inputs)
+        self.eps, self.atol, self.rtol, self.nondet_tol = eps, atol, rtol, nondet_tol
+        self.fast = fast
+        self.checked = [x for x in self.inputs if _is_checked(x)]
+        self.random = np.random.default_rng(0)
+
+    def inputs_are_fit(self) -> None:
+        """Raise ValueError where nothing can be checked; warn where float32 is."""
+        if not self.checked:
+            raise ValueError(
+                "gradcheck expects at least one input tensor to require gradient, but none of the "
+                "them have requires_grad=True."
+            )
+        for position, x in enumerate(self.inputs):
+            if _is_checked(x) and x.value.dtype not in (np.float64, np.complex128):
+                warnings.warn(
+                    f"Input #{position} requires gradient and is not a double precision floating "
+                    "point or complex. This check will likely fail if all the inputs are not of "
+                    "double precision floating point or complex. ",
+                    stacklevel=3,
+                )
+            if _is_checked(x) and any(
+                stride == 0 and side > 1
+                for stride, side in zip(x.value.strides, x.value.shape, strict=True)
+            ):
+                raise RuntimeError(
+                    f"The {position}th input has a dimension with stride 0. gradcheck only "
+                    "supports inputs that are non-overlapping to be able to compute the numerical "
+                    "gradients correctly. You should call .contiguous on the input before passing "
+                    "it to gradcheck."
+                )
+
+    def outputs(self) -> tuple[Tensor, ...]:
+        """The outputs that can be differentiated, of a new run."""
+        return _differentiable(self.func(*self.inputs))
+
+    def gradients_exist(self, outputs: tuple[Tensor, ...]) -> None:
+        """A function without differentiable outputs must not change with its inputs."""
+        if outputs:
+            return
+        for position, x in enumerate(self.checked):
+            for out, column in enumerate(self._numerical(x)):
+                if np.any(column != 0):
+                    raise GradcheckError(
+                        "Numerical gradient for function expected to be zero: output "
+                        f"{out} changes with input {position}, but does not require grad."
+                    )
+
+    # -- numerical -------------------------------------------------------------------------------
+
+    def _values(self) -> list[np.ndarray[Any, Any]]:
+        found = _as_tuple(self.func(*self.inputs))
+        return [
+            np.array(out.value)
+            for out in found
+            if isinstance(out, Tensor) and out.value.dtype.kind in "fc"
+        ]
+
+    def _slope(self, x: Tensor, index: Any, step: complex) -> list[np.ndarray[Any, Any]]:
+        """Central differences of all outputs along one element."""
+        before = x.value[index]
+        x.value[index] = before + step
+        above = self._values()
+        x.value[index] = before - step
+        below = self._values()
+        x.value[index] = before
+        return [(a - b) / (2 * abs(step)) for a, b in zip(above, below, strict=True)]
+
+    def _numerical(self, x: Tensor) -> list[np.ndarray[Any, Any]]:
+        """For each output d out / d x by differences, of shape (x.size, out.size).
+
+        For a complex x two such matrices on top of each other: along the real and imaginary axis.
+        """
+        steps: tuple[complex, ...] = (self.eps,)
+        if x.value.dtype.kind == "c":
+            steps = (self.eps, 1j * self.eps)
+        rows: list[list[np.ndarray[Any, Any]]] = []
+        for step in steps:
+            for index in np.ndindex(x.value.shape):
+                for position, slope in enumerate(self._slope(x, index, step)):
+                    if position == len(rows):
+                        rows.append([])
+                    rows[position].append(slope.reshape(-1))
+        return [np.stack(parts) for parts in rows]
+
+    # -- analytical ------------------------------------------------------------------------------
+
+    def _differentiable_positions(self, outputs: Sequence[Tensor]) -> list[int]:
+        """Which of the floating outputs require grad."""
+        floating = [
+            out
+            for out in _as_tuple(self.func(*self.inputs))
+            if isinstance(out, Tensor) and out.value.dtype.kind in "fc"
+        ]
+        return [position for position, out in enumerate(floating) if out.requires_grad]
+
+    def _analytical(self, out: Tensor) -> list[np.ndarray[Any, Any]]:
+        """For each checked input the pulled back basis of an output: (x.size, out.size).
+
+        For a complex output the basis has imaginary vectors too: twice as many columns.
+        """
+        units: tuple[complex, ...] = (1.0,) if out.value.dtype.kind != "c" else (1.0, 1j)
+        columns: list[list[np.ndarray[Any, Any]]] = [[] for _ in self.checked]
+        for unit in units:
+            for index in np.ndindex(out.value.shape):
+                basis = np.zeros(out.value.shape, out.value.dtype)
+                basis[index] = unit
+                found = self._pull(out, of_value(basis))
+                for parts, g, x in zip(columns, found, self.checked, strict=True):
+                    value = np.zeros(x.value.shape) if g is None else g.value
+                    parts.append(np.array(value).reshape(-1))
+        return [
+            np.stack(parts, axis=1) if parts else np.zeros((x.numel(), 0))
+            for parts, x in zip(columns, self.checked, strict=True)
+        ]
+
+    def _pull(self, out: Tensor, direction: Tensor) -> tuple[Any, ...]:
+        found = grad(out, self.checked, direction, retain_graph=True, allow_unused=True)
+        for g, x in zip(found, self.checked, strict=True):
+            if g is not None and g.shape != x.shape:
+                raise GradcheckError("Analytical gradient has incorrect size")
+        return found
+
+    def backward(self, outputs: tuple[Tensor, ...]) -> None:
+        """Raise GradcheckError where a backward pass differs from the differences."""
+        positions = self._differentiable_positions(outputs)
+        numerical = [self._numerical(x) for x in self.checked]
+        for at, out in zip(positions, outputs, strict=True):
+            analytical = self._analytical(out)
+            again = self._analytical(out)
+            for number, (first, second) in enumerate(zip(analytical, again, strict=True)):
+                if np.abs(first - second).max(initial=0) > self.nondet_tol:
+                    raise GradcheckError(
+                        "Backward is not reentrant, i.e., running backward with same input and "
+                        "grad_output multiple times gives different values, although analytical "
+                        "gradient matches numerical gradient. The tolerance for nondeterminism "
+                        f"was {self.nondet_tol}."
+                    )
+                expected = _as_gradients(numerical[number][at], self.checked[number], out)
+                self._compare(first, expected, at, number, "Jacobian mismatch")
+
+    def _compare(self, found: Any, expected: Any, out: int, number: int, what: str) -> None:
+        if self.fast:  # one random combination stands for all
+            u = self.random.standard_normal(found.shape[0])
+            v = self.random.standard_normal(found.shape[1])
+            same = np.allclose(
+                u @ found @ v,
+                u @ expected @ v,
+                self.rtol,
+                self.atol * float(np.abs(np.outer(u, v)).sum()),
+            )
+        else:
+            same = np.allclose(found, expected, self.rtol, self.atol, equal_nan=True)
+        if not same:
+            raise GradcheckError(
+                f"{what} for output {out} with respect to input {number},\n"
+                f"numerical:{_shown(expected)}\nanalytical:{_shown(found)}\n"
+            )
+
+    # -- more ------------------------------------------------------------------------------------
+
+    def forward(self, outputs: tuple[Tensor, ...], *, batched: bool) -> None:
+        """Raise GradcheckError where forward mode differs from the differences."""
+        from tapegrad.torch import func as transforms
+
+        places = [i for i, x in enumerate(self.inputs) if _is_checked(x)]
+
+        def of_checked(*xs: Tensor) -> Any:
+            args = list(self.inputs)
+            for place, x in zip(places, xs, strict=True):
+                args[place] = x
+            found = _as_tuple(self.func(*args))
+            return tuple(
+                out for out in found if isinstance(out, Tensor) and out.value.dtype.kind in "fc"
+            )
+
+        primals = tuple(x.detach() for x in self.checked)
+        for number, x in enumerate(primals):
+            numerical = self._numerical(self.checked[number])
+            units: tuple[complex, ...] = (1.0,) if x.value.dtype.kind != "c" else (1.0, 1j)
+            rows: list[list[Any]] = [[] for _ in numerical]
+            for unit in units:
+                for index in np.ndindex(x.value.shape):
+                    tangents = [of_value(np.zeros_like(p.value)) for p in primals]
+                    tangents[number].value[index] = unit
+                    _, dots = transforms.jvp(of_checked, primals, tuple(tangents))
+                    for parts, dot in zip(rows, dots, strict=True):
+                        parts.append(np.array(dot.value).reshape(-1))
+            for at, (parts, expected) in enumerate(zip(rows, numerical, strict=True)):
+                self._compare(
+                    np.stack(parts),
+                    expected,
+                    at,
+                    number,
+                    "Jacobian computed with forward mode mismatch",
+                )
+
+    def batched(self, outputs: tuple[Tensor, ...]) -> None:
+        """Raise GradcheckError where a batched pass differs from single ones."""
+        for at, out in enumerate(outputs):
+            directions = self.random.standard_normal((3, *out.shape)).astype(out.value.dtype)
+            together = grad(
+                out,
+                self.checked,
+                of_value(directions),
+                retain_graph=True,
+                allow_unused=True,
+                is_grads_batched=True,
+            )
+            alone = [self._pull(out, of_value(part)) for part in directions]
+            for number, found in enumerate(together):
+                if found is None:
+                    continue
+                expected = np.stack([part[number].value for part in alone])
+                if not np.allclose(found.value, expected, self.rtol, self.atol):
+                    raise GradcheckError(
+                        f"For output {at} and input {number}: the batched gradient differs from "
+                        f"that of a loop.\nGot:\n{found.value}\n\nExpected:\n{expected}\n"
+                    )
+
+    def dtypes(self, outputs: tuple[Tensor, ...]) -> None:
+        """Raise GradcheckError where a gradient has another dtype than its input."""
+        for out in outputs:
+            found = self._pull(out, of_value(np.ones_like(out.value)))
+            for g, x in zip(found, self.checked, strict=True):
+                if g is not None and g.dtype != x.dtype:
+                    raise GradcheckError(
+                        "grad is complex where its input is not, or differs: "
+                        f"{g.dtype} for an input of {x.dtype}"
+                    )
+
+    def zero_and_undefined(self, outputs: tuple[Tensor, ...], *, undefined: bool) -> None:
+        """Raise GradcheckError where gradients of zero, or none at all, give something else."""
+        for out in outputs:
+            for g in self._pull(out, of_value(np.zeros_like(out.value))):
+                if g is not None and np.any(g.value != 0):
+                    raise GradcheckError("backward not multiplied by grad_output")
+        if not undefined:
+            return
+        for out in outputs:
+            node = out.grad_fn
+            if node is None:
+                continue
+            try:
+                found = _as_tuple(node(*[None] * _results_of(node)))
+            except Exception as error:
+                raise GradcheckError(
+                    "Expected backward function to handle undefined output grads. Please look at "
+                    '"Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
+                ) from error
+            if any(g is not None and np.any(g.value != 0) for g in found):
+                raise GradcheckError(
+                    "Expected all input grads to be undefined or zero when all output grads are "
+                    "undefined or zero."
+                )
+
+
+def _results_of(node: Any) -> int:
+    return len(node.entry[1]) if isinstance(node.entry[1], tuple) else 1
+
+
+def _as_gradients(slopes: np.ndarray[Any, Any], x: Tensor, out: Tensor) -> np.ndarray[Any, Any]:
+    """Differences as what a backward pass returns for a basis of the output.
+
+    With a = d out / d Re x and b = d out / d Im x, PyTorch's gradient for a direction v is
+    Re(conj(a) v) + i Re(conj(b) v).
+    """
+    if x.value.dtype.kind == "c":
+        along_real, along_imag = np.split(slopes, 2)
+    else:
+        along_real, along_imag = slopes, None
+    units = (1.0, 1j) if out.value.dtype.kind == "c" else (1.0,)
+    blocks = []
+    for unit in units:
+        block = np.real(np.conj(along_real) * unit)
+        if along_imag is not None:
+            block = block + 1j * np.real(np.conj(along_imag) * unit)
+        blocks.append(block)
+    return np.concatenate(blocks, axis=1)
+
+
+def _shown(matrix: Any) -> str:
+    return np.array2string(np.asarray(matrix), precision=4, separator=", ")
+
+
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]

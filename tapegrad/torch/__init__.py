@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.torch import _dtypes, _pointwise, autograd
+from tapegrad.torch import _dtypes, _pointwise, _products, autograd
 from tapegrad.torch._call import OPERATIONS
 from tapegrad.torch._dtypes import (
     Size,
@@ -34,7 +34,7 @@ from tapegrad.torch._modes import (
 from tapegrad.torch._tensor import Tensor
 
 # Modules of operations, imported for what they declare.
-MODULES = (_pointwise,)
+MODULES = (_pointwise, _products)
 
 
 def __getattr__(name: str) -> Any:

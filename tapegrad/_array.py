@@ -337,6 +337,9 @@ _UNKNOWN: tuple[Any, Any] = (None, None)
 
 def binary(rule: Elementwise, x: Any, y: Any) -> Any:
     """A two-argument elementwise call: logged in the short layout where nothing broadcasts."""
+    if type(x) is Array is type(y) and x.tape is y.tape and x.spec is not y.spec:
+        out = rule.function(x.value, y.value)  # the frequent case of a bias
+        return x.tape.record_pair(rule, out, x.value, y.value, x.slot, y.slot)
     x_tape = x.tape if isinstance(x, Traced) else None
     y_tape = y.tape if isinstance(y, Traced) else None
     tape = x_tape or y_tape
@@ -377,6 +380,9 @@ def binary(rule: Elementwise, x: Any, y: Any) -> Any:
 
 def product(rule: Multilinear, x: Any, y: Any) -> Any:
     """A two-argument product, such as np.matmul."""
+    if type(x) is Array is type(y) and x.tape is y.tape:
+        out = rule.function(x.value, y.value)
+        return x.tape.record_pair(rule, out, x.value, y.value, x.slot, y.slot)
     x_tape = x.tape if isinstance(x, Traced) else None
     y_tape = y.tape if isinstance(y, Traced) else None
     tape = x_tape or y_tape

@@ -225,6 +225,40 @@ def test_what_is_not_linear_is_refused(f):
             linear_transpose(f, np.zeros(1))
 
 
+HUGE = np.array([1e20, 1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.stack([1e20 * x[0], x[1] ** 2]),
+        lambda x: np.stack([1e15 * x[0], np.sin(x[1])]),
+        lambda x: np.stack([1e15 * x[0], np.abs(x[1])]),
+        lambda x: np.stack([1e15 * x[0], x[1] * 0 + 1]),
+        lambda x: HUGE * (x + 1e-9 * x**2),
+    ],
+)
+def test_one_small_element_that_is_not_linear_is_noticed(f):
+    with pytest.raises(InputError, match="a linear function"):
+        linear_transpose(f, np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("f", "size"),
+    [
+        (lambda x: np.array([1e300, 1e-5, 1e-300]) * x, 3),
+        (lambda x: (x + 1) - 1, 3),
+        (lambda x: (x * 3 + x) - 4 * x, 3),
+        (lambda x: np.fft.ifft(np.fft.fft(x)).imag, 37),
+        (lambda x: np.cumsum(x) - x, 1000),
+        (lambda x: np.linalg.solve(np.vander(np.linspace(1, 2, 8)), x), 8),
+        (lambda x: (x, x > 0), 3),
+    ],
+)
+def test_rounding_is_no_reason_to_call_a_function_not_linear(f, size):
+    linear_transpose(f, np.zeros(size))
+
+
 def test_whole_numbers_are_refused():
     with pytest.raises(InputError, match="floating or complex"):
         linear_transpose(np.sum, np.arange(3))

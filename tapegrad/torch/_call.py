@@ -102,7 +102,7 @@ def operation(
             result = evaluate(*arrays, **params)
             source = args[0] if args else kwargs.get("input")
             label = fixed or class_for(backward, args, kwargs)
-            made = _finish(result, source, label, view or several)
+            made = finish(result, source, label, view or several)
             if view or several:
                 rest, words = arrays[1:], {k: v for k, v in params.items() if k != "input"}
                 _link_views(made, source, lambda base: compute(base, *rest, **words), several)
@@ -155,10 +155,10 @@ def _spellings_of(compute: Callable[..., Any]) -> dict[str, str]:
     return {word: mine for word, mine in SPELLINGS.items() if mine in names and word not in names}
 
 
-def _finish(result: Any, source: Any, label: type[Node], view: bool) -> Any:
+def finish(result: Any, source: Any, label: type[Node], view: bool) -> Any:
     """The tensors of a result, with their node named; memory of their own unless a view."""
     if isinstance(result, (tuple, list)):
-        parts = [_finish(part, source, label, view) for part in result]
+        parts = [finish(part, source, label, view) for part in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
     if is_on_graph(result):
         node, value = result.slot, result.value

@@ -25,6 +25,7 @@ def _array(value: Any) -> Any:
 
 def _choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     # A Python number gives way to the dtype of the arrays, as in NumPy.
+    choices = [x if type(x) in (bool, int, float, complex) else _array(x) for x in choices]
     empty = [np.empty(0, x.dtype) if hasattr(x, "dtype") else x for x in choices]
     dtype = np.choose(np.zeros(0, np.intp), empty).dtype
     parts, positions, start = [], [], 0

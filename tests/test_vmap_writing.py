@@ -1,0 +1,535 @@
+"""vmap: what each example picks, writes and fills of its own, and the errors that name the fix."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tolerances import assert_close
+
+from tapegrad import BatchingError, grad, hessian, jvp, vmap
+
+X = np.random.default_rng(3).normal(size=(4, 3))
+ROWS = np.random.default_rng(4).normal(size=(4, 3, 3))
+I = np.array([2, 0, 1, 0])  # noqa: E741
+J = np.array([1, 1, 2, 0])
+TABLE = np.array([0.5, -1.0, 2.0, 3.0, 0.25])
+
+
+def loop(f, *batches):
+    return np.stack([f(*(np.copy(x) for x in xs)) for xs in zip(*batches, strict=True)])
+
+
+def assert_maps(f, *batches):
+    """The values of f, and its derivatives by the first argument in all compositions."""
+    got, wanted = vmap(f)(*batches), loop(f, *batches)
+    assert got.dtype == wanted.dtype
+    assert_close(got, wanted)
+    if batches[0].dtype.kind != "f" or wanted.dtype.kind != "f":
+        return
+
+    def total(x, *rest):
+        return np.sum(np.sin(f(x, *rest)))
+
+    slope = loop(grad(total), *batches)
+    assert_close(vmap(grad(total))(*batches), slope)
+    assert_close(grad(lambda x: np.sum(vmap(total)(x, *batches[1:])))(batches[0]), slope)
+    curve = loop(hessian(total), *batches)
+    assert_close(vmap(hessian(total))(*batches), curve)
+    if len(batches) > 1:
+        first, rest = batches[0][0], batches[1:]
+
+        def of_all(x):
+            return np.sum(vmap(lambda *own: total(np.array(x, like=own[0]), *own))(*rest))
+
+        each = [hessian(total)(first, *xs) for xs in zip(*rest, strict=True)]
+        assert_close(hessian(of_all)(first), np.sum(each, axis=0))
+
+    def along(x, *rest):
+        return jvp(lambda x: f(x, *rest), (x,), (np.cos(x),))[1]
+
+    assert_close(vmap(along)(*batches), loop(along, *batches))
+    _, tangent = jvp(lambda x: vmap(f)(x, *batches[1:]), (batches[0],), (np.cos(batches[0]),))
+    assert_close(tangent, loop(along, *batches))
+
+
+# --- Indices of each example's own ---------------------------------------------------------------
+
+
+def added_at(x, i, j):
+    y = x * 1
+    np.add.at(y, [i, j, i], x)
+    np.add.at(y, i, x[0])
+    return y
+
+
+def changed_at(ufunc, *operands):
+    def f(x, i, j):
+        y = x * 1
+        ufunc.at(y, np.stack([i, j, i]), *operands)
+        return y
+
+    return f
+
+
+def put(x, i, j):
+    y = x * 1
+    np.put(y, [i, j], x[:2])
+    np.put(y, i + 3, 2 * y[1], mode="wrap")
+    return y
+
+
+def put_along_axis(x, i, j):
+    y = x * 1
+    np.put_along_axis(y, np.stack([i, j]), x[:2], 0)
+    return y
+
+
+def swapped(x, i, j):
+    y = x * 1
+    y[[i, j]] = y[[j, i]]
+    return y
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, i, j: x[[i, j]],
+        lambda x, i, j: x[[i, 0, j]] * x[[j, i, i]],
+        swapped,
+        added_at,
+        changed_at(np.subtract, 2.0),
+        changed_at(np.multiply, 3.0),
+        changed_at(np.divide, 3.0),
+        changed_at(np.maximum, 0.5),
+        changed_at(np.negative),
+        put,
+        put_along_axis,
+        lambda x, i, j: np.take(x, [i, j]),
+        lambda x, i, j: np.take_along_axis(x, np.stack([i, j]), 0),
+        lambda x, i, j: np.choose(i, list(x)) * np.choose(j, [x[0], 2.0, x[1]]),
+        lambda x, i, j: np.bincount(np.stack([i, j, i]), x, 3),
+        lambda x, i, j: np.roll(x, i) * np.roll(x, (i, j), (0, 0)),
+        lambda x, i, j: np.delete(x, i) * np.delete(x, -1 - j),
+    ],
+)
+def test_each_example_has_indices_of_its_own(f):
+    assert_maps(f, X, I, J)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, i, j: x[[i, j], [j, i]],
+        lambda x, i, j: x[:, [i, j]],
+        lambda x, i, j: [y := x * 1, np.add.at(y, (i, slice(None)), x[j]), y][-1],
+        lambda x, i, j: [y := x * 1, np.add.at(y, ([i, i], [j, j]), x[j, :2]), y][-1],
+        lambda x, i, j: np.roll(x, (i, j), (0, 1)),
+        lambda x, i, j: np.delete(x, i, 1),
+    ],
+)
+def test_each_example_has_rows_of_its_own(f):
+    assert_maps(f, ROWS, I, J)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda i, j: np.bincount(np.stack([i, j, i]), minlength=3),
+        lambda i, j: np.bincount(np.stack([i, j, i]), TABLE[:3], 3),
+        lambda i, j: np.choose(i, [10.0, 20.0, 30.0]),
+        lambda i, j: np.stack([i, j]).choose([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]),
+        lambda i, j: np.take_along_axis(TABLE, np.stack([i, j]), 0),
+        lambda i, j: np.asarray(TABLE, like=i)[i],
+        lambda i, j: np.asarray(TABLE, like=i)[[i, j]],
+        lambda i, j: np.asarray(ROWS[0], like=i)[i, j],
+        lambda i, j: np.take(np.asarray(TABLE, like=i), [i, j]),
+    ],
+)
+def test_indices_into_what_all_share(f):
+    np.testing.assert_array_equal(vmap(f)(I, J), loop(f, I, J))
+
+
+@pytest.mark.parametrize(
+    "look_up",
+    [
+        lambda w, i: np.asarray(w, like=i)[i],
+        lambda w, i: np.take(np.asarray(w, like=i), i),
+        lambda w, i: w[i],
+        lambda w, i: np.take(w, i),
+        lambda w, i: np.array(w, like=i)[i],
+    ],
+)
+def test_a_table_that_is_differentiated(look_up):
+    def total(w):
+        return np.sum(vmap(lambda i: look_up(w, i) ** 3)(I))
+
+    def plainly(w):
+        return np.sum(w[I] ** 3)
+
+    assert_close(grad(total)(TABLE), grad(plainly)(TABLE))
+    assert_close(hessian(total)(TABLE), hessian(plainly)(TABLE))
+    assert_close(jvp(total, (TABLE,), (TABLE,))[1], jvp(plainly, (TABLE,), (TABLE,))[1])
+    inside = vmap(lambda i: grad(lambda w: look_up(w, i) ** 3)(TABLE))(I)
+    assert_close(inside, np.stack([grad(lambda w, i=i: w[i] ** 3)(TABLE) for i in I]))
+
+
+# --- Conditions of each example's own ------------------------------------------------------------
+
+
+def scaled(x, c):
+    y = x * 1
+    y[c] *= 2
+    return y
+
+
+def logs(x, c):
+    y = x * 1
+    positive = y > 0
+    y[positive] = np.log(y[positive]) * y[positive]
+    y[~positive & c] = 0
+    y[~positive] += 0.5
+    return y
+
+
+def of_another(x, c):
+    y, z = x * 1, np.sin(x)
+    y[c] = z[c] - 2 / y[c] ** 2
+    return y
+
+
+def earlier(x, c):
+    y = x * 1
+    picked = y[c]
+    y[...] = 0.0
+    y[c] = picked * 2
+    return y
+
+
+def set_to(value):
+    def f(x, c):
+        y = x * 1
+        y[c] = value(x)
+        return y
+
+    return f
+
+
+def filled(function, value):
+    def f(x, c):
+        y = x * 1
+        function(y, c, value(x))
+        return y
+
+    return f
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        scaled,
+        logs,
+        of_another,
+        earlier,
+        set_to(lambda x: 0.0),
+        set_to(np.sum),
+        set_to(lambda x: x[:1]),
+        lambda x, c: [y := x * 1, y.__setitem__((c, ...), 3.0), y][-1],
+        lambda x, c: [y := x * 1, y.__setitem__((c,), y[c,] / 2), y][-1],
+        lambda x, c: [y := x * 1, y[1:].__setitem__(c[1:], x[0]), y][-1],
+        lambda x, c: [y := x * 1, np.add.at(y, c, x[0]), y][-1],
+        filled(np.putmask, lambda x: x[0]),
+        filled(np.putmask, lambda x: np.exp(x)),
+        filled(np.putmask, lambda x: x[:2]),
+        filled(np.place, lambda x: [x[0], 5.0]),
+        filled(lambda y, c, v: np.copyto(y, v, where=c), np.exp),
+        lambda x, c: np.piecewise(x, [c], [np.exp, -2.0]),
+        lambda x, c: np.piecewise(x, [x < 0, x > 0.5], [lambda z: np.log(-z), np.log, np.sin]),
+        lambda x, c: np.sum(x, where=c) * np.max(x, where=c, initial=-1.0),
+    ],
+)
+def test_each_example_has_a_condition_of_its_own(f):
+    assert_maps(f, X, X**2 > 0.3)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, c: [y := x * 1, y.__setitem__(c, np.arange(3.0)), y][-1],
+        lambda x, c: [y := x * 1, y.__setitem__(c, y[c] * x[0]), y][-1],
+        lambda x, c: [y := x * 1, y.__setitem__((c, 1), x[0, 0]), y][-1],
+        lambda x, c: [y := x * 1, y.__setitem__((1, c), y[1, c] ** 2), y][-1],
+        lambda x, c: [y := x * 1, y.__setitem__((slice(None), c), x[:, :1]), y][-1],
+        lambda x, c: [y := x * 1, y.__setitem__((..., c), y[..., c] * 3), y][-1],
+        lambda x, c: [y := x * 1, y.__setitem__((c, None), 4.0), y][-1],
+        lambda x, c: [y := x * 1, y.__setitem__(c[0], 4.0), y][-1],
+        lambda x, c: [y := x * 1, y.__setitem__(x > 0, x[0, 0]), y][-1],
+    ],
+)
+def test_a_condition_among_other_indices(f):
+    assert_maps(f, ROWS, X**2 > 0.3)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, c: np.sum(x[c]),
+        lambda x, c: x[c].mean(),
+        lambda x, c: len(x[c]),
+        lambda x, c: x[c][0],
+        lambda x, c: x[c],
+        lambda x, c: list(x[c]),
+        lambda x, c: x[c] + x,
+        lambda x, c: x[c] * x[~c],
+        lambda x, c: set_to(lambda x: x)(x, c),
+        lambda x, c: set_to(lambda x: x[~c])(x, c),
+        lambda x, c: [x, x.__setitem__(slice(2), x[c])][0],
+        lambda x, c: [x, np.add(x, x[c], out=x)][0],
+        lambda x, c: np.concatenate([x[c], x]),
+        lambda x, c: np.asarray(x[c]),
+        lambda x, c: np.piecewise(x, [c], [np.sum, np.exp]),
+    ],
+)
+@pytest.mark.parametrize("transform", [lambda f: f, lambda f: grad(lambda x, c: np.sum(f(x, c)))])
+def test_what_would_count_the_chosen_is_refused(f, transform):
+    with pytest.raises(BatchingError, match=r"np\.where"):
+        vmap(transform(f))(X, X > 0)
+
+
+# --- One vmap in another -------------------------------------------------------------------------
+
+
+def outer_into_inner(body):
+    got = vmap(lambda x, i: vmap(lambda y: body(x, i, y))(X))(X[:2, 0], I[:2])
+    wanted = [np.stack([body(x, i, y) for y in X]) for x, i in zip(X[:2, 0], I[:2], strict=True)]
+    assert_close(got, np.stack(wanted))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda x, i, y: [a := np.zeros_like(y), a.__setitem__(0, x), a][-1],
+        lambda x, i, y: [a := np.copy(y), a := a.__iadd__(x), a][-1],
+        lambda x, i, y: [a := np.copy(y), a.__setitem__(i, x), np.add.at(a, [i, i], y[0]), a][-1],
+        lambda x, i, y: [a := np.copy(y), a.__setitem__([i, 1], x * y[:2]), a][-1],
+        lambda x, i, y: [a := np.copy(y), np.multiply(a, x, out=a), np.put(a, i, 5.0), a][-1],
+        lambda x, i, y: [a := np.copy(y), a.__setitem__(y > x, x), a][-1],
+        lambda x, i, y: [a := y * 1, c := y > x, a.__setitem__(c, a[c] * x + 1), a][-1],
+        lambda x, i, y: [
+            a := np.copy(y) + np.zeros_like(x),
+            v := a[1:],
+            v.__iadd__(x),
+            a.__setitem__(0, x),
+            a,
+        ][-1],
+    ],
+)
+def test_values_of_an_outer_vmap_in_arrays_of_an_inner_one(body):
+    outer_into_inner(body)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda a, y, i: a.__setitem__(0, y[0]),
+        lambda a, y, i: a.__iadd__(y),
+        lambda a, y, i: a.__setitem__(i, 1.0),
+        lambda a, y, i: np.add.at(a, 0, y[0]),
+        lambda a, y, i: np.add.at(a, i, 1.0),
+        lambda a, y, i: np.copyto(a, y),
+        lambda a, y, i: a.__setitem__(y > 0, 1.0),
+    ],
+)
+def test_values_of_an_inner_vmap_do_not_fit_arrays_of_an_outer_one(write):
+    def refused(x):
+        a = np.zeros(3, like=x)
+        return vmap(lambda y, i: [write(a, y, i), a * 1][-1])(X, I)
+
+    def advised(x):
+        return vmap(lambda y, i: [a := np.array(np.zeros(3) + x, like=y), write(a, y, i), a][-1])(
+            X, I
+        )
+
+    with pytest.raises(BatchingError, match="like=v"):
+        vmap(refused)(X[:2, 0])
+    wanted = []
+    for x in X[:2, 0]:
+        buffers = [np.zeros(3) + x for _ in X]
+        for a, y, i in zip(buffers, X, I, strict=True):
+            write(a, y, i)
+        wanted.append(np.stack(buffers))
+    assert_close(vmap(advised)(X[:2, 0]), np.stack(wanted))
+
+
+def test_a_view_is_found_before_an_outer_value_is_written_through_it():
+    def body(x, y):
+        a = np.copy(y)
+        v = a[1:]
+        v += x
+        return a
+
+    with pytest.raises(BatchingError, match=r"np\.zeros_like"):
+        vmap(lambda x: vmap(lambda y: body(x, y))(X))(X[:2, 0])
+
+
+def test_a_view_written_to_keeps_its_layout_inside_a_gradient():
+    def f(x):
+        turned = x.T
+        turned *= 2.0
+        flat = np.ravel(x)
+        x *= np.sum(x)
+        return np.sum(np.sin(x) * x) + np.sum(flat**2)
+
+    assert_close(vmap(grad(f))(ROWS), np.stack([grad(f)(x) for x in ROWS]))
+
+
+# --- No examples ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.interp(x, [0.0, 1.0], [1.0, 2.0]),
+        lambda x: np.digitize(x, [0.0, 1.0]),
+        lambda x: np.histogram(x, bins=4, range=(0, 1))[0],
+        lambda x: np.histogram(x)[1],
+        lambda x: np.histogram2d(x, x)[0],
+        lambda x: np.searchsorted(np.sort(x), 2.0),
+        lambda x: np.isin(x, [1.0]),
+        lambda x: np.polyfit(np.arange(3.0), x, 1),
+        lambda x: np.linalg.lstsq(np.ones((3, 1)), x)[0],
+        lambda x: np.convolve(x, x),
+        lambda x: np.polymul(x, x),
+        lambda x: np.tensordot(x, x, 1),
+        lambda x: np.inner(x[:, None], x[:, None]),
+        lambda x: np.median(x[:, None], axis=(0, 1)),
+        lambda x: np.quantile(x, np.abs(x) * 0),
+        lambda x: np.linalg.inv(x[:, None] * x + np.eye(3)),
+    ],
+)
+def test_no_examples_have_the_shapes_of_some(f):
+    one = np.asarray(f(np.ones(3)))
+    none = vmap(f)(np.ones((0, 3)))
+    assert none.shape == (0, *one.shape)
+    assert none.dtype == one.dtype
+    if one.dtype.kind == "f":
+        assert vmap(grad(lambda x: np.sum(f(x))))(np.ones((0, 3))).shape == (0, 3)
+        assert grad(lambda x: np.sum(vmap(f)(x)))(np.ones((0, 3))).shape == (0, 3)
+
+
+# --- Errors, and whether what they advise works -------------------------------------------------
+
+PLAIN = np.arange(3.0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says", "right", "loops"),
+    [
+        (
+            lambda x, i: TABLE[i],
+            "asarray",
+            lambda x, i: np.asarray(TABLE, like=i)[i],
+            lambda x, i: TABLE[i],
+        ),
+        (
+            lambda x, i: np.take(TABLE, i),
+            "asarray",
+            lambda x, i: np.asarray(TABLE, like=i)[i],
+            lambda x, i: np.take(TABLE, i),
+        ),
+        (
+            lambda x, i: PLAIN.copy()[x > 0].sum(),
+            r"where=x",
+            lambda x, i: np.sum(PLAIN, where=x > 0),
+            lambda x, i: PLAIN[x > 0].sum(),
+        ),
+        (
+            lambda x, i: PLAIN.copy().__setitem__(0, x[0]),
+            "like=x",
+            lambda x, i: [p := np.array(PLAIN, like=x), p.__setitem__(0, x[0]), p][-1],
+            lambda x, i: [p := PLAIN.copy(), p.__setitem__(0, x[0]), p][-1],
+        ),
+        (
+            lambda x, i: PLAIN.copy().__setitem__(slice(None), x),
+            "like=x",
+            lambda x, i: [p := np.zeros(3, like=x), p.__setitem__(slice(None), x), p][-1],
+            lambda x, i: x,
+        ),
+        (
+            lambda x, i: PLAIN.copy().__setitem__(i, 1.0),
+            "like=x",
+            lambda x, i: [p := np.array(PLAIN, like=i), p.__setitem__(i, 1.0), p][-1],
+            lambda x, i: [p := PLAIN.copy(), p.__setitem__(i, 1.0), p][-1],
+        ),
+        (
+            lambda x, i: PLAIN.copy().__iadd__(x),
+            r"x = x \+ y",
+            lambda x, i: PLAIN + x,
+            lambda x, i: PLAIN + x,
+        ),
+        (
+            lambda x, i: np.add(x, 1, out=PLAIN.copy()),
+            "like=y",
+            lambda x, i: np.add(x, 1, out=np.array(PLAIN, like=x)),
+            lambda x, i: x + 1,
+        ),
+        (
+            lambda x, i: np.sum(PLAIN[:, None] * x, 0, initial=i),
+            r"np.sum\(x\) \+ v",
+            lambda x, i: np.sum(PLAIN[:, None] * x, 0) + i,
+            lambda x, i: np.sum(PLAIN[:, None] * x, 0, initial=i),
+        ),
+        (
+            lambda x, i: np.add.reduce(x, initial=x[0]),
+            r"np.sum\(x\) \+ v",
+            lambda x, i: np.sum(x) + x[0],
+            lambda x, i: np.sum(x, initial=x[0]),
+        ),
+        (
+            lambda x, i: np.max(x, initial=i),
+            "np.maximum",
+            lambda x, i: np.maximum(np.max(x), i),
+            lambda x, i: np.max(x, initial=i),
+        ),
+        (
+            lambda x, i: np.sum(np.ones(i)),
+            "the same for all",
+            lambda x, i: np.sum(np.where(np.arange(3) < i, np.ones(3), 0)),
+            lambda x, i: np.sum(np.ones(i)),
+        ),
+        (
+            lambda x, i: np.zeros((i, 2)),
+            "the same for all",
+            lambda x, i: x,
+            lambda x, i: x,
+        ),
+        (lambda x, i: np.arange(i, like=i), "the same for all", lambda x, i: x, lambda x, i: x),
+        (lambda x, i: x[:2].reshape(i, 1), "the same for all", lambda x, i: x, lambda x, i: x),
+        (
+            lambda x, i: np.full(3, x[0]),
+            "np.full",
+            lambda x, i: np.full(3, x[0], like=x),
+            lambda x, i: np.full(3, x[0]),
+        ),
+        (
+            lambda x, i: np.repeat(x, i),
+            "np.take",
+            lambda x, i: np.take(x, np.stack([i, i]), axis=0),
+            lambda x, i: np.repeat(x[i], 2),
+        ),
+        (
+            lambda x, i: np.insert(x, i, 7.0),
+            "np.where",
+            lambda x, i: np.where(
+                np.arange(4) == i,
+                7.0,
+                x[np.clip(np.arange(4) - (np.arange(4) > i), 0, 2)],
+            ),
+            lambda x, i: np.insert(x, i, 7.0),
+        ),
+        (lambda x, i: np.delete(x, np.stack([i, i])), "np.where", lambda x, i: x, lambda x, i: x),
+    ],
+)
+def test_an_error_names_what_works(wrong, says, right, loops):
+    with pytest.raises(BatchingError, match=says):
+        vmap(wrong)(X, I)
+    assert_close(vmap(right)(X, I), loop(loops, X, I))

@@ -386,7 +386,10 @@ def call_node(node: Node, gradients: Sequence[Any]) -> Any:
     kept = node.entry[1]
     g: Any = arrays if isinstance(kept, tuple) else arrays[0]
     if isinstance(kept, Spec):
-        g = fit(g, kept, node.entry[0])
+        g = fit(np.broadcast_to(g, kept.shape), kept, node.entry[0])
+    elif not isinstance(g, list) and g.dtype.kind not in "fc":  # torch.tensor(1)
+        values = kept_values(node.entry)
+        g = g.astype(values[0].dtype) if values else g
     with np.errstate(all="ignore"):
         parts = run_node(node, g, create=_modes.is_grad_enabled(), mode=_modes.current())
     parts = parts[: count_of(node)]

@@ -1,0 +1,168 @@
+"""What replays save: entries that outputs do not need, copies of tangents, strong products."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tapegrad
+from tapegrad import _derived as derived
+from tapegrad import grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
+from tapegrad._tape import ADD, WRITE
+
+X = np.linspace(0.2, 0.9, 6)
+T = np.linspace(-1.0, 1.0, 6)
+
+
+def overlapping(x):
+    """Reads that overlap, whose cotangents are added up part by part."""
+    return np.sum(x[1:] * x[:-1] ** 2) + np.sum(x[::2] ** 3) + np.sum(x[2:] * x[:-2] * x[1:-1])
+
+
+def writing(x):
+    y = np.zeros_like(x)
+    before = y[:3]
+    y[:4] = np.sin(x[:4])
+    read = np.copy(y[1:3]) * x[0]
+    y[1:3] = read * y[2:4]
+    y[4:] = x[:2]
+    y += x
+    return y * np.sum(before)
+
+
+def kept(x):
+    y = np.copy(x)
+    y[0] = x[1] * x[2]
+    seen = y[:2]
+    z = np.copy(y)
+    z[:2] = seen * 2.0
+    y[1:] = y[1:] * z[:-1]
+    return np.concatenate([y, z, seen])
+
+
+def entries_of(f, x):
+    return linearize(f, x)[1].stretch.entries
+
+
+def test_a_replay_that_is_differentiated_adds_parts_in_one_entry_each():
+    added = [entry for entry in entries_of(grad(overlapping), X) if entry[1] is ADD]
+    assert len(added) == 6  # reads
+    assert not any(entry[1] is WRITE for entry in entries_of(grad(overlapping), X))
+
+
+@pytest.mark.parametrize("outer", [jacrev, jacfwd])
+@pytest.mark.parametrize("inner", [jacrev, jacfwd])
+def test_parts_are_differentiated_to_third_order(outer, inner):
+    third = outer(inner(grad(overlapping)))(X)
+    step = 1e-5
+    for i in range(6):
+        moved = np.eye(6)[i] * step
+        change = hessian(overlapping)(X + moved) - hessian(overlapping)(X - moved)
+        np.testing.assert_allclose(third[..., i], change / (2 * step), atol=1e-8)
+
+
+def test_parts_of_mapped_arrays():
+    xs = np.stack([X, X[::-1], X**2])
+    each = [hessian(overlapping)(x) for x in xs]
+    np.testing.assert_allclose(vmap(hessian(overlapping))(xs), each, rtol=1e-13)
+    np.testing.assert_allclose(
+        hessian(lambda x: np.sum(vmap(overlapping)(x)))(xs)[1, :, 1], each[1]
+    )
+
+
+def test_the_pattern_of_parts():
+    sparse = pytest.importorskip("tapegrad.sparse")
+    pytest.importorskip("scipy")
+    found = sparse.hessian(overlapping)(X).toarray()
+    np.testing.assert_allclose(found, hessian(overlapping)(X), atol=1e-13)
+
+
+@pytest.mark.parametrize("f", [writing, kept, grad(overlapping), grad(lambda x: np.sum(kept(x)))])
+def test_tangents_are_written_to_only_where_nothing_else_reads_them(f):
+    expected = jvp(f, (X,), (T,))[1]
+    _, push = linearize(f, X)
+    given = T.copy()
+    first = push(given)
+    np.testing.assert_array_equal(given, T)
+    first += 1
+    np.testing.assert_allclose(push(given), expected, rtol=1e-13)
+    np.testing.assert_allclose(vmap(push)(np.stack([T, 2 * T]))[1], 2 * expected, rtol=1e-13)
+    np.testing.assert_allclose(jacfwd(f)(X), jacrev(f)(X), atol=1e-13)
+
+
+def test_a_pushforward_runs_what_its_outputs_need():
+    ran = []
+
+    @tapegrad.primitive
+    def watched(x):
+        return x * 1.0
+
+    tapegrad.general(
+        watched,
+        vjp=[lambda g, _out, _x: g],
+        jvp=lambda dots, _out, _x: ran.append("ran") or dots[0],
+    )
+
+    def f(x):
+        np.sum(watched(x))
+        return x * 2.0
+
+    np.testing.assert_array_equal(linearize(f, X)[1](T), 2 * T)
+    assert not ran
+
+
+def test_infinite_tangents_meet_zeros():
+    with np.errstate(all="ignore"):
+        for f in (
+            lambda x: np.sqrt(x) ** 2 * x,
+            lambda x: np.sqrt(x[:2]) * 0.0,
+            lambda x: x**0.5 * x**2,
+        ):
+            x = np.array([0.0, 1.0, 4.0])
+            expected = jvp(f, (x,), (np.ones(3),))[1]
+            found = linearize(f, x)[1](np.ones(3))
+            np.testing.assert_array_equal(found, expected)
+            assert np.all(np.isfinite(found))
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_jacobians_by_parts_of_a_basis(monkeypatch, dtype):
+    x = (np.linspace(0.1, 1.0, 150) + (0.5j if dtype is complex else 0)).astype(dtype)
+
+    def f(x):
+        return {"a": np.sin(x) * x[::-1], "b": np.sum(x.reshape(50, 3) ** 2, axis=1)}
+
+    whole = [jacrev(f, chunk_size=1000)(x), jacfwd(f, chunk_size=1000)(x)]
+    monkeypatch.setattr(derived, "CACHED_BYTES", 1)
+    for transform, expected in zip((jacrev, jacfwd), whole, strict=True):
+        parts = transform(f)(x)
+        for name in "ab":
+            np.testing.assert_allclose(parts[name], expected[name], rtol=1e-13)
+            assert parts[name].dtype == expected[name].dtype
+    assert jacrev(np.sin)(np.zeros(0)).shape == jacfwd(np.sin)(np.zeros(0)).shape == (0, 0)
+
+
+def test_a_loop_over_elements_is_replayed_at_once(monkeypatch):
+    """Where each value is small, there is room for all unit vectors."""
+    sizes = []
+    original = derived._bases
+    monkeypatch.setattr(derived, "_bases", lambda like, at: sizes.append(at) or original(like, at))
+
+    def f(x):
+        return sum(x[i] * x[i + 1] for i in range(999))
+
+    hessian(f)(np.ones(1000))
+    assert sizes[0] > 1000
+    hessian(lambda x: np.sum(x**3))(np.ones(1000))
+    assert 32 <= sizes[1] < 500
+
+
+def test_pullbacks_outlive_changes_but_jacobians_need_not_copy():
+    table = np.ones((100, 100))
+    _, pull = vjp(lambda x: table @ x, np.ones(100))
+    expected = pull(np.ones(100))[0]
+    assert table.flags.writeable
+    table[:] = 5.0
+    np.testing.assert_array_equal(pull(np.ones(100))[0], expected)
+    np.testing.assert_array_equal(jacrev(lambda x: table @ x)(np.ones(100)), table)
+    assert table.flags.writeable

@@ -46,9 +46,10 @@ def vmap(
 
     f sees one example. What could differ from example to example and decide the way through the
     program (`if x > 0`, `int(x)`, `range(x)`) raises BatchingError. So does a draw from a NumPy
-    generator that f names or gets as an argument, since it is one draw for all examples: pass each
-    example its own numbers as an argument, or say `randomness="same"` where one is meant. Draws
-    in functions that f calls are not noticed.
+    generator that f names or gets as an argument, since it is one draw for all examples: say
+    `randomness="same"` where that is meant, or `randomness="different"` to run f once an example,
+    a loop in which each draws its own; numbers passed as an argument are faster. Draws in
+    functions that f calls are not noticed.
 
     Raises InputError where nothing is mapped or an axis does not exist, ShapeMismatchError where
     the numbers of examples differ.
@@ -62,15 +63,16 @@ def vmap(
             message(name, "a chunk_size of at least 1", str(chunk_size), "Leave it away for all")
         )
 
-    if randomness not in ("error", "same"):
+    if randomness not in ("error", "same", "different"):
         raise InputError(
             message(
                 name,
-                'randomness "error" or "same"',
+                'randomness "error", "same" or "different"',
                 repr(randomness),
-                "For draws of each example's own pass the numbers as an argument",
+                'Draws of each example\'s own are "different", or numbers passed as an argument',
             )
         )
+    at_once = 1 if randomness == "different" else chunk_size
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
@@ -109,11 +111,11 @@ def vmap(
                 CURRENT.reset(token)
                 mapping.open = False
 
-        if chunk_size is None or chunk_size >= size:
+        if at_once is None or at_once >= size:
             out, (out_structure, _) = run(0, size)
             return unflatten(out_structure, out)
         chunks = [
-            run(start, min(start + chunk_size, size)) for start in range(0, size, chunk_size)
+            run(start, min(start + at_once, size)) for start in range(0, size, at_once)
         ]
         out_structure, places = chunks[0][1]
         columns = zip(*(out for out, _ in chunks), strict=True)

@@ -323,7 +323,18 @@ def test_a_draw_is_refused_unless_it_is_meant_for_all():
         vmap(lambda x, r: x + r.normal(), (0, None))(X, RANDOM)
     assert_maps(lambda x, e: x + e, X[:, 0, 0], RANDOM.normal(size=4))
     with pytest.raises(InputError, match="as an argument"):
-        vmap(np.sin, randomness="different")
+        vmap(np.sin, randomness="independent")
+
+
+def test_each_example_draws_its_own_where_that_is_said():
+    drawn = vmap(lambda x: x + RANDOM.normal(size=2), randomness="different")(np.zeros(5))
+    assert drawn.shape == (5, 2)
+    assert len(np.unique(drawn)) == 10
+    again = np.random.default_rng(7)
+    mapped = vmap(lambda x: x * again.normal(), randomness="different")(np.arange(4.0))
+    np.testing.assert_array_equal(mapped, np.arange(4.0) * np.random.default_rng(7).normal(size=4))
+    slopes = vmap(grad(lambda x: x * RANDOM.normal()), randomness="different")(np.ones(3))
+    assert len(np.unique(slopes)) == 3
 
 
 # --- Writes and views ---------------------------------------------------------------------------

@@ -5,12 +5,13 @@ Must not know tensors.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 
 def wrapped(dim: Any, ndim: int) -> int:
     """A dimension as a position from the left; a tensor of no dimensions has one to name."""
-    place = dim.__index__()
+    place = operator.index(dim)
     count = ndim or 1
     if not -count <= place < count:
         raise IndexError(

@@ -614,12 +614,13 @@ def _matmul(mapping: Mapping, x: Any, y: Any) -> Any:
                 np.matmul(columns, np.swapaxes(x, 0, 1)), (mapping.size, x.shape[0], *y.shape[1:])
             )
         )
-    shared = not isinstance(y, Batched) and getattr(y, "ndim", 0) == 2
-    if shared and x.ndim == 1:
+    shared = not isinstance(y, Batched) and getattr(y, "ndim", 0) in (1, 2)
+    if shared and x.ndim == 1 and y.ndim == 2:
         return mapping.wrap(np.matmul(x.value, y))
     if shared and x.ndim == 2:
         rows = np.reshape(x.value, (mapping.size * x.shape[0], x.shape[1]))
-        return mapping.wrap(np.reshape(np.matmul(rows, y), (mapping.size, x.shape[0], y.shape[1])))
+        made = (mapping.size, x.shape[0], *y.shape[1:])
+        return mapping.wrap(np.reshape(np.matmul(rows, y), made))
     return call_with_signature(mapping, "(m?,n),(n,k?)->(m?,k?)", np.matmul, [x, y])
 
 

@@ -243,7 +243,7 @@ class _Part:
         return self.path(base)[self.position]
 
 
-class _Steps:
+class Steps:
     """A view of a view: one path after another."""
 
     __slots__ = ("first", "second")
@@ -270,7 +270,7 @@ def link_view(
         base = source
     else:
         assert source._path is not None
-        path = _Steps(source._path, path)
+        path = Steps(source._path, path)
     made._source = base
     made._path = path
     share_version(base, made)

@@ -42,7 +42,6 @@ from tapegrad._tape import (
     Mapped,
     Traced,
     beside,
-    beside_index,
     differing,
     is_ndarray,
     level_of,
@@ -288,9 +287,9 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
                 self.mapping,
             )
         if type(value) is np.ndarray and len(value) > 1 and not value.strides[0]:
-            return Batched(np.reshape(value[0], -1)[places.value], self.mapping)  # one for all
+            return Batched(pick(np.reshape(value[0], -1), places.value), self.mapping)  # for all
         flat = _in_rows(value)
-        return Batched(flat[_rows(places.value), places.value], self.mapping)
+        return Batched(pick(flat, (_rows(places.value), places.value)), self.mapping)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.mapping.require_open()
@@ -310,7 +309,7 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
             raise BatchingError(
                 f"{self.mapping.name}: a value that a transform inside it traces cannot be "
                 "written into an array from outside that transform, which carries no derivative "
-                "of its own. Make the array inside, with np.zeros_like of a traced array."
+                "of its own. Make the array inside, with np.array(x, like=v) of such a value v."
             )
         self._make_room(value)
         parts = _parts_of(index, self)
@@ -323,16 +322,12 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         places = _places(self, parts)
         rank = places.ndim
         size = self.mapping.size
+        self._make_room(places)  # where they differ for a vmap around this one
         flat = _in_rows(self.value).copy()
         if self._holds(places):
             target = (_rows(places.value, size), places.value)
         else:
             target = (slice(None), places)
-            flat = beside_index(flat, target)
-            promoted = beside_index(self.value, target)
-            if promoted is not self.value:
-                self._refuse_views()
-                self.value = promoted
         flat[target] = _fitted(self.mapping, value, rank)
         self.value[...] = np.reshape(flat, self.value.shape)
 
@@ -696,8 +691,7 @@ def _at(mapping: Mapping, ufunc: np.ufunc, x: Any, index: Any, *operands: Any) -
     for operand in operands:
         x._make_room(operand)
     places = _places(x, list(index) if type(index) is tuple else [index])
-    if not x._holds(places):
-        x._make_room(places)  # where they differ for a vmap around this one
+    x._make_room(places)  # where they differ for a vmap around this one
     where = mapping.front(places)
     values = [_fitted(mapping, operand, _rank(places)) for operand in operands]
     flat = _in_rows(x.value).copy()

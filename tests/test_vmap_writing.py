@@ -327,6 +327,46 @@ def test_values_of_an_outer_vmap_in_arrays_of_an_inner_one(body):
     outer_into_inner(body)
 
 
+BOTH = np.array([[0, 1, 2, 0], [2, 2, 1, 0]]), np.random.default_rng(5).normal(size=(2, 4, 3))
+
+
+def looped_twice(f):
+    return np.stack([np.stack(list(map(f, X.copy(), *own))) for own in zip(*BOTH, strict=True)])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, i, w: x[i] * w[[i, 0]],
+        lambda x, i, w: np.asarray(TABLE, like=w)[i] * x,
+        lambda x, i, w: [y := x * 1, y.__setitem__(i, 0.0), y][-1],
+        lambda x, i, w: [y := np.copy(x) * 1, y.__setitem__(i, w[0]), y.__iadd__(w), y][-1],
+        lambda x, i, w: [y := x * 1, np.add.at(y, [i, i], w[:2]), y][-1],
+        lambda x, i, w: [y := x * 1, np.multiply.at(y, [i, 0], w[:2]), y][-1],
+        lambda x, i, w: [y := x * 1, np.put(y, [i, 0], w[:2]), y][-1],
+        lambda x, i, w: [y := np.zeros(3, like=x), y.__setitem__(i, x[0]), y][-1],
+        lambda x, i, w: [y := x * 1, c := w > 0, y.__setitem__(c, y[c] * w[0] + w[c]), y][-1],
+        lambda x, i, w: [y := x * 1, np.putmask(y, w > 0, w[:2]), y][-1],
+        lambda x, i, w: [y := x * 1, np.place(y, w > 0, w[:2]), y][-1],
+        lambda x, i, w: np.bincount(np.stack([i, i, i * 0]), x * w, 3),
+        lambda x, i, w: np.roll(x, i)[:2] * np.delete(w, i) * np.take(x, [i, 0]),
+        lambda x, i, w: np.choose(i, [x, w * x, x**2]),
+        lambda x, i, w: np.piecewise(x, [w > 0], [np.sin, np.cos]),
+        lambda x, i, w: np.interp(x, np.arange(3.0), w) * np.max(x, where=w > 0, initial=0.0),
+    ],
+)
+def test_two_vmaps_that_map_different_arguments(f):
+    """x is mapped by the inner vmap alone, what stands beside it by both."""
+    assert_close(vmap(lambda i, w: vmap(f)(X, i, w))(*BOTH), looped_twice(f))
+    for transform in (
+        lambda f: grad(lambda *xs: np.sum(np.sin(f(*xs)))),
+        lambda f: hessian(lambda *xs: np.sum(np.sin(f(*xs)))),
+        lambda f: lambda x, *rest: jvp(lambda x: f(x, *rest), (x,), (x,))[1],
+    ):
+        g = transform(f)
+        assert_close(vmap(lambda i, w, g=g: vmap(g)(X, i, w))(*BOTH), looped_twice(g))
+
+
 @pytest.mark.parametrize(
     "write",
     [

@@ -125,10 +125,11 @@ def short_pair(ufunc: np.ufunc, label: str, general: Operation, *, warns: bool) 
     return call
 
 
-def short_single(ufunc: np.ufunc, label: str, general: Operation, *, warns: bool) -> Operation:
-    """An operation of one tensor; anything unusual is `general`'s."""
-    rule = REGISTRY[ufunc]
+def short_single(ufunc: Any, label: str, general: Operation, *, warns: bool) -> Operation:
+    """An operation of one tensor, by a ufunc or a `Declared`; anything unusual is `general`'s."""
+    rule = REGISTRY.get(ufunc) or ufunc.rule
     assert isinstance(rule, Elementwise)
+    ufunc = getattr(ufunc, "function", ufunc)
     function: Operation = quiet(ufunc) if warns else ufunc
     node_type = node_class(label)
     x_kept, out_kept = rule.keeps[True,]

@@ -306,7 +306,7 @@ def _pull_general(
             bars[slots][args] = g
         return careful
     wanted = [at >= start for at in slots]
-    if careful and _has_infinities(g):
+    if careful and rule.form != "custom" and _has_infinities(g):
         found = _pull_infinite(rule, g, out, args, params, wanted)
     else:
         found = rule.pull(g, out, args, params, wanted)

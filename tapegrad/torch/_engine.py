@@ -176,6 +176,10 @@ class Pass:
             if not self.keep:
                 node.entry = freed(entry)
         replay_backward(entries, bars, consume=True, large=large)
+        if not self.keep:
+            for node in self.nodes:
+                if isinstance(node, FunctionNode):
+                    node.release()
         for leaf in self.leaves:
             bar = bars.get(leaf)
             if bar is not None:
@@ -197,6 +201,8 @@ class Pass:
                         _add_part(bars, node, parent, part)
             if not self.keep:
                 node.entry = freed(node.entry)
+                if isinstance(node, FunctionNode):
+                    node.release()
             for leaf in complete.get(node, ()):
                 if leaf in bars:
                     self._reach(leaf, bars.pop(leaf))

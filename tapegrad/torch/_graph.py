@@ -119,6 +119,10 @@ class FunctionNode(Node):
         """The rule with which a replay runs this node."""
         raise NotImplementedError
 
+    def release(self) -> None:
+        """Forget the saved tensors."""
+        raise NotImplementedError
+
 
 _CLASSES: dict[str, type[Node]] = {"AccumulateGrad": AccumulateGrad}
 

@@ -158,7 +158,7 @@ def check_writable(tensor: Tensor, tracked: bool) -> None:
     if base is None:
         return
     if base.node is LEAF:
-        if tensor._made in ("no_grad", "inference"):
+        if tensor._made in ("no_grad", "inference", "custom"):
             _raise_made(tensor)
         raise RuntimeError(
             "a view of a leaf Variable that requires grad is being used in an in-place operation."
@@ -176,6 +176,9 @@ def _raise_made(tensor: Tensor) -> None:
             "allow the output views to be modified inplace. You should replace the inplace "
             "operation by an out-of-place one."
         )
+    if tensor._made == "custom":
+        which = _output_of(tensor)
+        raise RuntimeError(f"{which} is a view and is being modified inplace. {CUSTOM}")
     mode = "inference mode" if tensor._made == "inference" else "no_grad mode"
     raise RuntimeError(
         f"A view was created in {mode} and is being modified inplace with grad mode enabled. "
@@ -184,6 +187,28 @@ def _raise_made(tensor: Tensor) -> None:
         "(if you don't want the inplace to be tracked) or both outside (if you want the inplace "
         "to be tracked)."
     )
+
+
+CUSTOM = (
+    "This view was created inside a custom Function (or because an input was returned as-is) and "
+    "the autograd logic to handle view+inplace would override the custom backward associated with "
+    "the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix "
+    "this by cloning the output of the custom Function."
+)
+
+
+def _output_of(tensor: Tensor) -> str:
+    name = "Error" if tensor.grad_fn is None else tensor.grad_fn.name().removesuffix("Backward")
+    return f"Output {tensor.output_nr} of {name}"
+
+
+def _refuse_view(view: Tensor) -> None:
+    """Let the derivative of a custom Function's view be an error: its base was written to."""
+    from tapegrad.torch._functions import refuse
+
+    text = f"{_output_of(view)} is a view and its base or another view of its base has been "
+    parents = [] if view.node is None else [node_of(view)]
+    view.node = refuse(view, f"{text}modified inplace. {CUSTOM}", parents).node
 
 
 def check_result(tensor: Tensor, value: Any) -> None:
@@ -275,6 +300,9 @@ def _refresh_views(base: Tensor) -> None:
             continue
         if array is None:
             view.node = None
+            continue
+        if view._made == "custom":
+            _refuse_view(view)
             continue
         taken = view._path(array)
         view.node = taken.slot

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from tapegrad.torch._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 from tapegrad.torch.autograd._passes import backward, grad
+from tapegrad.torch.autograd.function import Function
 
 from tapegrad.torch.autograd import functional  # isort: skip
 from tapegrad.torch.autograd.gradcheck import gradcheck, gradgradcheck  # isort: skip
 
 __all__ = [
+    "Function",
     "backward",
     "enable_grad",
     "functional",

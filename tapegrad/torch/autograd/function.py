@@ -1,0 +1,288 @@
+"""`torch.autograd.Function`: operations whose derivative the user writes.
+
+Knows how such calls are made. Must not know operations, or how backward passes run.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.torch import _modes
+from tapegrad.torch._functions import Backward, VmapInfo, call, refuse
+from tapegrad.torch._graph import FunctionNode
+from tapegrad.torch._saved import TWICE, Saved, check_saveable
+from tapegrad.torch._tensor import Tensor, node_of
+
+
+class FunctionCtx:
+    """What `ctx` offers to the methods of a Function."""
+
+    # What a context has in its __dict__ once it is set.
+    to_save: tuple[Any, ...] = ()
+    needs_input_grad: tuple[bool, ...]
+    fills: bool = True
+    _saved: tuple[Saved | None, ...] = ()
+    _saved_forward: tuple[Any, ...] = ()
+    _dirty: tuple[Any, ...] = ()
+    _constant: tuple[Any, ...] = ()
+    _places: tuple[int, ...] = ()
+    _freed: bool = False
+    _transformed: bool = False
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors (or None) for the backward, where `saved_tensors` gives them.
+
+        Only so are inputs and outputs freed with the graph, and their changes noticed. TypeError
+        for anything else: set that as an attribute of ctx.
+        """
+        check_saveable(tensors, "save_for_backward")
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep tensors for the `jvp`, where `saved_tensors` gives them."""
+        check_saveable(tensors, "save_for_forward")
+        self._saved_forward = tensors
+
+    def mark_dirty(self, *args: Any) -> None:
+        """Say which inputs the forward has written to; it must return them."""
+        self._dirty = args
+
+    def mark_non_differentiable(self, *args: Any) -> None:
+        """Say which outputs have no derivative: they do not require grad."""
+        self._constant = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether the backward gets zeros (as by default) or None where there is no gradient."""
+        self.fills = bool(value)
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What was saved. RuntimeError where it was freed, or changed in place since."""
+        if self._freed:
+            raise RuntimeError(TWICE)
+        if not self._saved:
+            return self.to_save or self._saved_forward
+        owner: Any = self
+        return tuple(None if saved is None else saved.unpacked(owner) for saved in self._saved)
+
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """The old name of `saved_tensors`."""
+        warnings.warn(
+            "'saved_variables' is deprecated; use 'saved_tensors'",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return self.saved_tensors
+
+
+class BackwardCFunction(FunctionNode, FunctionCtx):
+    """The node of a call of a Function; each Function has a subclass named after it."""
+
+    __slots__ = ()
+
+    _forward_cls: Any
+
+    def rule_for(self) -> Any:
+        """The user's backward as a rule."""
+        return Backward(self)
+
+    def release(self) -> None:
+        """Forget the saved tensors, after a backward pass has used them up."""
+        self.__dict__.pop("_saved", None)
+        self._freed = True
+
+    def _run(self, *gradients: Any) -> Any:
+        return backward_of(self._forward_cls)(self, *gradients)
+
+    def apply(self, *gradients: Any) -> Any:
+        """Call the Function's backward by hand."""
+        return self._run(*gradients)
+
+
+def backward_of(function: Any) -> Callable[..., Any]:
+    """The method of a Function that is its backward."""
+    backward, vjp = function.backward, function.vjp
+    if backward is not Function.backward and vjp is not Function.vjp:
+        raise RuntimeError(
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
+            "should only implement one of them."
+        )
+    found: Callable[..., Any] = vjp if vjp is not Function.vjp else backward
+    return found
+
+
+class FunctionMeta(type):
+    """Gives each Function the class of its nodes."""
+
+    _backward_cls: type[BackwardCFunction]
+
+    def __init__(cls, name: str, bases: tuple[type, ...], members: dict[str, Any]) -> None:
+        super().__init__(name, bases, members)
+        space = {"__slots__": (), "_forward_cls": cls, "__module__": cls.__module__}
+        cls._backward_cls = type(f"{name}Backward", (BackwardCFunction,), space)
+
+
+class Function(metaclass=FunctionMeta):
+    """Base class of operations with a derivative of one's own: call them by `apply`.
+
+    A subclass has the static methods `forward(ctx, *args)`, or `forward(*args)` and
+    `setup_context(ctx, inputs, output)`; `backward(ctx, *grad_outputs)` (or `vjp`), which returns
+    a gradient or None for each argument of the forward; where wanted `jvp(ctx, *grad_inputs)` and
+    `vmap(info, in_dims, *args)`. A second derivative is that of the backward's own operations.
+
+    >>> import tapegrad.torch as torch
+    >>> class Square(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...
+    ...     @staticmethod
+    ...     def backward(ctx, grad_output):
+    ...         (x,) = ctx.saved_tensors
+    ...         return 2 * x * grad_output
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> torch.autograd.grad(Square.apply(x), x)
+    (tensor(6.),)
+    """
+
+    generate_vmap_rule = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all "
+            "static, so you should invoke them on the class itself. Instantiating an autograd "
+            "function will raise an error in a future version of PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refused: a Function is called by `apply`."""
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use "
+            "new-style autograd function with static forward method. (Example: "
+            "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """The operation, on tensors; run without logging."""
+        raise NotImplementedError(
+            "You must implement the forward function for custom autograd.Function."
+        )
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Keep for the backward what it needs, where the forward gets no ctx."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """The gradients of the arguments, from those of the outputs."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD."
+        )
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The tangents of the outputs, from those of the arguments."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with "
+            "forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """The operation on batched tensors: `(outputs, out_dims)`."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap static method "
+            "or set generate_vmap_rule=True."
+        )
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run the operation, logged as one node."""
+        if kwargs or cls._has_setup():
+            args = cls._bound(args, kwargs)
+        return call(cls, args)
+
+    @classmethod
+    def _bound(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments of a forward by position, defaults filled in."""
+        signature = inspect.signature(cls.forward)
+        if cls._has_setup():
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            return bound.args
+        bound = signature.bind(None, *args, **kwargs)
+        bound.apply_defaults()
+        return bound.args[1:]
+
+    @classmethod
+    def _has_setup(cls) -> bool:
+        return cls.setup_context is not Function.setup_context
+
+    @classmethod
+    def _has_jvp(cls) -> bool:
+        return cls.jvp is not Function.jvp
+
+    @classmethod
+    def _has_vmap(cls) -> bool:
+        has = cls.vmap is not Function.vmap
+        if has and cls.generate_vmap_rule:
+            raise RuntimeError(
+                f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True "
+                "and an overriden vmap staticmethod. Please set generate_vmap_rule=False or "
+                "delete the overriden vmap staticmethod to avoid ambiguity."
+            )
+        return has
+
+
+class InplaceFunction(Function):
+    """A Function that may be told to work in place: `self.inplace`."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a backward whose own derivative is not right: taking it is an error."""
+
+    @functools.wraps(function)
+    def within(ctx: Any, *args: Any) -> Any:
+        with _modes.no_grad():
+            outputs = function(ctx, *args)
+        if not _modes.is_grad_enabled():
+            return outputs
+        parents = [node_of(arg) for arg in args if isinstance(arg, Tensor) and arg.requires_grad]
+        if not parents:
+            return outputs
+        if ctx.entry is not None:
+            parents += [parent for parent in ctx.entry[4] if parent != -1]
+        text = "trying to differentiate twice a function that was marked with @once_differentiable"
+        several = outputs if isinstance(outputs, tuple) else (outputs,)
+        made = tuple(refuse(y, text, parents) if isinstance(y, Tensor) else y for y in several)
+        return made if isinstance(outputs, tuple) else made[0]
+
+    return within
+
+
+__all__ = [
+    "BackwardCFunction",
+    "Function",
+    "FunctionCtx",
+    "FunctionMeta",
+    "InplaceFunction",
+    "VmapInfo",
+    "once_differentiable",
+]

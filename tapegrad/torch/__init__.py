@@ -8,7 +8,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.torch import _dtypes, _pointwise, _products, autograd
+from tapegrad.torch import (
+    _activations,
+    _comparison,
+    _conversion,
+    _creation,
+    _cumulative,
+    _dtypes,
+    _elementwise,
+    _extrema,
+    _grids,
+    _pointwise,
+    _printing,
+    _products,
+    _protocols,
+    _random,
+    _reductions,
+    _sorting,
+    _statistics,
+    autograd,
+    random,
+    return_types,
+)
 from tapegrad.torch._call import OPERATIONS
 from tapegrad.torch._dtypes import (
     Size,
@@ -34,7 +55,25 @@ from tapegrad.torch._modes import (
 from tapegrad.torch._tensor import Tensor
 
 # Modules of operations, imported for what they declare.
-MODULES = (_pointwise, _products)
+MODULES = (
+    _activations,
+    _comparison,
+    _cumulative,
+    _elementwise,
+    _extrema,
+    _pointwise,
+    _products,
+    _reductions,
+    _sorting,
+    _statistics,
+    _conversion,
+    _creation,
+    _grids,
+    _printing,
+    _protocols,
+    _random,
+    random,
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -68,6 +107,7 @@ __all__ = [
     "is_inference_mode_enabled",
     "no_grad",
     "preserve_format",
+    "return_types",
     "set_default_dtype",
     "set_grad_enabled",
     "strided",

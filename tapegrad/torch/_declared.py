@@ -58,7 +58,7 @@ def general(
     *,
     batch: str | Function = "axis",
 ) -> Callable[[Function], Declared]:
-    """Declare a function of one array by `vjp(g, out, x, **params)` and `jvp(dots, out, x, ...)`."""
+    """Declare a function of one array by `vjp(g, out, x, ...)` and `jvp(dots, out, x, ...)`."""
 
     def decorate(function: Function) -> Declared:
         made = Declared(function)

@@ -110,12 +110,6 @@ def as_numpy(given: Any) -> np.dtype[Any]:
     """NumPy's dtype for one of PyTorch's, a Python type, or a NumPy dtype."""
     if isinstance(given, dtype):
         return given.numpy
-    if given is float:
-        return _default[0]
-    if given is complex:
-        return default_complex()
-    if given in (bool, int):
-        return np.dtype(given)
     if isinstance(given, (np.dtype, type)):
         return np.dtype(given)
     raise TypeError(f"expected a torch.dtype, got {type(given).__name__}")

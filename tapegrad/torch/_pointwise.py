@@ -15,7 +15,7 @@ import numpy as np
 from tapegrad._rule import REGISTRY, Elementwise
 from tapegrad.torch import _dtypes
 from tapegrad.torch._call import OPERATIONS, operation
-from tapegrad.torch._dtypes import as_numpy, default_float
+from tapegrad.torch._dtypes import default_float
 from tapegrad.torch._graph import new, next_number, node_class
 from tapegrad.torch._modes import MODE
 from tapegrad.torch._tensor import LEAF, Tensor, accumulator_of, ndarray
@@ -382,36 +382,3 @@ PI = math.pi
 def clone(input: Any, *, memory_format: Any = None) -> Any:
     """A copy that passes the gradient on."""
     return input.copy()
-
-
-@operation("ToCopyBackward0", function=False)
-def to(input: Any, *args: Any, dtype: Any = None, copy: bool = False, **_: Any) -> Any:
-    """The tensor with another dtype; itself where it has it already."""
-    for given in args:
-        if isinstance(given, _dtypes.dtype):
-            dtype = given
-        elif hasattr(given, "dtype"):
-            dtype = _dtypes.of_numpy(given.dtype)
-    made = input if dtype is None else _converted(input, as_numpy(dtype))
-    return made.copy() if copy and made is input else made
-
-
-def _converted(array: Any, given: np.dtype[Any]) -> Any:
-    if array.dtype.kind == "c" and given.kind != "c":
-        array = np.real(array)
-    return cast(array, given)
-
-
-def _conversion(word: str, name: str) -> None:
-    def compute(input: Any) -> Any:
-        return _converted(input, np.dtype(name))
-
-    compute.__doc__ = f"The tensor as torch.{name}."
-    operation("ToCopyBackward0", function=False, name=word)(compute)
-
-
-for _name in _dtypes.BY_NAME:
-    if _name not in ("float32", "float64", "complex64", "complex128"):
-        _conversion(_name, _name)
-for _word, _name in _dtypes.ALIASES.items():
-    _conversion(_word, _name)

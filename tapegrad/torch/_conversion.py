@@ -1,0 +1,398 @@
+"""From tensors to Python's numbers, NumPy's arrays, other dtypes, copies and pickles.
+
+Knows where a conversion would lose a derivative, and PyTorch's errors for that. Must not know
+what operations there are.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from tapegrad.torch import _dtypes
+from tapegrad.torch._call import operation
+from tapegrad.torch._legacy import TYPES, type_dtype
+from tapegrad.torch._pointwise import cast
+from tapegrad.torch._tensor import Tensor, ndarray, of_value, owner_of, plain_of
+
+# --- NumPy --------------------------------------------------------------------------------------
+
+
+def numpy(self: Tensor, *, force: bool = False) -> Any:
+    """A NumPy array over the same memory: writes to one are seen in the other.
+
+    RuntimeError for a tensor that requires grad, unless `force=True`.
+    """
+    if self.node is not None and not force:
+        raise RuntimeError(
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        )
+    if type(self.value) is not ndarray:
+        return np.asarray(self.value)  # the core's error, or its plain value
+    return self.value.view()
+
+
+def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
+    """What NumPy asks a tensor for."""
+    array = numpy(self)
+    if dtype is not None and array.dtype != dtype:
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+def _dlpack(self: Tensor, **options: Any) -> Any:
+    return numpy(self).__dlpack__(**options)
+
+
+def _dlpack_device(_: Tensor) -> tuple[int, int]:
+    return 1, 0  # the CPU
+
+
+# --- Python's numbers ---------------------------------------------------------------------------
+
+
+def item(self: Tensor) -> Any:
+    """The one element, as a Python number without history; RuntimeError for more elements."""
+    value = self.value
+    if value.size != 1:
+        raise RuntimeError(f"a Tensor with {value.size} elements cannot be converted to Scalar")
+    return _read(value).item()
+
+
+def _read(value: Any) -> Any:
+    """An array whose elements may be read: not within a vmap, where each example has its own."""
+    while hasattr(value, "tape"):
+        value = value.value
+    return value
+
+
+def tolist(self: Tensor) -> Any:
+    """The elements as nested lists of Python numbers."""
+    return _read(self.value).tolist()
+
+
+def _is_true(self: Tensor) -> bool:
+    size = self.value.size
+    if size != 1:
+        held = "no values" if not size else "more than one value"
+        raise RuntimeError(f"Boolean value of Tensor with {held} is ambiguous")
+    return bool(_read(self.value).item())
+
+
+def _as_number(self: Tensor) -> Any:
+    if self.value.size != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    if self.node is not None:
+        warnings.warn(
+            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
+            "behavior.\nConsider using tensor.detach() first.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return item(self)
+
+
+def _index(self: Tensor) -> int:
+    value = self.value
+    if value.size != 1 or value.dtype.kind not in "biu":
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    return int(_read(value).item())
+
+
+def _length(self: Tensor) -> int:
+    if not self.value.shape:
+        raise TypeError("len() of a 0-d tensor")
+    return int(self.value.shape[0])
+
+
+def _reverse(self: Tensor) -> Any:
+    return self if not self.value.shape else self.flip(tuple(range(self.dim())))
+
+
+def _contains(self: Tensor, element: Any) -> bool:
+    if not isinstance(element, (Tensor, bool, int, float, complex, np.generic)):
+        raise RuntimeError(  # noqa: TRY004 - PyTorch's
+            "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+            f"{type(element)}."
+        )
+    other = plain_of(element) if isinstance(element, Tensor) else element
+    return bool(np.any(plain_of(self) == other))
+
+
+# --- Other dtypes -------------------------------------------------------------------------------
+
+
+def converted(array: Any, given: np.dtype[Any]) -> Any:
+    """An array of another dtype: of complex numbers only the real part fits a real one."""
+    if array.dtype.kind == "c" and given.kind not in "cb":
+        array = np.real(array)
+    return cast(array, given)
+
+
+def _wanted(args: tuple[Any, ...], dtype: Any) -> Any:
+    """The dtype that the arguments of `to` ask for: a dtype, a tensor, or a device and a dtype."""
+    for given in args:
+        if isinstance(given, (_dtypes.dtype, type)):
+            dtype = given
+        elif isinstance(given, (str, _dtypes.device)):
+            _dtypes.device(given)
+        elif hasattr(given, "dtype"):
+            dtype = _dtypes.of_numpy(given.dtype)
+        elif given is not None and not isinstance(given, bool):
+            raise TypeError(
+                f"to(): expected a dtype, a device or a tensor, got {type(given).__name__}"
+            )
+    return dtype
+
+
+@operation("ToCopyBackward0", method=False, function=False)
+def _to_copy(input: Any, given: np.dtype[Any]) -> Any:
+    made = converted(input, given)
+    return made.copy() if made is input else made
+
+
+def to_dtype(tensor: Tensor, given: np.dtype[Any]) -> Tensor:
+    """A tensor with another dtype; itself where it has it."""
+    return tensor if tensor.value.dtype == given else _to_copy(tensor, given)  # type: ignore[no-any-return]
+
+
+def to(
+    self: Tensor,
+    *args: Any,
+    dtype: Any = None,
+    device: Any = None,
+    other: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """The tensor with another dtype; itself where it has it already, unless `copy=True`.
+
+    As `to(dtype)`, `to(device, dtype)` or `to(other)`; the only device is "cpu".
+    """
+    flags = [given for given in args if isinstance(given, bool)]
+    copy = flags[1] if len(flags) > 1 else copy
+    wanted = _wanted((*args, device, other), dtype)
+    given = self.value.dtype if wanted is None else _dtypes.as_numpy(wanted)
+    return _to_copy(self, given) if copy else to_dtype(self, given)  # type: ignore[no-any-return]
+
+
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor with the dtype of another one."""
+    return to_dtype(self, other.value.dtype)
+
+
+def type_of(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """`torch.FloatTensor` as a string; with a dtype, a type or its name, the tensor converted."""
+    if dtype is None:
+        return f"torch.{_dtypes.word_of(self.value.dtype)}Tensor"
+    return to_dtype(self, type_dtype(dtype))
+
+
+def _conversion(word: str, name: str) -> None:
+    given = np.dtype(name)
+
+    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+        return to_dtype(self, given)
+
+    convert.__name__ = convert.__qualname__ = word
+    convert.__doc__ = f"The tensor as torch.{name}."
+    setattr(Tensor, word, convert)
+
+
+CONVERSIONS = {**_dtypes.ALIASES, "bool": "bool", "byte": "uint8", "char": "int8"}
+for _word, _name in CONVERSIONS.items():
+    _conversion(_word, _name)
+
+
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor itself: it is in the CPU's memory."""
+    return self
+
+
+def cuda(self: Tensor, device: Any = None, **_: Any) -> Tensor:
+    """RuntimeError: tensors are in the CPU's memory."""
+    _dtypes.device("cuda" if device is None else device)
+    return self
+
+
+# --- Memory -------------------------------------------------------------------------------------
+
+
+@operation("CloneBackward0", method=False, function=False)
+def _in_order(input: Any) -> Any:
+    return input.copy()
+
+
+def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor with its elements in order in memory: itself where they are."""
+    return self if is_contiguous(self) else _in_order(self)  # type: ignore[no-any-return]
+
+
+def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
+    """Whether the elements lie in order in memory."""
+    value = plain_of(self)
+    return type(value) is not ndarray or bool(value.flags.c_contiguous)
+
+
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """How many elements apart neighbours lie in memory, along each dimension or one of them."""
+    value = plain_of(self)
+    steps = tuple(step // value.itemsize for step in value.strides)
+    if dim is None:
+        return steps
+    if not -len(steps) <= dim < len(steps):
+        most = max(len(steps), 1)
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-most}, {most - 1}], but got "
+            f"{dim})"
+        )
+    return steps[dim]
+
+
+def _address(array: Any) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def data_ptr(self: Tensor) -> int:
+    """The address of the first element."""
+    return _address(plain_of(self))
+
+
+def storage_offset(self: Tensor) -> int:
+    """How many elements after the start of its memory a tensor begins."""
+    value = plain_of(self)
+    return (_address(value) - _address(owner_of(value))) // int(value.itemsize)
+
+
+class Storage:
+    """The memory of a tensor: its bytes, in one piece."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._array = owner_of(plain_of(tensor))
+
+    def data_ptr(self) -> int:
+        """The address of the first byte."""
+        return _address(self._array)
+
+    def nbytes(self) -> int:
+        """How many bytes there are."""
+        return int(self._array.nbytes)
+
+    size = nbytes
+
+    def __len__(self) -> int:
+        return self.nbytes()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Storage) and self._array is other._array
+
+    def __hash__(self) -> int:
+        return id(self._array)
+
+
+def untyped_storage(self: Tensor) -> Storage:
+    """The memory of this tensor, which its views share."""
+    return Storage(self)
+
+
+# --- Copies and pickles -------------------------------------------------------------------------
+
+_OWN = frozenset(word for word in Tensor.__annotations__ if word.startswith("_"))
+
+
+def _attributes(tensor: Tensor) -> dict[str, Any]:
+    """What users set on a tensor."""
+    return {word: value for word, value in tensor.__dict__.items() if word not in _OWN}
+
+
+def _rebuilt(kind: type, value: Any, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
+    made = of_value(value)
+    made.__class__ = kind
+    if requires_grad:
+        made.requires_grad_()
+    made.__dict__.update(attributes)
+    return made
+
+
+def _reduce(self: Tensor, _protocol: Any = None) -> Any:
+    """Pickles hold the value: what is read from one is a leaf."""
+    if type(self.value) is not ndarray:
+        raise TypeError(
+            "pickle: got a tensor within a functional transform, which is only valid there. "
+            "Return it from the function first."
+        )
+    return _rebuilt, (type(self), self.value, self.requires_grad, _attributes(self))
+
+
+def _copy(self: Tensor) -> Tensor:
+    """Another tensor over the same memory: a leaf, as PyTorch makes it."""
+    return _rebuilt(type(self), plain_of(self), self.requires_grad, _attributes(self))
+
+
+def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    from copy import deepcopy
+
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
+            "because of a torch.nn.utils.weight_norm usage, see "
+            "https://github.com/pytorch/pytorch/pull/103001"
+        )
+    known: Tensor | None = memo.get(id(self))
+    if known is not None:
+        return known
+    value = self.value.copy()
+    made = _rebuilt(type(self), value, self.requires_grad, {})
+    memo[id(self)] = made
+    made.__dict__.update(deepcopy(_attributes(self), memo))
+    if self._grad is not None:
+        made.grad = deepcopy(self._grad, memo)
+    return made
+
+
+# --- Methods ------------------------------------------------------------------------------------
+
+_METHODS = {
+    "numpy": numpy,
+    "__array__": _array,
+    "__dlpack__": _dlpack,
+    "__dlpack_device__": _dlpack_device,
+    "item": item,
+    "tolist": tolist,
+    "__bool__": _is_true,
+    "__int__": lambda self: int(_as_number(self)),
+    "__float__": lambda self: float(_as_number(self)),
+    "__complex__": lambda self: complex(_as_number(self)),
+    "__index__": _index,
+    "__len__": _length,
+    "__reversed__": _reverse,
+    "__contains__": _contains,
+    "to": to,
+    "type": type_of,
+    "type_as": type_as,
+    "contiguous": contiguous,
+    "cpu": cpu,
+    "cuda": cuda,
+    "is_contiguous": is_contiguous,
+    "stride": stride,
+    "data_ptr": data_ptr,
+    "storage_offset": storage_offset,
+    "untyped_storage": untyped_storage,
+    "__reduce_ex__": _reduce,
+    "__copy__": _copy,
+    "__deepcopy__": _deepcopy,
+}
+for _word, _method in _METHODS.items():
+    setattr(Tensor, _word, _method)
+
+# What a tensor is not, here.
+for _word in ("cuda", "sparse", "quantized", "meta", "mkldnn", "mps", "nested"):
+    setattr(Tensor, f"is_{_word}", False)
+
+__all__ = ["TYPES", "converted"]

@@ -1,0 +1,312 @@
+"""Tensors made from data: numbers in nested lists, NumPy's arrays, other tensors.
+
+Knows which dtype PyTorch gives to data. Must not know shapes and ranges.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tapegrad.torch import _dtypes
+from tapegrad.torch._call import OPERATIONS
+from tapegrad.torch._dtypes import as_numpy
+from tapegrad.torch._tensor import Tensor, of_value, plain_of, require_floating
+
+
+def tensor(
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor with a copy of data, without history.
+
+    data: a number, nested sequences of numbers, a NumPy array, or a tensor (with a UserWarning).
+    dtype: found from the data unless given: the default float (float32) for Python's floats, int64
+    for ints; arrays keep theirs. ValueError for lists of unlike lengths, TypeError for strings,
+    RuntimeError for other objects.
+
+    >>> import tapegrad.torch as torch
+    >>> torch.tensor([[1, 2], [3, 4.5]])
+    tensor([[1.0000, 2.0000],
+            [3.0000, 4.5000]])
+    """
+    if device is not None:
+        _dtypes.device(device)
+    given = None if dtype is None else _given_dtype(dtype)
+    value = array_of_data(data, given, "torch.tensor")
+    if requires_grad:
+        require_floating(value.dtype)
+    made = of_value(value)
+    return made.requires_grad_() if requires_grad else made
+
+
+def _given_dtype(dtype: Any) -> np.dtype[Any]:
+    try:
+        return as_numpy(dtype)
+    except TypeError:
+        raise TypeError(
+            f"tensor(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}"
+        ) from None
+
+
+def array_of_data(data: Any, given: np.dtype[Any] | None, call: str) -> Any:
+    """Data as an array of its own, of a dtype or the one that it suggests."""
+    if isinstance(data, Tensor):
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use "
+            "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
+            f"rather than {call}(sourceTensor).",
+            UserWarning,
+            stacklevel=3,
+        )
+        value = data.detach().value
+        return value.copy() if given is None else value.astype(given)
+    if isinstance(data, np.ndarray):
+        check_array(data)
+        return np.array(data, native(data.dtype) if given is None else given)
+    return numbers_as_array(data, given)
+
+
+def native(given: np.dtype[Any]) -> np.dtype[Any]:
+    """A dtype that tensors have; TypeError where there is none."""
+    return _dtypes.of_numpy(given).numpy
+
+
+def numbers_as_array(data: Any, given: np.dtype[Any] | None) -> Any:
+    """A number or nested sequences of numbers as an array."""
+    shape = _shape_of(data)
+    leaves = list(_leaves(data, shape, 0))
+    found = _inferred(leaves) if given is None else given
+    if len(leaves) > 0 and isinstance(leaves[0], np.ndarray):
+        return np.array([np.asarray(leaf) for leaf in leaves]).reshape(shape).astype(found)
+    numbers = [leaf.item() if isinstance(leaf, (Tensor, np.generic)) else leaf for leaf in leaves]
+    return _converted(numbers, found).reshape(shape)
+
+
+def _is_sequence(data: Any) -> bool:
+    return isinstance(data, Sequence) and not isinstance(data, (str, bytes))
+
+
+def _shape_of(data: Any) -> tuple[int, ...]:
+    """The shape that the first element of each sequence suggests."""
+    shape: list[int] = []
+    while _is_sequence(data):
+        shape.append(len(data))
+        if not data:
+            return tuple(shape)
+        data = data[0]
+    if isinstance(data, np.ndarray):
+        shape += data.shape
+    return tuple(shape)
+
+
+def _leaves(data: Any, shape: tuple[int, ...], dim: int) -> Iterator[Any]:
+    """The numbers in nested sequences, or arrays where these are what is nested."""
+    if isinstance(data, np.ndarray):
+        if data.shape != shape[dim:]:
+            _raise_length(shape, dim, data.shape)
+        yield data
+        return
+    if dim == len(shape):
+        if isinstance(data, Tensor) and data.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        yield data
+        return
+    if not _is_sequence(data):
+        raise TypeError("not a sequence")
+    if len(data) != shape[dim]:
+        _raise_length(shape, dim, (len(data),))
+    if dim + 1 == len(shape):
+        for part in data:
+            if isinstance(part, Tensor) and part.numel() != 1:
+                raise ValueError("only one element tensors can be converted to Python scalars")
+            if isinstance(part, np.ndarray) and part.ndim == 0:
+                part = part[()]
+            yield part
+        return
+    for part in data:
+        yield from _leaves(part, shape, dim + 1)
+
+
+def _raise_length(shape: tuple[int, ...], dim: int, got: tuple[int, ...]) -> NoReturn:
+    expected = shape[dim] if dim < len(shape) else 0
+    raise ValueError(
+        f"expected sequence of length {expected} at dim {dim} (got {got[0] if got else 0})"
+    )
+
+
+def _inferred(leaves: list[Any]) -> np.dtype[Any]:
+    """The dtype of data: that of its kinds of elements together."""
+    kinds = {type(leaf): leaf for leaf in leaves}
+    found: np.dtype[Any] | None = None
+    for leaf in leaves if any(map(_has_own_dtype, kinds.values())) else kinds.values():
+        given = _dtype_of(leaf)
+        found = given if found is None else _dtypes.join(found, given)
+    return _dtypes.default_float() if found is None else found
+
+
+def _has_own_dtype(leaf: Any) -> bool:
+    return isinstance(leaf, (Tensor, np.ndarray))
+
+
+def _dtype_of(leaf: Any) -> np.dtype[Any]:
+    if isinstance(leaf, (Tensor, np.ndarray, np.generic)):
+        return native(leaf.value.dtype if isinstance(leaf, Tensor) else leaf.dtype)
+    if isinstance(leaf, (bool, int, float, complex)):
+        return _dtypes.of_number(leaf)
+    if isinstance(leaf, str):
+        raise TypeError("new(): invalid data type 'str'")
+    raise RuntimeError(f"Could not infer dtype of {type(leaf).__name__}")
+
+
+def _converted(numbers: list[Any], given: np.dtype[Any]) -> Any:
+    """Python numbers as an array of a dtype, with PyTorch's errors where they do not fit."""
+    if given.kind != "c" and any(isinstance(number, complex) for number in numbers):
+        raise TypeError("must be real number, not complex")
+    for number in numbers:
+        if not isinstance(number, (bool, int, float, complex)):
+            raise TypeError(f"{type(number).__name__!r} object cannot be interpreted as a number")
+    with np.errstate(all="ignore"):
+        if given.kind not in "iu":
+            return np.array(numbers).astype(given) if numbers else np.zeros(0, given)
+        wholes = [int(number) for number in numbers]
+        limits = np.iinfo(given)
+        lowest = min(wholes, default=0)
+        highest = max(wholes, default=0)
+        if highest > max(limits.max, 2**63 - 1) or lowest < -(2**63):
+            raise ValueError("Overflow when unpacking long long")
+        least = -int(limits.max) - 1 if limits.min == 0 else int(limits.min)
+        if highest > limits.max or lowest < least:
+            raise RuntimeError(f"value cannot be converted to type {given.name} without overflow")
+        return np.array(wholes, object).astype(np.int64 if lowest < 0 else given).astype(given)
+
+
+# --- Over the same memory -----------------------------------------------------------------------
+
+
+def check_array(array: Any) -> None:
+    """Raise PyTorch's error for an array that cannot be a tensor."""
+    native(array.dtype)
+    if any(step < 0 for step in array.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative "
+            "strides are not currently supported. (You can probably work around this by making a "
+            "copy of your array  with array.copy().) "
+        )
+    if not array.dtype.isnative:
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. Conversion "
+            "between byte orders is currently not supported."
+        )
+
+
+def from_numpy(ndarray: Any) -> Tensor:
+    """A tensor over the memory of a NumPy array: writes to one are seen in the other.
+
+    TypeError for what is no array or has a dtype that tensors do not; ValueError for negative
+    strides; UserWarning for an array that cannot be written to.
+
+    >>> import numpy as np, tapegrad.torch as torch
+    >>> a = np.zeros(2)
+    >>> torch.from_numpy(a)[0] = 1.0
+    >>> a
+    array([1., 0.])
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    check_array(ndarray)
+    if not ndarray.flags.writeable:
+        warnings.warn(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable "
+            "tensors. This means writing to this tensor will raise an error. You may want to copy "
+            "the array to protect its data or make it writable before converting it to a tensor.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return of_value(np.asarray(ndarray).view())
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """Data as a tensor: without a copy, and with its history, where it has the dtype already."""
+    if device is not None:
+        _dtypes.device(device)
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype)  # type: ignore[no-any-return]
+    given = None if dtype is None else _given_dtype(dtype)
+    if isinstance(data, np.ndarray):
+        check_array(data)
+        array = np.asarray(data).view()
+        return of_value(array if given in (None, array.dtype) else array.astype(given))
+    return of_value(array_of_data(data, given, "torch.as_tensor"))
+
+
+def asarray(
+    obj: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool | None = None,
+) -> Tensor:
+    """As `as_tensor`; copy: True for a copy always, False for a ValueError where one is needed."""
+    made = as_tensor(obj, dtype, device)
+    known = obj.value if isinstance(obj, Tensor) else obj
+    shared = isinstance(known, np.ndarray) and np.may_share_memory(known, plain_of(made))
+    if copy and shared:
+        made = made.clone()
+    elif copy is False and not shared and made is not obj:
+        raise ValueError("can't alias the given object: it needs a copy. Leave copy=False away.")
+    if requires_grad is not None and requires_grad != made.requires_grad:
+        made = made.detach().requires_grad_(requires_grad)
+    return made
+
+
+def frombuffer(
+    buffer: Any,
+    *,
+    dtype: Any,
+    count: int = -1,
+    offset: int = 0,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of one dimension over the memory of a buffer."""
+    made = from_numpy(np.frombuffer(buffer, as_numpy(dtype), count, offset))
+    return made.requires_grad_() if requires_grad else made
+
+
+def from_dlpack(ext_tensor: Any) -> Tensor:
+    """A tensor over the memory of an array of another library."""
+    return of_value(np.from_dlpack(ext_tensor))
+
+
+OPERATIONS["frombuffer"] = frombuffer
+OPERATIONS["from_dlpack"] = from_dlpack
+
+
+def from_operand(value: Any) -> Tensor:
+    """A NumPy array beside a tensor in arithmetic, as a tensor; a copy, for nobody may change it.
+
+    Raises TypeError for a dtype that tensors do not have.
+    """
+    return of_value(np.array(value, native(value.dtype)))
+
+
+Tensor.from_operand = staticmethod(from_operand)  # type: ignore[attr-defined]
+
+__all__ = [
+    "array_of_data",
+    "as_tensor",
+    "asarray",
+    "from_dlpack",
+    "from_numpy",
+    "frombuffer",
+    "numbers_as_array",
+    "tensor",
+]

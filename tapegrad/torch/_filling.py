@@ -1,0 +1,74 @@
+"""Writes that put the same value everywhere: `zero_` and `fill_`; what random writes are made of.
+
+Knows how a write is logged. Must not know where the numbers come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import plain
+from tapegrad.torch._call import OPERATIONS
+from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._inplace import write
+from tapegrad.torch._tensor import Tensor, array_of, ndarray
+
+
+def registered(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function a method of Tensor, and `torch.<its name>`."""
+    name = function.__name__
+    setattr(Tensor, name, function)
+    OPERATIONS[name] = function
+    return function
+
+
+def replaced(old: Any, new: Any) -> Any:
+    """`new` in the shape of `old`, whose derivative is zero there but whose history goes on."""
+    if type(old) is ndarray:
+        return np.broadcast_to(new, old.shape)
+    return np.where(True, new, old)
+
+
+@registered
+def zero_(self: Any) -> Any:
+    """Write zeros into this tensor."""
+    return write(self, lambda old: replaced(old, np.zeros((), old.dtype)), "ZeroBackward0")
+
+
+@registered
+def fill_(self: Any, value: Any) -> Any:
+    """Write a number, or a tensor of no dimensions, into all elements of this tensor."""
+    if not isinstance(value, Tensor):
+        given = filled_as(value, self.value.dtype)
+        return write(self, lambda old: replaced(old, given), "FillBackward2")
+    if value.value.shape:
+        raise RuntimeError(
+            "fill_ only supports 0-dimension value tensor but got tensor with "
+            f"{value.value.ndim} dimensions."
+        )
+    array = array_of(value)
+
+    def compute(old: Any) -> Any:
+        new = np.real(array) if array.dtype.kind == "c" and old.dtype.kind != "c" else array
+        return replaced(old, new.astype(old.dtype))
+
+    return write(self, compute, "FillBackward3", [value])
+
+
+def filled_as(value: Any, given: np.dtype[Any]) -> Any:
+    """A Python number as an array of no dimensions; RuntimeError where the dtype has it not."""
+    number = plain(value)
+    if isinstance(number, complex) and given.kind != "c":
+        if number.imag:
+            raise RuntimeError(
+                f"value cannot be converted to type {word_of(given).lower()} without overflow"
+            )
+        number = number.real
+    with np.errstate(all="ignore"):
+        return np.asarray(number).astype(given)
+
+
+__all__ = ["filled_as", "registered", "replaced"]

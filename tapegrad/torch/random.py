@@ -1,0 +1,74 @@
+"""`torch.random`: the seed and the state of the generator that all draws share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tapegrad.torch._call import OPERATIONS
+from tapegrad.torch._random import Generator, default_generator
+from tapegrad.torch._tensor import Tensor
+
+
+def manual_seed(seed: Any) -> Generator:
+    """Start the default generator anew from a seed, and return it.
+
+    >>> import tapegrad.torch as torch
+    >>> first = torch.manual_seed(0) and torch.rand(2)
+    >>> bool((torch.manual_seed(0) and torch.rand(2)).equal(first))
+    True
+    """
+    return default_generator.manual_seed(seed)
+
+
+def seed() -> int:
+    """Start the default generator anew from a seed of the operating system's; returns it."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The seed that the default generator started from."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The state of the default generator as a tensor of bytes."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Set the state of the default generator to one that `get_rng_state` returned."""
+    default_generator.set_state(new_state)
+
+
+@contextmanager
+def fork_rng(
+    devices: Any = None, enabled: bool = True, device_type: str = "cpu", **_: Any
+) -> Iterator[None]:
+    """After the block the default generator is in the state from before it."""
+    if not enabled:
+        yield
+        return
+    state = get_rng_state()
+    try:
+        yield
+    finally:
+        set_rng_state(state)
+
+
+for _function in (manual_seed, seed, initial_seed, get_rng_state, set_rng_state):
+    OPERATIONS[_function.__name__] = _function
+OPERATIONS["Generator"] = Generator
+OPERATIONS["default_generator"] = default_generator  # type: ignore[assignment]
+
+__all__ = [
+    "Generator",
+    "default_generator",
+    "fork_rng",
+    "get_rng_state",
+    "initial_seed",
+    "manual_seed",
+    "seed",
+    "set_rng_state",
+]

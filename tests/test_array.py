@@ -461,7 +461,6 @@ def test_dispatch_by_class_finds_what_is_meant_for_arrays():
         np.from_dlpack,
         lambda x: np.testing.assert_allclose(x, X),
     ],
-    ids=str,
 )
 @pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 def test_what_takes_an_ndarray_for_its_memory_raises(take):

@@ -400,8 +400,9 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
     def __index__(self) -> int:
         self._refuse(
             "operator.index(), as for range(x), a shape or the index of a plain array,",
-            "To look up values use np.asarray(table, like=x)[x]. Sizes must be the same for all "
-            "examples: compute with the largest, and np.where(np.arange(size) < x, y, 0).",
+            "To look up values use np.asarray(table, like=x)[x], and a[x + np.arange(n)] for "
+            "a[x:x + n]. Sizes must be the same for all examples: compute with the largest, and "
+            "np.where(np.arange(size) < x, y, 0).",
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

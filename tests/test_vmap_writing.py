@@ -542,6 +542,13 @@ PLAIN = np.arange(3.0)
             lambda x, i: x,
             lambda x, i: x,
         ),
+        (
+            lambda x, i: x[i : i + 2],
+            r"a\[x \+ np.arange\(n\)\]",
+            lambda x, i: np.tile(x, 2)[i + np.arange(2)],
+            lambda x, i: np.tile(x, 2)[i : i + 2],
+        ),
+        (lambda x, i: np.where(x > 0)[0], r"np\.where", lambda x, i: x, lambda x, i: x),
         (lambda x, i: np.arange(i, like=i), "the same for all", lambda x, i: x, lambda x, i: x),
         (lambda x, i: x[:2].reshape(i, 1), "the same for all", lambda x, i: x, lambda x, i: x),
         (

@@ -24,6 +24,8 @@ def _where_y(g: Any, _out: Any, condition: Any, _x: Any, _y: Any) -> Any:
 def _where(condition: Any, *branches: Any) -> Any:
     """np.where; the condition is constant, and with it alone the result is positions."""
     condition = plain(condition)
+    if not branches:
+        return np.nonzero(condition)
     if len(branches) != 2:
         return np.where(condition, *map(plain, branches))  # positions, or NumPy's error
     x, y = map(lift, branches)

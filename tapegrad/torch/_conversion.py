@@ -140,8 +140,8 @@ def _wanted(args: tuple[Any, ...], dtype: Any) -> Any:
             dtype = given
         elif isinstance(given, (str, _dtypes.device)):
             _dtypes.device(given)
-        elif hasattr(given, "dtype"):
-            dtype = _dtypes.of_numpy(given.dtype)
+        elif isinstance(given, Tensor):
+            dtype = given.dtype
         elif given is not None and not isinstance(given, bool):
             raise TypeError(
                 f"to(): expected a dtype, a device or a tensor, got {type(given).__name__}"
@@ -157,7 +157,7 @@ def _to_copy(input: Any, given: np.dtype[Any]) -> Any:
 
 def to_dtype(tensor: Tensor, given: np.dtype[Any]) -> Tensor:
     """A tensor with another dtype; itself where it has it."""
-    return tensor if tensor.value.dtype == given else _to_copy(tensor, given)  # type: ignore[no-any-return]
+    return tensor if tensor.value.dtype == given else _to_copy(tensor, given)
 
 
 def to(
@@ -178,7 +178,7 @@ def to(
     copy = flags[1] if len(flags) > 1 else copy
     wanted = _wanted((*args, device, other), dtype)
     given = self.value.dtype if wanted is None else _dtypes.as_numpy(wanted)
-    return _to_copy(self, given) if copy else to_dtype(self, given)  # type: ignore[no-any-return]
+    return _to_copy(self, given) if copy else to_dtype(self, given)
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
@@ -230,7 +230,7 @@ def _in_order(input: Any) -> Any:
 
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor with its elements in order in memory: itself where they are."""
-    return self if is_contiguous(self) else _in_order(self)  # type: ignore[no-any-return]
+    return self if is_contiguous(self) else _in_order(self)
 
 
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
@@ -379,6 +379,12 @@ _METHODS = {
     "contiguous": contiguous,
     "cpu": cpu,
     "cuda": cuda,
+    "pin_memory": lambda self, device=None: self,
+    "share_memory_": lambda self: self,
+    "is_pinned": lambda self, device=None: False,
+    "is_shared": lambda self: False,
+    "resolve_conj": lambda self: self,
+    "resolve_neg": lambda self: self,
     "is_contiguous": is_contiguous,
     "stride": stride,
     "data_ptr": data_ptr,

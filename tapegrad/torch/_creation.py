@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import plain
 from tapegrad.torch import _dtypes
 from tapegrad.torch._call import OPERATIONS, deliver
-from tapegrad.torch._data import array_of_data, as_tensor, asarray, from_numpy, tensor
+from tapegrad.torch._data import array_of_data, as_tensor, asarray, from_numpy, leaf_of, tensor
 from tapegrad.torch._dtypes import as_numpy
 from tapegrad.torch._filling import filled_as, registered
 from tapegrad.torch._legacy import legacy_tensor
-from tapegrad.torch._tensor import Tensor, of_value, plain_of, require_floating
+from tapegrad.torch._tensor import Tensor, of_value
 
 
 def shape_of(call: str, sizes: tuple[Any, ...]) -> tuple[int, ...]:
@@ -56,12 +55,9 @@ def finish(value: Any, *, device: Any = None, requires_grad: bool = False, out: 
     """The tensor that a creation function returns."""
     if device is not None:
         _dtypes.device(device)
-    if requires_grad:
-        require_floating(value.dtype)
-    made = of_value(value)
     if out is not None:
-        return deliver(out, made)
-    return made.requires_grad_() if requires_grad else made
+        return deliver(out, of_value(value))
+    return leaf_of(value, requires_grad)
 
 
 def creation(compute: Callable[..., Any]) -> Callable[..., Any]:
@@ -302,12 +298,12 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any) -> Any
         return np.arange(start, end, step).astype(given)
     if given.kind in "iu":
         start, end, step = int(start), int(end), int(step)
-        return np.arange(start, end, step, given)
+        return np.arange(start, end, step).astype(given)
     count = math.ceil((end - start) / step)
     return (start + step * np.arange(count)).astype(given)
 
 
-def _steps_between(start: Any, end: Any, steps: int, given: np.dtype[Any]) -> Any:
+def _steps_between(start: Any, end: Any, steps: Any, given: np.dtype[Any]) -> Any:
     """Evenly spaced numbers, each counted from the nearer end, as PyTorch does."""
     if steps is None or steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -434,4 +430,4 @@ for _function in (
     OPERATIONS[_function.__name__] = _function
 
 
-__all__ = ["creation", "finish", "legacy_tensor", "plain", "plain_of", "shape_of", "sized"]
+__all__ = ["creation", "finish", "legacy_tensor", "shape_of", "sized", "template"]

@@ -14,7 +14,7 @@ import numpy as np
 from tapegrad.torch import _dtypes
 from tapegrad.torch._call import OPERATIONS
 from tapegrad.torch._dtypes import as_numpy
-from tapegrad.torch._tensor import Tensor, of_value, plain_of, require_floating
+from tapegrad.torch._tensor import Tensor, of_value, plain_of
 
 
 def tensor(
@@ -41,8 +41,15 @@ def tensor(
         _dtypes.device(device)
     given = None if dtype is None else _given_dtype(dtype)
     value = array_of_data(data, given, "torch.tensor")
-    if requires_grad:
-        require_floating(value.dtype)
+    return leaf_of(value, requires_grad)
+
+
+def leaf_of(value: Any, requires_grad: bool) -> Tensor:
+    """A new tensor that requires grad or not; RuntimeError where its dtype cannot."""
+    if requires_grad and value.dtype.kind not in "fc":
+        raise RuntimeError(
+            "Only Tensors of floating point and complex dtype can require gradients"
+        )
     made = of_value(value)
     return made.requires_grad_() if requires_grad else made
 
@@ -83,11 +90,21 @@ def numbers_as_array(data: Any, given: np.dtype[Any] | None) -> Any:
     """A number or nested sequences of numbers as an array."""
     shape = _shape_of(data)
     leaves = list(_leaves(data, shape, 0))
+    _check_leaves(leaves, bool(shape))
     found = _inferred(leaves) if given is None else given
     if len(leaves) > 0 and isinstance(leaves[0], np.ndarray):
         return np.array([np.asarray(leaf) for leaf in leaves]).reshape(shape).astype(found)
     numbers = [leaf.item() if isinstance(leaf, (Tensor, np.generic)) else leaf for leaf in leaves]
     return _converted(numbers, found).reshape(shape)
+
+
+def _check_leaves(leaves: list[Any], nested: bool) -> None:
+    """Raise PyTorch's error for what is no number."""
+    for kind, leaf in {type(leaf): leaf for leaf in leaves}.items():
+        if issubclass(kind, str) and nested:
+            raise ValueError(f"too many dimensions {kind.__name__!r}")
+        if _is_sequence(leaf):
+            raise TypeError(f"{kind.__name__!r} object cannot be interpreted as an integer")
 
 
 def _is_sequence(data: Any) -> bool:
@@ -238,7 +255,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     if device is not None:
         _dtypes.device(device)
     if isinstance(data, Tensor):
-        return data if dtype is None else data.to(dtype)  # type: ignore[no-any-return]
+        return data if dtype is None else data.to(dtype)
     given = None if dtype is None else _given_dtype(dtype)
     if isinstance(data, np.ndarray):
         check_array(data)
@@ -277,8 +294,8 @@ def frombuffer(
     requires_grad: bool = False,
 ) -> Tensor:
     """A tensor of one dimension over the memory of a buffer."""
-    made = from_numpy(np.frombuffer(buffer, as_numpy(dtype), count, offset))
-    return made.requires_grad_() if requires_grad else made
+    array = np.frombuffer(buffer, as_numpy(dtype), count, offset)
+    return from_numpy(array).requires_grad_(requires_grad)
 
 
 def from_dlpack(ext_tensor: Any) -> Tensor:

@@ -100,8 +100,9 @@ def of_numpy(given: Any) -> dtype:
         found = _BY_NUMPY.get(np.dtype(given).newbyteorder("="))
     if found is None:
         raise TypeError(
-            f"can't convert np.ndarray of type numpy.{np.dtype(given).name}. The only supported "
-            f"types are: {', '.join(_NAMES)}."
+            f"can't convert np.ndarray of type numpy.{np.dtype(given).type.__name__}. The only "
+            "supported types are: float64, float32, float16, complex64, complex128, int64, int32, "
+            "int16, int8, uint64, uint32, uint16, uint8, and bool."
         )
     return found
 

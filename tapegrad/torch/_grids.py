@@ -115,7 +115,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(part.shape)}")
         if part.dtype != parts[0].dtype:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
-    return parts[0] if len(parts) == 1 else _all_pairs(*parts)  # type: ignore[no-any-return]
+    return parts[0] if len(parts) == 1 else _all_pairs(*parts)
 
 
 OPERATIONS["cartesian_prod"] = cartesian_prod

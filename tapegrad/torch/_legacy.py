@@ -106,7 +106,7 @@ def type_dtype(given: Any) -> np.dtype[Any]:
             return _dtypes.default_float()
         if found is None or not given.startswith("torch."):
             raise ValueError(f"invalid type: {given!r}")
-        return found.given  # type: ignore[no-any-return]
+        return found.given
     if given is Tensor:
         return _dtypes.default_float()
     return _dtypes.as_numpy(given)

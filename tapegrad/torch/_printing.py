@@ -220,6 +220,6 @@ def _format(self: Tensor, spec: str) -> str:
 
 
 Tensor.__repr__ = Tensor.__str__ = repr_of  # type: ignore[method-assign, assignment]
-Tensor.__format__ = _format  # type: ignore[method-assign]
+Tensor.__format__ = _format  # type: ignore[method-assign, assignment]
 
 __all__ = ["repr_of", "set_printoptions"]

@@ -189,7 +189,9 @@ def _write_by(
 ) -> None:
     """Write what a function does to a copy of a tensor's array."""
     sources = _tensors_in((*rest, *kwargs.values()))
-    traced = [array for array in map(array_of, sources) if isinstance(array, (Traced, Mapped))]
+    traced: list[Any] = [
+        array for array in map(array_of, sources) if isinstance(array, (Traced, Mapped))
+    ]
 
     def compute(old: Any) -> Any:
         new = old.copy()

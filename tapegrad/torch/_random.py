@@ -65,7 +65,7 @@ class Generator:
         )
         return of_value(np.frombuffer(b"".join(parts), np.uint8).copy())
 
-    def set_state(self, new_state: Tensor) -> Generator:
+    def set_state(self, new_state: Any) -> Generator:
         """Go back to a state that `get_state` returned."""
         if not isinstance(new_state, Tensor) or new_state.value.dtype != np.uint8:
             raise TypeError("RNG state must be a torch.ByteTensor")
@@ -265,7 +265,10 @@ def _normal_of_tensors(mean: Any, std: Any, generator: Any = None) -> Any:
         if hasattr(std, "dtype"):
             raise RuntimeError("normal expects all elements of std >= 0.0")
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    shape = np.broadcast_shapes(np.shape(mean), np.shape(std))
+    try:
+        shape = np.broadcast_shapes(np.shape(mean), np.shape(std))
+    except ValueError as error:
+        raise RuntimeError(f"normal(): {error}") from None
     given = np.dtype(first.dtype)
     noise = draw_normal(shape, given, generator)
     made = noise * _value(std) + _value(mean)
@@ -303,7 +306,7 @@ def normal(
     """Normal numbers of a mean and a standard deviation: numbers with a size, or tensors."""
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
         made = _normal_of_tensors(mean, std, generator)
-        return made if out is None else deliver(out, made)  # type: ignore[no-any-return]
+        return made if out is None else deliver(out, made)
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if size is None:
@@ -313,8 +316,8 @@ def normal(
     value *= std
     value += mean
     if out is not None:
-        return deliver(out, noise)  # type: ignore[no-any-return]
-    return noise.requires_grad_(requires_grad)  # type: ignore[no-any-return]
+        return deliver(out, noise)
+    return noise.requires_grad_(requires_grad)
 
 
 OPERATIONS["normal"] = normal
@@ -378,7 +381,7 @@ def multinomial(
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     drawn = _choose(rows, num_samples, replacement, source(generator))
     made = of_value(drawn.reshape(*weights.shape[:-1], num_samples))
-    return made if out is None else deliver(out, made)  # type: ignore[no-any-return]
+    return made if out is None else deliver(out, made)
 
 
 def _choose(rows: Any, count: int, replacement: bool, draws: Any) -> Any:

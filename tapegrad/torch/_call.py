@@ -23,7 +23,7 @@ import numpy as np
 
 from tapegrad._tape import PROJECT, Traced
 from tapegrad.torch import _modes
-from tapegrad.torch._graph import Node, is_on_graph, node_class
+from tapegrad.torch._graph import Node, is_on_graph, made_since, next_number, node_class
 from tapegrad.torch._inplace import overwrite, write
 from tapegrad.torch._tensor import (
     Tensor,
@@ -85,7 +85,7 @@ def operation(
 
     def decorate(compute: Callable[..., Any]) -> Callable[..., Any]:
         fixed = node_class(backward) if isinstance(backward, str) else None
-        evaluate = np.errstate(all="ignore")(compute)  # PyTorch does not warn
+        evaluate = _as_pytorch_does(compute)
         spellings = _spellings_of(compute)
 
         @functools.wraps(compute)
@@ -97,6 +97,7 @@ def operation(
             if mode is not None and mode.watchers:
                 for watcher in mode.watchers:
                     watcher(call.__name__, args)
+            start = next_number() if mode is not None else 0
             arrays = [as_arrays(arg) for arg in args]
             params = {word: as_arrays(value) for word, value in kwargs.items()}
             result = evaluate(*arrays, **params)
@@ -106,8 +107,8 @@ def operation(
             if view or several:
                 rest, words = arrays[1:], {k: v for k, v in params.items() if k != "input"}
                 _link_views(made, source, lambda base: compute(base, *rest, **words), several)
-            if mode is not None and mode.anomaly is not None:
-                mode.anomaly.note(made)
+            if mode is not None:
+                tell(mode, start, call.__name__, args, made)
             return made if out is None else deliver(out, made)
 
         word = name or compute.__name__
@@ -124,6 +125,37 @@ def operation(
     return decorate
 
 
+def _as_pytorch_does(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """A function without NumPy's warnings, and with PyTorch's error for shapes that do not fit."""
+
+    @np.errstate(all="ignore")
+    def evaluate(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return compute(*args, **kwargs)
+        except ValueError as error:
+            if "broadcast" not in str(error):
+                raise
+            raise _mismatch(error, [*args, *kwargs.values()]) from None
+
+    return evaluate
+
+
+def _mismatch(error: ValueError, arguments: list[Any]) -> RuntimeError:
+    """PyTorch's error for two shapes of which neither stretches to the other."""
+    shapes = [x.shape for x in arguments if isinstance(getattr(x, "shape", None), tuple)]
+    for position, first in enumerate(shapes):
+        for second in shapes[position + 1 :]:
+            rank = max(len(first), len(second))
+            sides = zip(first[::-1], second[::-1], strict=False)
+            for back, (a, b) in enumerate(sides):
+                if a != b and 1 not in (a, b):
+                    return RuntimeError(
+                        f"The size of tensor a ({a}) must match the size of tensor b ({b}) at "
+                        f"non-singleton dimension {rank - 1 - back}"
+                    )
+    return RuntimeError(str(error))
+
+
 def add_inplace(
     word: str, compute: Callable[..., Any], backward: Label, spellings: dict[str, str]
 ) -> None:
@@ -136,7 +168,12 @@ def add_inplace(
         params = {name: as_arrays(value) for name, value in kwargs.items()}
         sources = [arg for arg in (*args, *kwargs.values()) if isinstance(arg, Tensor)]
         label = class_for(backward, (self, *args), kwargs).__name__
-        return write(self, lambda array: compute(array, *arrays, **params), label, sources)
+        mode = _modes.MODE.get()
+        start = next_number() if mode is not None else 0
+        write(self, lambda array: compute(array, *arrays, **params), label, sources)
+        if mode is not None:
+            tell(mode, start, call.__name__, args, self)
+        return self
 
     call.__name__ = call.__qualname__ = f"{word}_"
     call.__doc__ = f"`{word}`, written into this tensor's own memory."
@@ -147,6 +184,24 @@ def add_inplace(
 def class_for(backward: Label, args: tuple[Any, ...], kwargs: dict[str, Any]) -> type[Node]:
     """The class of the node of a call."""
     return node_class(backward if isinstance(backward, str) else backward(*args, **kwargs))
+
+
+def tell(mode: _modes.Mode, start: int, name: str, args: Any, made: Any) -> None:
+    """Tell anomaly mode, and the hooks of saved tensors, of a call that has been logged.
+
+    start: a number from before the call; the nodes of later ones are the call's.
+    """
+    if mode.anomaly is None and not mode.saved:
+        return
+    parts = made if isinstance(made, (tuple, list)) else (made,)
+    tensors = [part for part in parts if isinstance(part, Tensor)]
+    tensors += [part._source for part in tensors if part._source is not None]
+    nodes = made_since([part.node for part in tensors if isinstance(part.node, Node)], start)
+    if mode.anomaly is not None:
+        mode.anomaly.note(name, args, made, nodes)
+    if mode.saved:
+        for node in nodes:
+            mode.saved[-1].pack(node)
 
 
 def _spellings_of(compute: Callable[..., Any]) -> dict[str, str]:

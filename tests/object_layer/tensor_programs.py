@@ -86,7 +86,7 @@ class Machine:
         values = np.random.default_rng(seed).uniform(0.3, 2.0, SHAPES[shape])
         values *= np.where(np.random.default_rng(seed + 1).uniform(size=SHAPES[shape]) < 0.3, -1, 1)
         tensor = self.lib.tensor(values.tolist(), dtype=self.lib.float64, requires_grad=requires)
-        self.tensors.append(tensor.reshape(SHAPES[shape]).detach().requires_grad_(requires))
+        self.tensors.append(tensor)
 
     def pick(self, number: int) -> Any:
         return self.tensors[number % len(self.tensors)]
@@ -113,13 +113,16 @@ class Machine:
         return self.trace
 
     def seen(self, tensor: Any) -> Any:
-        return (
-            array_of(tensor),
-            tensor.requires_grad,
-            tensor.is_leaf,
-            tensor._version,
-            tensor.grad_fn is None,
-        )
+        try:
+            return (
+                array_of(tensor),
+                tensor.requires_grad,
+                tensor.is_leaf,
+                tensor._version,
+                tensor.grad_fn is None,
+            )
+        except RuntimeError as error:  # a view that a write to its base has made unusable
+            return family_of(error)
 
     def gradient(self, tensor: Any) -> Any:
         with warnings.catch_warnings():

@@ -11,12 +11,12 @@ compares the time of the write with that of each node.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from tapegrad._rule import General
-from tapegrad._tape import WRITE, beside, is_basic, level_of, spec_of
+from tapegrad._tape import WRITE, beside, differing, is_basic, level_of, spec_of
 from tapegrad.torch import _modes
 from tapegrad.torch._dtypes import can_store, of_numpy, word_of
 from tapegrad.torch._graph import (
@@ -47,27 +47,46 @@ COPY_SLICES = node_class("CopySlices")
 def _copy_slices(base: Any, view: Any, path: Callable[[Any], Any]) -> Any:
     """A copy of `base` in which the part at the end of `path` is `view`."""
     whole = base.copy()
+    if base.dtype == view.dtype:
+        flat = whole.reshape(-1)
+        flat[_places_of(path, base)] = view
+        return flat.reshape(base.shape)
     path(whole)[...] = view
     return whole
 
 
+def _places_of(path: Callable[[Any], Any], base: Any) -> Any:
+    """Where in a flat base the elements of a view lie, whatever the memory order of either."""
+    return path(np.arange(base.size).reshape(base.shape))
+
+
 def _pull_slices(g: Any, _out: Any, base: Any, view: Any, path: Callable[[Any], Any]) -> Any:
-    if base.dtype == view.dtype:
-        # Where the elements of the view lie, whatever the memory order of g.
-        places = path(np.arange(base.size).reshape(base.shape))
+    if base.dtype.kind == path_kind(path, base):
+        places = _places_of(path, base)
         whole = g.reshape(-1).copy()
         view_bar = whole[places]
         whole[places] = 0
         return whole.reshape(base.shape), view_bar
-    whole = g.copy()  # the real or imaginary part
-    part = path(whole)
-    view_bar = part.copy()
-    part[...] = 0
-    return whole, view_bar
+    # Real and imaginary parts lie in memory as those of gradients do, not of cotangents.
+    view_bar = np.conj(path(np.conj(g)))
+    kept = np.full(base.shape, 1, base.dtype)
+    if base.dtype.kind == "c":
+        kept += 1j
+    path(kept)[...] = 0
+    if base.dtype.kind != "c":
+        return g * kept, view_bar
+    return np.real(g) * np.real(kept) + 1j * np.imag(g) * np.imag(kept), view_bar
+
+
+def path_kind(path: Callable[[Any], Any], base: Any) -> str:
+    """Whether the view at the end of a path is real or complex: "f" or "c"."""
+    kind: str = path(np.empty(base.shape, base.dtype)).dtype.kind
+    return kind
 
 
 _COPY_SLICES = General(_copy_slices, vjp=_pull_slices, arrays=2, name="CopySlices")
 name_nodes(WRITE, "CopySlices")
+AS_STRIDED = node_class("AsStridedBackward0")  # of views after a write to their base
 
 
 def write(tensor: Tensor, compute: Callable[[Any], Any], label: str, sources: Any = ()) -> Tensor:
@@ -102,8 +121,81 @@ def write(tensor: Tensor, compute: Callable[[Any], Any], label: str, sources: An
             node.__class__ = node_class(label)
             node.number = next_number()  # it keeps the memory as it is now
             _let_keep(node, value, before)
+        elif node is None:
+            node = _replacement(tensor, ..., -1, spec_of(before), label)
         rebase(tensor, node)
     return tensor
+
+
+def put(tensor: Tensor, index: Any, source: Any, label: str) -> None:
+    """`tensor[index] = source` for an index in NumPy's terms and a tensor or a number."""
+    given = source.value if isinstance(source, Tensor) else source
+    origin = source.node if isinstance(source, Tensor) else None
+    before = tensor.value
+    tracked = (
+        (tensor.node is not None or origin is not None)
+        and _modes.is_grad_enabled()
+        and before.dtype.kind in "fc"
+    )
+    check_writable(tensor, tracked)
+    dtype = getattr(given, "dtype", None)
+    if dtype is not None and dtype.kind == "c" and before.dtype.kind != "c":
+        given = np.real(given)
+    if type(before) is not ndarray or level_of(given) > GRAPH.level or differing(index, -1):
+        _put_traced(tensor, index, given)
+        return
+    try:
+        if dtype is before.dtype:
+            before[index] = given
+        else:
+            with np.errstate(all="ignore"):
+                before[index] = given
+    except ValueError:
+        _raise_misfit(before, index, given)
+    count_write(tensor)
+    if not tracked:
+        return
+    spec = spec_of(given) if dtype is not None else None
+    v_node = -1 if origin is None else node_of(source)
+    if index is ... and tensor._source is not None:
+        rebase(tensor, None if origin is None else v_node, spec)
+    else:
+        rebase(tensor, _replacement(tensor, index, v_node, spec, label))
+
+
+def _replacement(tensor: Tensor, index: Any, v_node: Any, spec: Any, label: str) -> Any:
+    """A node for a tensor in which a part was replaced."""
+    old = node_of(tensor)
+    node = fresh_node()
+    slots = (-1 if old is None else old, v_node)
+    node.entry = WRITE, None, (spec_of(tensor.value), spec), index, slots, None
+    node.__class__ = node_class(label)
+    return node
+
+
+def _put_traced(tensor: Tensor, index: Any, given: Any) -> None:
+    """`put` within a functional transform."""
+    if type(tensor.value) is ndarray and level_of(given) > GRAPH.level:
+        _enter_transform(tensor, given)
+    if type(tensor.value) is ndarray:
+        _enter_transform(tensor, differing(index, -1))
+    try:
+        tensor.value[index] = given
+    except TypeError:  # a NumPy scalar has no memory, and so no views
+        tensor.value = given.astype(tensor.value.dtype)
+
+
+def _raise_misfit(before: Any, index: Any, given: Any) -> NoReturn:
+    place, shape = list(before[index].shape), list(np.shape(given))
+    if is_basic(index):
+        raise RuntimeError(
+            f"The expanded size of the tensor {place} must match the existing size {shape} of "
+            "the value, or be one that it broadcasts to."
+        )
+    raise RuntimeError(
+        f"shape mismatch: value tensor of shape {shape} cannot be broadcast to indexing result "
+        f"of shape {place}"
+    )
 
 
 def _write_traced(tensor: Tensor, result: Any) -> Tensor:
@@ -128,11 +220,15 @@ def _enter_transform(tensor: Tensor, value: Any) -> None:
 
 def overwrite(tensor: Tensor, source: Any) -> Tensor:
     """`tensor.copy_(source)`."""
-    from tapegrad.torch._pointwise import copied_like
-
-    others = (source,) if isinstance(source, Tensor) else ()
-    given = array_of(source) if isinstance(source, Tensor) else np.asarray(source)
-    return write(tensor, lambda old: copied_like(given, old), "CopyBackwards", others)
+    given = source if isinstance(source, Tensor) else np.asarray(source)
+    shape, room = np.shape(getattr(given, "value", given)), tensor.value.shape
+    if len(shape) > len(room):
+        raise RuntimeError(
+            f"The size of the tensor {list(room)} must match that of the source {list(shape)}, or "
+            "be one that it broadcasts to."
+        )
+    put(tensor, ..., given, "CopyBackwards")
+    return tensor
 
 
 def check_writable(tensor: Tensor, tracked: bool) -> None:
@@ -143,7 +239,9 @@ def check_writable(tensor: Tensor, tracked: bool) -> None:
             "a clone to get a normal tensor before doing inplace update.See "
             "https://github.com/pytorch/rfcs/pull/17 for more details."
         )
-    if type(tensor.value) is ndarray and not tensor.value.flags.writeable:
+    if type(tensor.value) is ndarray and (
+        not tensor.value.flags.writeable or _repeats(tensor.value)
+    ):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
             "single memory location. Please clone() the tensor before performing the operation."
@@ -165,6 +263,13 @@ def check_writable(tensor: Tensor, tracked: bool) -> None:
         )
     if tracked and tensor._made is not None:
         _raise_made(tensor)
+
+
+def _repeats(value: Any) -> bool:
+    """Whether an array has the same memory at several places, as `expand` makes it."""
+    if 0 not in value.strides or not value.size:
+        return False
+    return any(s == 0 and n > 1 for s, n in zip(value.strides, value.shape, strict=True))
 
 
 def _raise_made(tensor: Tensor) -> None:
@@ -259,8 +364,11 @@ def _let_keep(node: Any, value: Any, memory: Any) -> None:
         node.entry = rule, memory, *rest
 
 
-def rebase(tensor: Tensor, node: Any) -> None:
-    """Let a tensor come from another node now; so do its base and the views of that."""
+def rebase(tensor: Tensor, node: Any, spec: Any = None) -> None:
+    """Let a tensor come from another node now; so do its base and the views of that.
+
+    spec: the shape and dtype at that node, where the write broadcast it to those of the tensor.
+    """
     base = tensor._source
     if base is None:
         tensor.node = node
@@ -274,7 +382,7 @@ def rebase(tensor: Tensor, node: Any) -> None:
     assert tensor._path is not None
     index = getattr(tensor._path, "index", None)
     slots = (-1 if base_node is None else base_node, -1 if node is None else node)
-    specs = (spec_of(base.value), spec_of(tensor.value))
+    specs = (spec_of(base.value), spec_of(tensor.value) if spec is None else spec)
     if index is not None and is_basic(index):
         made.entry = WRITE, None, specs, index, slots, None
     else:
@@ -306,6 +414,7 @@ def _refresh_views(base: Tensor) -> None:
             continue
         taken = view._path(array)
         view.node = taken.slot
+        view.node.__class__ = AS_STRIDED
         view.__dict__.pop("_retains", None)
 
 

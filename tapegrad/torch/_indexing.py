@@ -1,0 +1,155 @@
+"""Indexing: `x[...]`, `x[...] = v`, and the functions that read and write by positions and masks.
+
+Knows indices in PyTorch's terms and in NumPy's, views and writes. Must not know how views look in
+memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._tape import READ, Mapped, pick, spec_of
+from tapegrad.torch._call import finish
+from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._filling import filled_as
+from tapegrad.torch._graph import new, next_number
+from tapegrad.torch._index import Parsed, parse
+from tapegrad.torch._inplace import overwrite, put
+from tapegrad.torch._modes import MODE
+from tapegrad.torch._shape import reshaped
+from tapegrad.torch._tensor import Tensor, array_of, ndarray, of_value
+from tapegrad.torch._views import Index, label_of, node_for, offered, view_of
+
+SELECT = label_of("Select")
+SLICE = label_of("Slice")
+INDEX = label_of("Index")
+
+
+def _getitem(self: Tensor, index: Any) -> Tensor:
+    """`x[index]`: a view for integers, slices, None and Ellipsis; a copy for tensors and lists."""
+    kind = type(index)
+    shape = self.value.shape
+    if kind is int and shape:
+        if not -shape[0] <= index < shape[0]:
+            raise IndexError(
+                f"index {index} is out of bounds for dimension 0 with size {shape[0]}"
+            )
+        return view_of(self, Index(index), SELECT)
+    parsed = parse(index, shape)
+    if parsed.chosen is None:
+        return view_of(self, Index(_simple(parsed.basic)), label_of(parsed.name))
+    if not parsed.is_whole():
+        self = view_of(self, Index(_simple(parsed.basic)), label_of(parsed.name))
+    return _choose(self, _simple(parsed.chosen))
+
+
+def _simple(index: tuple[Any, ...]) -> Any:
+    """An index of one part without its tuple, which reads faster, also in a backward pass."""
+    while index and type(index[-1]) is slice and index[-1] == slice(None):
+        index = index[:-1]
+    if not index:
+        return ...
+    return index[0] if len(index) == 1 else index
+
+
+def _choose(self: Tensor, index: Any) -> Tensor:
+    """A copy of the elements at positions."""
+    value = self.value
+    mode = MODE.get()
+    if type(value) is not ndarray or mode is not None or _differs(index):
+        found: Tensor = finish(pick(array_of(self), index), self, INDEX, view=False)
+        return found
+    made: Tensor = new(Tensor)
+    made.value = value[index]
+    made.node = None
+    if self.node is not None:
+        node = new(INDEX)
+        node.number = next_number()
+        node.entry = READ, None, spec_of(value), index, node_for(self), None
+        made.node = node
+    return made
+
+
+def _differs(index: Any) -> bool:
+    parts = index if type(index) is tuple else (index,)
+    return any(isinstance(part, Mapped) for part in parts)
+
+
+def _setitem(self: Tensor, index: Any, value: Any) -> None:
+    """`x[index] = value`: written into this tensor's memory, and logged."""
+    parsed = parse(index, self.value.shape)
+    source = _assigned(self, value)
+    if parsed.chosen is not None:
+        target = self if parsed.is_whole() else _taken(self, parsed)
+        put(target, _simple(parsed.chosen), source, "IndexPutBackward0")
+        return
+    basic = _simple(parsed.basic)
+    room = len(self.value[Index(basic).taken].shape) if type(self.value) is ndarray else None
+    if isinstance(source, Tensor) and room is not None:
+        source = _without_leading(source, room)
+    if parsed.is_whole() or basic is ... and parsed.name == "Slice":
+        put(self, ..., source, "CopyBackwards" if isinstance(value, Tensor) else "FillBackward3")
+    elif self._source is None:
+        _check_view(self)
+        put(self, basic, source, "CopySlices")
+    else:
+        put(_taken(self, parsed), ..., source, "CopySlices")
+
+
+def _check_view(self: Tensor) -> None:
+    """What PyTorch says of a part of a leaf that requires grad, where it is written to."""
+    mode = MODE.get()
+    if self.is_leaf and self.node is not None and (mode is None or mode.grad):
+        raise RuntimeError(
+            "a view of a leaf Variable that requires grad is being used in an in-place operation."
+        )
+
+
+def _taken(self: Tensor, parsed: Parsed) -> Tensor:
+    return view_of(self, Index(_simple(parsed.basic)), label_of(parsed.name))
+
+
+def _assigned(self: Tensor, value: Any) -> Any:
+    """What is on the right of an assignment: a tensor, or a number of this tensor's dtype."""
+    if isinstance(value, Tensor):
+        return value
+    if not isinstance(value, (bool, int, float, complex, np.number, np.bool_)):
+        raise TypeError(
+            f"can't assign a {_kind_of(value)} to a torch.{word_of(self.value.dtype)}Tensor"
+        )
+    return filled_as(value, self.value.dtype)
+
+
+def _kind_of(value: Any) -> str:
+    return "numpy.ndarray" if isinstance(value, np.ndarray) else type(value).__name__
+
+
+def _without_leading(source: Tensor, room: int) -> Tensor:
+    """A source without the leading dimensions of size 1 that its place has not."""
+    shape = source.value.shape
+    while len(shape) > room and shape[0] == 1:
+        shape = shape[1:]
+    if len(shape) > room:
+        raise RuntimeError(
+            f"expand(torch.{word_of(source.value.dtype)}Tensor{{{list(shape)}}}): the number of "
+            f"sizes provided ({room}) must be greater or equal to the number of dimensions in the "
+            f"tensor ({len(shape)})"
+        )
+    return source if shape == source.value.shape else reshaped(source, shape)
+
+
+Tensor.__getitem__ = _getitem
+Tensor.__setitem__ = _setitem
+
+
+@offered(function=False, plain=True)
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Write another tensor's elements into this one, in its dtype and broadcast to its shape."""
+    if not isinstance(src, Tensor):
+        src = of_value(np.asarray(src))
+    return overwrite(self, src)
+
+
+__all__ = ["copy_"]

@@ -1,0 +1,833 @@
+"""Views in other shapes: reshaping, permuting, cutting, real and imaginary parts.
+
+Knows the paths of views. Must not know indexing, or how views are logged and written to.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.torch._call import OPERATIONS, Steps
+from tapegrad.torch._dims import wrapped
+from tapegrad.torch._dtypes import Size, as_numpy, dtype, sizes_of, word_of
+from tapegrad.torch._graph import new, next_number, node_class
+from tapegrad.torch._inplace import check_writable
+from tapegrad.torch._modes import is_grad_enabled
+from tapegrad.torch._tensor import Tensor, count_write, ndarray, of_value, share_version
+from tapegrad.torch._views import (
+    ALL,
+    AsComplex,
+    AsReal,
+    Diagonal,
+    Expand,
+    ImaginaryPart,
+    Index,
+    Path,
+    Permute,
+    RealPart,
+    Reshape,
+    Strided,
+    Windows,
+    flat_memory,
+    label_of,
+    node_for,
+    offered,
+    offset_of,
+    view_of,
+    views_apart,
+    whole,
+)
+
+VIEW = label_of("View")
+SELECT = label_of("Select")
+SLICE = label_of("Slice")
+PERMUTE = label_of("Permute")
+TRANSPOSE = label_of("Transpose")
+EXPAND = label_of("Expand")
+ALIAS = label_of("Alias")
+
+
+# --- Shapes -------------------------------------------------------------------------------------
+
+
+def _sized(given: tuple[Any, ...], count: int) -> tuple[int, ...]:
+    """The shape that is asked for, with its -1 found out; RuntimeError where there is none."""
+    sizes = tuple(map(whole, given[0] if _is_one_shape(given) else given))
+    unknown = sizes.count(-1)
+    if unknown > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    for size in sizes:
+        if size < -1:
+            raise RuntimeError(f"invalid shape dimension {size}")
+    if unknown:
+        known = -math.prod(sizes)
+        if known == 0:
+            raise RuntimeError(
+                f"cannot reshape tensor of 0 elements into shape {list(sizes)} because the "
+                "unspecified dimension size -1 can be any value and is ambiguous"
+            )
+        sizes = tuple(count // known if size == -1 else size for size in sizes)
+    if math.prod(sizes) != count:
+        asked = given[0] if _is_one_shape(given) else given
+        raise RuntimeError(f"shape '{list(asked)}' is invalid for input of size {count}")
+    return sizes
+
+
+def _is_one_shape(given: tuple[Any, ...]) -> bool:
+    return len(given) == 1 and isinstance(given[0], (tuple, list))
+
+
+def fits_in_memory(value: Any, shape: tuple[int, ...]) -> bool:
+    """Whether an array can be seen in another shape without a copy."""
+    if type(value) is not ndarray or value.flags.c_contiguous:
+        return True
+    made = value.reshape(shape)
+    return bool(np.may_share_memory(made, value)) or not value.size
+
+
+def reshaped(input: Tensor, shape: tuple[int, ...], label: Any = VIEW) -> Tensor:
+    """A tensor in another shape of as many elements: a view if it can be one, else a copy."""
+    if fits_in_memory(input.value, shape):
+        return view_of(input, Reshape(shape), label)
+    copy = input.clone()
+    copy.value = np.ascontiguousarray(copy.value)
+    made = view_of(copy, Reshape(shape), label_of("UnsafeView"))
+    made._source = made._path = None  # nobody else holds the copy
+    return made
+
+
+@offered(function=False, plain=True)
+def view(self: Tensor, *size: Any, **words: Any) -> Tensor:
+    """The same memory in another shape, or read as another dtype; never a copy.
+
+    size: the shape, of which one size may be -1, or a dtype. RuntimeError where memory does not
+    allow it: `reshape` copies then.
+
+    >>> import tapegrad.torch as torch
+    >>> x = torch.tensor([1.0, 2.0, 3.0, 4.0])
+    >>> x.view(2, -1).shape
+    torch.Size([2, 2])
+    """
+    if words:
+        size = (words.pop("size", None) or words.pop("dtype", None) or words.popitem()[1],)
+    if not size:
+        raise TypeError("view() received an invalid combination of arguments - got ()")
+    if isinstance(size[0], dtype):
+        return _reinterpreted(self, size[0])
+    value = self.value
+    shape = _sized(size, math.prod(value.shape))
+    if not fits_in_memory(value, shape):
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
+        )
+    return view_of(self, Reshape(shape), VIEW)
+
+
+def _reinterpreted(self: Tensor, given: dtype) -> Tensor:
+    """The bits of a tensor as another dtype; it does not require grad."""
+    value = self.value
+    target = as_numpy(given)
+    if value.dtype == target:
+        return view_of(self, Index(...), ALIAS)
+    if type(value) is not ndarray:
+        raise RuntimeError(
+            f"view({given!r}) within a functional transform: the bits of a number have no "
+            "derivative. Use to() for its value."
+        )
+    wide, narrow = value.dtype.itemsize, target.itemsize
+    if wide != narrow:
+        if not value.ndim:
+            raise RuntimeError(
+                f"self.dim() cannot be 0 to view {word_of(value.dtype)} as {word_of(target)} "
+                "(different element sizes)"
+            )
+        if value.strides[-1] != wide or value.shape[-1] * wide % narrow:
+            raise RuntimeError(
+                f"self.size(-1) must be divisible by {max(narrow // wide, 1)} and self.stride(-1) "
+                f"must be 1 to view {word_of(value.dtype)} as {word_of(target)} (different "
+                "element sizes)"
+            )
+    made = of_value(value.view(target))
+    share_version(self, made)
+    return made
+
+
+@offered(function=False, plain=True)
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    """`self.view(other.size())`."""
+    return view(self, other.value.shape)
+
+
+@offered(plain=True)
+def reshape(input: Tensor, *shape: Any, **words: Any) -> Tensor:
+    """A view in another shape, of which one size may be -1; a copy where memory does not allow it.
+
+    RuntimeError where the number of elements differs.
+    """
+    given = (words.popitem()[1],) if words else shape
+    return reshaped(input, _sized(given, math.prod(input.value.shape)))
+
+
+@offered(function=False, plain=True)
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    """`self.reshape(other.size())`."""
+    return reshaped(self, _sized((other.value.shape,), math.prod(self.value.shape)))
+
+
+@offered(plain=True)
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """The dimensions from start_dim to end_dim as one."""
+    shape = input.value.shape
+    if not shape:
+        return reshaped(input, (1,))
+    start, end = wrapped(start_dim, len(shape)), wrapped(end_dim, len(shape))
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if start == end:
+        return input
+    middle = math.prod(shape[start : end + 1])
+    return reshaped(input, (*shape[:start], middle, *shape[end + 1 :]))
+
+
+@offered()
+def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+    """One dimension as several, of which one size may be -1."""
+    shape = input.value.shape
+    position = wrapped(dim, len(shape))
+    asked = list(map(whole, sizes))
+    found = math.prod(asked)
+    if asked.count(-1) == 1 and found:
+        asked[asked.index(-1)] = shape[position] // -found
+    if math.prod(asked) != shape[position] or min(asked, default=0) < 0:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim "
+            f"{position} ({shape[position]}) in the input tensor"
+        )
+    return reshaped(input, (*shape[:position], *asked, *shape[position + 1 :]))
+
+
+@offered(plain=True)
+def ravel(input: Tensor) -> Tensor:
+    """The tensor as one dimension."""
+    return reshaped(input, (math.prod(input.value.shape),))
+
+
+@offered()
+def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+    """The tensor without dimensions of size 1: all of them, or those named if they are."""
+    return view_of(input, *_squeeze_path(input, dim))
+
+
+def _squeeze_path(input: Tensor, dim: Any) -> tuple[Any, Any]:
+    shape = input.value.shape
+    if dim is None:
+        return Reshape(tuple(size for size in shape if size != 1)), label_of("Squeeze")
+    several = isinstance(dim, (tuple, list))
+    places = {wrapped(part, len(shape)) for part in (dim if several else (dim,))}
+    kept = tuple(size for place, size in enumerate(shape) if size != 1 or place not in places)
+    return Reshape(kept), node_class("SqueezeBackward2" if several else "SqueezeBackward1")
+
+
+@offered()
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """The tensor with a new dimension of size 1, which becomes dimension `dim`."""
+    return view_of(input, _unsqueeze_path(input, dim), label_of("Unsqueeze"))
+
+
+def _unsqueeze_path(input: Tensor, dim: int) -> Any:
+    place = wrapped(dim, len(input.value.shape) + 1)
+    return Index((*(ALL,) * place, None))
+
+
+# --- Order of dimensions ------------------------------------------------------------------------
+
+
+@offered(plain=True)
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """The tensor with two dimensions swapped."""
+    return view_of(input, _transpose_path(input, dim0, dim1), TRANSPOSE)
+
+
+def _transpose_path(input: Tensor, dim0: int, dim1: int) -> Any:
+    ndim = len(input.value.shape)
+    first, second = wrapped(dim0, ndim), wrapped(dim1, ndim)
+    axes = list(range(ndim))
+    if ndim:
+        axes[first], axes[second] = second, first
+    return Permute(axes)
+
+
+@offered(plain=True)
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """NumPy's word for transpose."""
+    return transpose(input, axis0, axis1)
+
+
+@offered(plain=True)
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Another word for transpose."""
+    return transpose(input, dim0, dim1)
+
+
+@offered(plain=True)
+def t(input: Tensor) -> Tensor:
+    """A matrix transposed; a vector or a single element as it is."""
+    ndim = len(input.value.shape)
+    if ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {ndim}D")
+    return view_of(input, Permute(range(ndim)[::-1]), label_of("T"))
+
+
+@offered(plain=True)
+def permute(input: Tensor, *dims: Any, **words: Any) -> Tensor:
+    """The dimensions in another order."""
+    given = sizes_of((words.popitem()[1],) if words else dims)
+    ndim = len(input.value.shape)
+    if len(given) != ndim:
+        raise RuntimeError(
+            "permute: number of dimensions in the tensor input does not match the length of the "
+            f"desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = "
+            f"{len(given)}"
+        )
+    axes = [wrapped(dim, ndim) for dim in given]
+    if len(set(axes)) < ndim:
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return view_of(input, Permute(axes), PERMUTE)
+
+
+@offered("moveaxis", plain=True)
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """Dimensions moved to other places; the others keep their order."""
+    ndim = len(input.value.shape)
+    sources, destinations = _as_list(source), _as_list(destination)
+    if len(sources) != len(destinations):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({sources} dims) should contain "
+            f"the same number of dims as destination ({destinations} dims)"
+        )
+    places = [wrapped(dim, ndim) for dim in sources]
+    targets = [wrapped(dim, ndim) for dim in destinations]
+    for word, found in (("source", places), ("destination", targets)):
+        if len(set(found)) < len(found):
+            given = sources if word == "source" else destinations
+            raise RuntimeError(f"movedim: repeated dim in `{word}` ({given})")
+    axes = [axis for axis in range(ndim) if axis not in places]
+    for target, place in sorted(zip(targets, places, strict=True)):
+        axes.insert(target, place)
+    return view_of(input, Permute(axes if ndim else ()), PERMUTE)
+
+
+def _as_list(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, (tuple, list)) else [given]
+
+
+def _reversed(self: Tensor) -> Tensor:
+    """The dimensions in reverse order: the transpose of a matrix."""
+    ndim = len(self.value.shape)
+    if ndim != 2:
+        warnings.warn(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
+            "deprecated. Consider `x.mT` to transpose batches of matrices or "
+            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return view_of(self, Permute(range(ndim)[::-1]), PERMUTE)
+
+
+def _matrix_transposed(self: Tensor) -> Tensor:
+    """The last two dimensions swapped."""
+    _require_matrices(self, "mT")
+    return transpose(self, -2, -1)
+
+
+def _require_matrices(self: Tensor, word: str) -> None:
+    ndim = len(self.value.shape)
+    if ndim < 2:
+        raise RuntimeError(
+            f"tensor.{word} is only supported on matrices or batches of matrices. Got {ndim}-D "
+            "tensor."
+        )
+
+
+@offered(plain=True)
+def adjoint(input: Tensor) -> Tensor:
+    """The last two dimensions swapped, of the conjugate."""
+    _require_matrices(input, "adjoint()")
+    swapped = transpose(input, -2, -1)
+    return OPERATIONS["conj"](swapped) if input.value.dtype.kind == "c" else swapped
+
+
+def _adjoint_of_batch(self: Tensor) -> Tensor:
+    """The conjugate transpose of each matrix."""
+    _require_matrices(self, "mH")
+    return adjoint(self)
+
+
+def _adjoint_of_matrix(self: Tensor) -> Tensor:
+    """The conjugate transpose of a matrix."""
+    ndim = len(self.value.shape)
+    if ndim != 2:
+        batch = " For batches of matrices, consider using tensor.mH" if ndim > 2 else ""
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor.{batch}"
+        )
+    return adjoint(self)
+
+
+Tensor.T = property(_reversed)
+Tensor.mT = property(_matrix_transposed)
+Tensor.H = property(_adjoint_of_matrix)
+Tensor.mH = property(_adjoint_of_batch)
+
+
+# --- Many times the same ------------------------------------------------------------------------
+
+
+def expanded(input: Tensor, given: Sequence[int]) -> Tensor:
+    """A tensor in a larger shape, where -1 stands for its own size."""
+    shape = input.value.shape
+    lead = len(given) - len(shape)
+    if lead < 0:
+        raise RuntimeError(
+            f"expand(torch.{word_of(input.value.dtype)}Tensor{{{list(shape)}}}, "
+            f"size={list(given)}): the number of sizes provided ({len(given)}) must be greater or "
+            f"equal to the number of dimensions in the tensor ({len(shape)})"
+        )
+    sizes = []
+    for place, size in enumerate(given):
+        own = shape[place - lead] if place >= lead else 1
+        if size == -1 and place < lead:
+            raise RuntimeError(
+                f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing "
+                f"dimension {place}"
+            )
+        if size not in (-1, own) and own != 1:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({size}) must match the existing size ({own}) at "
+                f"non-singleton dimension {place}.  Target sizes: {list(given)}.  Tensor sizes: "
+                f"{list(shape)}"
+            )
+        if size < -1:
+            raise RuntimeError(f"expand: expected sizes of at least -1, got {list(given)}")
+        sizes.append(own if size == -1 else size)
+    return view_of(input, Expand(tuple(sizes)), EXPAND)
+
+
+@offered(function=False, plain=True)
+def expand(self: Tensor, *size: Any, **words: Any) -> Tensor:
+    """A view of a larger shape, in which dimensions of size 1 repeat; -1 keeps a size."""
+    words.pop("implicit", None)
+    return expanded(self, sizes_of((words.popitem()[1],) if words else size))
+
+
+@offered(function=False, plain=True)
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """`self.expand(other.size())`."""
+    return expanded(self, other.value.shape)
+
+
+@offered(plain=True)
+def broadcast_to(input: Tensor, size: Any) -> Tensor:
+    """`input.expand(size)`."""
+    return expanded(input, sizes_of((size,)))
+
+
+@offered(method=False, plain=True)
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """Views of tensors in the shape that they have together."""
+    given = tensors[0] if _is_one_shape(tensors) else tensors
+    shape = joined_shape([tensor.value.shape for tensor in given])
+    return tuple(expanded(tensor, shape) for tensor in given)
+
+
+@offered(method=False, plain=True)
+def broadcast_shapes(*shapes: Any) -> Any:
+    """The shape that tensors of these shapes have together."""
+    return Size(joined_shape([s if isinstance(s, (tuple, list)) else (s,) for s in shapes]))
+
+
+def joined_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape of a broadcast; RuntimeError where there is none."""
+    joined: tuple[int, ...] = ()
+    for shape in shapes:
+        rank = max(len(joined), len(shape))
+        a, b = ((1,) * (rank - len(s)) + tuple(s) for s in (joined, shape))
+        for place, (x, y) in enumerate(zip(a, b, strict=True)):
+            if x != y and 1 not in (x, y):
+                raise RuntimeError(
+                    f"The size of tensor a ({x}) must match the size of tensor b ({y}) at "
+                    f"non-singleton dimension {place}"
+                )
+        joined = tuple(y if x == 1 else x for x, y in zip(a, b, strict=True))
+    return joined
+
+
+# --- Parts --------------------------------------------------------------------------------------
+
+
+@offered()
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """The part at one place of a dimension, which goes away."""
+    shape = input.value.shape
+    place, position = wrapped(dim, len(shape)), whole(index)
+    if not shape:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    if not -shape[place] <= position < shape[place]:
+        raise IndexError(
+            f"select(): index {position} out of range for tensor of size {list(shape)} at "
+            f"dimension {place}"
+        )
+    return view_of(input, Index((*(ALL,) * place, position) if place else position), SELECT)
+
+
+@offered()
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """`length` places of a dimension, from `start` on."""
+    shape = input.value.shape
+    if not shape:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    place, first, count = wrapped(dim, len(shape)), whole(start), whole(length)
+    size = shape[place]
+    if count < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if not -size <= first <= size:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-size}, {size}], but got "
+            f"{first})"
+        )
+    first += size if first < 0 else 0
+    if first + count > size:
+        raise RuntimeError(f"start ({first}) + length ({count}) exceeds dimension size ({size}).")
+    return view_of(input, part_along(place, first, first + count), SLICE)
+
+
+def part_along(place: int, start: int, end: int) -> Index:
+    """The path to places of a dimension from start to before end."""
+    part = slice(start, end)
+    return Index((*(ALL,) * place, part) if place else part)
+
+
+@offered(plain=True)
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The diagonal of two dimensions, as the last one."""
+    ndim = len(input.value.shape)
+    first, second = wrapped(dim1, ndim), wrapped(dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return view_of(input, Diagonal(offset=offset, axis1=first, axis2=second), label_of("Diagonal"))
+
+
+@offered(function=False, plain=True)
+def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Windows of a dimension, `step` apart, along a new last one."""
+    shape = self.value.shape
+    place = wrapped(dimension, len(shape))
+    room = shape[place] if shape else 1
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if size > room:
+        raise RuntimeError(
+            f"maximum size for tensor at dimension {place} is {room} but size is {size}"
+        )
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    label = label_of("Unfold")
+    if not shape:
+        return view_of(self, Reshape((size,)), label)
+    every = view_of(self, Windows(window_shape=size, axis=place), label)
+    if step == 1:
+        return every
+    return view_of(every, Index((*(ALL,) * place, slice(None, None, step))), label)
+
+
+@offered(plain=True)
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """A view of the memory of a tensor, by steps between elements and the place of the first.
+
+    storage_offset: counted from the start of the memory; that of the tensor unless given.
+    """
+    value = input.value
+    shape, steps = tuple(map(whole, size)), tuple(map(whole, stride))
+    if type(value) is not ndarray:
+        raise RuntimeError(
+            "as_strided within a functional transform: arrays have no strides there"
+        )
+    if len(shape) != len(steps):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if min(steps, default=0) < 0:
+        raise RuntimeError(
+            "as_strided: Negative strides are not supported at the moment, got strides: "
+            f"{list(steps)}"
+        )
+    memory = flat_memory(value)
+    start = offset_of(value, memory) if storage_offset is None else storage_offset
+    last = start + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
+    if start < 0 or (math.prod(shape) and last >= memory.size):
+        raise RuntimeError(
+            f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset {start}, and "
+            f"itemsize {value.itemsize} requiring a storage size of {(last + 1) * value.itemsize} "
+            f"are out of bounds for storage of size {memory.nbytes}"
+        )
+    return view_of(input, Strided(value, shape, steps, start), label_of("AsStrided"))
+
+
+# --- Complex numbers ----------------------------------------------------------------------------
+
+
+def _real(self: Tensor) -> Tensor:
+    """The real parts, in the same memory; a real tensor itself."""
+    return view_of(self, RealPart(), SELECT) if self.value.dtype.kind == "c" else self
+
+
+def _imaginary(self: Tensor) -> Tensor:
+    """The imaginary parts, in the same memory."""
+    if self.value.dtype.kind != "c":
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return view_of(self, ImaginaryPart(), SELECT)
+
+
+def _set_real(self: Tensor, value: Any) -> None:
+    self.real.copy_(value) if isinstance(value, Tensor) else self.real.fill_(value)
+
+
+def _set_imaginary(self: Tensor, value: Any) -> None:
+    self.imag.copy_(value) if isinstance(value, Tensor) else self.imag.fill_(value)
+
+
+Tensor.real = property(_real, _set_real)
+Tensor.imag = property(_imaginary, _set_imaginary)
+OPERATIONS["real"] = _real
+OPERATIONS["imag"] = _imaginary
+
+
+@offered(method=False, plain=True)
+def view_as_real(input: Tensor) -> Tensor:
+    """Complex numbers as pairs of real ones, along a new last dimension."""
+    if input.value.dtype.kind != "c":
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    return view_of(input, AsReal(), label_of("ViewAsReal"))
+
+
+@offered(method=False, plain=True)
+def view_as_complex(input: Tensor) -> Tensor:
+    """Pairs of real numbers along the last dimension as complex ones."""
+    value = input.value
+    if value.dtype.kind != "f" or value.dtype.itemsize == 2:
+        raise RuntimeError(
+            "view_as_complex is only supported for floating point tensors, but got a tensor of "
+            f"scalar type: {word_of(value.dtype)}"
+        )
+    if not value.shape or value.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    if type(value) is ndarray:
+        steps = [step // value.itemsize for step in value.strides]
+        if steps[-1] != 1:
+            raise RuntimeError("Tensor must have a last dimension with stride 1")
+        if any(step % 2 for step in steps[:-1]):
+            raise RuntimeError(
+                "Tensor must have a stride divisible by 2 for all but last dimension"
+            )
+    return view_of(input, AsComplex(), label_of("ViewAsComplex"))
+
+
+# --- Cutting ------------------------------------------------------------------------------------
+
+
+@offered()
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """The parts at all places of a dimension, which goes away."""
+    shape = input.value.shape
+    if not shape and dim in (0, -1):
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return views_apart(input, wrapped(dim, len(shape)), None, label_of("Unbind"))
+
+
+def _rows(self: Tensor) -> Any:
+    if not self.value.shape:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(unbind(self))
+
+
+Tensor.__iter__ = _rows
+
+
+def _cut(input: Tensor, place: int, ends: Sequence[int], label: Any) -> tuple[Tensor, ...]:
+    return views_apart(input, place, list(zip((0, *ends), ends, strict=False)), label)
+
+
+@offered()
+def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Parts along a dimension: of one size, the last maybe smaller, or of a list of sizes."""
+    shape = tensor.value.shape
+    place = wrapped(dim, len(shape))
+    if not shape:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if isinstance(split_size_or_sections, (tuple, list)):
+        return split_with_sizes(tensor, split_size_or_sections, dim)
+    size, total = whole(split_size_or_sections), shape[place]
+    if size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+    if size == 0 and total:
+        raise RuntimeError(
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {total}"
+        )
+    ends = [min(end, total) for end in range(size, total + size, size)] if size else []
+    return _cut(tensor, place, ends or [total], label_of("Split"))
+
+
+@offered()
+def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Parts along a dimension, of these sizes."""
+    place = wrapped(dim, len(input.value.shape))
+    total = input.value.shape[place]
+    sizes = list(map(whole, split_sizes))
+    if min(sizes, default=0) < 0:
+        raise RuntimeError(
+            "split_with_sizes expects split_sizes have only non-negative entries, but got "
+            f"split_sizes={sizes}"
+        )
+    if sum(sizes) != total:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {total} (input tensor's size "
+            f"at dimension {place}), but got split_sizes={sizes}"
+        )
+    ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
+    return _cut(input, place, ends, label_of("SplitWithSizes"))
+
+
+@offered()
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most so many parts along a dimension, of one size but maybe for the last."""
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    if not input.value.shape:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    place = wrapped(dim, len(input.value.shape))
+    total = input.value.shape[place]
+    if not total:
+        return split_with_sizes(input, [0] * chunks, place)
+    return split(input, -(-total // chunks), place)
+
+
+@offered()
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Parts along a dimension: so many of nearly one size, or cut before these places."""
+    shape = input.value.shape
+    if not shape:
+        raise RuntimeError(
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+        )
+    place = wrapped(dim, len(shape))
+    total, given = shape[place], indices_or_sections
+    if isinstance(given, Tensor):
+        given = given.value.tolist()
+    if isinstance(given, (tuple, list)):
+        cuts = [whole(cut) for cut in given]
+    else:
+        count = whole(given)
+        if count <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {count}")
+        small, larger = divmod(total, count)
+        cuts = [i * small + min(i, larger) for i in range(1, count)]
+    parts = zip([0, *cuts], [*cuts, total], strict=True)
+    return tuple(view_of(input, _from_to(place, *part), SLICE) for part in parts)
+
+
+def _from_to(place: int, start: int, end: int) -> Index:
+    return Index((*(ALL,) * place, slice(start, end)))
+
+
+def _splitter(word: str, rank: int, dim: Callable[[int], int]) -> None:
+    def call(input: Tensor, indices_or_sections: Any, **words: Any) -> tuple[Tensor, ...]:
+        shape = input.value.shape
+        if len(shape) < rank:
+            raise RuntimeError(
+                f"torch.{word} requires a tensor with at least {rank} dimension, but got a tensor "
+                f"with {len(shape)} dimensions!"
+            )
+        place = dim(len(shape))
+        given = indices_or_sections
+        if not isinstance(given, (tuple, list, Tensor)) and shape[place] % whole(given):
+            raise RuntimeError(
+                f"torch.{word} attempted to split along dimension {place}, but the size of the "
+                f"dimension {shape[place]} is not divisible by the split_size {given}!"
+            )
+        return tensor_split(input, given, place)
+
+    call.__name__ = call.__qualname__ = word
+    call.__doc__ = "`tensor_split` along a fixed dimension, evenly."
+    offered()(call)
+
+
+_splitter("hsplit", 1, lambda ndim: 0 if ndim == 1 else 1)
+_splitter("vsplit", 2, lambda _: 0)
+_splitter("dsplit", 3, lambda _: 2)
+
+
+# --- In place -----------------------------------------------------------------------------------
+
+
+def _reform(self: Tensor, path: Path, back: Path, label: str) -> Tensor:
+    """Let a tensor itself have another shape; `back` leads from that to the one before."""
+    tracked = is_grad_enabled() and self.node is not None
+    check_writable(self, tracked)
+    before = self.value
+    if type(before) is not ndarray:
+        self.value = path(before)
+        return self
+    self.value = path(before)
+    if tracked:
+        node = new(node_class(label))
+        node.number = next_number()
+        node.entry = path.entry(before, self.value, node_for(self))
+        self.node = node
+    if self._path is not None:
+        self._path = Steps(self._path, path)
+    for reference in self._views or ():
+        other = reference()
+        if other is not None and other._path is not None:
+            other._path = Steps(back, other._path)
+    count_write(self)
+    return self
+
+
+@offered(function=False)
+def unsqueeze_(self: Tensor, dim: int) -> Tensor:
+    """`unsqueeze` of this tensor itself."""
+    path = _unsqueeze_path(self, dim)
+    return _reform(self, path, Reshape(self.value.shape), "UnsqueezeBackward1")
+
+
+@offered(function=False)
+def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
+    """`squeeze` of this tensor itself."""
+    path, label = _squeeze_path(self, dim)
+    number = int(label.__name__[-1]) + 3
+    return _reform(self, path, Reshape(self.value.shape), f"SqueezeBackward{number}")
+
+
+@offered("swapaxes_", "swapdims_", function=False)
+def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """`transpose` of this tensor itself."""
+    path = _transpose_path(self, dim0, dim1)
+    return _reform(self, path, path, "TransposeBackward1")
+
+
+@offered(function=False)
+def t_(self: Tensor) -> Tensor:
+    """`t` of this tensor itself."""
+    ndim = len(self.value.shape)
+    if ndim > 2:
+        raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {ndim}D")
+    path = Permute(range(ndim)[::-1])
+    return _reform(self, path, path, "TBackward1")
+
+
+__all__ = ["expanded", "reshaped"]

@@ -1,0 +1,407 @@
+"""Views: what leads from a tensor to another one in the same memory.
+
+Knows the layouts of entries, for a view is logged without the core's dispatch: it is what programs
+do between any two operations. Must not know which views PyTorch has, or how its calls look.
+
+A path is a function from an array to a part or rearrangement of it, of an ndarray one that shares
+its memory. It works on traced arrays too: views are taken anew where their base was written to.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
+
+from tapegrad._rule import REGISTRY, General
+from tapegrad._tape import PROJECT, READ, Outputs, spec_of
+from tapegrad.torch._call import OPERATIONS, SPELLINGS, finish, link_view
+from tapegrad.torch._graph import Node, fresh_node, new, next_number, node_class
+from tapegrad.torch._modes import MODE
+from tapegrad.torch._tensor import LEAF, Tensor, accumulator_of, array_of, ndarray, owner_of
+
+Call = Callable[..., Any]
+ALL = slice(None)
+
+
+class Path:
+    """What leads to a view, and how a node logs it."""
+
+    __slots__ = ("params",)
+
+    rule: Any
+    params: dict[str, Any]
+
+    def __init__(self, **params: Any) -> None:
+        self.params = params
+
+    def __call__(self, base: Any) -> Any:
+        return self.rule.function(base, **self.params)
+
+    def entry(self, value: Any, out: Any, node: Node) -> Any:
+        """The entry of a node, without its slot."""
+        return self.rule, spec_of(out), (spec_of(value),), self.params, (node,), None
+
+
+class Index(Path):
+    """`x[index]` of integers, slices, None and Ellipsis."""
+
+    __slots__ = ("index", "taken")
+
+    def __init__(self, index: Any) -> None:
+        self.index = index
+        # With an Ellipsis NumPy returns an array of no dimensions, not a number.
+        if type(index) is int:
+            self.taken: Any = (index, ...)
+        elif type(index) is tuple and Ellipsis not in index:
+            self.taken = (*index, ...)
+        else:
+            self.taken = index
+
+    def __call__(self, base: Any) -> Any:
+        return base[self.taken]
+
+    def entry(self, value: Any, _out: Any, node: Node) -> Any:
+        return READ, None, spec_of(value), self.index, node, None
+
+
+class Reshape(Path):
+    __slots__ = ()
+    rule = REGISTRY[np.reshape]
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.params = {"shape": shape}
+
+    def __call__(self, base: Any) -> Any:
+        return np.reshape(base, self.params["shape"])
+
+
+class Permute(Path):
+    __slots__ = ()
+    rule = REGISTRY[np.transpose]
+
+    def __init__(self, axes: Sequence[int]) -> None:
+        self.params = {"axes": tuple(axes)}
+
+    def __call__(self, base: Any) -> Any:
+        return base.transpose(self.params["axes"])
+
+
+class Expand(Path):
+    __slots__ = ()
+    rule = REGISTRY[np.broadcast_to]
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.params = {"shape": shape}
+
+    def __call__(self, base: Any) -> Any:
+        return _writeable(np.broadcast_to(base, self.params["shape"]), base)
+
+
+class Diagonal(Path):
+    __slots__ = ()
+    rule = REGISTRY[np.diagonal]
+
+    def __call__(self, base: Any) -> Any:
+        return _writeable(np.diagonal(base, **self.params), base)
+
+
+class Windows(Path):
+    """Windows of one dimension, along a new last one; every one of them."""
+
+    __slots__ = ()
+    rule = REGISTRY[sliding_window_view]
+
+    def __call__(self, base: Any) -> Any:
+        if type(base) is not ndarray:
+            return sliding_window_view(base, **self.params)
+        axis, size = self.params["axis"], self.params["window_shape"]
+        shape = [*base.shape, size]
+        shape[axis] += 1 - size
+        return in_memory(base, shape, (*base.strides, base.strides[axis]))
+
+
+class RealPart(Path):
+    __slots__ = ()
+    rule = REGISTRY[np.real]
+
+
+class ImaginaryPart(Path):
+    __slots__ = ()
+    rule = REGISTRY[np.imag]
+
+
+def _as_real(x: Any) -> Any:
+    if type(x) is ndarray:
+        real = x.real
+        return in_memory(real, (*x.shape, 2), (*x.strides, real.itemsize))
+    return np.stack([np.real(x), np.imag(x)], -1)
+
+
+def _as_complex(x: Any) -> Any:
+    if type(x) is ndarray:
+        return x.view(np.result_type(x.dtype, np.complex64))[..., 0]
+    return x[..., 0] + 1j * x[..., 1]
+
+
+AS_REAL = General(
+    _as_real,
+    vjp=[lambda g, _out, _x: g[..., 0] - 1j * g[..., 1]],
+    jvp=lambda dots, _out, _x: _as_real(dots[0]),
+    batch=_as_real,
+)
+AS_COMPLEX = General(
+    _as_complex,
+    vjp=[lambda g, _out, _x: np.stack([np.real(g), -np.imag(g)], -1)],
+    jvp=lambda dots, _out, _x: _as_complex(dots[0]),
+    batch=_as_complex,
+)
+
+
+class AsReal(Path):
+    __slots__ = ()
+    rule = AS_REAL
+
+
+class AsComplex(Path):
+    __slots__ = ()
+    rule = AS_COMPLEX
+
+
+class Strided(Path):
+    """`as_strided`: elements at given places of the memory that an array lies in."""
+
+    __slots__ = ("geometry", "places")
+
+    def __init__(
+        self, value: Any, shape: tuple[int, ...], strides: Sequence[int], offset: int
+    ) -> None:
+        """strides and offset count elements; the offset is from the start of the memory."""
+        memory = flat_memory(value)
+        self.geometry = value.shape, value.strides, shape, strides, offset
+        # Which element of the array each is; -1 for memory that is not the array's.
+        numbers = np.full(memory.size, -1)
+        step = memory.itemsize
+        start = offset_of(value, memory)
+        own = as_strided(numbers[start:], value.shape, [s // step * 8 for s in value.strides])
+        own[...] = np.arange(value.size).reshape(value.shape)
+        self.places = as_strided(numbers[offset:], shape, [8 * s for s in strides]).copy()
+
+    def __call__(self, base: Any) -> Any:
+        shape, own, wanted, strides, offset = self.geometry
+        if type(base) is ndarray and base.shape == shape and base.strides == own:
+            memory = flat_memory(base)
+            step = memory.itemsize
+            strides = [s * step for s in strides]
+            return np.ndarray(wanted, memory.dtype, memory, offset * step, strides)
+        return np.reshape(base, -1)[self.places]
+
+    def entry(self, value: Any, out: Any, node: Node) -> Any:
+        if (self.places < 0).any():
+            raise RuntimeError(
+                "as_strided: expected a view of elements of the tensor itself where it requires "
+                "grad, got one that reaches beyond it. Use detach() for one without gradient."
+            )
+        index = np.unravel_index(self.places, value.shape)
+        return READ, None, spec_of(value), index, node, None
+
+
+def flat_memory(value: Any) -> Any:
+    """All the memory that an array is a part of, as one line."""
+    owner = owner_of(value)
+    return owner.reshape(-1, order="A") if owner.flags.forc else owner.ravel("K")
+
+
+def offset_of(value: Any, memory: Any) -> int:
+    """How many elements lie in memory before the first one of an array."""
+    start = value.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
+    return int(start // value.itemsize)
+
+
+def in_memory(base: Any, shape: Sequence[int], strides: Sequence[int]) -> Any:
+    """An array that starts where another one does."""
+    made = as_strided(base, shape, strides)
+    if not made.size:
+        return made
+    memory = flat_memory(base)
+    if memory.dtype != base.dtype:
+        memory = memory.view(base.dtype)
+    start = offset_of(base, memory) * base.itemsize
+    return np.ndarray(tuple(shape), base.dtype, memory, start, tuple(strides))
+
+
+def _writeable(view: Any, base: Any) -> Any:
+    """A view that NumPy returns locked, as it was before; what overlaps is refused by the write."""
+    if type(view) is ndarray and base.flags.writeable:
+        view.flags.writeable = True
+    return view
+
+
+# --- Taking views -------------------------------------------------------------------------------
+
+
+def view_of(x: Tensor, path: Path, label: type[Node]) -> Tensor:
+    """The view of a tensor at the end of a path."""
+    value = x.value
+    mode = MODE.get()
+    if type(value) is not ndarray:
+        return _announced(finish(path(array_of(x)), x, label, view=True), mode, label, x)
+    out = path(value)
+    made: Tensor = new(Tensor)
+    made.value = out
+    node = x.node
+    if node is None or (mode is not None and not mode.grad):
+        made.node = None
+    else:
+        fresh = new(label)
+        fresh.number = next_number()
+        fresh.entry = path.entry(value, out, node_for(x))
+        made.node = fresh
+    link_view(made, x, path)
+    return made if mode is None else _announced(made, mode, label, x)
+
+
+def node_for(x: Tensor) -> Node:
+    """The node of a tensor that is about to be used; RuntimeError for inference tensors."""
+    if x._inference:
+        array_of(x)
+    node: Node = accumulator_of(x) if x.node is LEAF else x.node
+    return node
+
+
+def _announced(made: Tensor, mode: Any, label: type[Node], x: Tensor) -> Tensor:
+    if mode is None:
+        return made
+    for watcher in mode.watchers:
+        watcher(word_of_label(label), (x,))
+    if mode.anomaly is not None:
+        mode.anomaly.note(made)
+    if x._inference:
+        made._inference = True
+    return made
+
+
+def word_of_label(label: type[Node]) -> str:
+    """`select` for SelectBackward0."""
+    return label.__name__.rpartition("Backward")[0].lower()
+
+
+def _pieces_of(x: Any, paths: Sequence[Path]) -> Any:
+    return tuple(path(x) for path in paths)
+
+
+def _stacked(g: Any, _out: Any, _x: Any, axis: int, cuts: Any = None) -> Any:
+    return (np.stack(g, axis) if cuts is None else np.concatenate(g, axis),)
+
+
+def _apart(x: Any, axis: int, cuts: Any = None) -> Any:
+    lead = (ALL,) * axis
+    if cuts is None:
+        return tuple(x[(*lead, i, ...)] for i in range(x.shape[axis]))
+    return tuple(x[(*lead, slice(*pair), ...)] for pair in cuts)
+
+
+# One node whose results are all parts along an axis: of length one, or between cuts.
+APART = General(
+    _apart,
+    vjp=_stacked,
+    jvp=lambda dots, _out, _x, axis, cuts=None: _apart(dots[0], axis, cuts),
+    arrays=1,
+    name="unbind",
+    batch="axis",
+)
+
+
+def views_apart(x: Tensor, axis: int, cuts: Any, label: type[Node]) -> tuple[Tensor, ...]:
+    """The parts of a tensor along an axis, which come from one node."""
+    lead = (ALL,) * axis
+    if cuts is None:
+        indices: list[Any] = [(*lead, i) for i in range(x.value.shape[axis])]
+    else:
+        indices = [(*lead, slice(*pair)) for pair in cuts]
+    paths = [Index(index) for index in indices]
+    mode = MODE.get()
+    value = x.value
+    made: list[Tensor] = []
+    if type(value) is not ndarray:
+        array = array_of(x)
+        return tuple(finish(path(array), x, label, view=True) for path in paths)
+    parent = None
+    if x.node is not None and (mode is None or mode.grad) and paths:
+        parent = new(label)
+        parent.number = next_number()
+        parts = Outputs(spec_of(path(value)) for path in paths)
+        parts.slots = (-1,) * len(paths)
+        params = {"axis": axis} if cuts is None else {"axis": axis, "cuts": cuts}
+        parent.entry = APART, parts, (spec_of(value),), params, (node_for(x),), None
+    for position, path in enumerate(paths):
+        part: Tensor = new(Tensor)
+        part.value = path(value)
+        part.node = None
+        if parent is not None:
+            part.node = fresh_node()
+            part.node.entry = PROJECT, None, position, len(paths), parent, None
+        link_view(part, x, path, several=True)
+        made.append(_announced(part, mode, label, x))
+    return tuple(made)
+
+
+# --- Registering --------------------------------------------------------------------------------
+
+
+def offered(
+    *words: str, function: bool = True, method: bool = True, plain: bool = False
+) -> Callable[[Call], Call]:
+    """Let torch and Tensor have a function of tensors, under its own name and others.
+
+    plain: it has no parameters that NumPy has other words for.
+    """
+
+    def decorate(call: Call) -> Call:
+        known = call.__code__.co_varnames
+
+        @functools.wraps(call)
+        def translated(*args: Any, **kwargs: Any) -> Any:
+            if kwargs:
+                for word in SPELLINGS.keys() & kwargs.keys():
+                    if word not in known:
+                        kwargs[SPELLINGS[word]] = kwargs.pop(word)
+            return call(*args, **kwargs)
+
+        given = call if plain else translated
+        for word in (call.__name__, *words):
+            if function:
+                OPERATIONS[word] = given
+            if method:
+                setattr(Tensor, word, given)
+        return call
+
+    return decorate
+
+
+def _whole(given: Any) -> int:
+    if isinstance(given, Tensor):
+        if given.value.dtype.kind not in "iu" or given.value.size != 1:
+            raise TypeError(
+                "only integer tensors of a single element can be converted to an index"
+            )
+        return int(given.value.item())
+    if isinstance(given, (bool, float)) or not hasattr(given, "__index__"):
+        raise TypeError(f"expected an integer, got {type(given).__name__}")
+    return int(given.__index__())
+
+
+def whole(given: Any) -> int:
+    """An integer, also as a tensor of one element; TypeError for anything else."""
+    return given if type(given) is int else _whole(given)
+
+
+def label_of(name: str) -> type[Node]:
+    """The class of nodes, SelectBackward0 for `Select`."""
+    return node_class(f"{name}Backward0")
+
+
+__all__ = ["Index", "Path", "offered", "view_of", "views_apart", "whole"]

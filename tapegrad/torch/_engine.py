@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from tapegrad.torch._graph import (
     freed,
     is_on_graph,
     kept_values,
+    next_number,
     parents_of,
 )
 from tapegrad.torch._tensor import (
@@ -45,6 +47,10 @@ from tapegrad.torch._tensor import (
 )
 
 LARGE = 256  # elements from which the core adds cotangents in place
+
+
+# The pass that is running in this thread, for hooks that ask.
+PASS: ContextVar[Pass | None] = ContextVar("tapegrad_torch_pass", default=None)
 
 
 def conjugated(value: Any) -> Any:
@@ -149,6 +155,7 @@ class Pass:
         mode = _modes.current()
         before = _modes.change(grad=self.create)
         token = CURRENT.set(None)
+        outer = PASS.set(self)
         try:
             # Infinities at singular points are for the strong product to judge.
             with np.errstate(all="ignore"):
@@ -157,8 +164,13 @@ class Pass:
                 else:
                     self._run_plain()
         finally:
+            PASS.reset(outer)
             CURRENT.reset(token)
             _modes.restore(before)
+
+    def reaches(self, node: Node) -> bool:
+        """Whether this pass computes the cotangent at a node."""
+        return node in self.nodes or node in self.leaves
 
     def _run_plain(self) -> None:
         bars: Any = _Bars()
@@ -195,7 +207,7 @@ class Pass:
             g = bars.pop(node, None)
             if g is not None:
                 g = self._arrive(node, g)
-                parts = run_node(node, g, create=traced, mode=mode)
+                parts = run_node(node, g, create=traced, mode=mode, nodes=self.nodes)
                 for parent, part in zip(parents_of(node.entry), parts, strict=False):
                     if parent != -1 and part is not None:
                         _add_part(bars, node, parent, part)
@@ -314,8 +326,13 @@ def _add_part(bars: dict[Any, Any], node: Node, parent: Node, part: Any) -> None
 # --- One node -----------------------------------------------------------------------------------
 
 
-def run_node(node: Node, g: Any, *, create: bool, mode: _modes.Mode) -> list[Any]:
-    """The cotangents of a node's arguments (None where there is none) from that of its result."""
+def run_node(
+    node: Node, g: Any, *, create: bool, mode: _modes.Mode, nodes: Sequence[Node] = ()
+) -> list[Any]:
+    """The cotangents of a node's arguments (None where there is none) from that of its result.
+
+    nodes: all those of the pass, for anomaly mode.
+    """
     if node.prehooks:
         g = _through_prehooks(node, g)
     for watcher in mode.watchers:
@@ -323,9 +340,10 @@ def run_node(node: Node, g: Any, *, create: bool, mode: _modes.Mode) -> list[Any
     if mode.anomaly is None:
         parts = _pull(node, g, create)
     else:
-        with mode.anomaly.around(node):
+        start = next_number()
+        with mode.anomaly.around(node, nodes):
             parts = _pull(node, g, create)
-            mode.anomaly.check(node, parts)
+            mode.anomaly.check(node, parts, start)
     if node.posthooks:
         parts = _through_posthooks(node, parts, g)
     return parts

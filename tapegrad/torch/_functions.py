@@ -160,6 +160,11 @@ class Call(NamedTuple):
     places: tuple[int, ...]
 
     @property
+    def name(self) -> str:
+        """What reports call it."""
+        return f"{self.function.__name__}.apply"
+
+    @property
     def tensors(self) -> list[Tensor]:
         return [self.args[place] for place in self.places]
 
@@ -218,7 +223,7 @@ def _call_eager(made: Call) -> Any:
         mode = _modes.MODE.get()
         node._saved = save(node, node.to_save)
         if mode is not None and mode.anomaly is not None:
-            mode.anomaly.note_node(node, finished)
+            mode.anomaly.note(made.name, made.args, finished, [node])
     node.__dict__.pop("to_save", None)
     node.__dict__.pop("_dirty", None)
     node.__dict__.pop("_constant", None)

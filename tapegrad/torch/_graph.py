@@ -251,6 +251,21 @@ def reachable(roots: Iterable[Node]) -> list[Node]:
     return sorted(seen, key=_number)
 
 
+def made_since(roots: Iterable[Node], start: int) -> list[Node]:
+    """The nodes of a greater number than `start` that the given ones were made from, and these."""
+    stack = [node for node in roots if node.number > start]
+    seen = set(stack)
+    while stack:
+        entry = stack.pop().entry
+        if entry is None:
+            continue
+        for parent in parents_of(entry):
+            if parent != -1 and parent.number > start and parent not in seen:
+                seen.add(parent)
+                stack.append(parent)
+    return sorted(seen, key=_number)
+
+
 def _number(node: Node) -> int:
     return node.number
 

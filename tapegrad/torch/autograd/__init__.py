@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tapegrad.torch._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 from tapegrad.torch.autograd._passes import backward, grad
+from tapegrad.torch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from tapegrad.torch.autograd.function import Function
 
 from tapegrad.torch.autograd import functional  # isort: skip
@@ -12,6 +13,7 @@ from tapegrad.torch.autograd.gradcheck import gradcheck, gradgradcheck  # isort:
 __all__ = [
     "Function",
     "backward",
+    "detect_anomaly",
     "enable_grad",
     "functional",
     "grad",
@@ -19,5 +21,6 @@ __all__ = [
     "gradgradcheck",
     "inference_mode",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
 ]

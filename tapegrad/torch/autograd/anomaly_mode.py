@@ -1,0 +1,276 @@
+"""Anomaly mode: which forward call is to blame for an error, or a NaN, in a backward pass.
+
+Knows nodes, and the calls of a Python program. Must not know operations, or how passes run.
+
+Beyond PyTorch: it also tells the first call whose result held a NaN or an infinity.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Self
+
+import numpy as np
+
+from tapegrad._rule import plain
+from tapegrad.torch import _modes
+from tapegrad.torch._graph import Node, is_on_graph, made_since, next_number
+from tapegrad.torch._tensor import Tensor
+
+OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+
+CONTEXTLIB = contextmanager.__code__.co_filename
+
+# The node whose backward is running, which the nodes that it makes refer to.
+RUNNING: ContextVar[Node | None] = ContextVar("tapegrad_torch_running", default=None)
+
+
+class Trace:
+    """Where a call was made."""
+
+    __slots__ = ("frames", "given", "name", "number", "origin", "parent")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.number = next_number()
+        self.frames = _user_frames()
+        self.parent = RUNNING.get()
+        self.given = False  # whether an argument was bad already
+        self.origin: Trace | None = None  # the first call with a NaN or infinity, of its past
+
+    def text(self) -> str:
+        """The frames as Python shows them, the innermost last."""
+        lines = traceback.StackSummary.from_list(self.frames).format()
+        return "".join(lines)
+
+    def place(self) -> str:
+        """The call in one line."""
+        if not self.frames:
+            return self.name
+        file, line, *_ = self.frames[-1]
+        given = ", of an argument with one" if self.given else ""
+        return f'{self.name}, File "{file}", line {line}{given}'
+
+
+def _user_frames() -> list[Any]:
+    """The stack without this package's own frames, the innermost last."""
+    found = []
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if not code.co_filename.startswith(OURS):
+            found.append((code.co_filename, frame.f_lineno, code.co_name, None))
+        frame = frame.f_back
+    return found[::-1]
+
+
+class Anomaly:
+    """What logs calls while anomaly mode is on, and judges backward passes."""
+
+    def __init__(self, check_nan: bool) -> None:
+        self.check_nan = check_nan
+
+    # -- forward ---------------------------------------------------------------------------------
+
+    def note(self, name: str, args: Iterable[Any], made: Any, nodes: Iterable[Node]) -> None:
+        """Keep where a call was made, that made nodes and results of arguments."""
+        trace = Trace(name)
+        results = made if isinstance(made, (tuple, list)) else (made,)
+        if any(isinstance(part, Tensor) and _is_bad(part.value) for part in results):
+            trace.origin = _origin_of(args) or trace
+            trace.given = any(isinstance(arg, Tensor) and _is_bad(arg.value) for arg in args)
+            for part in results:
+                if isinstance(part, Tensor):
+                    part._origin = trace.origin  # type: ignore[attr-defined]
+        for node in nodes:
+            if node.trace is None:
+                node.trace = trace
+
+    # -- backward --------------------------------------------------------------------------------
+
+    @contextmanager
+    def around(self, node: Node, nodes: Sequence[Node]) -> Iterator[None]:
+        """Run a node; warn of the forward call that made it if that fails."""
+        token = RUNNING.set(node)
+        try:
+            yield
+        except Exception as error:
+            if not getattr(error, "_told", False):
+                text = _report(node)
+                first = first_bad(nodes or [node])
+                if first is not None:
+                    text += f"\nThe first call with a NaN or an infinity in its result: {first}."
+                    error.add_note(
+                        f"The first call with a NaN or an infinity in its result: {first}."
+                    )
+                warnings.warn(text, UserWarning, stacklevel=_depth())
+                error._told = True  # type: ignore[attr-defined]
+            raise
+        finally:
+            RUNNING.reset(token)
+
+    def check(self, node: Node, parts: Sequence[Any], start: int) -> None:
+        """Raise RuntimeError for a NaN among what a node sends to its arguments.
+
+        start: a number from before it ran; what was logged since belongs to this node.
+        """
+        trace = None
+        for part in parts:
+            if is_on_graph(part) and isinstance(part.slot, Node):
+                for made in made_since([part.slot], start):
+                    if made.trace is None:
+                        trace = trace or Trace(node.name())
+                        made.trace = trace
+        if not self.check_nan:
+            return
+        for position, part in enumerate(parts):
+            if part is not None and _has_nan(part):
+                raise RuntimeError(
+                    f"Function '{node.name()}' returned nan values in its {position}th output."
+                )
+
+
+def _values(value: Any) -> Any:
+    found = plain(value)
+    return found if getattr(getattr(found, "dtype", None), "kind", "") in "fc" else None
+
+
+def _is_bad(value: Any) -> bool:
+    found = _values(value)
+    return found is not None and not bool(np.isfinite(found).all())
+
+
+def _has_nan(value: Any) -> bool:
+    found = _values(value)
+    return found is not None and bool(np.isnan(found).any())
+
+
+def _origin_of(args: Iterable[Any]) -> Trace | None:
+    """The first bad call that any argument goes back to."""
+    found: Trace | None = None
+    for arg in args:
+        origin = getattr(arg, "_origin", None) if isinstance(arg, Tensor) else None
+        if isinstance(arg, (tuple, list)):
+            origin = _origin_of(arg)
+        if origin is not None and (found is None or origin.number < found.number):
+            found = origin
+    return found
+
+
+def first_bad(nodes: Iterable[Node]) -> str | None:
+    """Of all calls that nodes were made by, the first whose result held a NaN or an infinity."""
+    found: Trace | None = None
+    for node in nodes:
+        origin = None if node.trace is None else node.trace.origin
+        if origin is not None and (found is None or origin.number < found.number):
+            found = origin
+    return None if found is None else found.place()
+
+
+def _report(node: Node) -> str:
+    if node.trace is None:
+        return (
+            f"Error detected in {node.name()}. No forward pass information available. Enable "
+            "detect anomaly during forward pass for more information."
+        )
+    text = (
+        f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n"
+        f"{node.trace.text()}"
+    )
+    parent = node.trace.parent
+    while parent is not None:
+        if parent.trace is None:
+            text += (
+                f"\n\nPrevious calculation was induced by {parent.name()}. No forward pass "
+                "information available."
+            )
+            break
+        text += (
+            f"\n\nPrevious calculation was induced by {parent.name()}. Traceback of forward call "
+            f"that induced the previous calculation:\n{parent.trace.text()}"
+        )
+        parent = parent.trace.parent
+    return text
+
+
+def _depth() -> int:
+    """The stack level of the innermost frame of the user's."""
+    depth = 1
+    frame: Any = sys._getframe(1)
+    while frame.f_back is not None and (
+        frame.f_code.co_filename.startswith(OURS) or frame.f_code.co_filename == CONTEXTLIB
+    ):
+        frame = frame.f_back
+        depth += 1
+    return depth
+
+
+# --- Managers -----------------------------------------------------------------------------------
+
+
+class detect_anomaly(_modes.Manager):
+    """Context manager in which errors of a backward pass name the forward call.
+
+    A NaN in a backward pass is an error, unless check_nan is False. Calls become slower.
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        super().__init__()
+        self.check_nan = check_nan
+        self.changes = {"anomaly": Anomaly(check_nan)}
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should "
+            "only be enabled for debugging.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+    def clone(self) -> _modes.Manager:
+        """A manager without the warning."""
+        return _Changed({"anomaly": Anomaly(self.check_nan)})
+
+
+class _Changed(_modes.Manager):
+    """A manager of given changes."""
+
+    def __init__(self, changes: dict[str, Any]) -> None:
+        super().__init__()
+        self.changes = changes
+
+
+class set_detect_anomaly:
+    """Turn anomaly mode on or off: at once, and until the end of a block as a manager."""
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self.before = _modes.change(anomaly=Anomaly(check_nan) if mode else None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _modes.restore(self.before)
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly mode is on."""
+    return _modes.current().anomaly is not None
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether a NaN in a backward pass is an error, in anomaly mode."""
+    anomaly = _modes.current().anomaly
+    return anomaly is None or anomaly.check_nan
+
+
+__all__ = [
+    "detect_anomaly",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
+    "set_detect_anomaly",
+]

@@ -28,6 +28,7 @@ from tapegrad.torch._graph import (
     AccumulateGrad,
     FunctionNode,
     Node,
+    arguments_of,
     array_on_graph,
     freed,
     is_on_graph,
@@ -212,9 +213,7 @@ class Pass:
                     if parent != -1 and part is not None:
                         _add_part(bars, node, parent, part)
             if not self.keep:
-                node.entry = freed(node.entry)
-                if isinstance(node, FunctionNode):
-                    node.release()
+                free([node])
             for leaf in complete.get(node, ()):
                 if leaf in bars:
                     self._reach(leaf, bars.pop(leaf))
@@ -248,16 +247,24 @@ class Pass:
         if leaf.prehooks:
             g = _through_prehooks(leaf, g)
         accumulate(variable, g, self.taken, create=self.create)
-        if leaf.posthooks:
-            for hook in list(leaf.posthooks.values()):
-                hook((), (as_gradient(g),))
         if variable._after:
             for hook in list(variable._after.values()):
                 hook(variable)
+        if leaf.posthooks:
+            for hook in list(leaf.posthooks.values()):
+                hook((), (as_gradient(g),))
 
     def _stripped(self, g: Any) -> Any:
         """A cotangent without the history of a replay that was traced for its own sake."""
         return g.value if not self.create and is_on_graph(g) else g
+
+
+def free(nodes: Iterable[Node]) -> None:
+    """Forget what nodes keep, after a pass has used it up."""
+    for node in nodes:
+        node.entry = freed(node.entry)
+        if isinstance(node, FunctionNode):
+            node.release()
 
 
 def check_usable(nodes: Iterable[Node]) -> None:
@@ -442,23 +449,36 @@ def through_hooks(hooks: dict[int, Callable[..., Any]], g: Any) -> Any:
         gradient = as_gradient(g)
         given = hook(gradient)
         if given is not None:
-            _check_hooked(given, gradient)
+            _check_hooked(hook, given, gradient)
             g = conjugated(array_of(given))
         else:
             g = conjugated(array_of(gradient))  # a hook may have written to it
     return g
 
 
-def _check_hooked(given: Any, gradient: Tensor) -> None:
+def _check_hooked(hook: Any, given: Any, gradient: Tensor) -> None:
     if not isinstance(given, Tensor):
-        raise TypeError(
-            f"expected hook to return a Tensor or None, but got {type(given).__name__}"
-        )
+        raise TypeError(f"expected Variable, but hook returned '{type(given).__name__}'")
     if given.value.shape != gradient.value.shape:
         raise RuntimeError(
-            f"hook has changed the size of value: expected {list(gradient.shape)}, "
-            f"got {list(given.shape)}"
+            f"hook '{_name_of(hook)}' has changed the size of value: expected "
+            f"{list(gradient.shape)}, got {list(given.shape)}"
         )
+
+
+def _name_of(hook: Any) -> str:
+    return str(getattr(hook, "__name__", type(hook).__name__))
+
+
+def _several(hook: Any, given: Any, count: int) -> Sequence[Any]:
+    """What a hook of a node returned, one gradient (or None) each."""
+    found = given if isinstance(given, (tuple, list)) else (given,)
+    if len(found) != count:
+        raise RuntimeError(
+            f"hook '{_name_of(hook)}' has returned an incorrect number of values (got "
+            f"{len(found)}, but expected {count})"
+        )
+    return found
 
 
 def _through_prehooks(node: Node, g: Any) -> Any:
@@ -468,7 +488,7 @@ def _through_prehooks(node: Node, g: Any) -> Any:
         parts = g if several else [g]
         given = hook(tuple(None if part is None else as_gradient(part) for part in parts))
         if given is not None:
-            given = given if isinstance(given, (tuple, list)) else (given,)
+            given = _several(hook, given, len(parts))
             arrays = [None if part is None else conjugated(array_of(part)) for part in given]
             g = arrays if several else arrays[0]
     return g
@@ -480,11 +500,14 @@ def _through_posthooks(node: Node, parts: list[Any], g: Any) -> list[Any]:
         None if part is None else as_gradient(part) for part in (g if isinstance(g, list) else [g])
     )
     count = count_of(node)
+    used = max((1 + i for i, parent in enumerate(arguments_of(node)) if parent != -1), default=0)
     for hook in list(node.posthooks.values()):
         inputs = tuple(None if part is None else as_gradient(part) for part in parts[:count])
         given = hook(inputs, results)
         if given is not None:
             given = given if isinstance(given, (tuple, list)) else (given,)
+            if not used <= len(given) <= count:  # numbers beside tensors need not have theirs
+                _several(hook, given, count)
             parts = [None if part is None else conjugated(array_of(part)) for part in given]
             parts += [None] * (2 - len(parts))
     return parts

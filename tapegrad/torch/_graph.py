@@ -20,7 +20,7 @@ import re
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -201,6 +201,14 @@ def array_on_graph(value: Any, node: Node) -> Any:
 def is_on_graph(value: Any) -> bool:
     """Whether a value is one of the core's traced arrays, traced by this layer."""
     return isinstance(value, Traced) and value.tape is GRAPH
+
+
+class GradientEdge(NamedTuple):
+    """Where the gradient of a tensor arrives: a node, and which of its results."""
+
+    node: Node
+    output_nr: int
+    ownership_token: Any = None  # the tensor, which keeps the node alive
 
 
 # --- Walking ------------------------------------------------------------------------------------

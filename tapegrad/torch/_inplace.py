@@ -39,6 +39,7 @@ from tapegrad.torch._tensor import (
     of_value,
     owner_of,
     require_floating,
+    retain_at,
 )
 
 COPY_SLICES = node_class("CopySlices")
@@ -371,6 +372,8 @@ def rebase(tensor: Tensor, node: Any, spec: Any = None) -> None:
     """
     base = tensor._source
     if base is None:
+        if tensor._retains:
+            retain_at(tensor, node)
         tensor.node = node
         if tensor._views:
             _refresh_views(tensor)
@@ -395,6 +398,8 @@ def rebase(tensor: Tensor, node: Any, spec: Any = None) -> None:
             None,
         )
     made.__class__ = COPY_SLICES
+    if base._retains:
+        retain_at(base, made)
     base.node = made
     _refresh_views(base)
 

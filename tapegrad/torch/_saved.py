@@ -43,11 +43,7 @@ class Saved:
         self.kept: Any = None
         self.packed: Any = None
         if self.hooks is not None:
-            before = _modes.change(grad=False, saved=())
-            try:
-                self.packed = self.hooks[0](tensor if self.output is None else tensor.detach())
-            finally:
-                _modes.restore(before)
+            self.packed = self.hooks.pack_tensor(tensor)
             if tensor.node is LEAF:  # what the hooks give back stands for it
                 self.node = accumulator_of(tensor)
         elif tensor.node is None or tensor.node is LEAF:
@@ -58,7 +54,7 @@ class Saved:
     def unpacked(self, owner: FunctionNode) -> Tensor:
         """The tensor, with its place in the graph. RuntimeError if it was changed since."""
         if self.hooks is not None:
-            return self._placed(self.hooks[1](self.packed).value, owner)
+            return self._placed(self.hooks.unpack(self.packed), owner)
         if self.version.count != self.count:
             self._raise_changed(owner)
         if isinstance(self.kept, Tensor):

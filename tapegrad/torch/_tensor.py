@@ -310,9 +310,7 @@ class Tensor:
         if self.node is LEAF or self._retains:
             return
         self._retains = True
-        node = node_of(self)
-        node.retained = (*node.retained, weakref.ref(self))
-        node.watched = True
+        retain_at(self, self.node)
 
     def detach(self) -> Tensor:
         """The same memory without history; in-place writes to either are noticed by both."""
@@ -469,6 +467,16 @@ def plain_of(tensor: Tensor) -> Any:
 def node_of(tensor: Tensor) -> Any:
     """The node where the gradient of a tensor arrives, or None."""
     return accumulator_of(tensor) if tensor.node is LEAF else tensor.node
+
+
+def retain_at(tensor: Tensor, node: Any) -> None:
+    """Let a tensor that keeps its gradient get that of a node, and of no earlier one."""
+    old = tensor.node
+    if isinstance(old, Node) and old.retained:
+        old.retained = tuple(kept for kept in old.retained if kept() is not tensor)
+    if node is not None:
+        node.retained = (*node.retained, weakref.ref(tensor))
+        node.watched = True
 
 
 def accumulator_of(leaf: Tensor) -> AccumulateGrad:

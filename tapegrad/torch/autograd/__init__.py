@@ -6,19 +6,24 @@ from tapegrad.torch._modes import enable_grad, inference_mode, no_grad, set_grad
 from tapegrad.torch.autograd._passes import backward, grad
 from tapegrad.torch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from tapegrad.torch.autograd.function import Function
+from tapegrad.torch.autograd.variable import Variable
 
-from tapegrad.torch.autograd import functional  # isort: skip
+from tapegrad.torch.autograd import function, functional, grad_mode, graph  # isort: skip
 from tapegrad.torch.autograd.gradcheck import gradcheck, gradgradcheck  # isort: skip
 
 __all__ = [
     "Function",
+    "Variable",
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "function",
     "functional",
     "grad",
+    "grad_mode",
     "gradcheck",
     "gradgradcheck",
+    "graph",
     "inference_mode",
     "no_grad",
     "set_detect_anomaly",

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.torch._engine import Pass, accumulate, as_gradient, root_of
+from tapegrad.torch._graph import GradientEdge
 from tapegrad.torch._tensor import Tensor, node_of, of_value
 
 
@@ -128,9 +129,9 @@ def _finished(bar: Any, x: Tensor, allow_unused: bool, materialize: bool) -> Ten
 
 
 def _sequence(given: Any) -> Sequence[Any]:
-    if isinstance(given, Tensor):
-        return (given,)
-    return tuple(given)
+    if isinstance(given, (Tensor, GradientEdge)):
+        given = (given,)
+    return tuple(part.ownership_token if isinstance(part, GradientEdge) else part for part in given)
 
 
 def _roots(tensors: Any, gradients: Any) -> list[tuple[Any, Any]]:

@@ -1,0 +1,29 @@
+"""`torch.autograd.grad_mode`: whether operations are logged."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from tapegrad.torch._modes import Manager, enable_grad, inference_mode, no_grad, set_grad_enabled
+
+
+class set_multithreading_enabled(Manager):
+    """Whether a backward pass may use several threads. It never does: this has no effect."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self.mode = bool(mode)
+        self.changes = {}
+
+    def clone(self) -> Self:
+        """Another manager of the same kind."""
+        return type(self)(self.mode)
+
+
+__all__ = [
+    "enable_grad",
+    "inference_mode",
+    "no_grad",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+]

@@ -1,0 +1,308 @@
+"""`torch.autograd.graph`: the graph by hand, and what becomes of saved tensors.
+
+Knows nodes, their entries and the modes. Must not know operations.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Self
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from tapegrad._tape import Outputs
+from tapegrad.torch import _modes
+from tapegrad.torch._engine import PASS, Pass
+from tapegrad.torch._graph import AccumulateGrad, FunctionNode, GradientEdge, Node, edge_of
+from tapegrad.torch._tensor import LEAF, Tensor, node_of, of_value, version_of
+
+# Why saved tensors may have no hooks in this thread, if they may not.
+DISABLED: ContextVar[str | None] = ContextVar("tapegrad_torch_no_saved_hooks", default=None)
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """Where the gradient of a tensor arrives: `backward` and `grad` take it for the tensor.
+
+    RuntimeError for a tensor that does not require grad.
+    """
+    node = node_of(tensor)
+    if node is None:
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require "
+            "gradients"
+        )
+    found, number = edge_of(node)
+    assert found is not None
+    token = tensor if tensor.node is LEAF else of_value(tensor.value, tensor.node)
+    return GradientEdge(found, number, token)
+
+
+# --- Saved tensors ------------------------------------------------------------------------------
+
+
+class _Packed:
+    """Takes the place of an array that an entry kept, with what a hook made of it."""
+
+    __slots__ = ("dtype", "hooks", "ndim", "packed", "shape", "size")
+
+    def __init__(self, value: Any, packed: Any, hooks: HookPair) -> None:
+        self.shape, self.dtype = value.shape, value.dtype
+        self.ndim, self.size = value.ndim, value.size
+        self.packed = packed
+        self.hooks = hooks
+
+    def unpacked(self) -> Any:
+        """The array again."""
+        return self.hooks.unpack(self.packed)
+
+
+class _Unpacking:
+    """What a node has in `packed`: it puts the arrays back into an entry's parts."""
+
+    @staticmethod
+    def unpacked(*parts: Any) -> tuple[Any, ...]:
+        """The result and the arguments that an entry kept."""
+        return tuple(_unpacked(part) for part in parts)
+
+
+def _unpacked(part: Any) -> Any:
+    if type(part) is _Packed:
+        return part.unpacked()
+    if isinstance(part, Outputs):
+        made = Outputs(map(_unpacked, part))
+        made.slots = part.slots
+        return made
+    return tuple(map(_unpacked, part)) if type(part) is tuple else part
+
+
+class HookPair:
+    """A pair of functions that pack and unpack what nodes keep."""
+
+    __slots__ = ("pack_hook", "unpack_hook")
+
+    def __init__(self, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
+        self.pack_hook = pack
+        self.unpack_hook = unpack
+
+    def unpack(self, packed: Any) -> Any:
+        """The array of the tensor that the second function makes of a packed one."""
+        made = self.unpack_hook(packed)
+        if not isinstance(made, Tensor):
+            raise TypeError(
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of "
+                f"type {type(made).__name__}"
+            )
+        return made.value
+
+    def pack_tensor(self, tensor: Tensor) -> Any:
+        """What the first function makes of a tensor, which it must not write to."""
+        before = _modes.change(grad=False, saved=())
+        version = version_of(tensor)
+        count = version.count
+        try:
+            made = self.pack_hook(tensor)
+        finally:
+            _modes.restore(before)
+        if version.count != count:
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as "
+                "input to pack hook cannot be modified by in-place operations as this can lead to "
+                "unexpected side-effects. Clone the tensor in the hook."
+            )
+        return made
+
+    def pack(self, node: Node) -> None:
+        """Pack the arrays that a node keeps."""
+        entry = node.entry
+        if entry is None or isinstance(node, FunctionNode) or node.packed is not None:
+            return
+        rule, out, x, y, x_node, y_node = entry
+        if getattr(rule, "singular", None) is not None:
+            return  # whether its cotangent is a limit is asked of the result
+        if y_node is not None:
+            made = (
+                rule,
+                self._packed(out, node),
+                self._packed(x, x_node),
+                self._packed(y, y_node),
+                x_node,
+                y_node,
+            )
+        elif type(x_node) is tuple and hasattr(rule, "pull"):
+            if isinstance(out, Outputs):
+                parts = Outputs(map(self._packed, out, out.slots))
+                parts.slots = out.slots
+                out = parts
+            else:
+                out = self._packed(out, node)
+            made = rule, out, tuple(map(self._packed, x, x_node)), y, x_node, y_node
+        else:
+            return
+        node.entry = made
+        node.packed = _Unpacking
+        node.watched = True
+
+    def _packed(self, value: Any, node: Any) -> Any:
+        if type(value) is not np.ndarray:
+            return value
+        if isinstance(node, AccumulateGrad) and node.variable.value is value:
+            tensor = node.variable
+        else:
+            tensor = of_value(value, None if node == -1 else node)
+        return _Packed(value, self.pack_tensor(tensor), self)
+
+
+class saved_tensors_hooks(_modes.Manager):
+    """Context manager: what is kept for backward passes goes through `pack_hook` now.
+
+    `unpack_hook` turns what that returned into a tensor of the same values again, when a backward
+    pass needs it.
+    """
+
+    def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> Self:
+        reason = DISABLED.get()
+        if reason is not None:
+            raise RuntimeError(reason)
+        pair = HookPair(self.pack_hook, self.unpack_hook)
+        self.changes = {"saved": (*_modes.current().saved, pair)}
+        return super().__enter__()
+
+    def clone(self) -> _modes.Manager:
+        """Another manager of the same hooks."""
+        return saved_tensors_hooks(self.pack_hook, self.unpack_hook)
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Context manager that keeps saved tensors on the CPU, as copies. There is no other device."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        super().__init__(_copy_of, _itself)
+
+    def clone(self) -> _modes.Manager:
+        """Another manager of the same kind."""
+        return save_on_cpu()
+
+
+class allow_mutation_on_saved_tensors(saved_tensors_hooks):
+    """Context manager in which tensors that a backward pass needs may be changed in place.
+
+    What is saved is a copy, taken at once.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(_copy_of, _itself)
+
+    def clear(self) -> None:
+        """Nothing: the copies belong to the nodes."""
+
+    def clone(self) -> _modes.Manager:
+        """Another manager of the same kind."""
+        return allow_mutation_on_saved_tensors()
+
+
+def _copy_of(tensor: Tensor) -> Tensor:
+    return of_value(tensor.value.copy())
+
+
+def _itself(tensor: Tensor) -> Tensor:
+    return tensor
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Context manager in which hooks for saved tensors are an error, with this message."""
+    if _modes.current().saved:
+        raise RuntimeError(error_message)
+    token = DISABLED.set(error_message)
+    try:
+        yield
+    finally:
+        DISABLED.reset(token)
+
+
+# --- Several gradients at once ------------------------------------------------------------------
+
+
+class MultiHandle:
+    """What `register_multi_grad_hook` returns: `remove()` takes the hook away."""
+
+    def __init__(self, handles: Sequence[Any]) -> None:
+        self.handles = tuple(handles)
+
+    def remove(self) -> None:
+        """Take the hook away."""
+        for handle in self.handles:
+            handle.remove()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+class _Gathering:
+    """Gradients of several tensors, by the backward pass that they come from."""
+
+    def __init__(self, tensors: Sequence[Tensor], fn: Callable[[Any], Any], mode: str) -> None:
+        self.nodes = [node_of(tensor) for tensor in tensors]
+        self.fn = fn
+        self.mode = mode
+        self.lock = threading.Lock()
+        self.found: WeakKeyDictionary[Pass, dict[int, Any]] = WeakKeyDictionary()
+
+    def hook_at(self, position: int) -> Callable[[Any], None]:
+        """The hook of one of the tensors."""
+
+        def hook(gradient: Any) -> None:
+            work = PASS.get()
+            if work is None:
+                return
+            with self.lock:
+                found = self.found.setdefault(work, {})
+                found[position] = gradient
+                count = len(found)
+            if self.mode == "any":
+                if count == 1:
+                    self.fn(gradient)
+            elif count == sum(work.reaches(node) for node in self.nodes):
+                self.fn([found.get(place) for place in range(len(self.nodes))])
+
+        return hook
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[[Any], Any], *, mode: str = "all"
+) -> MultiHandle:
+    """Call `fn` when the gradients of several tensors are known.
+
+    mode "all": with a sequence of them, None for what a backward pass does not compute. mode
+    "any": with the first one. Returns a handle with `remove()`.
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    gathering = _Gathering(tensors, fn, mode)
+    return MultiHandle(
+        [tensor.register_hook(gathering.hook_at(i)) for i, tensor in enumerate(tensors)]
+    )
+
+
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]

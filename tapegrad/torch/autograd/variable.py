@@ -1,0 +1,51 @@
+"""`Variable`, the old name of a tensor.
+
+Knows tensors. Must not know operations.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from tapegrad.torch._tensor import Tensor, of_value, share_version
+
+
+class _VariableMeta(type):
+    """Every tensor is an instance of Variable."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=_VariableMeta):
+    """`Variable(data, requires_grad=False)`: a tensor over the same memory.
+
+    The old name; `torch.tensor(data, requires_grad=True)` or `data.requires_grad_()` is the new
+    one. `volatile=True` has no effect but a warning: its new name is `with torch.no_grad():`.
+    """
+
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
+        """A tensor over the same memory. TypeError for what is no tensor."""
+        warnings.warn(
+            "Variable is deprecated. Use tensors instead: "
+            "`torch.tensor(data, requires_grad=True)` or `tensor.requires_grad_()`.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        if volatile is not None:
+            warnings.warn(
+                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
+                UserWarning,
+                stacklevel=2,
+            )
+        if data is None:
+            data = Tensor()
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        made = of_value(data.value)
+        share_version(data, made)
+        return made.requires_grad_(requires_grad) if requires_grad else made
+
+
+__all__ = ["Variable"]

@@ -1,0 +1,65 @@
+"""`torch.nn`: modules, parameters, layers and losses."""
+
+from __future__ import annotations
+
+from tapegrad.torch.nn import functional, init
+from tapegrad.torch.nn._layers import (
+    AvgPool2d,
+    BCELoss,
+    BCEWithLogitsLoss,
+    CosineSimilarity,
+    CrossEntropyLoss,
+    Dropout,
+    Flatten,
+    HuberLoss,
+    Identity,
+    KLDivLoss,
+    L1Loss,
+    Linear,
+    LogSoftmax,
+    ModuleDict,
+    ModuleList,
+    MSELoss,
+    NLLLoss,
+    ParameterList,
+    ReLU,
+    Sequential,
+    Sigmoid,
+    SmoothL1Loss,
+    Softmax,
+    Tanh,
+)
+from tapegrad.torch.nn._module import Module
+from tapegrad.torch.nn._parameter import Buffer, Parameter
+
+__all__ = [
+    "AvgPool2d",
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "Buffer",
+    "CosineSimilarity",
+    "CrossEntropyLoss",
+    "Dropout",
+    "Flatten",
+    "HuberLoss",
+    "Identity",
+    "KLDivLoss",
+    "L1Loss",
+    "Linear",
+    "LogSoftmax",
+    "MSELoss",
+    "Module",
+    "ModuleDict",
+    "ModuleList",
+    "NLLLoss",
+    "Parameter",
+    "ParameterList",
+    "ReLU",
+    "Sequential",
+    "Sigmoid",
+    "SmoothL1Loss",
+    "Softmax",
+    "Tanh",
+    "functional",
+    "init",
+]

@@ -1,0 +1,114 @@
+"""Hooks of a module on a backward pass.
+
+Knows nodes. Must not know layers.
+
+What goes into the module, and what comes out, passes through a node each that does nothing, on
+which the gradients of all inputs, or outputs, arrive together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tapegrad._rule import General
+from tapegrad._tape import Outputs, spec_of
+from tapegrad.torch import _modes
+from tapegrad.torch._graph import Node, name_nodes
+from tapegrad.torch._tensor import Tensor, array_of, of_array, share_version
+
+
+class _Passed(General):
+    """Several arrays as they are."""
+
+    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return [False] * len(wanted), False
+
+
+PASSED = _Passed(
+    lambda *arrays: tuple(arrays),
+    vjp=lambda g, _out, *_: tuple(g),
+    jvp=lambda dots, *_: list(dots),
+    arrays=1,
+    name="BackwardHookFunction",
+)
+name_nodes(PASSED, "BackwardHookFunctionBackward")
+
+
+def passed_through(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], Node | None]:
+    """Values of which the tensors that require grad come from one node; which they are; the node.
+
+    The gradients of all of them arrive at the node together.
+    """
+    places = [
+        place
+        for place, value in enumerate(values)
+        if isinstance(value, Tensor) and value.node is not None
+    ]
+    if not places or not _modes.is_grad_enabled():
+        return values, [], None
+    made = PASSED.apply_bound([array_of(values[place]) for place in places], {})
+    replaced = list(values)
+    for place, array in zip(places, made, strict=True):
+        tensor = replaced[place] = of_array(array)
+        share_version(values[place], tensor)
+    node: Node = replaced[places[0]].grad_fn
+    rule, parts, *rest = node.entry
+    shapes = Outputs(map(spec_of, parts))  # the values are read by nobody
+    shapes.slots = parts.slots
+    node.entry = rule, shapes, *rest
+    return tuple(replaced), places, node
+
+
+class BackwardWatch:
+    """One call of a module with backward hooks."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+        self.results: tuple[Any, ...] = ()
+        self.waits = False  # for the gradients of inputs
+
+    def around_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments of `forward`, whose gradients are reported."""
+        found, places, node = passed_through(args)
+        if node is not None:
+            self.waits = True
+            tensors = [i for i, arg in enumerate(args) if isinstance(arg, Tensor)]
+            node.register_prehook(lambda grads: self._report(grads, places, tensors))
+        return found
+
+    def around_outputs(self, result: Any) -> Any:
+        """The result of `forward`, whose gradients are noted."""
+        several = isinstance(result, (tuple, list))
+        values = tuple(result) if several else (result,)
+        found, places, node = passed_through(values)
+        if node is None:
+            return result
+        node.register_prehook(lambda grads: self._note(grads, places, len(values)))
+        return type(result)(found) if several else found[0]
+
+    def _note(self, grads: Any, places: list[int], count: int) -> Any:
+        results = _at(grads, places, range(count))
+        for hook in list(self.module._backward_pre_hooks.values()):
+            given = hook(self.module, results)
+            if given is not None:
+                results = given if isinstance(given, tuple) else (given,)
+        self.results = results
+        if not self.waits:
+            for hook in list(self.module._backward_hooks.values()):
+                hook(self.module, (None,), results)
+        return tuple(results[place] for place in places)
+
+    def _report(self, grads: Any, places: list[int], tensors: list[int]) -> Any:
+        inputs = _at(grads, places, tensors)
+        for hook in list(self.module._backward_hooks.values()):
+            given = hook(self.module, inputs, self.results)
+            if given is not None:
+                inputs = given if isinstance(given, tuple) else (given,)
+        known = dict(zip(tensors, inputs, strict=True))
+        return tuple(known[place] for place in places)
+
+
+def _at(grads: Any, places: list[int], wanted: Any) -> tuple[Any, ...]:
+    known = dict(zip(places, grads, strict=True))
+    return tuple(known.get(place) for place in wanted)

@@ -1,0 +1,88 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.torch._tensor import count_write, of_value
+from tapegrad.torch.optim._optimizer import Optimizer, number_of, require_not_negative
+
+
+class SGD(Optimizer):
+    """Steps against the gradient, with momentum if wanted.
+
+    lr: the length of a step. momentum: the part of the last step that goes on. dampening: what the
+    gradient loses beside it. weight_decay: the part of the parameter that is added to its
+    gradient. nesterov: the gradient counts beside the momentum that it is part of. maximize: steps
+    along the gradient.
+
+    >>> import tapegrad.torch as torch
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> optimizer = torch.optim.SGD([w], lr=0.1)
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.8000], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: Any = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        require_not_negative(lr, "learning rate")
+        require_not_negative(momentum, "momentum value")
+        require_not_negative(weight_decay, "weight_decay value")
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        settings = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, settings)
+
+    def update(self, group: dict[str, Any]) -> None:
+        """Change the parameters of a group."""
+        rate, decay = number_of(group["lr"]), number_of(group["weight_decay"])
+        momentum, maximize = group["momentum"], group["maximize"]
+        for param in group["params"]:
+            gradient = param._grad
+            if gradient is None:
+                continue
+            value, step = param.value, gradient.value
+            if maximize:
+                step = -step
+            if decay:
+                step = step + decay * value
+            if momentum:
+                step = self._with_momentum(param, step, group)
+            np.subtract(value, step * rate, out=value)
+            count_write(param)
+
+    def _with_momentum(self, param: Any, step: Any, group: dict[str, Any]) -> Any:
+        momentum, known = group["momentum"], self.state[param]
+        buffer = known.get("momentum_buffer")
+        if buffer is None:
+            buffer = known["momentum_buffer"] = of_value(step.copy())
+        else:
+            buffer.value *= momentum
+            buffer.value += (1 - group["dampening"]) * step
+        return step + momentum * buffer.value if group["nesterov"] else buffer.value

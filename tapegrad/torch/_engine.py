@@ -212,7 +212,7 @@ class Pass:
                 for parent, part in zip(parents_of(node.entry), parts, strict=False):
                     if parent != -1 and part is not None:
                         _add_part(bars, node, parent, part)
-            if not self.keep:
+            if not self.keep and not self.singular:
                 free([node])
             for leaf in complete.get(node, ()):
                 if leaf in bars:
@@ -220,6 +220,8 @@ class Pass:
         for leaf in self.leaves:
             if leaf in bars:
                 self._reach(leaf, bars.pop(leaf))
+        if not self.keep and self.singular:  # a limit is taken through what already ran
+            free(self.nodes)
 
     def _arrive(self, node: Node, g: Any) -> Any:
         """The cotangent of a node's result after the hooks on it; noted where it is wanted."""

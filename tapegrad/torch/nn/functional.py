@@ -15,6 +15,8 @@ import numpy as np
 from tapegrad._rule import plain
 from tapegrad._tape import spec_of
 from tapegrad.torch._call import OPERATIONS, operation
+from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._elementwise import _xlogy
 from tapegrad.torch._graph import new, next_number, node_class
 from tapegrad.torch._modes import MODE
 from tapegrad.torch._pointwise import promoted
@@ -274,17 +276,16 @@ def huber_loss(
 # --- Probabilities ------------------------------------------------------------------------------
 
 
-@_private(
-    lambda _x, _y, reduction, _: "MeanBackward0" if reduction == "mean" else "SumBackward0",
-    name="kl_div",
-)
+_KL_LABELS = {"mean": "MeanBackward0", "batchmean": "DivBackward0", "none": "SubBackward0"}
+
+
+@_private(lambda _x, _y, word, _: _KL_LABELS.get(word, "SumBackward0"), name="kl_div")
 def _kl(input: Any, target: Any, reduction: str, log_target: bool) -> Any:
     x, y = promoted(input, target)
     if log_target:
         losses = np.exp(y) * (y - x)
     else:
-        zero = y == 0
-        losses = np.where(zero, 0, y * np.log(np.where(zero, 1, y))) - y * x
+        losses = _xlogy(y, y) - y * x
     if reduction == "batchmean":
         return np.sum(losses) / (x.shape[0] if x.shape else 1)
     return reduced(losses, reduction)
@@ -381,9 +382,9 @@ def _nll_label(input: Any, *_: Any) -> str:
 
 def _check_classes(x: Any, target: Any) -> None:
     if target.dtype.kind not in "iu":
-        from tapegrad.torch._dtypes import word_of
-
-        raise RuntimeError(f"expected scalar type Long but found {word_of(target.dtype)}")
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {word_of(target.dtype)}"
+        )
     if len(x.shape) == 0:
         raise ValueError("Expected input to have at least 1 dimension")
     batch = x.shape[:1] if len(x.shape) > 1 else ()
@@ -471,10 +472,7 @@ def _soft_cross_entropy(
     x: Any, target: Any, weight: Any, reduction: str, label_smoothing: float, axis: int
 ) -> Any:
     if x.shape != target.shape:
-        raise RuntimeError(
-            f"Expected floating point type for target with class probabilities, got shapes "
-            f"{list(x.shape)} and {list(target.shape)}"
-        )
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if label_smoothing:
         target = target * (1 - label_smoothing) + label_smoothing / x.shape[axis]
     scores = _losses.log_probabilities(x, axis) * target
@@ -515,6 +513,7 @@ def cross_entropy(
             target,
             weight is size_average is reduce is None
             and reduction == "mean"
+            and ignore_index < 0
             and not label_smoothing,
         )
         if made is not None:
@@ -647,7 +646,10 @@ def _pad(input: Any, pad: Any, mode: str, value: Any) -> Any:
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) // 2 > len(input.shape):
-        raise RuntimeError("Padding length too large")
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got "
+            f"padding length {len(pad)} and input of dimension {len(input.shape)}"
+        )
     if mode != "constant" and mode not in _MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     pairs = [(int(pad[i]), int(pad[i + 1])) for i in range(0, len(pad), 2)][::-1]
@@ -668,7 +670,7 @@ def _pad(input: Any, pad: Any, mode: str, value: Any) -> Any:
 
 
 def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
-    """The tensor with elements before and after the last dimension, then those of the one before.
+    """The tensor with elements before and after the last dimension, the one before it, and so on.
 
     mode: "constant" (`value`, else 0), "reflect", "replicate" or "circular". Negative widths crop.
     """

@@ -88,8 +88,8 @@ def _grid(x: Any, dim: int, index: Any, word: str) -> tuple[Any, ...]:
     for axis, (size, room) in enumerate(zip(index.shape, x.shape, strict=True)):
         if axis != dim and size > room:
             raise RuntimeError(
-                f"Size does not match at dimension {axis} expected index {list(index.shape)} to be "
-                f"no larger than self {list(x.shape)} apart from dimension {dim}"
+                f"Size does not match at dimension {axis} expected index {list(index.shape)} to "
+                f"be no larger than self {list(x.shape)} apart from dimension {dim}"
             )
     _require_range(index, x.shape[dim], dim, negative=False, error=RuntimeError)
     grid = list(np.indices(index.shape, sparse=True))
@@ -275,14 +275,16 @@ def scatter_reduce(
 # --- Parts along a dimension --------------------------------------------------------------------
 
 
-def _rows_of(input: Any, dim: int, index: Any, word: str, *, negative: bool = False) -> Any:
+def _rows_of(
+    input: Any, dim: int, index: Any, word: str, *, negative: bool = False, error: Any = IndexError
+) -> Any:
     given = positions(index, word)
     if given.ndim > 1:
         raise IndexError(f"{word}(): Index is supposed to be a vector")
     (given,) = _lines(given)
     axis = wrapped(dim, input.ndim)
     size = input.shape[axis] if input.ndim else 1
-    _require_range(given, size, axis, negative=negative, error=IndexError)
+    _require_range(given, size, axis, negative=negative, error=error)
     return axis, given
 
 
@@ -295,11 +297,13 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     return pick(input, _at_rows(axis, given))
 
 
-def _require_parts(input: Any, axis: int, index: Any, source: Any, word: str) -> None:
+def _require_parts(
+    input: Any, axis: int, index: Any, source: Any, word: str, error: Any = RuntimeError
+) -> None:
     _require_dtype(input, source, word)
     expected = (*input.shape[:axis], index.size, *input.shape[axis + 1 :])
     if source.shape != expected and input.ndim:
-        raise RuntimeError(
+        raise error(
             f"{word}(): Number of indices and the shape of source must match: expected "
             f"{list(expected)}, got {list(source.shape)}"
         )
@@ -308,22 +312,22 @@ def _require_parts(input: Any, axis: int, index: Any, source: Any, word: str) ->
 @operation("IndexAddBackward0", inplace=True)
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """The parts of source added at these positions of a dimension."""
-    axis, given = _rows_of(input, dim, index, "index_add")
+    axis, given = _rows_of(input, dim, index, "index_add", error=RuntimeError)
     _require_parts(input, axis, given, source, "index_add")
     shape = input.shape
-    input, source = _lines(input, source)
-    value = source if type(alpha) is int and alpha == 1 else source * alpha
-    return added(input, _at_rows(axis, given), cast(value, input.dtype)).reshape(shape)
+    x, source_lines = _lines(input, source)
+    value = source_lines if type(alpha) is int and alpha == 1 else source_lines * alpha
+    return added(x, _at_rows(axis, given), cast(value, x.dtype)).reshape(shape)
 
 
 @operation("IndexCopyBackward0", inplace=True)
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     """The parts of source in place of those at these positions of a dimension."""
     axis, given = _rows_of(input, dim, index, "index_copy")
-    _require_parts(input, axis, given, source, "index_copy")
+    _require_parts(input, axis, given, source, "index_copy", IndexError)
     shape = input.shape
-    input, source = _lines(input, source)
-    return written(input, _at_rows(axis, given), source).reshape(shape)
+    x, source_lines = _lines(input, source)
+    return written(x, _at_rows(axis, given), source_lines).reshape(shape)
 
 
 def _filling(value: Any, given: np.dtype[Any], word: str) -> Any:
@@ -373,7 +377,7 @@ def index_reduce(
 
 
 def _of_each(indices: Any) -> tuple[Any, ...]:
-    parts = []
+    parts: list[Any] = []
     for index in indices:
         if index is None:
             parts.append(ALL)
@@ -449,10 +453,10 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     sizes = [1 if place == axis else size for place, size in enumerate(input.shape)]
     others = np.broadcast_shapes(sizes, given.shape)
     _require_range(given, input.shape[axis], axis, negative=False, error=RuntimeError)
-    grid = [
-        np.zeros(1, np.int64) if size == 1 else place
-        for size, place in zip(input.shape, np.indices(others, sparse=True), strict=True)
-    ]
+    grid: list[Any] = list(np.indices(others, sparse=True))
+    for place, size in enumerate(input.shape):
+        if size == 1:
+            grid[place] = np.zeros(1, np.int64)  # it broadcasts
     grid[axis] = given
     return pick(input, tuple(grid))
 
@@ -559,7 +563,7 @@ def _fill_diagonal(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     return write(self, lambda old: np.where(mask, number, old), "CopySlices")
 
 
-Tensor.fill_diagonal_ = _fill_diagonal
+Tensor.fill_diagonal_ = _fill_diagonal  # type: ignore[attr-defined]
 OPERATIONS["fill_diagonal_"] = _fill_diagonal
 
 __all__ = ["added", "written"]

@@ -11,7 +11,7 @@ from numpy.exceptions import AxisError
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view
 
-from tapegrad._rule import Scatter, composite, innermost, lift, linear, pick, plain
+from tapegrad._rule import Linear, Scatter, composite, innermost, lift, linear, pick, plain
 
 # --- one array, rearranged; NumPy may return a view of it
 
@@ -161,14 +161,12 @@ composite(np.fliplr, _fliplr)
 composite(np.flipud, _flipud)
 composite(np.rollaxis, _rollaxis)
 
-ROLL = linear(
-    lambda a, shift, axis=None: np.roll(a, shift, axis),
-    lambda g, _out, _x, shift, axis=None: np.roll(
-        g, [-s for s in shift] if isinstance(shift, (tuple, list)) else -shift, axis
-    ),
-    name="np.roll",
-    batch=_rolled_examples,
-)
+
+def _roll_transpose(g: Any, _out: Any, _x: Any, shift: Any, axis: Any = None) -> Any:
+    return np.roll(g, [-s for s in shift] if isinstance(shift, (tuple, list)) else -shift, axis)
+
+
+ROLL = Linear(np.roll, [_roll_transpose], batch=_rolled_examples)
 
 
 def _roll(a: Any, shift: Any, axis: Any = None) -> Any:

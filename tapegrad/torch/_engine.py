@@ -83,6 +83,7 @@ class Pass:
         self.accumulate = accumulate
         self.captured: dict[Node, Any] = {}
         self.leaves: list[AccumulateGrad] = []
+        self.ends: set[Node] = set()  # nodes that are wanted, but do not have to run
         self.taken = {id(bar) for _, bar in roots}  # arrays that no gradient may be
         self.watched = create  # whether something has to happen at single nodes
         self.singular = False  # whether a rule takes a limit, for which it needs a traced replay
@@ -132,7 +133,7 @@ class Pass:
                 self.watched = True
             if node.entry[5] is None and is_singular(node.entry):
                 self.singular = True
-        check_usable(nodes)
+        check_usable(node for node in nodes if node not in self.ends)
         return nodes
 
     def _on_the_way(self, nodes: list[Node]) -> list[Node]:
@@ -141,8 +142,11 @@ class Pass:
         needed = set(self.wanted)
         found = []
         for node in nodes:
-            if node in needed or not needed.isdisjoint(parents_of(node.entry)):
+            if not needed.isdisjoint(parents_of(node.entry)):
                 needed.add(node)
+                found.append(node)
+            elif node in self.wanted:
+                self.ends.add(node)
                 found.append(node)
         self.leaves = [leaf for leaf in self.leaves if leaf in self.wanted]
         if any(node.entry is not None for node in self.wanted):
@@ -208,6 +212,8 @@ class Pass:
             g = bars.pop(node, None)
             if g is not None:
                 g = self._arrive(node, g)
+                if node in self.ends:
+                    continue
                 parts = run_node(node, g, create=traced, mode=mode, nodes=self.nodes)
                 for parent, part in zip(parents_of(node.entry), parts, strict=False):
                     if parent != -1 and part is not None:
@@ -221,7 +227,7 @@ class Pass:
             if leaf in bars:
                 self._reach(leaf, bars.pop(leaf))
         if not self.keep and self.singular:  # a limit is taken through what already ran
-            free(self.nodes)
+            free(node for node in self.nodes if node not in self.ends)
 
     def _arrive(self, node: Node, g: Any) -> Any:
         """The cotangent of a node's result after the hooks on it; noted where it is wanted."""
@@ -245,6 +251,8 @@ class Pass:
             g = through_hooks(variable._hooks, g)
         if not self.accumulate:
             self.captured[leaf] = g
+            return
+        if variable.node is None:  # detach_() or requires_grad_(False) since
             return
         if leaf.prehooks:
             g = _through_prehooks(leaf, g)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._creation import array, asarray, holds_traced
-from tapegrad._tape import is_ndarray
+from tapegrad._rule import is_ndarray
 
 
 class vectorize(np.vectorize):

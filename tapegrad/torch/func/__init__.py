@@ -20,6 +20,7 @@ import tapegrad
 from tapegrad._tape import Mapped, Traced
 from tapegrad._tree import flatten, tree_map
 from tapegrad.torch._engine import conjugated
+from tapegrad.torch._random import DRAWN
 from tapegrad.torch._tensor import Tensor, array_of, of_array
 from tapegrad.torch.func._module import functional_call, stack_module_state
 
@@ -242,10 +243,12 @@ def vmap(
             f"{randomness}"
         )
 
+    call = _without_draws(func) if randomness == "error" else func
+
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         transform = tapegrad.vmap(
-            _of_arrays(func),
+            _of_arrays(call),
             in_axes=_tuples(in_dims),
             out_axes=_tuples(out_dims),
             chunk_size=chunk_size,
@@ -254,6 +257,24 @@ def vmap(
         return _tensors(transform(*_arrays(args), **_arrays(kwargs)))
 
     return mapped
+
+
+def _without_draws(func: Function) -> Function:
+    """A function that may not draw random numbers: they would be the same for all examples."""
+
+    @functools.wraps(func)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        before = DRAWN.times
+        made = func(*args, **kwargs)
+        if DRAWN.times != before:
+            raise RuntimeError(
+                "vmap: called random operation while in randomness error mode. Please either use "
+                "the 'same' or 'different' randomness flags on vmap or perform the randomness "
+                "operation out of vmap"
+            )
+        return made
+
+    return call
 
 
 def _tuples(dims: Any) -> Any:

@@ -260,20 +260,26 @@ class Machine:
 
     # -- in-place --------------------------------------------------------------------------------
 
-    def changed(self, call: Any) -> None:
-        call()
+    def other(self, x: Any, b: int) -> Any:
+        """A second operand that does not lie in part of the first one's memory."""
+        y = self.pick(b)
+        apart = y is x or not np.shares_memory(x.detach().numpy(), y.detach().numpy())
+        return y if apart else y.clone()
 
     def do_add_(self, a, b, c):
-        self.pick(a).add_(self.pick(b), alpha=2)
+        x = self.pick(a)
+        x.add_(self.other(x, b), alpha=2)
 
     def do_mul_(self, a, b, c):
-        self.pick(a).mul_(self.pick(b))
+        x = self.pick(a)
+        x.mul_(self.other(x, b))
 
     def do_sub_number(self, a, b, c):
         self.pick(a).sub_(0.25)
 
     def do_div_(self, a, b, c):
-        self.pick(a).div_(self.pick(b).abs() + 1)
+        x = self.pick(a)
+        x.div_(self.other(x, b).abs() + 1)
 
     def do_sin_(self, a, b, c):
         self.pick(a).sin_()
@@ -306,7 +312,8 @@ class Machine:
         self.pick(a).clamp_(-0.8, 0.9)
 
     def do_copy_(self, a, b, c):
-        self.pick(a).copy_(self.pick(b))
+        x = self.pick(a)
+        x.copy_(self.other(x, b))
 
     def do_setitem(self, a, b, c):
         self.pick(a)[c % 2] = self.pick(b).sum()
@@ -316,15 +323,17 @@ class Machine:
 
     def do_setmask(self, a, b, c):
         x = self.pick(a)
-        x[x > 0.9] = 0.1
+        if 0 not in x.stride():  # PyTorch still allows what it warns of
+            x[x > 0.9] = 0.1
 
     def do_masked_fill_(self, a, b, c):
         x = self.pick(a)
-        x.masked_fill_(x > 0.5, 0.25)
+        if 0 not in x.stride():
+            x.masked_fill_(x > 0.5, 0.25)
 
     def do_iadd(self, a, b, c):
         x = self.pick(a)
-        x += self.pick(b)
+        x += self.other(x, b)
 
     def do_imul(self, a, b, c):
         x = self.pick(a)
@@ -358,7 +367,8 @@ class Machine:
 
     def do_hook(self, a, b, c):
         def seen(g):
-            self.calls.append(array_of(g))
+            if g is not None:  # PyTorch calls hooks of gradients that are undefined
+                self.calls.append(array_of(g))
 
         self.pick(a).register_hook(seen)
 
@@ -411,6 +421,8 @@ class Machine:
 
 def array_of(tensor: Any) -> Any:
     """The values of a tensor, copied."""
+    if tensor is None:
+        return None
     return np.array(tensor.detach().numpy())
 
 

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("scipy")
 
 import scipy.sparse
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from samples import SAMPLES
 

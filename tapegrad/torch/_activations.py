@@ -2,8 +2,7 @@
 
 Knows PyTorch's derivatives at kinks: 0 at the kink of relu, of hardtanh and of the shrinking ones.
 
-`FUNCTIONAL` has those that are functions of `torch.nn.functional`, some of them of `torch` too;
-with `inplace=True` they write into their argument.
+Those that `torch.nn.functional` has take `inplace=True`: they write into their argument.
 """
 
 from __future__ import annotations
@@ -11,41 +10,50 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tapegrad._rule import plain, spec_of
 from tapegrad.torch import _special
-from tapegrad.torch._call import OPERATIONS, as_arrays, operation
+from tapegrad.torch._call import OPERATIONS, add_inplace, as_arrays, operation
 from tapegrad.torch._declared import elementwise, general
 from tapegrad.torch._dims import along_one, wrapped
 from tapegrad.torch._dtypes import as_numpy
-from tapegrad.torch._elementwise import alias, sigmoid, sigmoid_of
+from tapegrad.torch._elementwise import sigmoid_of
 from tapegrad.torch._graph import node_class
 from tapegrad.torch._inplace import write
 from tapegrad.torch._pointwise import Operation, _install, cast, quiet, short_single
 from tapegrad.torch._reductions import is_short, logged
 from tapegrad.torch._tensor import Tensor
 
-FUNCTIONAL: dict[str, Operation] = {"sigmoid": sigmoid, "tanh": OPERATIONS["tanh"]}
+Decorator = Callable[[Operation], Operation]
 
 
-def activation(label: str, *, everywhere: bool = False, inplace: bool = True) -> Any:
-    """Declare a function of nn.functional; `everywhere`: also of torch, and a method of Tensor."""
+def activation(
+    label: str, *, everywhere: bool = False, method: bool = False, inplace: bool = True
+) -> Decorator:
+    """Declare a function of nn.functional; `everywhere`: also of torch; `method`: of Tensor."""
 
-    def decorate(compute: Any) -> Operation:
-        call = operation(label, method=everywhere, function=everywhere, inplace=everywhere)(
-            compute
-        )
+    def decorate(compute: Operation) -> Operation:
         word = compute.__name__
-        FUNCTIONAL[word] = with_inplace(call, compute, label) if inplace else call
+        call = operation(label, method=method, function=everywhere)(compute)
+        if not inplace:
+            return call
+        if everywhere:
+            add_inplace(word, quiet(compute), label, {})
+            if not method:
+                delattr(Tensor, f"{word}_")
+        call = with_inplace(call, compute, label)
+        if everywhere:
+            OPERATIONS[word] = call
         return call
 
     return decorate
 
 
-def with_inplace(call: Operation, compute: Any, label: str) -> Operation:
+def with_inplace(call: Operation, compute: Operation, label: str) -> Operation:
     """An activation that also takes `inplace=`, as the last of its parameters."""
     names = (*inspect.signature(compute).parameters, "inplace")
     evaluate = quiet(compute)
@@ -77,7 +85,7 @@ def relu_of(x: Any) -> Any:
     return np.maximum(x, 0)
 
 
-@activation("ReluBackward0", everywhere=True)
+@operation("ReluBackward0", inplace=True)
 def relu(input: Any) -> Any:
     """max(x, 0); the gradient at 0 is 0."""
     return relu_of(input)
@@ -88,7 +96,7 @@ relu = _install("relu", short_single(relu_of, "ReluBackward0", relu, warns=False
 
 @elementwise(
     "HardtanhBackward0",
-    lambda out, x, low, high: _kept((plain(x) > low) & (plain(x) < high), out),
+    lambda out, x, low, high: _kept(~((plain(x) <= low) | (plain(x) >= high)), out),
     0,
     0,
 )
@@ -128,7 +136,7 @@ def _prelu(x: Any, weight: Any) -> Any:
     return np.where(x > 0, x, weight * x)
 
 
-@activation("PreluKernelBackward0", everywhere=True, inplace=False)
+@activation("PreluKernelBackward0", everywhere=True, method=True, inplace=False)
 def prelu(input: Any, weight: Any) -> Any:
     """x, and weight * x below 0: one weight, or one a channel (dimension 1)."""
     if weight.size != 1:
@@ -144,7 +152,9 @@ def prelu(input: Any, weight: Any) -> Any:
     return _prelu(input, weight)
 
 
-@elementwise("ThresholdBackward0", lambda out, x, limit, _v: _kept(plain(x) > limit, out), 0, 0)
+@elementwise(
+    "ThresholdBackward0", lambda out, x, limit, _v: _kept(~(plain(x) <= limit), out), 0, 0
+)
 def _threshold(x: Any, limit: Any, value: Any) -> Any:
     return np.where(x <= limit, np.asarray(value, x.dtype), x)
 
@@ -315,8 +325,8 @@ def hardsigmoid(input: Any) -> Any:
 
 
 def _hardswish_slope(_out: Any, x: Any) -> Any:
-    middle = np.where(plain(x) <= 3, x / 3 + 0.5, 1)
-    return np.where(plain(x) < -3, 0, middle)
+    middle = np.where(plain(x) < 3, x / 3 + 0.5, 1)
+    return np.where(plain(x) <= -3, 0, middle)
 
 
 @elementwise("HardswishBackward0", _hardswish_slope)
@@ -331,7 +341,7 @@ def hardswish(input: Any) -> Any:
 
 
 def _beyond(out: Any, x: Any, limit: Any) -> Any:
-    return _kept((plain(x) > limit) | (plain(x) < -limit), out)
+    return _kept(~((plain(x) >= -limit) & (plain(x) <= limit)), out)
 
 
 @elementwise("SoftshrinkBackward0", _beyond, 0)
@@ -352,7 +362,7 @@ def _hardshrink(x: Any, limit: Any) -> Any:
     return np.where((x >= -limit) & (x <= limit), np.asarray(0, x.dtype), x)
 
 
-@activation("HardshrinkBackward0", everywhere=True, inplace=False)
+@activation("HardshrinkBackward0", everywhere=True, method=True, inplace=False)
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
     """x, and 0 within lambd of 0."""
     return _hardshrink(input, lambd)
@@ -411,7 +421,7 @@ def log_softmax_of(x: Any, axis: int) -> Any:
     return shifted - np.log(np.add.reduce(np.exp(shifted), axis, keepdims=True))
 
 
-def _declare_softmax(word: str, function: Any, label: str, doc: str) -> Operation:
+def _declare_softmax(word: str, function: Any, label: str, doc: str) -> None:
     node_type, rule, evaluate = node_class(label), function.rule, quiet(function.function)
 
     def compute(input: Any, dim: Any, dtype: Any = None) -> Any:
@@ -437,40 +447,12 @@ def _declare_softmax(word: str, function: Any, label: str, doc: str) -> Operatio
             dim = words.pop("axis", None)
         return usual(input, dim, *rest, **words)
 
-    return _install(word, call, usual)
+    _install(word, call, usual)
 
 
-softmax = _declare_softmax(
+_declare_softmax(
     "softmax", softmax_of, "SoftmaxBackward0", "exp(x) over its sum along a dimension."
 )
-log_softmax = _declare_softmax(
+_declare_softmax(
     "log_softmax", log_softmax_of, "LogSoftmaxBackward0", "log(softmax(x)), without overflow."
 )
-
-
-@operation("SoftmaxBackward0", method=False, function=False)
-def softmin(input: Any, dim: int, dtype: Any = None) -> Any:
-    """softmax(-x) along a dimension."""
-    return softmax.compute(-input, dim, dtype)  # type: ignore[attr-defined]
-
-
-def _usual_dim(ndim: int) -> int:
-    return 0 if ndim in (0, 1, 3) else 1
-
-
-def _functional(call: Operation) -> Operation:
-    """As nn.functional has it: with the old default of dim."""
-
-    @functools.wraps(call)
-    def within(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
-        if dim is None:
-            dim = _usual_dim(input.ndim)
-        return call(input, dim) if dtype is None else call(input, dim, dtype=dtype)
-
-    return within
-
-
-FUNCTIONAL["softmax"] = _functional(softmax)
-FUNCTIONAL["log_softmax"] = _functional(log_softmax)
-FUNCTIONAL["softmin"] = _functional(softmin)
-alias("softmax", "special_softmax")

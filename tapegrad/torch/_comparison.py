@@ -56,7 +56,7 @@ def _declare_comparison(word: str, ufunc: np.ufunc, also: str, sign: str) -> Non
     def compute(input: Any, other: Any) -> Any:
         x, y = promoted(plain(input), plain(other))
         if x.dtype.kind == "c" and word not in ("eq", "ne"):
-            raise RuntimeError(f"\"{word}_cpu\" not implemented for '{word_of(x.dtype)}'")
+            raise NotImplementedError(f"\"{word}_cpu\" not implemented for '{word_of(x.dtype)}'")
         return ufunc(x, y)
 
     compute.__doc__ = f"Elementwise `input {sign} other`."
@@ -137,11 +137,22 @@ def _declare_test(word: str, function: Any) -> None:
     operation(f"{word.capitalize()}Backward0", name=word)(compute)
 
 
+def _is_infinite(sign: int) -> Operation:
+    def test(x: Any) -> Any:
+        if x.dtype.kind == "c":
+            raise RuntimeError("isposinf and isneginf do not support complex inputs.")
+        return np.equal(x, sign * np.inf)
+
+    return test
+
+
 def _is_real(x: Any) -> Any:
     return x.imag == 0 if x.dtype.kind == "c" else np.ones(x.shape, bool)
 
 
 def _signbit(x: Any) -> Any:
+    if x.dtype.kind == "c":
+        raise NotImplementedError("signbit is not implemented for complex tensors.")
     return np.signbit(x) if x.dtype.kind == "f" else x < 0
 
 
@@ -149,8 +160,8 @@ for _word, _function in (
     ("isnan", np.isnan),
     ("isinf", np.isinf),
     ("isfinite", np.isfinite),
-    ("isposinf", lambda x: x == np.inf),
-    ("isneginf", lambda x: x == -np.inf),
+    ("isposinf", _is_infinite(1)),
+    ("isneginf", _is_infinite(-1)),
     ("isreal", _is_real),
     ("signbit", _signbit),
 ):
@@ -219,7 +230,15 @@ def bitwise_not(input: Any) -> Any:
     return np.invert(*_whole("bitwise_not", input))
 
 
-Tensor.__invert__ = bitwise_not
+def _invert(self: Any) -> Any:
+    if self.value.dtype.kind in "fc":
+        raise TypeError(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+        )
+    return bitwise_not(self)
+
+
+Tensor.__invert__ = _invert
 
 
 # --- Choices ------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import numpy as np
 
 from tapegrad.torch._call import operation
 from tapegrad.torch._dims import along_one, wrapped
+from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._pointwise import floating, promoted
 from tapegrad.torch._reductions import counted
 
@@ -28,7 +29,11 @@ _declare_running("cumprod", np.cumprod, "product")
 @operation("LogcumsumexpBackward0")
 def logcumsumexp(input: Any, dim: Any) -> Any:
     """log(cumsum(exp(x))) along a dimension, without overflow."""
-    array, axis = along_one(floating(input), dim)
+    array, axis = along_one(input, dim)
+    if array.dtype.kind not in "fc":
+        raise NotImplementedError(
+            f"\"logcumsumexp_out_cpu\" not implemented for '{word_of(input.dtype)}'"
+        )
     if not array.shape[axis]:
         return array
     return np.reshape(np.logaddexp.accumulate(array, axis), input.shape)

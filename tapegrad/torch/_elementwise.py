@@ -46,6 +46,12 @@ def _label_by_tensor(word: str) -> Any:
     return label
 
 
+def require_real(array: Any, word: str) -> None:
+    """Raise NotImplementedError for complex numbers."""
+    if array.dtype.kind == "c":
+        raise NotImplementedError(f"\"{word}_cpu\" not implemented for '{word_of(array.dtype)}'")
+
+
 # --- Rounding: the derivative is 0, but a node is there as in PyTorch ---------------------------
 
 
@@ -54,8 +60,7 @@ def _declare_rounding(word: str, ufunc: Any) -> None:
     rounded = elementwise(label, 0)(lambda x: ufunc(x))
 
     def compute(input: Any) -> Any:
-        if input.dtype.kind == "c":
-            raise RuntimeError(f"{word} is not supported for complex inputs")
+        require_real(input, word)
         return rounded(input) if input.dtype.kind == "f" else np.copy(input)
 
     compute.__doc__ = f"Elementwise {word}; a derivative of 0."
@@ -77,6 +82,7 @@ def _rounded(x: Any, decimals: int) -> Any:
 )
 def _round(input: Any, *, decimals: int = 0) -> Any:
     """To the nearest number with so many decimals, halves to even; a derivative of 0."""
+    require_real(input, "round")
     return _rounded(input, decimals) if input.dtype.kind == "f" else np.copy(input)
 
 
@@ -87,7 +93,9 @@ def _fraction(x: Any) -> Any:
 
 @operation("FracBackward0", inplace=True)
 def frac(input: Any) -> Any:
-    """What is left of the decimal point taken away, with the sign of the element."""
+    """What stands behind the decimal point, with the sign of the element."""
+    if input.dtype.kind != "f":
+        raise NotImplementedError(f"\"frac_cpu\" not implemented for '{word_of(input.dtype)}'")
     return _fraction(input)
 
 
@@ -146,7 +154,6 @@ def _operators(sign: str, call: Operation, word: str) -> None:
 
 _operators("mod", remainder, "remainder_")
 _operators("floordiv", floor_divide, "floor_divide_")
-Tensor.__divmod__ = lambda self, other: (floor_divide(self, other), remainder(self, other))
 
 
 # --- Bounds: an element on a bound gets the gradient, the bound none ----------------------------
@@ -200,7 +207,7 @@ def _label_of_clamp(input: Any, min: Any = None, max: Any = None) -> str:
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """The elements brought between bounds, numbers or tensors, of which one may be left away."""
     if min is None and max is None:
-        raise ValueError("torch.clamp: At least one of 'min' or 'max' must not be None")
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     given = [bound for bound in (min, max) if bound is not None]
     if input.dtype.kind == "c":
         raise RuntimeError("clamp is not supported for complex types")
@@ -233,18 +240,19 @@ def clamp_max(input: Any, max: Any) -> Any:
 
 
 def declare_single(
-    function: Any, word: str, label: str, doc: str, *, keeps_integers: bool = False
-) -> Operation:
-    """Declare a function of one tensor, whose integers become floats unless it keeps them."""
+    function: Any, word: str, label: str, doc: str, *, real_only: bool = False
+) -> None:
+    """Declare a function of one tensor, whose integers become floats."""
 
     def compute(input: Any) -> Any:
-        return function(input if keeps_integers else floating(input))
+        if real_only:
+            require_real(input, word)
+        return function(floating(input))
 
     compute.__doc__ = doc
     general = operation(label, inplace=True, name=word)(compute)
     if isinstance(function, (Declared, np.ufunc)):
-        general = _install(word, short_single(function, label, general, warns=True), general)
-    return general
+        _install(word, short_single(function, label, general, warns=True), general)
 
 
 @elementwise("RsqrtBackward0", lambda out, _x: -0.5 * out * out * out, strong=True)
@@ -276,16 +284,25 @@ for _function, _word, _label, _doc in (
     (np.rad2deg, "rad2deg", "Rad2Deg", "Radians as degrees."),
     (np.sinc, "sinc", "Sinc", "sin(pi x) / (pi x), and 1 at 0."),
 ):
-    declare_single(_function, _word, f"{_label}Backward0", _doc)
+    _real = _word in ("erf", "erfc", "erfinv", "lgamma", "digamma", "deg2rad", "rad2deg")
+    declare_single(_function, _word, f"{_label}Backward0", _doc, real_only=_real)
 alias("sigmoid", "expit")
 alias("lgamma", "gammaln")
-declare_single(np.square, "square", "PowBackward0", "x * x.", keeps_integers=True)
-sigmoid = OPERATIONS["sigmoid"]
+
+
+@operation("PowBackward0", inplace=True)
+def square(input: Any) -> Any:
+    """x * x."""
+    return np.square(input if input.dtype.kind != "b" else input.astype(np.int64))
+
+
+_install("square", short_single(np.square, "PowBackward0", square, warns=True), square)
 
 
 @operation("LogitBackward0", inplace=True)
 def logit(input: Any, eps: float | None = None) -> Any:
     """log(x / (1 - x)); with eps of x brought between eps and 1 - eps."""
+    require_real(input, "logit")
     x = floating(input)
     return _logit(x if eps is None else _clamped(x, eps, 1 - eps))
 
@@ -303,17 +320,26 @@ Tensor.polygamma = lambda self, n: polygamma(n, self)
 def sign(input: Any) -> Any:
     """-1, 0 or 1; a derivative of 0."""
     if input.dtype.kind == "c":
-        raise RuntimeError(
+        raise NotImplementedError(
             "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
             "torch.sgn instead."
         )
-    return np.copy(input) if input.dtype.kind == "b" else np.sign(input)
+    return _sign(input)
+
+
+def _sign(x: Any) -> Any:
+    """The sign; of NaN 0, as in PyTorch."""
+    if x.dtype.kind == "b":
+        return np.copy(x)
+    signs = np.sign(x)
+    missing = plain(x) != plain(x)
+    return np.where(missing, 0, signs) if x.dtype.kind == "f" and somewhere(missing) else signs
 
 
 @operation("SgnBackward0", inplace=True)
 def sgn(input: Any) -> Any:
     """The sign; of complex numbers x / |x|."""
-    return np.copy(input) if input.dtype.kind == "b" else np.sign(input)
+    return _sign(input)
 
 
 @operation("NanToNumBackward0", inplace=True)

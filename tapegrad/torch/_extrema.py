@@ -13,6 +13,7 @@ import numpy as np
 from tapegrad._rule import pick, plain
 from tapegrad.torch._call import operation
 from tapegrad.torch._dims import along_one, axes_of
+from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._pointwise import Operation, _install, promoted
 from tapegrad.torch._tensor import Tensor
 from tapegrad.torch.return_types import aminmax as aminmax_type
@@ -51,9 +52,9 @@ def require_elements(array: Any, dim: Any, word: str) -> None:
 
 
 def require_ordered(array: Any, word: str) -> None:
-    """Raise RuntimeError for complex numbers, which have no order."""
+    """Raise NotImplementedError for complex numbers, which have no order."""
     if array.dtype.kind == "c":
-        raise RuntimeError(f"{word} is not implemented for complex tensors")
+        raise NotImplementedError(f"\"{word}_cpu\" not implemented for '{word_of(array.dtype)}'")
 
 
 def _declare_extreme(word: str, reduce: Any) -> None:
@@ -138,7 +139,14 @@ _declare_extremum("min", np.min, np.argmin, np.minimum)
 def _declare_place(word: str, locate: Any) -> None:
     def compute(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
         x = plain(input)
-        require_ordered(x, word)
+        if x.dtype.kind in "bc":
+            kind = "bool" if x.dtype.kind == "b" else "complex"
+            raise RuntimeError(f"{word}(): does not support {kind} input")
+        if dim is None and not x.size:
+            raise IndexError(
+                f"{word}(): Expected reduction dim to be specified for input.numel() == 0. "
+                "Specify the reduction dim with the 'dim' argument."
+            )
         require_elements(x, dim, word)
         if dim is None or not x.ndim:
             axes_of(dim, x.ndim)
@@ -163,8 +171,8 @@ _declare_place("argmin", np.argmin)
 
 def _declare_running(word: str, ufunc: np.ufunc) -> None:
     def compute(input: Any, dim: Any) -> Any:
-        require_ordered(input, word)
         array, axis = along_one(input, dim)
+        require_ordered(array, word)
         x = plain(array)
         if not x.shape[axis]:
             return pair(word, array, np.zeros(x.shape, np.int64))

@@ -14,7 +14,7 @@ import numpy as np
 from tapegrad._rule import REGISTRY, Rule, plain, somewhere
 from tapegrad._tape import spec_of
 from tapegrad.torch._call import OPERATIONS, operation
-from tapegrad.torch._declared import general
+from tapegrad.torch._declared import elementwise, general
 from tapegrad.torch._dims import axes_of
 from tapegrad.torch._dtypes import as_numpy, word_of
 from tapegrad.torch._graph import new, next_number, node_class
@@ -64,10 +64,19 @@ def is_short(tensor: Any) -> bool:
 def _label_by_dim(word: str) -> Any:
     """`SumBackward0` of everything, `SumBackward1` along dimensions."""
 
-    def label(input: Any, dim: Any = None, *rest: Any, **words: Any) -> str:
-        return f"{word}Backward{0 if dim is None else 1}"
+    def label(input: Any, dim: Any = None, keepdim: bool = False, **words: Any) -> str:
+        return f"{word}Backward{0 if dim is None and not keepdim else 1}"
 
     return label
+
+
+def _with_given(words: dict[str, Any], dim: Any, keepdim: bool) -> dict[str, Any]:
+    """Keywords, with the parameters that came by position."""
+    if dim is not None:
+        words["dim"] = dim
+    if keepdim:
+        words["keepdim"] = keepdim
+    return words
 
 
 # --- Sums ---------------------------------------------------------------------------------------
@@ -76,7 +85,10 @@ def _label_by_dim(word: str) -> Any:
 def counted(array: Any, dtype: Any) -> Any:
     """An array as a sum takes it: of the given dtype, else integers and booleans as int64."""
     if dtype is not None:
-        return cast(array, as_numpy(dtype))
+        given = as_numpy(dtype)
+        if given.kind not in "fc" and plain(array) is not array:
+            raise RuntimeError(f"Autograd not support dtype: {word_of(given)}")
+        return cast(array, given)
     return cast(array, np.dtype(np.int64)) if array.dtype.kind in "bui" else array
 
 
@@ -99,8 +111,10 @@ _add_up = np.add.reduce
 
 
 def _short_sum(input: Any, dim: Any = None, keepdim: bool = False, **words: Any) -> Any:
-    if words or not is_short(input):
-        return _sum(input, dim, keepdim, **words)
+    if words:
+        return _sum(input, **_with_given(words, dim, keepdim))
+    if not is_short(input):
+        return _sum(input, dim, keepdim)
     x = input.value
     if dim is None and not keepdim:
         return logged(input, _add_up(x, None), _SUM, _SUM_WHOLE, spec_of(x), {})
@@ -157,8 +171,10 @@ _MEAN_ALONG = node_class("MeanBackward1")
 
 
 def _short_mean(input: Any, dim: Any = None, keepdim: bool = False, **words: Any) -> Any:
-    if words or not is_short(input):
-        return _mean(input, dim, keepdim, **words)
+    if words:
+        return _mean(input, **_with_given(words, dim, keepdim))
+    if not is_short(input):
+        return _mean(input, dim, keepdim)
     x = input.value
     if dim is None and not keepdim and x.size:
         out = _add_up(x, None) / x.dtype.type(x.size)
@@ -290,11 +306,64 @@ def count_nonzero(input: Any, dim: Any = None) -> Any:
 # --- Norms --------------------------------------------------------------------------------------
 
 
+def _beside(value: Any, axis: Any, keepdims: bool) -> Any:
+    """A reduced value that broadcasts with the array it was reduced from."""
+    if keepdims or axis is None:
+        return value
+    return np.expand_dims(value, axis)
+
+
+def _conjugate(x: Any) -> Any:
+    return np.conj(x) if x.dtype.kind == "c" else x
+
+
+def _euclidean_vjp(g: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    zero = plain(out) == 0
+    share = np.where(zero, 0, g / np.where(zero, 1, out)) if somewhere(zero) else g / out
+    return _beside(share, axis, keepdims) * _conjugate(x)
+
+
+def _euclidean_jvp(dots: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    zero = plain(out) == 0
+    change = np.sum(np.real(_conjugate(x) * dots[0]), axis=axis, keepdims=keepdims)
+    return np.where(zero, 0, change / np.where(zero, 1, out)) if somewhere(zero) else change / out
+
+
+@general("LinalgVectorNormBackward0", _euclidean_vjp, _euclidean_jvp)
+def _euclidean(x: Any, axis: Any, keepdims: bool) -> Any:
+    """The root of the sum of squares; its gradient at zero is zero, also the next ones."""
+    if axis is None or isinstance(axis, int):
+        return np.linalg.norm(x, axis=axis, keepdims=keepdims)
+    squares = np.square(x) if x.dtype.kind != "c" else np.square(x.real) + np.square(x.imag)
+    return np.sqrt(np.sum(squares, axis=axis, keepdims=keepdims))
+
+
+@elementwise("LinalgVectorNormBackward0", 0)
+def _is_nonzero(x: Any) -> Any:
+    return (x != 0).astype(x.real.dtype)
+
+
 def vector_norm(array: Any, order: Any, axis: Any, keepdim: bool) -> Any:
     """(sum |x|**p) ** (1 / p) over axes; its gradient where the norm is zero is zero."""
-    if order == 2 and axis is None and not keepdim:
-        return np.linalg.norm(array)
+    if order == 2:
+        return _euclidean(array, axis=axis, keepdims=keepdim)
+    if order == 0:
+        return np.sum(_is_nonzero(array), axis=axis, keepdims=keepdim)
+    if not _count(array, axis) and not math.isfinite(order):
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {order} norm on an empty tensor because the "
+            "operation does not have an identity"
+        )
     return np.linalg.vector_norm(array, axis=axis, keepdims=keepdim, ord=order)
+
+
+def _widened(array: Any, given: Any) -> Any:
+    if np.result_type(array.dtype, given) != given:
+        raise RuntimeError(
+            f"linalg.vector_norm: the dtype of the input ({word_of(array.dtype)}) should be "
+            f"convertible without narrowing to the specified dtype ({word_of(given)})"
+        )
+    return cast(array, given)
 
 
 @operation("LinalgVectorNormBackward0")
@@ -302,7 +371,7 @@ def norm(
     input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
 ) -> Any:
     """The p-norm of all elements or along dimensions; p="nuc": of matrices' singular values."""
-    array = input if dtype is None else cast(input, as_numpy(dtype))
+    array = input if dtype is None else _widened(input, as_numpy(dtype))
     if array.dtype.kind not in "fc":
         raise RuntimeError(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
@@ -324,11 +393,6 @@ def dist(input: Any, other: Any, p: Any = 2) -> Any:
 # --- Sums of exponentials -----------------------------------------------------------------------
 
 
-def _beside(value: Any, axis: Any, keepdims: bool) -> Any:
-    """A reduced value that broadcasts with the array it was reduced from."""
-    return value if keepdims else np.expand_dims(value, axis)
-
-
 def _share(out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     """exp(x - out): how much of the sum each element is."""
     whole = _beside(out, axis, keepdims)
@@ -336,10 +400,6 @@ def _share(out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     if somewhere(empty):  # all are -inf, none counts
         whole = np.where(empty, 0, whole)
     return np.exp(x - whole)
-
-
-def _conjugate(x: Any) -> Any:
-    return np.conj(x) if x.dtype.kind == "c" else x
 
 
 def _logsumexp_vjp(g: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:

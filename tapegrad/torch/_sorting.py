@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -29,8 +29,12 @@ def _sorted(word: str, input: Any, dim: int, descending: bool) -> Any:
     return pair(word, np.reshape(values, input.shape), np.reshape(order, input.shape))
 
 
-@operation("SortBackward0")
-def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+def _label_of_sort(input: Any, *rest: Any, **words: Any) -> str:
+    return f"SortBackward{1 if 'stable' in words else 0}"
+
+
+@operation(_label_of_sort)
+def sort(input: Any, dim: int = -1, descending: bool = False, stable: Any = None) -> Any:
     """The elements in order along a dimension, and where they were: (values, indices)."""
     return _sorted("sort", input, dim, descending)
 
@@ -62,7 +66,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     return pair("topk", np.reshape(values, shape), np.reshape(places, shape))
 
 
-def _searched(sequence: Any, values: Any, side: str) -> Any:
+def _searched(sequence: Any, values: Any, side: Literal["left", "right"]) -> Any:
     if sequence.ndim == 1:
         return np.asarray(np.searchsorted(sequence, values, side))
     if sequence.shape[:-1] != values.shape[:-1]:

@@ -97,7 +97,8 @@ def _log_gamma(x: float) -> float:
 @elementwise("LgammaBackward0", lambda _out, x: digamma(x), strong=True)
 def lgamma(x: Any) -> Any:
     """The logarithm of the absolute value of the gamma function."""
-    return _evaluate("gammaln", by_number(_log_gamma), x)
+    found = _evaluate("gammaln", by_number(_log_gamma), x)
+    return np.where(x == -np.inf, -x, found) if np.any(x == -np.inf) else found
 
 
 @elementwise("DigammaBackward0", lambda _out, x: polygamma(x, 1), strong=True)

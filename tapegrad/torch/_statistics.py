@@ -15,6 +15,7 @@ from tapegrad.rules.reduction import extremum_jvp, extremum_vjp
 from tapegrad.torch._call import operation
 from tapegrad.torch._declared import Declared, general
 from tapegrad.torch._dims import along_one, wrapped
+from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._extrema import taken, taken_one
 from tapegrad.torch._pointwise import cast, floating
 from tapegrad.torch.return_types import pair
@@ -57,6 +58,10 @@ def _declare_median(word: str, skip_nan: bool) -> None:
         return f"{label}Backward{0 if dim is None else 1}"
 
     def compute(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        if input.dtype.kind in "bc":
+            raise NotImplementedError(
+                f"\"{word}_cpu\" not implemented for '{word_of(input.dtype)}'"
+            )
         if dim is None:
             if input.dtype.kind == "f":
                 return of_everything(input)

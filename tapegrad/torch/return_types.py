@@ -23,6 +23,20 @@ for _word in _PAIRS.split():
     globals()[_word] = _named(_word, "values indices")
 aminmax = _named("aminmax", "min max")
 
+linalg_cholesky_ex = _named("linalg_cholesky_ex", "L info")
+linalg_eig = _named("linalg_eig", "eigenvalues eigenvectors")
+linalg_eigh = _named("linalg_eigh", "eigenvalues eigenvectors")
+linalg_inv_ex = _named("linalg_inv_ex", "inverse info")
+linalg_lstsq = _named("linalg_lstsq", "solution residuals rank singular_values")
+linalg_qr = _named("linalg_qr", "Q R")
+linalg_slogdet = _named("linalg_slogdet", "sign logabsdet")
+linalg_solve_ex = _named("linalg_solve_ex", "result info")
+linalg_svd = _named("linalg_svd", "U S Vh")
+qr = _named("qr", "Q R")
+slogdet = _named("slogdet", "sign logabsdet")
+svd = _named("svd", "U S V")
+triangular_solve = _named("triangular_solve", "solution cloned_coefficient")
+
 
 def pair(word: str, values: Any, indices: Any) -> Any:
     """`torch.return_types.<word>(values, indices)`."""

@@ -78,7 +78,8 @@ def _cutoffs(a: Any, rcond: Any) -> tuple[float, float]:
     size = max(a.shape)
     if rcond is None:
         return epsilon * size, 8 * epsilon * size
-    return float(rcond) if rcond >= 0 else epsilon / 2, 8 * epsilon * size
+    # LAPACK takes any other number for its own precision.
+    return float(rcond) if 0 < rcond < 1 else epsilon / 2, 8 * epsilon * size
 
 
 def _cut_off(s: Any, cutoff: float) -> Any:

@@ -166,7 +166,7 @@ SYSTEMS = [
 
 
 @pytest.mark.parametrize(("a", "b"), SYSTEMS)
-@pytest.mark.parametrize("rcond", [None, -1, 0.6])
+@pytest.mark.parametrize("rcond", [None, -1, 0, 0.6, 1, 2.5])
 @MAKERS
 def test_all_results_of_lstsq(a, b, rcond, make):
     a, b = make(*a), make(*b)

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._errors import BatchingError
+from tapegrad._tape import Mapped, Traced
 from tapegrad.torch import _dtypes
 from tapegrad.torch._call import operation
 from tapegrad.torch._legacy import TYPES, type_dtype
@@ -60,19 +62,24 @@ def item(self: Tensor) -> Any:
     value = self.value
     if value.size != 1:
         raise RuntimeError(f"a Tensor with {value.size} elements cannot be converted to Scalar")
-    return _read(value).item()
+    return _read(value, "item()").item()
 
 
-def _read(value: Any) -> Any:
+def _read(value: Any, call: str) -> Any:
     """An array whose elements may be read: not within a vmap, where each example has its own."""
-    while hasattr(value, "tape"):
+    while isinstance(value, Traced):
         value = value.value
+    if isinstance(value, Mapped):
+        raise BatchingError(
+            f"{value.mapping.name}: {call} of a batched value; each example may have another one. "
+            "Keep it as a tensor."
+        )
     return value
 
 
 def tolist(self: Tensor) -> Any:
     """The elements as nested lists of Python numbers."""
-    return _read(self.value).tolist()
+    return _read(self.value, "tolist()").tolist()
 
 
 def _is_true(self: Tensor) -> bool:
@@ -80,7 +87,7 @@ def _is_true(self: Tensor) -> bool:
     if size != 1:
         held = "no values" if not size else "more than one value"
         raise RuntimeError(f"Boolean value of Tensor with {held} is ambiguous")
-    return bool(_read(self.value).item())
+    return bool(_read(self.value, "bool()").item())
 
 
 def _as_number(self: Tensor) -> Any:
@@ -100,7 +107,7 @@ def _index(self: Tensor) -> int:
     value = self.value
     if value.size != 1 or value.dtype.kind not in "biu":
         raise TypeError("only integer tensors of a single element can be converted to an index")
-    return int(_read(value).item())
+    return int(_read(value, "int()").item())
 
 
 def _length(self: Tensor) -> int:

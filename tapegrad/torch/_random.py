@@ -8,21 +8,33 @@ The numbers are not PyTorch's for the same seed; the distributions are.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from tapegrad._rule import somewhere
+from tapegrad._tape import Mapped, Traced
 from tapegrad.torch import _dtypes
 from tapegrad.torch._call import OPERATIONS, deliver, operation
 from tapegrad.torch._creation import creation, shape_of, sized, template
 from tapegrad.torch._dtypes import of_numpy, word_of
 from tapegrad.torch._filling import registered, replaced
+from tapegrad.torch._graph import is_on_graph
 from tapegrad.torch._inplace import write
 from tapegrad.torch._tensor import Tensor, of_value, plain_of
 
 FIRST_SEED = 67280421310721  # of a new Generator, as in PyTorch
-DRAWN = [0]  # how often anything was drawn: vmap asks whether a function draws
+
+
+class _Drawn(threading.local):
+    """How often a thread has drawn: vmap asks whether a function does."""
+
+    times = 0
+
+
+DRAWN = _Drawn()
 
 
 class Generator:
@@ -111,7 +123,7 @@ default_generator.seed()
 
 def source(generator: Generator | None = None) -> Any:
     """NumPy's generator for a draw, from PyTorch's `generator=`."""
-    DRAWN[0] += 1
+    DRAWN.times += 1
     return (default_generator if generator is None else generator).numpy
 
 
@@ -261,7 +273,7 @@ def _label_of_normal(mean: Any, std: Any = 1.0, *_: Any, **__: Any) -> str:
 def _normal_of_tensors(mean: Any, std: Any, generator: Any = None) -> Any:
     """PyTorch's derivative is 0: it does not follow the draw."""
     first = mean if hasattr(mean, "dtype") else std
-    if np.any(np.less(std, 0)):
+    if somewhere(np.less(std, 0)):
         if hasattr(std, "dtype"):
             raise RuntimeError("normal expects all elements of std >= 0.0")
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
@@ -272,20 +284,22 @@ def _normal_of_tensors(mean: Any, std: Any, generator: Any = None) -> Any:
     given = np.dtype(first.dtype)
     noise = draw_normal(shape, given, generator)
     made = noise * _value(std) + _value(mean)
-    return _constant(np.asarray(made, given), mean, std)
+    return _constant(made.astype(given), mean, std)
 
 
 def _value(array: Any) -> Any:
-    """What stands behind an array on the graph; a transform's array is used as it is."""
-    from tapegrad.torch._graph import is_on_graph
-
-    return array.value if is_on_graph(array) else array
+    """An array without tracing; the examples of a vmap stay what they are."""
+    if isinstance(array, Traced):
+        return _value(array.value)
+    if isinstance(array, Mapped):
+        return array.mapping.wrap(_value(array.value))
+    return array
 
 
 def _constant(made: Any, *parameters: Any) -> Any:
     """A draw as a result of its parameters, whose derivatives by them are zero."""
     for parameter in parameters:
-        if hasattr(parameter, "dtype") and parameter is not _value(parameter):
+        if is_on_graph(parameter):
             made = np.where(True, made, np.broadcast_to(parameter, made.shape).astype(made.dtype))
     return made
 
@@ -333,7 +347,7 @@ def bernoulli(input: Any, p: Any = None, *, generator: Any = None) -> Any:
     """Ones with the probability that each element (or `p`) is, else zeros."""
     _require_floats("bernoulli_tensor_cpu_p_", input.dtype)
     chance = _value(input) if p is None else p
-    if not np.all(np.greater_equal(chance, 0) & np.less_equal(chance, 1)):
+    if somewhere(np.less(chance, 0) | np.greater(chance, 1) | np.isnan(chance)):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     drawn = source(generator).random(input.shape)
     return _constant(np.less(drawn, chance).astype(input.dtype), input)
@@ -344,10 +358,10 @@ def poisson(input: Any, generator: Any = None) -> Any:
     """Poisson numbers whose rate each element is."""
     _require_floats("poisson_cpu", input.dtype)
     rate = _value(input)
-    if np.any(np.less(rate, 0)):
+    if somewhere(np.less(rate, 0)):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    drawn = source(generator).poisson(np.asarray(rate, np.float64))
-    return _constant(np.asarray(drawn, input.dtype), input)
+    drawn = np.asarray(source(generator).poisson(np.asarray(rate, np.float64)))
+    return _constant(drawn.astype(input.dtype), input)
 
 
 @registered

@@ -170,7 +170,7 @@ def test_storages_are_equal_where_memory_is():
 
 def test_within_a_transform():
     """PyTorch's own rules: a value may be looked at where it is one, but not kept."""
-    from tapegrad import ConversionError
+    from tapegrad import BatchingError, ConversionError
     from tapegrad.torch import func
 
     def f(x):
@@ -182,5 +182,8 @@ def test_within_a_transform():
     assert func.grad(f)(torch.tensor([1.0, 2.0])).tolist() == [2, 4]
     with pytest.raises(ConversionError):
         func.grad(lambda x: torch.from_numpy(x.numpy()).sum())(torch.ones(2))
+    for look in (torch.Tensor.item, torch.Tensor.tolist, bool, torch.Tensor.numpy):
+        with pytest.raises(BatchingError):
+            func.vmap(look)(torch.ones(2))
     with pytest.raises(TypeError, match="transform"):
         func.grad(lambda x: len(pickle.dumps(x)) * x.sum())(torch.ones(2))

@@ -71,10 +71,10 @@ def test_arrays_on_the_left_of_an_operator(call, slope):
 
 
 def test_comparisons_with_arrays():
-    x = torch.tensor([1.0, 5.0, 2.0])
-    assert (A < x).tolist() == [False, True, False]
-    assert (x >= A).tolist() == [True, True, False]
-    assert (A == x).dtype == torch.bool
+    array, x = A, torch.tensor([1.0, 5.0, 2.0])
+    assert (array < x).tolist() == [False, True, False]
+    assert (x >= array).tolist() == [True, True, False]
+    assert (array == x).dtype == torch.bool
 
 
 def test_promotion_beside_arrays_is_pytorchs():

@@ -267,3 +267,40 @@ def test_a_parameter_is_initialised_without_history():
     assert x.is_leaf
     assert x.requires_grad
     assert np.any(x.detach().numpy())
+
+
+# --- Within transforms --------------------------------------------------------------------------
+
+
+def test_vmap_asks_what_a_draw_means():
+    from tapegrad.torch import func
+
+    x = torch.zeros(3, 4)
+    with pytest.raises(RuntimeError, match="randomness error mode"):
+        func.vmap(torch.rand_like)(x)
+    same = func.vmap(torch.rand_like, randomness="same")(x).tolist()
+    assert same[0] == same[1] == same[2]
+    different = func.vmap(torch.rand_like, randomness="different")(x).tolist()
+    assert different[0] != different[1]
+
+
+MAPPED = {
+    "bernoulli": torch.bernoulli,
+    "normal": lambda row: torch.normal(row, row),
+    "uniform_": lambda row: (row * 2).uniform_(),
+    "bernoulli_": lambda row: (row * 2).bernoulli_(0.5),
+}
+
+
+@pytest.mark.parametrize("randomness", ["same", "different"])
+@pytest.mark.parametrize("call", MAPPED.values(), ids=MAPPED)
+def test_draws_within_vmap_and_grad(call, randomness):
+    """Draws are constant, whatever their parameters."""
+    from tapegrad.torch import func
+
+    x = torch.full((3, 4), 0.5)
+    mapped = func.vmap(call, randomness=randomness)
+    assert mapped(x).shape == (3, 4)
+    slope = func.grad(lambda row: (call(row) + row).sum())(x[0])
+    assert slope.tolist() == [1, 1, 1, 1]
+    assert func.grad(lambda x: (mapped(x) + x).sum())(x).tolist() == [[1] * 4] * 3

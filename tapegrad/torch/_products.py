@@ -755,11 +755,11 @@ def multi_dot(tensors: Sequence[Any], *, out: Any = None) -> Any:
 
 @operation("ViewBackward0", method=False, function=False, name="multi_dot")
 def _multi_dot(tensors: Sequence[Any]) -> Any:
-    for x, y in itertools.pairwise(tensors):
+    for place, (x, y) in enumerate(itertools.pairwise(tensors)):
         if x.shape[-1] != y.shape[0]:
             raise RuntimeError(
-                f"multi_dot(): tensors {list(x.shape)} and {list(y.shape)} with shapes "
-                "cannot be multiplied"
+                f"multi_dot(): tensors {place} and {place + 1} with shapes {list(x.shape)} and "
+                f"{list(y.shape)} cannot be multiplied"
             )
     return np.linalg.multi_dot(tensors)
 

@@ -12,8 +12,8 @@ def _shown(self: Any) -> str:
 
 
 def _named(word: str, fields: str) -> Any:
-    made: Any = namedtuple(word, fields)  # noqa: PYI024 - the fields are told by the caller
-    made.__repr__ = _shown
+    made: Any = namedtuple(word, fields)  # type: ignore[misc]  # noqa: PYI024 - as told
+    setattr(made, "__repr__", _shown)  # noqa: B010 - mypy knows the class
     made.__module__ = __name__
     return made
 

@@ -282,10 +282,7 @@ _KL_LABELS = {"mean": "MeanBackward0", "batchmean": "DivBackward0", "none": "Sub
 @_private(lambda _x, _y, word, _: _KL_LABELS.get(word, "SumBackward0"), name="kl_div")
 def _kl(input: Any, target: Any, reduction: str, log_target: bool) -> Any:
     x, y = promoted(input, target)
-    if log_target:
-        losses = np.exp(y) * (y - x)
-    else:
-        losses = _xlogy(y, y) - y * x
+    losses = np.exp(y) * (y - x) if log_target else _xlogy(y, y) - y * x
     if reduction == "batchmean":
         return np.sum(losses) / (x.shape[0] if x.shape else 1)
     return reduced(losses, reduction)
@@ -619,8 +616,8 @@ def avg_pool2d(
 ) -> Any:
     """Means over windows of images (n, channels, height, width), or (channels, height, width).
 
-    kernel_size, stride (as kernel_size unless given) and padding: an int or two. ceil_mode: windows
-    that reach beyond the edge count. count_include_pad: so do the zeros of the padding.
+    kernel_size, stride (as kernel_size unless given) and padding: an int or two. ceil_mode: the
+    windows that reach beyond the edge count. count_include_pad: so do the zeros of the padding.
     """
     return _avg_pool2d(
         input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
@@ -670,7 +667,7 @@ def _pad(input: Any, pad: Any, mode: str, value: Any) -> Any:
 
 
 def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
-    """The tensor with elements before and after the last dimension, the one before it, and so on.
+    """The tensor with elements before and after: of the last dimension first.
 
     mode: "constant" (`value`, else 0), "reflect", "replicate" or "circular". Negative widths crop.
     """

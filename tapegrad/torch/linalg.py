@@ -1,0 +1,668 @@
+"""`torch.linalg`, and the older names of the same functions in `torch`.
+
+Knows PyTorch's conventions and errors; derivatives are the core's, of NumPy's functions. Must not
+know modules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import plain
+from tapegrad.torch import return_types
+from tapegrad.torch._call import OPERATIONS, operation
+from tapegrad.torch._declared import general
+from tapegrad.torch._dims import axes_of
+from tapegrad.torch._dtypes import as_numpy, word_of
+from tapegrad.torch._pointwise import cast
+from tapegrad.torch._products import cross_along, matmul, matrix_power, multi_dot
+from tapegrad.torch._reductions import vector_norm as reduced_norm
+from tapegrad.torch._tensor import Tensor
+
+Operation = Callable[..., Any]
+
+
+class LinAlgError(RuntimeError):
+    """A matrix is singular, or not positive definite, or a decomposition did not converge."""
+
+
+def _linalg(label: Any, **options: Any) -> Callable[[Operation], Operation]:
+    """An operation of this namespace alone."""
+    return operation(label, function=False, method=False, **options)
+
+
+def also(call: Operation, *words: str) -> None:
+    """Let an operation have names in `torch`, and as methods, too."""
+    for word in words:
+        OPERATIONS[word] = call
+        setattr(Tensor, word, call)
+
+
+def _adjoint(x: Any) -> Any:
+    flipped = x.swapaxes(-1, -2)
+    return np.conjugate(flipped) if x.dtype.kind == "c" else flipped
+
+
+# --- What fits ----------------------------------------------------------------------------------
+
+
+def _require_matrices(word: str, x: Any, *, square: bool = False) -> None:
+    if len(x.shape) < 2:
+        raise RuntimeError(f"{word}: The input tensor A must have at least 2 dimensions.")
+    if square and x.shape[-1] != x.shape[-2]:
+        raise RuntimeError(
+            f"{word}: A must be batches of square matrices, but they are {x.shape[-2]} by "
+            f"{x.shape[-1]} matrices"
+        )
+    _require_inexact(word, x)
+
+
+def _require_inexact(word: str, x: Any) -> None:
+    if x.dtype.kind not in "fc":
+        raise RuntimeError(
+            f"{word}: Expected a floating point or complex tensor as input. Got {word_of(x.dtype)}"
+        )
+
+
+def _tried(message: str, compute: Operation, *args: Any, **kwargs: Any) -> Any:
+    """A function of NumPy's, whose LinAlgError becomes this layer's."""
+    try:
+        return compute(*args, **kwargs)
+    except np.linalg.LinAlgError as error:
+        raise LinAlgError(message) from error
+
+
+# --- Equations ----------------------------------------------------------------------------------
+
+
+@_linalg("LinalgInvExBackward0", name="linalg_inv")
+def inv(A: Any) -> Any:
+    """The inverse of a square matrix, or of each of a stack; LinAlgError if it is singular."""
+    _require_matrices("linalg.inv", A, square=True)
+    message = (
+        "linalg.inv: The inversion could not be completed because the input matrix is singular."
+    )
+    return _tried(message, np.linalg.inv, A)
+
+
+also(inv, "inverse")
+
+
+@_linalg("LinalgInvExBackward0", name="linalg_inv_ex")
+def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
+    """The inverse, and 0 where it exists."""
+    _require_matrices("linalg.inv", A, square=True)
+    return return_types.linalg_inv_ex(np.linalg.inv(A), np.zeros(A.shape[:-2], np.int32))
+
+
+@_linalg("LinalgPinvBackward0", name="linalg_pinv")
+def pinv(
+    A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+) -> Any:
+    """The pseudo-inverse: singular values below max(atol, rtol times the largest) are zero.
+
+    rtol: eps times the longer side unless atol or rtol is given.
+    """
+    _require_matrices("linalg.pinv", A)
+    given = rcond if rtol is None else rtol
+    if given is None:
+        given = max(A.shape[-2:]) * np.finfo(A.dtype).eps if atol is None else 0.0
+    if atol is not None:
+        s = np.linalg.svd(plain(A), compute_uv=False)
+        given = np.maximum(plain(given), plain(atol) / np.max(s, axis=-1))
+    return np.linalg.pinv(A, rtol=given, hermitian=hermitian)
+
+
+@operation("LinalgPinvBackward0")
+def pinverse(input: Any, rcond: float = 1e-15) -> Any:
+    """The pseudo-inverse: the older name of `linalg.pinv`."""
+    _require_matrices("linalg.pinv", input)
+    return np.linalg.pinv(input, rcond)
+
+
+def _solve(A: Any, B: Any, left: bool = True) -> Any:
+    _require_matrices("linalg.solve", A, square=True)
+    vector = len(B.shape) == 1 or (len(B.shape) == len(A.shape) - 1 and B.shape == A.shape[:-1])
+    if (
+        not vector
+        and (B.shape[-2 if left else -1] != A.shape[-1])
+        or vector
+        and B.shape[-1] != A.shape[-1]
+    ):
+        raise RuntimeError(
+            "linalg.solve: Incompatible shapes of A and B for the equation "
+            f"{'AX = B' if left else 'XA = B'} ({A.shape[-2]}x{A.shape[-1]} and "
+            f"{'x'.join(map(str, B.shape[-2:]))})"
+        )
+    if A.dtype != B.dtype:
+        raise RuntimeError(
+            f"linalg.solve: Expected A and B to have the same dtype, but found A of type "
+            f"{word_of(A.dtype)} and B of type {word_of(B.dtype)} instead"
+        )
+    message = "torch.linalg.solve: The solver failed because the input matrix is singular."
+    if vector:
+        right = B if len(B.shape) == 1 else np.expand_dims(B, -1)
+        found = _tried(message, np.linalg.solve, A, right)
+        return found if len(B.shape) == 1 else found[..., 0]
+    if left:
+        return _tried(message, np.linalg.solve, A, B)
+    flipped = _tried(message, np.linalg.solve, A.swapaxes(-1, -2), B.swapaxes(-1, -2))
+    return flipped.swapaxes(-1, -2)
+
+
+@_linalg("LinalgSolveExBackward0", name="linalg_solve")
+def solve(A: Any, B: Any, *, left: bool = True) -> Any:
+    """X with `A @ X == B` (`X @ A == B` if not left); LinAlgError where A is singular.
+
+    >>> import tapegrad.torch as torch
+    >>> torch.linalg.solve(2 * torch.eye(2), torch.ones(2))
+    tensor([0.5000, 0.5000])
+    """
+    return _solve(A, B, left)
+
+
+@_linalg("LinalgSolveExBackward0", name="linalg_solve_ex")
+def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
+    """`solve`, and 0 where there is a solution."""
+    return return_types.linalg_solve_ex(_solve(A, B, left), np.zeros(A.shape[:-2], np.int32))
+
+
+def _triangle(A: Any, upper: bool, unitriangular: bool) -> Any:
+    part = np.triu if upper else np.tril
+    if not unitriangular:
+        return part(A)
+    return part(A, 1 if upper else -1) + np.eye(A.shape[-1], dtype=A.dtype)
+
+
+@_linalg("LinalgSolveTriangularBackward0", name="linalg_solve_triangular")
+def solve_triangular(
+    A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Any:
+    """`solve` with only one triangle of A; unitriangular: its diagonal counts as 1."""
+    _require_matrices("linalg.solve_triangular", A, square=True)
+    return _solve(_triangle(A, upper, unitriangular), B, left)
+
+
+@operation("TriangularSolveBackward0")
+def triangular_solve(
+    b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> Any:
+    """X with `A @ X == b` for a triangle of A, and a copy of A: the older form."""
+    whole = _triangle(A, upper, unitriangular)
+    solution = _solve(whole.swapaxes(-1, -2) if transpose else whole, b)
+    return return_types.triangular_solve(solution, A.copy())
+
+
+@operation("CholeskySolveBackward0")
+def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
+    """X with `L @ L.mH @ X == B`."""
+    low = _adjoint(np.triu(L)) if upper else np.tril(L)
+    return np.linalg.solve(_adjoint(low), np.linalg.solve(low, B))
+
+
+@operation("CholeskyInverseBackward0")
+def cholesky_inverse(L: Any, upper: bool = False) -> Any:
+    """The inverse of `L @ L.mH`."""
+    inverse = np.linalg.inv(_adjoint(np.triu(L)) if upper else np.tril(L))
+    return np.matmul(_adjoint(inverse), inverse)
+
+
+@_linalg("ViewBackward0", name="linalg_tensorinv")
+def tensorinv(A: Any, ind: int = 2) -> Any:
+    """The inverse with respect to a tensordot over the first `ind` dimensions."""
+    if ind <= 0:
+        raise RuntimeError("Expected a strictly positive integer for 'ind'")
+    try:
+        return np.linalg.tensorinv(A, ind)
+    except np.linalg.LinAlgError as error:
+        raise RuntimeError(f"linalg.tensorinv: {error}") from error
+
+
+@_linalg("ViewBackward0", name="linalg_tensorsolve")
+def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
+    """X with `tensordot(A, X, X.ndim) == B`."""
+    try:
+        return np.linalg.tensorsolve(A, B, dims)
+    except (np.linalg.LinAlgError, ValueError) as error:
+        raise RuntimeError(f"linalg.tensorsolve: {error}") from error
+
+
+@_linalg("LinalgLstsqBackward0", name="linalg_lstsq")
+def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> Any:
+    """The least squares solution of `A @ X == B`, its residuals, the rank and singular values.
+
+    driver: "gelsy" unless given. Residuals only where A has more rows than columns and full rank,
+    and not for "gelsy"; singular values only for "gelsd" and "gelss".
+    """
+    _require_matrices("linalg.lstsq", A)
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError(
+            "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
+        )
+    real = np.finfo(A.dtype).dtype
+    cutoff = max(A.shape[-2:]) * np.finfo(A.dtype).eps if rcond is None else plain(rcond)
+    s = np.linalg.svd(plain(A), compute_uv=False)
+    rank = np.sum(s > cutoff * np.max(s, axis=-1, keepdims=True, initial=0), axis=-1)
+    if len(A.shape) == 2:
+        solution = np.linalg.lstsq(A, B, cutoff)[0]
+    else:
+        solution = np.matmul(np.linalg.pinv(A, rtol=cutoff), B)
+    residuals: Any = np.zeros(0, real)
+    known = driver not in (None, "gelsy") and A.shape[-2] > A.shape[-1]
+    if known and np.all(rank == A.shape[-1]):
+        apart = np.matmul(A, solution) - B
+        axis = -1 if len(B.shape) == 1 else -2
+        residuals = np.sum(np.real(apart * np.conjugate(apart)), axis=axis)
+    values = s.astype(real) if driver in ("gelsd", "gelss") else np.zeros(0, real)
+    ranks = np.zeros(0, np.int64) if driver == "gels" else rank.astype(np.int64)
+    return return_types.linalg_lstsq(solution, residuals, ranks, values)
+
+
+# --- Determinants -------------------------------------------------------------------------------
+
+
+@_linalg("LinalgDetBackward0", name="linalg_det")
+def det(A: Any) -> Any:
+    """The determinant of a square matrix, or of each of a stack."""
+    _require_matrices("linalg.det", A, square=True)
+    return np.linalg.det(A)
+
+
+also(det, "det")
+
+
+@_linalg("LinalgSlogdetBackward0", name="linalg_slogdet")
+def slogdet(A: Any) -> Any:
+    """The sign of the determinant, and the logarithm of its absolute value."""
+    _require_matrices("linalg.slogdet", A, square=True)
+    return return_types.linalg_slogdet(*np.linalg.slogdet(A))
+
+
+@operation("LinalgSlogdetBackward0", name="slogdet")
+def _old_slogdet(input: Any) -> Any:
+    """The sign of the determinant, and the logarithm of its absolute value."""
+    _require_matrices("linalg.slogdet", input, square=True)
+    return return_types.slogdet(*np.linalg.slogdet(input))
+
+
+@operation("WhereBackward0")
+def logdet(input: Any) -> Any:
+    """The logarithm of the determinant: NaN where that is negative."""
+    _require_matrices("logdet", input, square=True)
+    sign, logarithm = np.linalg.slogdet(input)
+    if input.dtype.kind == "c":
+        return logarithm + np.log(sign)
+    return np.where(plain(sign) == -1, np.nan, logarithm).astype(input.dtype)
+
+
+# --- Decompositions -----------------------------------------------------------------------------
+
+
+def _cholesky(A: Any, upper: bool = False) -> Any:
+    _require_matrices("linalg.cholesky", A, square=True)
+    message = (
+        "linalg.cholesky: The factorization could not be completed because the input is not "
+        "positive-definite."
+    )
+    low = _tried(message, np.linalg.cholesky, A)
+    return _adjoint(low) if upper else low
+
+
+@_linalg("LinalgCholeskyExBackward0", name="linalg_cholesky")
+def cholesky(A: Any, *, upper: bool = False) -> Any:
+    """L with `A == L @ L.mH`, or its adjoint if upper; LinAlgError unless positive definite."""
+    return _cholesky(A, upper)
+
+
+operation("CholeskyBackward0", name="cholesky")(lambda input, upper=False: _cholesky(input, upper))
+
+
+@_linalg("LinalgCholeskyExBackward0", name="linalg_cholesky_ex")
+def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """`cholesky`, and 0 where it exists."""
+    return return_types.linalg_cholesky_ex(_cholesky(A, upper), np.zeros(A.shape[:-2], np.int32))
+
+
+def _qr(A: Any, mode: str) -> tuple[Any, Any]:
+    _require_matrices("linalg.qr", A)
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), "
+            "'r', or 'complete'"
+        )
+    if mode == "r":
+        return np.zeros(0, A.dtype), np.linalg.qr(A, mode="r")
+    q, r = np.linalg.qr(A, mode="complete" if mode == "complete" else "reduced")
+    return q, r
+
+
+@_linalg("LinalgQrBackward0", name="linalg_qr")
+def qr(A: Any, mode: str = "reduced") -> Any:
+    """Q with orthonormal columns and R with zeros below the diagonal, `A == Q @ R`.
+
+    mode: "reduced", "complete" (Q is square), or "r" (Q is empty).
+    """
+    return return_types.linalg_qr(*_qr(A, mode))
+
+
+@operation("LinalgQrBackward0", name="qr")
+def _old_qr(input: Any, some: bool = True) -> Any:
+    """`linalg.qr`, complete if not some."""
+    return return_types.qr(*_qr(input, "reduced" if some else "complete"))
+
+
+@_linalg("LinalgSvdBackward0", name="linalg_svd")
+def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
+    """U, S and Vh with `A == U @ diag(S) @ Vh`, S in descending order."""
+    _require_matrices("linalg.svd", A)
+    u, s, vh = np.linalg.svd(A, full_matrices=full_matrices)
+    return return_types.linalg_svd(u, s, vh)
+
+
+@operation("LinalgSvdBackward0", name="svd")
+def _old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
+    """U, S and V with `input == U @ diag(S) @ V.mH`; U and V are zeros if not compute_uv."""
+    _require_matrices("linalg.svd", input)
+    if not compute_uv:
+        sides = (np.zeros((*input.shape[:-2], n, n), input.dtype) for n in input.shape[-2:])
+        left, right = sides
+        return return_types.svd(left, np.linalg.svd(input, compute_uv=False), right)
+    u, s, vh = np.linalg.svd(input, full_matrices=not some)
+    return return_types.svd(u, s, _adjoint(vh))
+
+
+@_linalg("LinalgSvdBackward0", name="linalg_svdvals")
+def svdvals(A: Any, *, driver: str | None = None) -> Any:
+    """The singular values, in descending order."""
+    _require_matrices("linalg.svdvals", A)
+    return np.linalg.svd(A, compute_uv=False)
+
+
+def _as_complex(x: Any) -> Any:
+    return cast(x, np.result_type(x.dtype, np.complex64))
+
+
+@_linalg("LinalgEigBackward0", name="linalg_eig")
+def eig(A: Any) -> Any:
+    """The eigenvalues and eigenvectors (columns of length 1) of a square matrix, complex."""
+    _require_matrices("linalg.eig", A, square=True)
+    values, vectors = np.linalg.eig(A)
+    return return_types.linalg_eig(_as_complex(values), _as_complex(vectors))
+
+
+@_linalg("LinalgEigBackward0", name="linalg_eigvals")
+def eigvals(A: Any) -> Any:
+    """The eigenvalues of a square matrix, complex."""
+    _require_matrices("linalg.eigvals", A, square=True)
+    return _as_complex(np.linalg.eigvals(A))
+
+
+@_linalg("LinalgEighBackward0", name="linalg_eigh")
+def eigh(A: Any, UPLO: Any = "L") -> Any:
+    """The eigenvalues, ascending, and eigenvectors of a Hermitian matrix.
+
+    UPLO: the triangle that is read, "L" or "U".
+    """
+    _require_matrices("linalg.eigh", A, square=True)
+    return return_types.linalg_eigh(*np.linalg.eigh(A, UPLO))
+
+
+@_linalg("LinalgEighBackward0", name="linalg_eigvalsh")
+def eigvalsh(A: Any, UPLO: Any = "L") -> Any:
+    """The eigenvalues, ascending, of a Hermitian matrix."""
+    _require_matrices("linalg.eigvalsh", A, square=True)
+    return np.linalg.eigvalsh(A, UPLO)
+
+
+# --- Norms --------------------------------------------------------------------------------------
+
+
+def _typed(word: str, x: Any, dtype: Any) -> Any:
+    _require_inexact(word, x)
+    return x if dtype is None else cast(x, as_numpy(dtype))
+
+
+def _vector_norm(x: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
+    return reduced_norm(x, ord, axes_of(dim, len(x.shape)), keepdim)
+
+
+@_linalg("LinalgVectorNormBackward0", name="linalg_vector_norm")
+def vector_norm(
+    x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Any:
+    """The norm of all elements, or along dimensions: (sum of abs(x)**ord) ** (1/ord).
+
+    ord: inf and -inf give the largest and smallest absolute value, 0 counts what is not zero.
+    """
+    return _vector_norm(_typed("linalg.vector_norm", x, dtype), ord, dim, keepdim)
+
+
+_SPECTRAL = {"nuc": "SumBackward1", 2: "AmaxBackward0", -2: "AminBackward0"}
+
+
+def _matrix_label(A: Any, ord: Any = "fro", *_: Any, **__: Any) -> str:
+    if ord == "fro":
+        return "LinalgVectorNormBackward0"
+    return _SPECTRAL.get(ord, "AmaxBackward0" if str(ord)[:1] != "-" else "AminBackward0")
+
+
+def _matrix_norm(A: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
+    if isinstance(ord, str) and ord not in ("fro", "nuc"):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    if not isinstance(ord, str) and abs(ord) not in (1, 2, np.inf):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    if len(A.shape) < 2:
+        raise RuntimeError(
+            "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
+        )
+    return np.linalg.norm(A, ord, axes_of(dim, len(A.shape)), keepdims=keepdim)
+
+
+@_linalg(_matrix_label, name="linalg_matrix_norm")
+def matrix_norm(
+    A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+) -> Any:
+    """The norm of matrices: ord "fro", "nuc", inf, -inf, 1, -1, 2 or -2."""
+    return _matrix_norm(_typed("linalg.matrix_norm", A, dtype), ord, dim, keepdim)
+
+
+def _is_of_matrices(x: Any, ord: Any, dim: Any) -> bool:
+    if isinstance(ord, str):
+        return True
+    if dim is None:
+        return ord is not None and len(x.shape) == 2
+    return ord is not None and isinstance(dim, (tuple, list)) and len(dim) == 2
+
+
+def _norm_label(A: Any, ord: Any = None, dim: Any = None, *_: Any, **__: Any) -> str:
+    if _is_of_matrices(A, ord, dim):
+        return _matrix_label(A, ord)
+    return "LinalgVectorNormBackward0"
+
+
+def _any_norm(x: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
+    if _is_of_matrices(x, ord, dim):
+        return _matrix_norm(x, ord, (-2, -1) if dim is None else dim, keepdim)
+    if ord is not None and dim is None and len(x.shape) != 1:
+        raise RuntimeError(
+            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
+            f"{len(x.shape)}D."
+        )
+    return _vector_norm(x, 2 if ord is None else ord, dim, keepdim)
+
+
+@_linalg(_norm_label, name="linalg_norm")
+def norm(
+    A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Any:
+    """The norm of matrices where ord is given for two dimensions, else of vectors."""
+    return _any_norm(_typed("linalg.vector_norm", A, dtype), ord, dim, keepdim)
+
+
+@_linalg("SqueezeBackward1", name="linalg_cond")
+def cond(A: Any, p: Any = None) -> Any:
+    """The condition number: a norm of a matrix times that of its inverse."""
+    _require_matrices("linalg.cond", A)
+    return np.linalg.cond(A, p)
+
+
+@_linalg("NotDifferentiable", name="linalg_matrix_rank")
+def matrix_rank(
+    A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+) -> Any:
+    """How many singular values are above max(atol, rtol times the largest)."""
+    _require_matrices("linalg.matrix_rank", A)
+    value, atol = plain(A), plain(tol if atol is None else atol)
+    if rtol is None:
+        rtol = max(A.shape[-2:]) * np.finfo(A.dtype).eps if atol is None else 0.0
+    if hermitian:
+        s = np.absolute(np.linalg.eigvalsh(value))
+    else:
+        s = np.linalg.svd(value, compute_uv=False)
+    largest = np.max(s, axis=-1, keepdims=True, initial=0)
+    least = np.maximum(np.expand_dims(0.0 if atol is None else atol, -1), largest * plain(rtol))
+    return np.sum(s > least, axis=-1)
+
+
+# --- Functions of matrices ----------------------------------------------------------------------
+
+# Coefficients of the numerator of the diagonal Pade approximant of order 13, and the norm up to
+# which it is exact to rounding: N. Higham, "The scaling and squaring method for the matrix
+# exponential revisited" (2005), table 2.3.
+_PADE = (
+    64764752532480000.0,
+    32382376266240000.0,
+    7771770303897600.0,
+    1187353796428800.0,
+    129060195264000.0,
+    10559470521600.0,
+    670442572800.0,
+    33522128640.0,
+    1323241920.0,
+    40840800.0,
+    960960.0,
+    16380.0,
+    182.0,
+    1.0,
+)
+_PADE_REACH = 5.371920351148152
+
+
+def _exponential(a: Any) -> Any:
+    """The exponentials of a stack of matrices, by scaling and squaring."""
+    largest = float(np.max(np.sum(np.absolute(plain(a)), axis=-2), initial=0))
+    halvings = max(0, int(np.ceil(np.log2(largest / _PADE_REACH)))) if largest > 0 else 0
+    if not np.isfinite(largest):
+        return np.full(a.shape, np.nan, a.dtype)
+    a = a / 2.0**halvings
+    unit = np.eye(a.shape[-1], dtype=a.dtype)
+    square = np.matmul(a, a)
+    odd, even, power = _PADE[1] * unit, _PADE[0] * unit, unit
+    for place in range(2, 14, 2):
+        power = np.matmul(power, square)
+        even = even + _PADE[place] * power
+        odd = odd + _PADE[place + 1] * power
+    odd = np.matmul(a, odd)
+    result = np.linalg.solve(even - odd, even + odd)
+    for _ in range(halvings):
+        result = np.matmul(result, result)
+    return result
+
+
+def _derivative_of_exponential(a: Any, change: Any) -> Any:
+    """How the exponential moves with a: a corner of that of [[a, change], [0, a]]."""
+    count = a.shape[-1]
+    above = np.concatenate([a, change], axis=-1)
+    below = np.concatenate([np.zeros_like(a), a], axis=-1)
+    return exponential(np.concatenate([above, below], axis=-2))[..., :count, count:]
+
+
+@general(
+    "LinalgMatrixExpBackward0",
+    lambda g, _out, a: _derivative_of_exponential(a.swapaxes(-1, -2), g),
+    lambda dots, _out, a: _derivative_of_exponential(a, dots[0]),
+    batch="(m,m)",
+)
+def exponential(a: Any) -> Any:
+    """The exponential of each of a stack of matrices."""
+    wide = {"f": np.float64, "c": np.complex128}[a.dtype.kind]
+    return _exponential(a.astype(wide)).astype(a.dtype)
+
+
+@_linalg("LinalgMatrixExpBackward0", name="linalg_matrix_exp")
+def matrix_exp(A: Any) -> Any:
+    """The exponential of a square matrix, or of each of a stack."""
+    _require_matrices("linalg.matrix_exp", A, square=True)
+    return exponential(A)
+
+
+also(matrix_exp, "matrix_exp")
+
+
+# --- Products -----------------------------------------------------------------------------------
+
+
+@_linalg("LinalgCrossBackward0", name="linalg_cross")
+def cross(input: Any, other: Any, *, dim: int = -1) -> Any:
+    """The cross products of vectors of three elements along a dimension."""
+    return cross_along(input, other, dim)
+
+
+@_linalg("SumBackward1", name="linalg_vecdot")
+def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
+    """Sums of `conj(x) * y` along a dimension."""
+    return np.sum((np.conjugate(x) if x.dtype.kind == "c" else x) * y, axis=dim)
+
+
+@_linalg("DiagonalBackward0", view=True, name="linalg_diagonal")
+def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """The diagonals of matrices: a view."""
+    return np.diagonal(A, offset, dim1, dim2)
+
+
+@_linalg("CatBackward0", name="linalg_vander")
+def vander(x: Any, *, N: int | None = None) -> Any:
+    """Rows of the powers 0, 1, ... of each element."""
+    count = x.shape[-1] if N is None else N
+    return np.expand_dims(x, -1) ** np.arange(count)
+
+
+__all__ = [
+    "LinAlgError",
+    "cholesky",
+    "cholesky_ex",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "inv_ex",
+    "lstsq",
+    "matmul",
+    "matrix_exp",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "multi_dot",
+    "norm",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "solve_ex",
+    "solve_triangular",
+    "svd",
+    "svdvals",
+    "tensorinv",
+    "tensorsolve",
+    "vander",
+    "vecdot",
+    "vector_norm",
+]

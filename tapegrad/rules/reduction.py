@@ -28,9 +28,24 @@ def spread(g: Any, x: Any, axis: Any, keepdims: Any) -> Any:
         # np.broadcast_to, ten times faster: one number seen at every place.
         shape = x.shape
         return np.ndarray(shape, g.dtype, np.array(g), 0, (0,) * len(shape))
+    if type(g) is np.ndarray and g.flags.c_contiguous and (axis is None or type(axis) is int):
+        return _repeated(g, x.shape, axis, keepdims)
     if axis is not None and not keepdims and x.shape:
         g = np.expand_dims(g, axis)
     return np.broadcast_to(g, x.shape)
+
+
+def _repeated(g: Any, shape: tuple[int, ...], axis: int | None, keepdims: Any) -> Any:
+    """An array beside the one it was reduced from, by one axis or by all: also a fast way."""
+    if axis is None:
+        strides: tuple[int, ...] = (0,) * len(shape)
+    else:
+        axis %= len(shape) or 1
+        strides = g.strides
+        strides = (*strides[:axis], 0, *strides[axis + 1 if keepdims else axis :])
+    made = np.ndarray(shape, g.dtype, g, 0, strides[: len(shape)])
+    made.flags.writeable = False
+    return made
 
 
 def axes_of(x: Any, axis: Any) -> tuple[int, ...]:

@@ -101,7 +101,7 @@ relu = _install("relu", short_single(relu_of, "ReluBackward0", relu, warns=False
     0,
 )
 def _between(x: Any, low: Any, high: Any) -> Any:
-    return np.clip(x, low, high)
+    return np.minimum(np.maximum(x, low), high)
 
 
 @activation("HardtanhBackward0")
@@ -436,16 +436,16 @@ def _declare_softmax(word: str, function: Any, label: str, doc: str) -> None:
     compute.__doc__ = doc
     usual = operation(label, name=word)(compute)
 
-    def call(input: Any, dim: Any = None, *rest: Any, **words: Any) -> Any:
-        if type(dim) is int and not rest and not words and is_short(input):
+    def call(input: Any, dim: Any = None, dtype: Any = None, **words: Any) -> Any:
+        if type(dim) is int and dtype is None and not words and is_short(input):
             x = input.value
             if -x.ndim <= dim < x.ndim:
                 axis = dim % x.ndim
                 out = evaluate(x, axis)
-                return logged(input, out, rule, node_type, spec_of(x), {"axis": axis})
+                return logged(input, out, rule, node_type, (spec_of(x),), {"axis": axis})
         if dim is None:
             dim = words.pop("axis", None)
-        return usual(input, dim, *rest, **words)
+        return usual(input, dim, dtype, **words)
 
     _install(word, call, usual)
 

@@ -238,7 +238,7 @@ def _invert(self: Any) -> Any:
     return bitwise_not(self)
 
 
-Tensor.__invert__ = _invert
+Tensor.__invert__ = _invert  # type: ignore[method-assign]
 
 
 # --- Choices ------------------------------------------------------------------------------------
@@ -308,15 +308,37 @@ def isin(
 def _first_wins(better: Any) -> tuple[Any, Any]:
     """Partials of fmax and fmin: the first gets all where it is as good, or the other NaN."""
 
-    def by_first(out: Any, x: Any, y: Any) -> Any:
+    def by_first(_out: Any, x: Any, y: Any) -> Any:
         x, y = plain(x), plain(y)
-        return (better(x, y) | (y != y)).astype(out.dtype)
+        return (better(x, y) | (y != y)).astype(x.dtype)
 
-    def by_second(out: Any, x: Any, y: Any) -> Any:
+    def by_second(_out: Any, x: Any, y: Any) -> Any:
         x, y = plain(x), plain(y)
-        return np.logical_not(better(x, y) | (y != y)).astype(out.dtype)
+        return np.logical_not(better(x, y) | (y != y)).astype(y.dtype)
 
     return by_first, by_second
+
+
+def _both_win(worse: Any) -> tuple[Any, Any]:
+    """Partials of maximum and minimum: ties share; both get all where either is NaN."""
+
+    def share(x: Any, y: Any) -> Any:
+        return np.where(worse(x, y), 0, np.where(x == y, 0.5, 1)).astype(x.dtype)
+
+    return (
+        lambda _out, x, y: share(plain(x), plain(y)),
+        lambda _out, x, y: share(plain(y), plain(x)),
+    )
+
+
+@elementwise("MaximumBackward0", *_both_win(operator.lt), strong=True)
+def _maximum(x: Any, y: Any) -> Any:
+    return np.maximum(x, y)
+
+
+@elementwise("MinimumBackward0", *_both_win(operator.gt), strong=True)
+def _minimum(x: Any, y: Any) -> Any:
+    return np.minimum(x, y)
 
 
 @elementwise("FmaxBackward0", *_first_wins(operator.ge), strong=True)
@@ -330,8 +352,8 @@ def _fmin(x: Any, y: Any) -> Any:
 
 
 for _word, _choose, _what in (
-    ("maximum", np.maximum, "larger of two; NaN where either is"),
-    ("minimum", np.minimum, "smaller of two; NaN where either is"),
+    ("maximum", _maximum, "larger of two; NaN where either is"),
+    ("minimum", _minimum, "smaller of two; NaN where either is"),
     ("fmax", _fmax, "larger of two; the other one where one is NaN"),
     ("fmin", _fmin, "smaller of two; the other one where one is NaN"),
 ):

@@ -15,6 +15,7 @@ from tapegrad.torch import _special
 from tapegrad.torch._call import OPERATIONS, operation
 from tapegrad.torch._declared import Declared, elementwise
 from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._graph import node_class
 from tapegrad.torch._pointwise import (
     Operation,
     _install,
@@ -24,6 +25,7 @@ from tapegrad.torch._pointwise import (
     promoted,
     short_single,
 )
+from tapegrad.torch._reductions import is_short, logged
 from tapegrad.torch._tensor import Tensor
 
 
@@ -176,7 +178,7 @@ def _above(out: Any, x: Any, low: Any, high: Any) -> Any:
 
 @elementwise("ClampBackward1", _inside, _below, _above, strong=True)
 def _clamped(x: Any, low: Any, high: Any) -> Any:
-    return np.clip(x, low, high)
+    return np.minimum(np.maximum(x, low), high)
 
 
 @elementwise(
@@ -217,6 +219,19 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     return _at_least(x, *bounds) if max is None else _clamped(x, *bounds)
 
 
+_CLAMP = node_class("ClampBackward1")
+
+
+def _short_clamp(input: Any, min: Any = None, max: Any = None, **words: Any) -> Any:
+    if type(min) in NUMBERS and type(max) in NUMBERS and not words and is_short(input):
+        x = input.value
+        out = _clamped.function(x, min, max)
+        return logged(input, out, _clamped.rule, _CLAMP, (x, min, max), {})
+    return clamp(input, min, max, **words)
+
+
+NUMBERS = (float, int)
+_install("clamp", _short_clamp, clamp)
 alias("clamp", "clip")
 
 
@@ -313,7 +328,7 @@ def polygamma(n: int, input: Any) -> Any:
     return _special.polygamma(floating(input), n)
 
 
-Tensor.polygamma = lambda self, n: polygamma(n, self)
+Tensor.polygamma = lambda self, n: polygamma(n, self)  # type: ignore[attr-defined]
 
 
 @operation("SignBackward0", inplace=True)
@@ -384,8 +399,8 @@ def _write_part(part: Operation) -> Any:
     return write
 
 
-Tensor.real = property(real, _write_part(real))
-Tensor.imag = property(imag, _write_part(imag))
+Tensor.real = property(real, _write_part(real))  # type: ignore[attr-defined]
+Tensor.imag = property(imag, _write_part(imag))  # type: ignore[attr-defined]
 
 
 @operation("ConjBackward0")
@@ -505,10 +520,6 @@ def float_power(input: Any, exponent: Any) -> Any:
     wide = np.complex128 if "c" in kinds else np.float64
     x, y = (x.astype(wide) if hasattr(x, "astype") else x for x in (input, exponent))
     return np.power(x, y)
-
-
-Tensor.float_power_ = lambda self, exponent: self.pow_(exponent)
-OPERATIONS["float_power"] = float_power
 
 
 # --- Functions of three variables ---------------------------------------------------------------

@@ -22,8 +22,11 @@ from tapegrad.torch.return_types import pair
 
 def taken(array: Any, places: Any, axis: int) -> Any:
     """The elements at places along an axis; one index an element, as np.take_along_axis."""
-    index: list[Any] = list(np.indices(places.shape, sparse=True))
-    index[axis] = places
+    index: list[Any] = []
+    sides = places.shape
+    for i, side in enumerate(sides):
+        beside = np.arange(side).reshape((-1, *(1,) * (len(sides) - 1 - i)))
+        index.append(places if i == axis % len(sides) else beside)
     return pick(array, tuple(index))
 
 

@@ -30,10 +30,13 @@ from tapegrad.torch._tensor import LEAF, Tensor, accumulator_of, ndarray
 # --- The short path -----------------------------------------------------------------------------
 
 
-def logged(tensor: Tensor, out: Any, rule: Rule, node_type: Any, kept: Any, params: Any) -> Tensor:
-    """The result of a rule of one array, with the node that the rule itself would log.
+def logged(
+    tensor: Tensor, out: Any, rule: Rule, node_type: Any, kept: tuple[Any, ...], params: Any
+) -> Tensor:
+    """The result of a rule of one tensor, with the node that the rule itself would log.
 
-    kept: the argument, or its shape and dtype where the rule reads no more.
+    kept: the argument, or its shape and dtype where the rule reads no more; then the numbers that
+    are arguments too.
     """
     result: Tensor = new(Tensor)
     result.value = value = out if type(out) is ndarray else np.asarray(out)
@@ -45,8 +48,9 @@ def logged(tensor: Tensor, out: Any, rule: Rule, node_type: Any, kept: Any, para
         x_node = accumulator_of(tensor)
     result.node = node = new(node_type)
     node.number = next_number()
-    out_kept = value if rule.needed((True,))[1] else spec_of(value)
-    node.entry = (rule, out_kept, (kept,), params, (x_node,), None)
+    numbers = len(kept) - 1
+    out_kept = value if rule.needed((True, *(False,) * numbers))[1] else spec_of(value)
+    node.entry = (rule, out_kept, kept, params, (x_node, *(-1,) * numbers), None)
     return result
 
 
@@ -107,7 +111,7 @@ _SUM, _SUM_WHOLE, _SUM_ALONG = (
     node_class("SumBackward0"),
     node_class("SumBackward1"),
 )
-_add_up = np.add.reduce
+_add_up: Any = np.add.reduce
 
 
 def _short_sum(input: Any, dim: Any = None, keepdim: bool = False, **words: Any) -> Any:
@@ -117,12 +121,12 @@ def _short_sum(input: Any, dim: Any = None, keepdim: bool = False, **words: Any)
         return _sum(input, dim, keepdim)
     x = input.value
     if dim is None and not keepdim:
-        return logged(input, _add_up(x, None), _SUM, _SUM_WHOLE, spec_of(x), {})
+        return logged(input, _add_up(x, None), _SUM, _SUM_WHOLE, (spec_of(x),), {})
     if type(dim) is not int or not -x.ndim <= dim < x.ndim:
         return _sum(input, dim, keepdim)
     params = {"axis": dim, "keepdims": keepdim}
     out = _add_up(x, dim, keepdims=keepdim)
-    return logged(input, out, _SUM, _SUM_ALONG, spec_of(x), params)
+    return logged(input, out, _SUM, _SUM_ALONG, (spec_of(x),), params)
 
 
 sum = _install("sum", _short_sum, _sum)  # noqa: A001
@@ -178,12 +182,12 @@ def _short_mean(input: Any, dim: Any = None, keepdim: bool = False, **words: Any
     x = input.value
     if dim is None and not keepdim and x.size:
         out = _add_up(x, None) / x.dtype.type(x.size)
-        return logged(input, out, _MEAN, _MEAN_WHOLE, spec_of(x), {})
+        return logged(input, out, _MEAN, _MEAN_WHOLE, (spec_of(x),), {})
     if type(dim) is not int or not -x.ndim <= dim < x.ndim or not x.shape[dim]:
         return _mean(input, dim, keepdim)
     out = _add_up(x, dim, keepdims=keepdim) / x.dtype.type(x.shape[dim])
     params = {"axis": dim, "keepdims": keepdim}
-    return logged(input, out, _MEAN, _MEAN_ALONG, spec_of(x), params)
+    return logged(input, out, _MEAN, _MEAN_ALONG, (spec_of(x),), params)
 
 
 mean = _install("mean", _short_mean, _mean)

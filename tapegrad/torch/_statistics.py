@@ -140,7 +140,7 @@ def _quantile(
         raise RuntimeError(f"{word}() q values must be in the range [0, 1]")
     axis = None if dim is None else wrapped(dim, input.ndim)
     flat = dim is None or not input.ndim
-    rows = np.reshape(input, -1) if flat else np.moveaxis(input, axis, -1)
+    rows = np.reshape(input, -1) if flat else np.moveaxis(input, axis or 0, -1)
     found = _of_rows(rows, np.reshape(q, -1), method, skip_nan)
     return _placed(found, q, input, None if flat else axis, keepdim)
 

@@ -15,6 +15,7 @@ import numpy as np
 from tapegrad._rule import REGISTRY, Elementwise
 from tapegrad.torch import _dtypes
 from tapegrad.torch._call import OPERATIONS, operation
+from tapegrad.torch._declared import elementwise
 from tapegrad.torch._dtypes import default_float
 from tapegrad.torch._graph import new, next_number, node_class
 from tapegrad.torch._modes import MODE
@@ -63,10 +64,11 @@ def copied_like(given: Any, old: Any) -> Any:
 quiet = np.errstate(all="ignore")
 
 
-def short_pair(ufunc: np.ufunc, label: str, general: Operation, *, warns: bool) -> Operation:
+def short_pair(ufunc: Any, label: str, general: Operation, *, warns: bool) -> Operation:
     """An operation of two tensors, or of one and a number; anything unusual is `general`'s."""
-    rule = REGISTRY[ufunc]
+    rule = REGISTRY.get(ufunc) or ufunc.rule
     assert isinstance(rule, Elementwise)
+    ufunc = getattr(ufunc, "function", ufunc)
     function: Operation = quiet(ufunc) if warns else ufunc
     node_type = node_class(label)
     keeps_of_both = rule.keeps[True, True]
@@ -213,12 +215,21 @@ def mul(input: Any, other: Any) -> Any:
     return np.multiply(*promoted(input, other))
 
 
+# The core's rule reads the quotient, which a program may write to: PyTorch's reads x and y.
+@elementwise(
+    "DivBackward0", lambda _out, _x, y: 1 / y, lambda _out, x, y: -((x / y) / y), strong=True
+)
+def quotient(x: Any, y: Any) -> Any:
+    """x / y of floats."""
+    return np.true_divide(x, y)
+
+
 @operation("DivBackward0", inplace=True)
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """`input / other`; rounding_mode: "trunc" towards zero, "floor" downwards."""
     x, y = promoted(input, other)
     if rounding_mode is None:
-        return np.true_divide(floating(x), floating(y))
+        return quotient(floating(x), floating(y))
     if rounding_mode not in ("trunc", "floor"):
         raise RuntimeError(
             "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
@@ -247,7 +258,7 @@ def pow(input: Any, exponent: Any) -> Any:  # noqa: A001
 add = _install("add", short_pair(np.add, "AddBackward0", add, warns=False), add)
 sub = _install("sub", short_pair(np.subtract, "SubBackward0", sub, warns=False), sub)
 mul = _install("mul", short_pair(np.multiply, "MulBackward0", mul, warns=False), mul)
-div = _install("div", short_pair(np.true_divide, "DivBackward0", div, warns=True), div)
+div = _install("div", short_pair(quotient, "DivBackward0", div, warns=True), div)
 pow = _install(  # noqa: A001
     "pow", short_pair(np.power, "PowBackward0", pow, warns=True), pow
 )

@@ -299,12 +299,12 @@ class Machine:
 
     def do_zero_(self, a, b, c):
         x = self.pick(a)
-        if 0 not in x.stride():
+        if not is_stretched(x):
             x.zero_()
 
     def do_fill_(self, a, b, c):
         x = self.pick(a)
-        if 0 not in x.stride():  # PyTorch still allows what it warns of
+        if not is_stretched(x):  # PyTorch still allows what it warns of
             x.fill_(0.75)
 
     def do_pow_(self, a, b, c):
@@ -328,12 +328,12 @@ class Machine:
 
     def do_setmask(self, a, b, c):
         x = self.pick(a)
-        if 0 not in x.stride():
+        if not is_stretched(x):
             x[x > 0.9] = 0.1
 
     def do_masked_fill_(self, a, b, c):
         x = self.pick(a)
-        if 0 not in x.stride():
+        if not is_stretched(x):
             x.masked_fill_(x > 0.5, 0.25)
 
     def do_iadd(self, a, b, c):
@@ -429,6 +429,12 @@ def array_of(tensor: Any) -> Any:
     if tensor is None:
         return None
     return np.array(tensor.detach().numpy())
+
+
+def is_stretched(tensor: Any) -> bool:
+    """Whether several elements lie in one place of memory."""
+    sides = zip(tensor.stride(), tensor.shape, strict=True)
+    return any(stride == 0 and side > 1 for stride, side in sides)
 
 
 STALE = "RuntimeError: a value that the graph kept was changed"

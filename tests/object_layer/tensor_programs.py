@@ -257,7 +257,7 @@ class Machine:
         return self.pick(a).roll(1, 0)
 
     def do_matmul(self, a, b, c):
-        return self.pick(a) @ self.pick(b)
+        return (self.pick(a) @ self.pick(b)).clone()  # PyTorch squeezes its own in place
 
     # -- in-place --------------------------------------------------------------------------------
 
@@ -378,7 +378,7 @@ class Machine:
         self.pick(a).register_hook(seen)
 
     def do_hook_replace(self, a, b, c):
-        self.pick(a).register_hook(lambda g: g * 0.5)
+        self.pick(a).register_hook(lambda g: None if g is None else g * 0.5)
 
     def do_post_hook(self, a, b, c):
         def seen(t):

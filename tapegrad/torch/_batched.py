@@ -15,7 +15,7 @@ import numpy as np
 
 from tapegrad import BatchingError, vmap
 from tapegrad.torch._engine import Pass, conjugated, free
-from tapegrad.torch._tensor import Tensor, array_of, node_of
+from tapegrad.torch._tensor import Tensor, array_below, node_of
 
 ABSENT = np.zeros(())  # in the place of the cotangent of what was not reached
 
@@ -35,7 +35,7 @@ def batched_grad(
         raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
     pairs = enumerate(zip(outputs, gradients, strict=True))
     nodes = [_checked(output, gradient, position) for position, (output, gradient) in pairs]
-    bars = [conjugated(array_of(gradient)) for gradient in gradients]
+    bars = [conjugated(array_below(gradient)) for gradient in gradients]
     passes: list[Pass] = []
 
     def one(*parts: Any) -> list[Any]:

@@ -23,9 +23,11 @@ import numpy as np
 
 from tapegrad._tape import PROJECT, Traced
 from tapegrad.torch import _modes
+from tapegrad.torch._dual import is_above, tangent_of
 from tapegrad.torch._graph import Node, is_on_graph, made_since, next_number, node_class
 from tapegrad.torch._inplace import overwrite, write
 from tapegrad.torch._tensor import (
+    LEAF,
     Tensor,
     array_of,
     ndarray,
@@ -33,6 +35,7 @@ from tapegrad.torch._tensor import (
     of_value,
     owner_of,
     share_version,
+    version_of,
 )
 
 # The operations by name: what `torch.<name>` is.
@@ -215,6 +218,10 @@ def finish(result: Any, source: Any, label: type[Node], view: bool) -> Any:
     if isinstance(result, (tuple, list)):
         parts = [finish(part, source, label, view) for part in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+    if is_above(result):  # a dual tensor's: what it is made of, and its tangent
+        made = finish(result.value, source, label, view)
+        made._dual = tangent_of(result)
+        return made
     if is_on_graph(result):
         node, value = result.slot, result.value
         if isinstance(node, int):
@@ -329,12 +336,16 @@ def link_view(
     made._source = base
     made._path = path
     share_version(base, made)
-    if several or source._made == "several":
-        made._made = "several"
-    elif not _modes.is_grad_enabled():
+    if not _modes.is_grad_enabled():
         made._made = "inference" if _modes.is_inference_mode_enabled() else "no_grad"
+    elif several:
+        made._made = "several"
     elif source._made is not None:
         made._made = source._made
+    if made._made is not None:
+        made._seen = version_of(base).count
+        if made.node is None and base.node is not None and made.value.dtype.kind in "fc":
+            made.node = LEAF  # without a history of its own
     views = base._views
     if views is None:
         views = base._views = []

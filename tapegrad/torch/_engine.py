@@ -22,6 +22,7 @@ import numpy as np
 from tapegrad._replay import SparseBars, fit, replay_backward, replay_nested
 from tapegrad._tape import CURRENT, PROJECT, Spec, spec_of
 from tapegrad.torch import _modes
+from tapegrad.torch._dual import is_dual
 from tapegrad.torch._graph import (
     FREED,
     GUARD,
@@ -39,7 +40,7 @@ from tapegrad.torch._graph import (
 from tapegrad.torch._tensor import (
     WRITTEN,
     Tensor,
-    array_of,
+    array_below,
     changed_since,
     ndarray,
     of_array,
@@ -417,7 +418,7 @@ def _lifted(value: Any, node: Any) -> Any:
 
 def call_node(node: Node, gradients: Sequence[Any]) -> Any:
     """`node(*gradients)`: the gradients of its arguments, one tensor or a tuple of them."""
-    arrays = [None if g is None else conjugated(array_of(g)) for g in gradients]
+    arrays = [None if g is None else conjugated(array_below(g)) for g in gradients]
     if isinstance(node, AccumulateGrad):
         accumulate(node.variable, arrays[0], set(), create=_modes.is_grad_enabled())
         return None
@@ -460,9 +461,9 @@ def through_hooks(hooks: dict[int, Callable[..., Any]], g: Any) -> Any:
         given = hook(gradient)
         if given is not None:
             _check_hooked(hook, given, gradient)
-            g = conjugated(array_of(given))
+            g = conjugated(array_below(given))
         else:
-            g = conjugated(array_of(gradient))  # a hook may have written to it
+            g = conjugated(array_below(gradient))  # a hook may have written to it
     return g
 
 
@@ -499,7 +500,7 @@ def _through_prehooks(node: Node, g: Any) -> Any:
         given = hook(tuple(None if part is None else as_gradient(part) for part in parts))
         if given is not None:
             given = _several(hook, given, len(parts))
-            arrays = [None if part is None else conjugated(array_of(part)) for part in given]
+            arrays = [None if part is None else conjugated(array_below(part)) for part in given]
             g = arrays if several else arrays[0]
     return g
 
@@ -518,13 +519,15 @@ def _through_posthooks(node: Node, parts: list[Any], g: Any) -> list[Any]:
             given = given if isinstance(given, (tuple, list)) else (given,)
             if not used <= len(given) <= count:  # numbers beside tensors need not have theirs
                 _several(hook, given, count)
-            parts = [None if part is None else conjugated(array_of(part)) for part in given]
+            parts = [None if part is None else conjugated(array_below(part)) for part in given]
             parts += [None] * (2 - len(parts))
     return parts
 
 
 def accumulate(variable: Tensor, bar: Any, taken: set[int], *, create: bool) -> None:
     """Add a cotangent to the `grad` of a leaf: in its memory, unless a graph is made of it."""
+    if is_dual(bar) and not create:
+        bar = bar.value  # what is accumulated has no tangent
     with GUARD:
         known = variable._grad
         if known is None:
@@ -536,7 +539,7 @@ def accumulate(variable: Tensor, bar: Any, taken: set[int], *, create: bool) -> 
                 taken.add(id(value))
             variable._grad = gradient
         elif create or known.node is not None or type(known.value) is not ndarray:
-            variable._grad = of_array(array_of(known) + conjugated(bar))
+            variable._grad = of_array(array_below(known) + conjugated(bar))
         else:
             np.add(known.value, conjugated(bar), out=known.value)
 
@@ -553,5 +556,5 @@ def root_of(tensor: Tensor, gradient: Any) -> Any:
                 f"{tensor.dtype}"
             )
         return np.ones(value.shape, value.dtype)
-    bar = conjugated(array_of(gradient))
+    bar = conjugated(array_below(gradient))
     return bar if bar.dtype == value.dtype else bar.astype(value.dtype)

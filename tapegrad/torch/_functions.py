@@ -19,6 +19,7 @@ from tapegrad._rule import General, Rule, innermost
 from tapegrad._tape import Mapped, Outputs, spec_of
 from tapegrad.torch import _modes
 from tapegrad.torch._call import link_view
+from tapegrad.torch._dual import PLAIN, is_above, is_dual
 from tapegrad.torch._engine import as_gradient, conjugated
 from tapegrad.torch._graph import FunctionNode, Node, fresh_node, new, next_number, reachable
 from tapegrad.torch._inplace import rebase
@@ -26,6 +27,7 @@ from tapegrad.torch._saved import output_node, save
 from tapegrad.torch._tensor import (
     LEAF,
     Tensor,
+    array_below,
     array_of,
     count_write,
     ndarray,
@@ -128,7 +130,7 @@ def _checked(node: Any, edge: int, gradient: Any, like: Any) -> Any:
     if not isinstance(gradient, Tensor):
         kind = type(gradient).__name__
         raise RuntimeError(f"expected Variable or None (got {kind})")  # noqa: TRY004 - PyTorch's
-    bar = conjugated(array_of(gradient))
+    bar = conjugated(_array_beside([like], gradient))
     shape = bar.shape
     if shape != like.shape and not _shrinks(shape, like.shape):
         raise RuntimeError(
@@ -141,6 +143,11 @@ def _checked(node: Any, edge: int, gradient: Any, like: Any) -> Any:
             "one for a real input"
         )
     return bar
+
+
+def _array_beside(arrays: Sequence[Any], tensor: Tensor) -> Any:
+    """The array of a tensor; on the tape above the graph only where the given ones are too."""
+    return array_of(tensor) if any(map(is_above, arrays)) else array_below(tensor)
 
 
 def _shrinks(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
@@ -398,7 +405,9 @@ class _Traced(General):
     def _args(self, arrays: Sequence[Any]) -> list[Any]:
         args = list(self.made.args)
         for place, array in zip(self.made.places, arrays, strict=True):
-            args[place] = of_array(array)
+            args[place] = x = of_array(array)
+            if is_dual(x.value) and not is_above(array):
+                x._dual = PLAIN  # the tape above has been dealt with
         return args
 
     def _evaluate(self, *arrays: Any) -> tuple[Any, ...]:
@@ -406,7 +415,7 @@ class _Traced(General):
         self.several = isinstance(given, tuple)
         outputs = given if self.several else (given,)
         self.template = [None if isinstance(y, Tensor) else y for y in outputs]
-        return tuple(array_of(y) for y in outputs if isinstance(y, Tensor))
+        return tuple(_array_beside(arrays, y) for y in outputs if isinstance(y, Tensor))
 
     def tensors(self, parts: Sequence[Any]) -> list[Any]:
         """The outputs of the call, with tensors in their places."""
@@ -453,6 +462,8 @@ class _Traced(General):
         given: list[Any] = [None] * len(self.made.args)
         for place, dot, like in zip(self.made.places, dots, args, strict=True):
             given[place] = of_array(zeros_of(like) if dot is None else dot)
+        if node._saved_forward:
+            node.to_save = node._saved_forward
         tangents = function.jvp(node, *given)
         tangents = tangents if isinstance(tangents, tuple) else (tangents,)
         if len(tangents) != len(self.template):
@@ -462,7 +473,7 @@ class _Traced(General):
             )
         parts = [t for t, y in zip(tangents, self.template, strict=True) if y is None]
         return [
-            zeros_of(like) if tangent is None else array_of(tangent)
+            zeros_of(like) if tangent is None else _array_beside(args, tangent)
             for tangent, like in zip(parts, out, strict=True)
         ]
 

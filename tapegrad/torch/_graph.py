@@ -387,6 +387,8 @@ def name_of(rule: Any) -> str:
     """`LogaddexpBackward0` for np.logaddexp."""
     found = _NAMED.get(rule)
     if found is None:
+        if getattr(rule, "form", None) == "custom":
+            return f"{rule.name}Backward"  # made for one call, and not to be remembered
         given = rule.name if "[" in rule.name else rule.name.rpartition(".")[2]
         known = _WORDS.get(given)
         if known is None:

@@ -19,6 +19,7 @@ from tapegrad._rule import General
 from tapegrad._tape import WRITE, beside, differing, is_basic, level_of, spec_of
 from tapegrad.torch import _modes
 from tapegrad.torch._dtypes import can_store, of_numpy, word_of
+from tapegrad.torch._dual import is_dual
 from tapegrad.torch._graph import (
     GRAPH,
     array_on_graph,
@@ -36,6 +37,7 @@ from tapegrad.torch._tensor import (
     count_write,
     ndarray,
     node_of,
+    of_array,
     of_value,
     owner_of,
     require_floating,
@@ -101,6 +103,8 @@ def write(tensor: Tensor, compute: Callable[[Any], Any], label: str, sources: An
     )
     check_writable(tensor, tracked)
     before = tensor.value
+    if is_dual(before) or any(is_dual(source.value) for source in sources):
+        return _write_dual(tensor, compute)
     if type(before) is not ndarray:
         return _write_traced(tensor, compute(before))
     start = next_number()
@@ -125,6 +129,8 @@ def write(tensor: Tensor, compute: Callable[[Any], Any], label: str, sources: An
         elif node is None:
             node = _replacement(tensor, ..., -1, spec_of(before), label)
         rebase(tensor, node)
+    else:
+        _outdate_views(tensor)
     return tensor
 
 
@@ -142,6 +148,9 @@ def put(tensor: Tensor, index: Any, source: Any, label: str) -> None:
     dtype = getattr(given, "dtype", None)
     if dtype is not None and dtype.kind == "c" and before.dtype.kind != "c":
         given = np.real(given)
+    if is_dual(before) or is_dual(given):
+        _put_dual(tensor, index, array_of(source) if isinstance(source, Tensor) else source)
+        return
     if type(before) is not ndarray or level_of(given) > GRAPH.level or differing(index, -1):
         _put_traced(tensor, index, given)
         return
@@ -155,6 +164,7 @@ def put(tensor: Tensor, index: Any, source: Any, label: str) -> None:
         _raise_misfit(before, index, given)
     count_write(tensor)
     if not tracked:
+        _outdate_views(tensor)
         return
     spec = spec_of(given) if dtype is not None else None
     v_node = -1 if origin is None else node_of(source)
@@ -207,6 +217,33 @@ def _write_traced(tensor: Tensor, result: Any) -> Tensor:
     except TypeError:  # a NumPy scalar has no memory, and so no views
         tensor.value = result
     return tensor
+
+
+def _write_dual(tensor: Tensor, compute: Callable[[Any], Any]) -> Tensor:
+    """A write with tangents. The memory is a new one, which views would not see."""
+    if tensor._source is not None or any(view() is not None for view in tensor._views or ()):
+        raise NotImplementedError(
+            "forward_ad: a write to a view, or to a tensor with views, has no tangent. Write to a "
+            "clone."
+        )
+    given = tensor.value.dtype
+    result = compute(array_of(tensor))
+    check_result(tensor, result)
+    made = of_array(result if result.dtype == given else result.astype(given))
+    tensor.value, tensor.node, tensor._dual = made.value, made.node, made._dual
+    count_write(tensor)
+    return tensor
+
+
+def _put_dual(tensor: Tensor, index: Any, given: Any) -> None:
+    """`put` with tangents."""
+
+    def compute(array: Any) -> Any:
+        whole = beside(array.copy(), given)
+        whole[index] = given
+        return whole
+
+    _write_dual(tensor, compute)
 
 
 def _enter_transform(tensor: Tensor, value: Any) -> None:
@@ -404,6 +441,19 @@ def rebase(tensor: Tensor, node: Any, spec: Any = None) -> None:
     _refresh_views(base)
 
 
+def _outdate_views(tensor: Tensor) -> None:
+    """After a write that is not logged, views keep their nodes under the name that says so."""
+    base = tensor if tensor._source is None else tensor._source
+    for reference in base._views or ():
+        view = reference()
+        if view is None or view.node is None or view.node is LEAF:
+            continue
+        if view._made is not None:
+            view.node = LEAF
+        else:
+            view.node.__class__ = AS_STRIDED
+
+
 def _refresh_views(base: Tensor) -> None:
     """Take the views of a tensor anew from its present node."""
     array = None if base.node is None else array_on_graph(base.value, base.node)
@@ -413,6 +463,9 @@ def _refresh_views(base: Tensor) -> None:
             continue
         if array is None:
             view.node = None
+            continue
+        if view._made is not None:
+            view.node = LEAF  # its use is refused
             continue
         if view._made == "custom":
             _refuse_view(view)

@@ -13,6 +13,7 @@ import numpy as np
 from tapegrad._tape import Traced
 from tapegrad.torch import _dtypes
 from tapegrad.torch._call import OPERATIONS
+from tapegrad.torch._dual import is_dual
 from tapegrad.torch._tensor import LEAF, Tensor, ndarray, of_value
 
 PROFILES: dict[str, dict[str, Any]] = {
@@ -203,6 +204,12 @@ def repr_of(tensor: Tensor) -> str:
 def _repr_traced(tensor: Tensor) -> str:
     """A tensor within a functional transform: the transform's name around what it stands for."""
     value = tensor.value
+    if is_dual(value):
+        from tapegrad.torch.autograd.forward_ad import unpack_dual
+
+        primal, tangent = unpack_dual(tensor)
+        text = repr_of(primal)
+        return text if tangent is None else f"{text[:-1]}, tangent={repr_of(tangent)})"
     if isinstance(value, Traced):
         inner, name, level = value.value, "GradTrackingTensor", value.tape.level
         words = f"lvl={level}"

@@ -21,6 +21,7 @@ from tapegrad._rule import plain
 from tapegrad._tape import PROJECT
 from tapegrad.torch import _modes
 from tapegrad.torch._dtypes import CPU, Size, device, dtype, of_numpy, strided, word_of
+from tapegrad.torch._dual import PLAIN, cell_of, is_above, is_dual, tangent_of
 from tapegrad.torch._graph import (
     GRAPH,
     AccumulateGrad,
@@ -87,12 +88,14 @@ class Tensor:
     _source: Tensor | None = None  # the tensor that this one is a view of
     _path: Callable[[Any], Any] | None = None  # from the value of that one to this one's
     _made: str | None = None  # how a view was made: "no_grad", "inference", "several"
+    _seen: int = 0  # the version of such a view's memory at which its node is right
     _views: list[weakref.ref[Tensor]] | None = None
     _hooks: Hooks | None = None  # of a leaf; others have theirs at their node
     _after: Hooks | None = None  # called when a leaf's gradient has arrived
     _retains: bool = False
     _accumulator: weakref.ref[AccumulateGrad] | None = None
     _inference: bool = False
+    _dual: Any = None  # the tangent on the graph, of a tensor of a level of forward_ad
     name: str | None = None
 
     if TYPE_CHECKING:  # what the modules of operations add
@@ -235,16 +238,24 @@ class Tensor:
                     "allowed."
                 )
         self.node = LEAF if requires_grad else None
+        for reference in self._views or ():
+            view = reference()
+            if view is not None and requires_grad and view.node is None:
+                view.node = LEAF
         return self
 
     @property
     def is_leaf(self) -> bool:
+        if self.node is LEAF and self._made is not None:
+            require_current(self)
         return self.node is None or self.node is LEAF
 
     @property
     def grad_fn(self) -> Node | None:
         node = self.node
         if node is None or node is LEAF:
+            if node is LEAF and self._made is not None:
+                require_current(self)
             return None
         entry = node.entry
         if entry is not None and entry[0] is PROJECT:
@@ -326,6 +337,10 @@ class Tensor:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         self.node = None
         self.__dict__.pop("_retains", None)
+        for reference in self._views or ():
+            view = reference()
+            if view is not None and view.node is LEAF and view._made is not None:
+                view.node = None  # it followed this tensor
         return self
 
     @property
@@ -439,6 +454,10 @@ def _with_memory(value: Any) -> Any:
 
 def of_array(array: Any) -> Tensor:
     """A tensor for what a rule or a function returned: on the graph where it is traced there."""
+    if is_above(array):
+        made = of_array(array.value)
+        made._dual = tangent_of(array)
+        return made
     if is_on_graph(array):
         slot = array.slot
         return of_value(array.value, None if isinstance(slot, int) else slot)
@@ -447,6 +466,13 @@ def of_array(array: Any) -> Tensor:
 
 def array_of(tensor: Tensor) -> Any:
     """A tensor as the core sees it: a traced array if operations on it are to be logged."""
+    if type(tensor.value) is not ndarray and is_dual(tensor.value):
+        return _array_of_dual(tensor)
+    return array_below(tensor)
+
+
+def array_below(tensor: Tensor) -> Any:
+    """`array_of` without the tangent on the graph: what a backward pass has to do with."""
     node = tensor.node
     if node is None or not _modes.is_grad_enabled():
         return tensor.value
@@ -456,6 +482,48 @@ def array_of(tensor: Tensor) -> Any:
             "to get a normal tensor and use it in autograd."
         )
     return array_on_graph(tensor.value, accumulator_of(tensor) if node is LEAF else node)
+
+
+def _array_of_dual(tensor: Tensor) -> Any:
+    """`array_of` of a dual tensor: an array of the tape above, if tangents go on the graph."""
+    above = settled(tensor)
+    inner = array_below(tensor)
+    if above is None or tensor._dual is PLAIN or not _modes.is_grad_enabled():
+        return inner
+    return above.wrap(inner, cell_of(tangent_on_graph(tensor)))
+
+
+def tangent_on_graph(tensor: Tensor) -> Any:
+    """The tangent of a dual tensor, as an array on the graph where it can be.
+
+    That of a gradient is not: a backward pass through it is an error, not a silent constant.
+    """
+    tangent = tensor._dual
+    if tangent is None or tangent is PLAIN:
+        tangent = tangent_of(tensor.value)
+        if tensor._dual is None and tensor.node is not None and tangent is not None:
+            from tapegrad.torch._functions import refuse
+
+            made = refuse(of_value(tangent), THIRD, [node_of(tensor)])
+            return array_on_graph(made.value, made.node)
+    return tangent
+
+
+THIRD = (
+    "forward_ad: the tangent of a gradient made with create_graph=True cannot be differentiated by "
+    "a backward pass. Use torch.func.jvp of torch.func.grad for derivatives of a higher order."
+)
+
+
+def settled(tensor: Tensor) -> Any:
+    """The tape above that a tensor takes part in; one of a level that was left is no dual."""
+    if not is_dual(tensor.value):
+        return None
+    above = tensor.value.tape.above
+    if above is None:
+        tensor.value = tensor.value.value
+        tensor.__dict__.pop("_dual", None)
+    return above
 
 
 def plain_of(tensor: Tensor) -> Any:
@@ -481,6 +549,8 @@ def retain_at(tensor: Tensor, node: Any) -> None:
 
 def accumulator_of(leaf: Tensor) -> AccumulateGrad:
     """The node where the gradient of a leaf arrives: one as long as a graph needs it."""
+    if leaf._made is not None:
+        require_current(leaf)
     known = leaf._accumulator
     node = None if known is None else known()
     if node is None:
@@ -490,6 +560,28 @@ def accumulator_of(leaf: Tensor) -> AccumulateGrad:
         node.variable = leaf
         leaf._accumulator = weakref.ref(node)
     return node
+
+
+def require_current(view: Tensor) -> None:
+    """Raise RuntimeError for a view without a node of its own whose memory was written to since."""
+    version = view._version_of
+    if version is None or version.count == view._seen:
+        return
+    if view._made == "several":
+        raise RuntimeError(
+            "This view is the output of a function that returns multiple views, and its base or "
+            "another view of its base has been modified inplace. Such functions do not allow the "
+            "output views to be modified inplace. You should replace the inplace operation by an "
+            "out-of-place one."
+        )
+    mode = "inference mode" if view._made == "inference" else "no_grad mode"
+    raise RuntimeError(
+        f"A view was created in {mode} and its base or another view of its base has been modified "
+        "inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, "
+        "it is forbidden. You can clarify your code by moving both the view and the inplace "
+        "either both inside the no_grad block (if you don't want the inplace to be tracked) or "
+        "both outside (if you want the inplace to be tracked)."
+    )
 
 
 # --- Versions -----------------------------------------------------------------------------------

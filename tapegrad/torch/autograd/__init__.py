@@ -8,7 +8,7 @@ from tapegrad.torch.autograd.anomaly_mode import detect_anomaly, set_detect_anom
 from tapegrad.torch.autograd.function import Function
 from tapegrad.torch.autograd.variable import Variable
 
-from tapegrad.torch.autograd import function, functional, grad_mode, graph  # isort: skip
+from tapegrad.torch.autograd import forward_ad, function, functional, grad_mode, graph  # isort: skip
 from tapegrad.torch.autograd.gradcheck import gradcheck, gradgradcheck  # isort: skip
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "function",
     "functional",
     "grad",

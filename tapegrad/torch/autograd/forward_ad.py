@@ -1,0 +1,158 @@
+"""`torch.autograd.forward_ad`: tangents that travel with tensors.
+
+Knows the tapes of a level, and tensors. Must not know operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.torch._dual import Below, cell_of, is_dual
+from tapegrad.torch._graph import array_on_graph, node_class
+from tapegrad.torch._modes import is_grad_enabled
+from tapegrad.torch._tensor import (
+    Tensor,
+    array_of,
+    ndarray,
+    node_of,
+    of_array,
+    of_value,
+    plain_of,
+    settled,
+    tangent_on_graph,
+)
+
+LEVEL: ContextVar[Below | None] = ContextVar("tapegrad_torch_dual_level", default=None)
+
+
+class UnpackedDualTensor(NamedTuple):
+    """What `unpack_dual` returns."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+def enter_dual_level() -> int:
+    """Begin a level, in which tensors may have tangents; its number, 0. There is one at a time."""
+    if LEVEL.get() is not None:
+        raise RuntimeError("Nested forward mode AD is not supported at the moment")
+    LEVEL.set(Below())
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """End the level: the tensors made in it have no tangents any more."""
+    tape = LEVEL.get()
+    if tape is None:
+        raise RuntimeError("Dual level must be a positive number.")
+    if level not in (None, 0):
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This "
+            "is not supported."
+        )
+    tape.leave()
+    LEVEL.set(None)
+
+
+@contextmanager
+def dual_level() -> Iterator[int]:
+    """Context manager of a level.
+
+    >>> import tapegrad.torch as torch
+    >>> from tapegrad.torch.autograd import forward_ad
+    >>> with forward_ad.dual_level():
+    ...     x = forward_ad.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+    ...     forward_ad.unpack_dual(x * x).tangent
+    tensor(6.)
+    """
+    level = enter_dual_level()
+    try:
+        yield level
+    finally:
+        exit_dual_level(level=level)
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """A tensor of the same value, with a tangent.
+
+    RuntimeError where no level has begun, for a tangent of another shape, and for a tensor that
+    has a tangent already; ValueError for dtypes that are neither floating nor complex.
+    """
+    tape = LEVEL.get()
+    if tape is None:
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
+            "enter_dual_level() first."
+        )
+    for name, given in (("primal", tensor), ("tangent", tangent)):
+        if not isinstance(given, Tensor):
+            raise TypeError(f"expected {name} to be a tensor, got {type(given).__name__}")
+        if given.value.dtype.kind not in "fc":
+            raise ValueError(
+                f"Expected {name} to be floating point or complex, but got: {given.dtype}"
+            )
+    settled(tensor)
+    if is_dual(tensor.value):
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the "
+            "same level 0 is not supported."
+        )
+    if tensor.value.shape != tangent.value.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original "
+            f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the "
+            f"given forward gradient is of size {list(tangent.shape)}."
+        )
+    if type(tensor.value) is not ndarray:
+        raise RuntimeError(
+            "make_dual of a tensor within a functional transform: use torch.func.jvp there."
+        )
+    dot = array_of(tangent)
+    if dot.dtype != tensor.value.dtype:
+        dot = (np.real(dot) if tensor.value.dtype.kind == "f" else dot).astype(tensor.value.dtype)
+    made = of_value(tape.wrap(tensor.value, cell_of(_plain(dot))), _viewed(tensor))
+    made._dual = dot
+    return made
+
+
+def _plain(dot: Any) -> Any:
+    return plain_of(of_array(dot))
+
+
+def _viewed(tensor: Tensor) -> Any:
+    """The node of a view of a tensor."""
+    node = node_of(tensor)
+    if node is None or not is_grad_enabled():
+        return None
+    view = array_on_graph(tensor.value, node)[...].slot
+    view.__class__ = node_class("ViewBackward0")
+    return view
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """`(primal, tangent)`: the tensor without its tangent, and this; None where it has none."""
+    settled(tensor)
+    value = tensor.value
+    if not is_dual(value):
+        return UnpackedDualTensor(tensor, None)
+    primal = of_value(value.value, tensor.node)
+    dot = tangent_on_graph(tensor)
+    if dot is None:
+        return UnpackedDualTensor(primal, None)
+    tangent = of_array(dot)
+    return UnpackedDualTensor(primal, of_value(plain_of(tangent), tangent.node))
+
+
+__all__ = [
+    "UnpackedDualTensor",
+    "dual_level",
+    "enter_dual_level",
+    "exit_dual_level",
+    "make_dual",
+    "unpack_dual",
+]

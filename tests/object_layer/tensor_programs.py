@@ -103,6 +103,8 @@ class Machine:
                     result = self.plain(kind, a, b, c) if made is None else made(a, b, c)
             except (RuntimeError, IndexError, ValueError, TypeError) as error:
                 self.trace.append((kind, "error", family_of(error)))
+                if kind.startswith("backward"):  # ours is refused before it accumulates anything
+                    return self.trace
                 break
             for part in result if isinstance(result, tuple) else (result,):
                 if part is not None:
@@ -127,7 +129,10 @@ class Machine:
     def gradient(self, tensor: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return None if tensor.grad is None else array_of(tensor.grad)
+            try:
+                return array_of(tensor.grad)
+            except RuntimeError as error:
+                return family_of(error)
 
     # -- operations ------------------------------------------------------------------------------
 

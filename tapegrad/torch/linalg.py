@@ -422,7 +422,15 @@ def eigvalsh(A: Any, UPLO: Any = "L") -> Any:
 
 def _typed(word: str, x: Any, dtype: Any) -> Any:
     _require_inexact(word, x)
-    return x if dtype is None else cast(x, as_numpy(dtype))
+    if dtype is None:
+        return x
+    given = as_numpy(dtype)
+    if given.kind != x.dtype.kind:
+        kind = "complex" if x.dtype.kind == "c" else "real"
+        raise RuntimeError(
+            f"{word}: dtype should be {kind} for {kind} inputs, but got {word_of(given)}"
+        )
+    return cast(x, given)
 
 
 def _vector_norm(x: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
@@ -484,13 +492,13 @@ def _norm_label(A: Any, ord: Any = None, dim: Any = None, *_: Any, **__: Any) ->
 
 
 def _any_norm(x: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
-    if _is_of_matrices(x, ord, dim):
-        return _matrix_norm(x, ord, (-2, -1) if dim is None else dim, keepdim)
-    if ord is not None and dim is None and len(x.shape) != 1:
+    if ord is not None and dim is None and len(x.shape) not in (1, 2):
         raise RuntimeError(
             "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
             f"{len(x.shape)}D."
         )
+    if _is_of_matrices(x, ord, dim):
+        return _matrix_norm(x, ord, (-2, -1) if dim is None else dim, keepdim)
     return _vector_norm(x, 2 if ord is None else ord, dim, keepdim)
 
 

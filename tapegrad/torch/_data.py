@@ -5,6 +5,7 @@ Knows which dtype PyTorch gives to data. Must not know shapes and ranges.
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
@@ -89,13 +90,32 @@ def native(given: np.dtype[Any]) -> np.dtype[Any]:
 def numbers_as_array(data: Any, given: np.dtype[Any] | None) -> Any:
     """A number or nested sequences of numbers as an array."""
     shape = _shape_of(data)
+    numbers = _flattened(data, shape)
+    if numbers is not None:
+        kinds = set(map(type, numbers))
+        found = _inferred([kind() for kind in kinds]) if given is None else given
+        return _converted(numbers, kinds, found).reshape(shape)
     leaves = list(_leaves(data, shape, 0))
     _check_leaves(leaves, bool(shape))
     found = _inferred(leaves) if given is None else given
-    if len(leaves) > 0 and isinstance(leaves[0], np.ndarray):
+    if leaves and isinstance(leaves[0], np.ndarray):
         return np.array([np.asarray(leaf) for leaf in leaves]).reshape(shape).astype(found)
-    numbers = [leaf.item() if isinstance(leaf, (Tensor, np.generic)) else leaf for leaf in leaves]
-    return _converted(numbers, found).reshape(shape)
+    own = (Tensor, np.generic)
+    numbers = [leaf.item() if isinstance(leaf, own) else leaf for leaf in leaves]
+    return _converted(numbers, set(map(type, numbers)), found).reshape(shape)
+
+
+PYTHON = frozenset((bool, int, float, complex))
+
+
+def _flattened(data: Any, shape: tuple[int, ...]) -> list[Any] | None:
+    """The numbers in nested lists; None where there is more to it than a fast loop can see."""
+    level = [data]
+    for side in shape:
+        if not {list, tuple}.issuperset(map(type, level)) or {side} != set(map(len, level)):
+            return None
+        level = list(itertools.chain.from_iterable(level))
+    return level if PYTHON.issuperset(map(type, level)) else None
 
 
 def _check_leaves(leaves: list[Any], nested: bool) -> None:
@@ -183,26 +203,32 @@ def _dtype_of(leaf: Any) -> np.dtype[Any]:
     raise RuntimeError(f"Could not infer dtype of {type(leaf).__name__}")
 
 
-def _converted(numbers: list[Any], given: np.dtype[Any]) -> Any:
+def _converted(numbers: list[Any], kinds: set[type], given: np.dtype[Any]) -> Any:
     """Python numbers as an array of a dtype, with PyTorch's errors where they do not fit."""
-    if given.kind != "c" and any(isinstance(number, complex) for number in numbers):
+    for kind in kinds - PYTHON:
+        raise TypeError(f"{kind.__name__!r} object cannot be interpreted as a number")
+    if complex in kinds and given.kind != "c":
         raise TypeError("must be real number, not complex")
-    for number in numbers:
-        if not isinstance(number, (bool, int, float, complex)):
-            raise TypeError(f"{type(number).__name__!r} object cannot be interpreted as a number")
     with np.errstate(all="ignore"):
-        if given.kind not in "iu":
-            return np.array(numbers).astype(given) if numbers else np.zeros(0, given)
-        wholes = [int(number) for number in numbers]
-        limits = np.iinfo(given)
-        lowest = min(wholes, default=0)
-        highest = max(wholes, default=0)
-        if highest > max(limits.max, 2**63 - 1) or lowest < -(2**63):
-            raise ValueError("Overflow when unpacking long long")
-        least = -int(limits.max) - 1 if limits.min == 0 else int(limits.min)
-        if highest > limits.max or lowest < least:
-            raise RuntimeError(f"value cannot be converted to type {given.name} without overflow")
-        return np.array(wholes, object).astype(np.int64 if lowest < 0 else given).astype(given)
+        if given.kind not in "iu" or not numbers:
+            return np.array(numbers).astype(given, copy=False)
+        wholes = [*map(int, numbers)] if float in kinds else numbers
+        return _wholes(wholes, given).astype(given)
+
+
+def _wholes(numbers: list[int], given: np.dtype[Any]) -> Any:
+    """Whole numbers as an array that fits a dtype; negative ones wrap in an unsigned one."""
+    try:
+        array = np.array(numbers, np.int64)
+    except OverflowError:
+        if given != np.uint64 or min(numbers) < 0 or max(numbers) >= 2**64:
+            raise ValueError("Overflow when unpacking long long") from None
+        return np.array(numbers, np.uint64)
+    limits = np.iinfo(given)
+    least = -int(limits.max) - 1 if limits.min == 0 else int(limits.min)
+    if int(array.max()) > limits.max or int(array.min()) < least:
+        raise RuntimeError(f"value cannot be converted to type {given.name} without overflow")
+    return array
 
 
 # --- Over the same memory -----------------------------------------------------------------------

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tapegrad.torch._call import OPERATIONS
-from tapegrad.torch._random import Generator, default_generator
+from tapegrad.torch._generator import Generator, default_generator
 from tapegrad.torch._tensor import Tensor
 
 

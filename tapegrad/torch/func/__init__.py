@@ -20,7 +20,7 @@ import tapegrad
 from tapegrad._tape import Mapped, Traced
 from tapegrad._tree import flatten, tree_map
 from tapegrad.torch._engine import conjugated
-from tapegrad.torch._random import DRAWN
+from tapegrad.torch._generator import DRAWN
 from tapegrad.torch._tensor import Tensor, array_of, of_array
 from tapegrad.torch.func._module import functional_call, stack_module_state
 

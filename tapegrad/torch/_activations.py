@@ -19,7 +19,7 @@ from tapegrad._rule import plain, spec_of
 from tapegrad.torch import _special
 from tapegrad.torch._call import OPERATIONS, add_inplace, as_arrays, operation
 from tapegrad.torch._declared import elementwise, general
-from tapegrad.torch._dims import along_one, wrapped
+from tapegrad.torch._dims import along_one, shaped, wrapped
 from tapegrad.torch._dtypes import as_numpy
 from tapegrad.torch._elementwise import sigmoid_of
 from tapegrad.torch._graph import node_class
@@ -431,7 +431,7 @@ def _declare_softmax(word: str, function: Any, label: str, doc: str) -> None:
                 f"\"{word}_lastdim_kernel_impl\" not implemented for '{array.dtype}'"
             )
         array, axis = along_one(array, dim)
-        return np.reshape(function(array, axis=axis), input.shape)
+        return shaped(function(array, axis=axis), input.shape)
 
     compute.__doc__ = doc
     usual = operation(label, name=word)(compute)

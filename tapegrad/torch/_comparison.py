@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import plain
+from tapegrad._rule import plain, spec_of
+from tapegrad.rules.index import WHERE
 from tapegrad.torch._call import OPERATIONS, operation
 from tapegrad.torch._declared import elementwise
 from tapegrad.torch._dtypes import of_numpy, word_of
+from tapegrad.torch._graph import new, next_number, node_class
 from tapegrad.torch._modes import MODE
 from tapegrad.torch._pointwise import (
     Operation,
@@ -23,7 +25,8 @@ from tapegrad.torch._pointwise import (
     full_like_number,
     promoted,
 )
-from tapegrad.torch._tensor import Tensor, ndarray, of_value
+from tapegrad.torch._reductions import is_short
+from tapegrad.torch._tensor import Tensor, ndarray, node_of, of_value
 
 # --- Comparisons --------------------------------------------------------------------------------
 
@@ -268,6 +271,46 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     return _chosen(condition, input, other)
 
 
+_WHERE_NODE = node_class("WhereBackward0")
+
+
+def _branch(given: Any, dtype: Any) -> Any:
+    """The value of a branch that the short path takes beside another of a dtype, else None."""
+    if type(given) is float or type(given) is int:
+        return given
+    value = given.value if type(given) is Tensor else None
+    return value if type(value) is ndarray and value.dtype is dtype else None
+
+
+def _short_where(condition: Any, input: Any = None, other: Any = None, **words: Any) -> Any:
+    """Branches of one floating dtype, or one of them a number."""
+    tensor = input if type(input) is Tensor else other
+    mask = condition.value if type(condition) is Tensor else None
+    if type(mask) is not ndarray or words or not is_short(tensor) or mask.dtype.kind != "b":
+        return where(condition, input, other, **words)
+    dtype = tensor.value.dtype
+    x, y = _branch(input, dtype), _branch(other, dtype)
+    if x is None or y is None:
+        return where(condition, input, other)
+    try:
+        out = np.where(mask, x, y)
+    except ValueError:
+        return where(condition, input, other)  # says how the shapes differ
+    result: Tensor = new(Tensor)
+    result.value, result.node = out, None
+    x_node = node_of(input) if type(input) is Tensor else None
+    y_node = node_of(other) if type(other) is Tensor else None
+    if MODE.get() is not None or (x_node is None and y_node is None):
+        return result
+    kept = [spec_of(part) if type(part) is ndarray else part for part in (x, y)]
+    nodes = [-1 if node is None else node for node in (x_node, y_node)]
+    result.node = node = new(_WHERE_NODE)
+    node.number = next_number()
+    node.entry = (WHERE, spec_of(out), (mask, *kept), {}, (-1, *nodes), None)
+    return result
+
+
+_install("where", _short_where, where)
 operation("WhereBackward0", function=False, name="where")(
     lambda input, condition, other: _chosen(condition, input, other)
 )

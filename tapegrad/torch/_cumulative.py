@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.torch._call import operation
-from tapegrad.torch._dims import along_one, wrapped
+from tapegrad.torch._dims import along_one, shaped, wrapped
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._pointwise import floating, promoted
 from tapegrad.torch._reductions import counted
@@ -16,7 +16,7 @@ from tapegrad.torch._reductions import counted
 def _declare_running(word: str, function: Any, noun: str) -> None:
     def compute(input: Any, dim: Any, *, dtype: Any = None) -> Any:
         array, axis = along_one(counted(input, dtype), dim)
-        return np.reshape(function(array, axis=axis), input.shape)
+        return shaped(function(array, axis=axis), input.shape)
 
     compute.__doc__ = f"The {noun} of the elements so far along a dimension."
     operation(f"{word.capitalize()}Backward0", name=word, inplace=True)(compute)
@@ -36,7 +36,7 @@ def logcumsumexp(input: Any, dim: Any) -> Any:
         )
     if not array.shape[axis]:
         return array
-    return np.reshape(np.logaddexp.accumulate(array, axis), input.shape)
+    return shaped(np.logaddexp.accumulate(array, axis), input.shape)
 
 
 @operation("SubBackward0")

@@ -39,3 +39,8 @@ def along_one(array: Any, dim: Any) -> tuple[Any, int]:
     """An array of at least one dimension, and the position of a single `dim` of it."""
     place = wrapped(dim, array.ndim)
     return (array if array.ndim else array.reshape(1)), place
+
+
+def shaped(array: Any, shape: tuple[int, ...]) -> Any:
+    """An array in a shape; itself where it has it."""
+    return array if array.shape == shape else array.reshape(shape)

@@ -12,7 +12,7 @@ import numpy as np
 
 from tapegrad._rule import pick, plain
 from tapegrad.torch._call import operation
-from tapegrad.torch._dims import along_one, axes_of
+from tapegrad.torch._dims import along_one, axes_of, shaped
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._pointwise import Operation, _install, promoted
 from tapegrad.torch._tensor import Tensor
@@ -32,11 +32,14 @@ def taken(array: Any, places: Any, axis: int) -> Any:
 
 def taken_one(array: Any, places: Any, axis: int, keepdim: bool) -> tuple[Any, Any]:
     """The element at one place along an axis, and the place; without the axis unless keepdim."""
-    kept = np.expand_dims(places, axis)
-    values = taken(array, kept, axis)
     if keepdim:
-        return values, kept
-    return np.reshape(values, places.shape), places
+        places = np.expand_dims(places, axis)
+        return taken(array, places, axis), places
+    index: list[Any] = []
+    sides = places.shape
+    for i, side in enumerate(sides):
+        index.append(np.arange(side).reshape((-1, *(1,) * (len(sides) - 1 - i))))
+    return pick(array, (*index[:axis], places, *index[axis:])), places
 
 
 def require_elements(array: Any, dim: Any, word: str) -> None:
@@ -186,7 +189,7 @@ def _declare_running(word: str, ufunc: np.ufunc) -> None:
         # Of equal ones the last; a NaN stays, until the next NaN.
         places = np.maximum.accumulate(np.where((x == best) | (x != x), positions, 0), axis)
         values = taken(array, places, axis)
-        return pair(word, np.reshape(values, input.shape), np.reshape(places, input.shape))
+        return pair(word, shaped(values, input.shape), shaped(places, input.shape))
 
     compute.__doc__ = f"The {_WORDS[word[3:]]} element so far, and where it is."
     operation(f"{word.capitalize()}Backward0", name=word)(compute)

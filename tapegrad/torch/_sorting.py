@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad._rule import plain
 from tapegrad.torch._call import operation
-from tapegrad.torch._dims import along_one
+from tapegrad.torch._dims import along_one, shaped
 from tapegrad.torch._extrema import taken
 from tapegrad.torch._pointwise import promoted
 from tapegrad.torch.return_types import pair
@@ -26,7 +26,7 @@ def _sorted(word: str, input: Any, dim: int, descending: bool) -> Any:
     array, axis = along_one(input, dim)
     order = order_along(plain(array), axis, descending)
     values = taken(array, order, axis)
-    return pair(word, np.reshape(values, input.shape), np.reshape(order, input.shape))
+    return pair(word, shaped(values, input.shape), shaped(order, input.shape))
 
 
 def _label_of_sort(input: Any, *rest: Any, **words: Any) -> str:
@@ -60,10 +60,8 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     order = order_along(plain(array), axis, largest)
     places = np.take(order, np.arange(k), axis)
     values = taken(array, places, axis)
-    shape = (k,) if input.ndim and input.ndim == 1 else places.shape
-    if not input.ndim:
-        shape = () if k else (0,)
-    return pair("topk", np.reshape(values, shape), np.reshape(places, shape))
+    shape = () if not input.ndim and k else places.shape
+    return pair("topk", shaped(values, shape), shaped(places, shape))
 
 
 def _searched(sequence: Any, values: Any, side: Literal["left", "right"]) -> Any:

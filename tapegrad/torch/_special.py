@@ -173,9 +173,10 @@ def hurwitz_zeta(s: int, x: Any) -> Any:
     """The sum of (x + k) ** -s over k >= 0, by the formula of Euler and Maclaurin."""
     lowest = float(np.min(x, initial=0, where=np.isfinite(x)))
     total, shifted = np.zeros_like(x), x
-    for _ in range(_STEPS + int(-lowest)):
-        total = total + np.where(shifted < _STEPS, shifted**-s, 0)
-        shifted = np.where(shifted < _STEPS, shifted + 1, shifted)
+    enough = _STEPS + s
+    for _ in range(enough + int(-lowest)):
+        total = total + np.where(shifted < enough, shifted**-s, 0)
+        shifted = np.where(shifted < enough, shifted + 1, shifted)
     total = total + shifted ** (1.0 - s) / (s - 1) + 0.5 * shifted**-s
     factor, power = float(s), shifted ** (-s - 1.0)
     for k, number in enumerate(_BERNOULLI, 1):

@@ -336,7 +336,8 @@ def link_view(
     made._source = base
     made._path = path
     share_version(base, made)
-    if not _modes.is_grad_enabled():
+    made._inference = base._inference
+    if not _modes.is_logging():
         made._made = "inference" if _modes.is_inference_mode_enabled() else "no_grad"
     elif several:
         made._made = "several"

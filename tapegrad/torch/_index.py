@@ -28,10 +28,7 @@ class Parsed(NamedTuple):
     basic: tuple[Any, ...]
     name: str  # what the last part of the first step did: Select, Slice, Unsqueeze, Alias
     chosen: tuple[Any, ...] | None
-
-    def is_whole(self) -> bool:
-        """Whether the first step takes all."""
-        return self.name == "Alias"
+    whole: bool  # whether the first step takes all
 
 
 def parse(index: Any, shape: tuple[int, ...]) -> Parsed:
@@ -49,11 +46,11 @@ def parse(index: Any, shape: tuple[int, ...]) -> Parsed:
     found = _Steps(shape, room - used)
     for part in parts:
         found.take(part)
-    if index.__class__ is slice and not found.chosen_any:
-        found.name = "Slice"
-    return Parsed(
-        tuple(found.basic), found.name, tuple(found.chosen) if found.chosen_any else None
-    )
+    chosen = tuple(found.chosen) if found.chosen_any else None
+    whole = found.name == "Alias"
+    if type(index) is slice:
+        found.name = "Slice"  # of `:` too
+    return Parsed(tuple(found.basic), found.name, chosen, whole)
 
 
 class _Steps:
@@ -116,7 +113,7 @@ class _Steps:
             self.basic.append(ALL)
             size = self.shape[self.place]
             if not isinstance(array, Mapped) and array.size:
-                low, high = int(flat.min()), int(flat.max())
+                low, high = int(array.min()), int(array.max())
                 if low < -size or high >= size:
                     raise IndexError(
                         f"index {high if high >= size else low} is out of bounds for dimension "

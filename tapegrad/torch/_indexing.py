@@ -14,7 +14,7 @@ from tapegrad._tape import READ, Mapped, pick, spec_of
 from tapegrad.torch._call import finish
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._filling import filled_as
-from tapegrad.torch._graph import new, next_number
+from tapegrad.torch._graph import Node, new, next_number
 from tapegrad.torch._index import Parsed, parse
 from tapegrad.torch._inplace import overwrite, put
 from tapegrad.torch._modes import MODE
@@ -37,12 +37,44 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
                 f"index {index} is out of bounds for dimension 0 with size {shape[0]}"
             )
         return view_of(self, Index(index), SELECT)
+    label = _label_of_frequent(index, kind, shape)
+    if label is not None:
+        return view_of(self, Index(index), label)
     parsed = parse(index, shape)
     if parsed.chosen is None:
         return view_of(self, Index(_simple(parsed.basic)), label_of(parsed.name))
-    if not parsed.is_whole():
+    if not parsed.whole:
         self = view_of(self, Index(_simple(parsed.basic)), label_of(parsed.name))
-    return _choose(self, _simple(parsed.chosen))
+    return chosen(self, _simple(parsed.chosen), INDEX)
+
+
+def _label_of_frequent(index: Any, kind: type, shape: tuple[int, ...]) -> Any:
+    """The node of integers and slices that need no other look; None for any other index."""
+    if kind is slice:
+        parts: Any = (index,)
+    elif kind is tuple:
+        parts = index
+    else:
+        return None
+    if not 0 < len(parts) <= len(shape):
+        return None
+    label = None
+    for part, size in zip(parts, shape, strict=False):
+        if type(part) is int:
+            if not -size <= part < size:
+                return None
+            label = SELECT
+        elif type(part) is slice and part.step is None:
+            start, stop = part.start, part.stop
+            if (start is not None and type(start) is not int) or (
+                stop is not None and type(stop) is not int
+            ):
+                return None
+            if start or (stop is not None and stop < size) or kind is slice:
+                label = SLICE
+        else:
+            return None
+    return label
 
 
 def _simple(index: tuple[Any, ...]) -> Any:
@@ -54,18 +86,18 @@ def _simple(index: tuple[Any, ...]) -> Any:
     return index[0] if len(index) == 1 else index
 
 
-def _choose(self: Tensor, index: Any) -> Tensor:
-    """A copy of the elements at positions."""
+def chosen(self: Tensor, index: Any, label: type[Node]) -> Tensor:
+    """A copy of the elements at positions, which must be the node's own."""
     value = self.value
     mode = MODE.get()
     if type(value) is not ndarray or mode is not None or _differs(index):
-        found: Tensor = finish(pick(array_of(self), index), self, INDEX, view=False)
+        found: Tensor = finish(pick(array_of(self), index), self, label, view=False)
         return found
     made: Tensor = new(Tensor)
     made.value = value[index]
     made.node = None
     if self.node is not None:
-        node = new(INDEX)
+        node = new(label)
         node.number = next_number()
         node.entry = READ, None, spec_of(value), index, node_for(self), None
         made.node = node
@@ -82,14 +114,14 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
     parsed = parse(index, self.value.shape)
     source = _assigned(self, value)
     if parsed.chosen is not None:
-        target = self if parsed.is_whole() else _taken(self, parsed)
+        target = self if parsed.whole else _taken(self, parsed)
         put(target, _simple(parsed.chosen), source, "IndexPutBackward0")
         return
     basic = _simple(parsed.basic)
     room = len(self.value[Index(basic).taken].shape) if type(self.value) is ndarray else None
     if isinstance(source, Tensor) and room is not None:
         source = _without_leading(source, room)
-    if parsed.is_whole() or basic is ... and parsed.name == "Slice":
+    if parsed.whole:
         put(self, ..., source, "CopyBackwards" if isinstance(value, Tensor) else "FillBackward3")
     elif self._source is None:
         _check_view(self)
@@ -140,8 +172,8 @@ def _without_leading(source: Tensor, room: int) -> Tensor:
     return source if shape == source.value.shape else reshaped(source, shape)
 
 
-Tensor.__getitem__ = _getitem
-Tensor.__setitem__ = _setitem
+Tensor.__getitem__ = _getitem  # type: ignore[method-assign]
+Tensor.__setitem__ = _setitem  # type: ignore[method-assign]
 
 
 @offered(function=False, plain=True)

@@ -89,6 +89,11 @@ def path_kind(path: Callable[[Any], Any], base: Any) -> str:
 
 _COPY_SLICES = General(_copy_slices, vjp=_pull_slices, arrays=2, name="CopySlices")
 name_nodes(WRITE, "CopySlices")
+# Writes of the same value everywhere, which may go to one place several times.
+FIXED = frozenset(
+    "ZeroBackward0 FillBackward2 MaskedFillBackward0 MaskedFillBackward1 IndexPutBackward0 "
+    "View".split()
+)
 AS_STRIDED = node_class("AsStridedBackward0")  # of views after a write to their base
 
 
@@ -98,7 +103,7 @@ def write(tensor: Tensor, compute: Callable[[Any], Any], label: str, sources: An
     sources: the other tensors that take part; whether any requires grad decides if the write is
     logged.
     """
-    tracked = _modes.is_grad_enabled() and (
+    tracked = _modes.is_logging() and (
         tensor.node is not None or any(source.node is not None for source in sources)
     )
     check_writable(tensor, tracked)
@@ -130,7 +135,7 @@ def write(tensor: Tensor, compute: Callable[[Any], Any], label: str, sources: An
             node = _replacement(tensor, ..., -1, spec_of(before), label)
         rebase(tensor, node)
     else:
-        _outdate_views(tensor)
+        outdate_views(tensor)
     return tensor
 
 
@@ -141,10 +146,10 @@ def put(tensor: Tensor, index: Any, source: Any, label: str) -> None:
     before = tensor.value
     tracked = (
         (tensor.node is not None or origin is not None)
-        and _modes.is_grad_enabled()
+        and _modes.is_logging()
         and before.dtype.kind in "fc"
     )
-    check_writable(tensor, tracked)
+    check_writable(tensor, tracked, label)
     dtype = getattr(given, "dtype", None)
     if dtype is not None and dtype.kind == "c" and before.dtype.kind != "c":
         given = np.real(given)
@@ -164,7 +169,7 @@ def put(tensor: Tensor, index: Any, source: Any, label: str) -> None:
         _raise_misfit(before, index, given)
     count_write(tensor)
     if not tracked:
-        _outdate_views(tensor)
+        outdate_views(tensor)
         return
     spec = spec_of(given) if dtype is not None else None
     v_node = -1 if origin is None else node_of(source)
@@ -269,7 +274,7 @@ def overwrite(tensor: Tensor, source: Any) -> Tensor:
     return tensor
 
 
-def check_writable(tensor: Tensor, tracked: bool) -> None:
+def check_writable(tensor: Tensor, tracked: bool, label: str = "") -> None:
     """Raise PyTorch's RuntimeError where it does not allow a write."""
     if tensor._inference and not _modes.is_inference_mode_enabled():
         raise RuntimeError(
@@ -278,13 +283,14 @@ def check_writable(tensor: Tensor, tracked: bool) -> None:
             "https://github.com/pytorch/rfcs/pull/17 for more details."
         )
     if type(tensor.value) is ndarray and (
-        not tensor.value.flags.writeable or _repeats(tensor.value)
+        not tensor.value.flags.writeable
+        or (label not in FIXED and _repeats(tensor.value))
     ):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
             "single memory location. Please clone() the tensor before performing the operation."
         )
-    if not _modes.is_grad_enabled():
+    if not _modes.is_logging():
         return
     base = tensor._source
     if tensor.node is LEAF and base is None:
@@ -441,7 +447,7 @@ def rebase(tensor: Tensor, node: Any, spec: Any = None) -> None:
     _refresh_views(base)
 
 
-def _outdate_views(tensor: Tensor) -> None:
+def outdate_views(tensor: Tensor) -> None:
     """After a write that is not logged, views keep their nodes under the name that says so."""
     base = tensor if tensor._source is None else tensor._source
     for reference in base._views or ():

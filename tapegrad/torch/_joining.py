@@ -5,19 +5,23 @@ Knows PyTorch's parameters and NumPy's functions. Must not know views or writes.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import plain
+from tapegrad._rule import REGISTRY, plain
+from tapegrad._tape import spec_of
 from tapegrad.torch._call import OPERATIONS, operation
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import result_of, sizes_of
+from tapegrad.torch._graph import new, next_number, node_class
+from tapegrad.torch._modes import MODE
 from tapegrad.torch._pointwise import cast
 from tapegrad.torch._shape import reshaped
-from tapegrad.torch._tensor import Tensor
-from tapegrad.torch._views import Index, label_of, offered, view_of, whole
+from tapegrad.torch._tensor import Tensor, ndarray
+from tapegrad.torch._views import Index, label_of, node_for, offered, view_of, whole
 
 
 def _like(arrays: Sequence[Any]) -> list[Any]:
@@ -52,8 +56,8 @@ def _joined(arrays: Sequence[Any], dim: int) -> Any:
         for place, (size, other) in enumerate(zip(first.shape, part.shape, strict=True)):
             if size != other and place != axis:
                 raise RuntimeError(
-                    f"Sizes of tensors must match except in dimension {axis}. Expected size {size} "
-                    f"but got size {other} for tensor number {number} in the list."
+                    f"Sizes of tensors must match except in dimension {axis}. Expected size "
+                    f"{size} but got size {other} for tensor number {number} in the list."
                 )
     return np.concatenate(kept, axis)
 
@@ -69,9 +73,6 @@ def cat(tensors: Any, dim: int = 0) -> Any:
     return _joined(_require_list(tensors, "cat"), dim)
 
 
-OPERATIONS["concat"] = OPERATIONS["concatenate"] = cat
-
-
 @operation("StackBackward0", method=False)
 def stack(tensors: Any, dim: int = 0) -> Any:
     """Tensors of one shape along a new dimension."""
@@ -82,10 +83,56 @@ def stack(tensors: Any, dim: int = 0) -> Any:
     for number, array in enumerate(arrays):
         if array.shape != first:
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
-                f"{list(array.shape)} at entry {number}"
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 "
+                f"and {list(array.shape)} at entry {number}"
             )
     return np.stack(_like(arrays), wrapped(dim, len(first) + 1))
+
+
+def _short_join(general: Any, function: Any, label: str) -> Any:
+    """A join of tensors outside of transforms, logged at once; anything unusual is `general`'s."""
+    rule, node_type = REGISTRY[function], node_class(label)
+
+    @functools.wraps(general)
+    def call(tensors: Any, dim: Any = None, **words: Any) -> Any:
+        if words:
+            return general(tensors, **(words if dim is None else {"dim": dim, **words}))
+        dim = 0 if dim is None else dim
+        if type(dim) is not int or MODE.get() is not None:
+            return general(tensors, dim)
+        if type(tensors) not in (list, tuple) or not tensors:
+            return general(tensors, dim)
+        first = getattr(tensors[0], "value", None)
+        if type(first) is not ndarray or not first.ndim:
+            return general(tensors, dim)
+        dtype, shape = first.dtype, first.shape
+        values, tracked = [], False
+        for tensor in tensors:
+            value = tensor.value if type(tensor) is Tensor else None
+            if type(value) is not ndarray or value.dtype is not dtype or value.shape != shape:
+                return general(tensors, dim)
+            values.append(value)
+            tracked = tracked or tensor.node is not None
+        if not -len(shape) <= dim < len(shape):
+            return general(tensors, dim)
+        made: Tensor = new(Tensor)
+        made.value = out = function(values, axis=dim)
+        made.node = None
+        if tracked:
+            made.node = node = new(node_type)
+            node.number = next_number()
+            specs = tuple(map(spec_of, values))
+            nodes = tuple(-1 if x.node is None else node_for(x) for x in tensors)
+            node.entry = rule, spec_of(out), specs, {"axis": dim}, nodes, None
+        return made
+
+    OPERATIONS[general.__name__] = call
+    return call
+
+
+cat = _short_join(cat, np.concatenate, "CatBackward0")
+stack = _short_join(stack, np.stack, "StackBackward0")
+OPERATIONS["concat"] = OPERATIONS["concatenate"] = cat
 
 
 def _at_least(array: Any, count: int) -> Any:
@@ -219,7 +266,7 @@ def repeat(self: Any, *repeats: Any) -> Any:
     return np.tile(self, counts)
 
 
-_repeat = Tensor.repeat
+_repeat = Tensor.repeat  # type: ignore[attr-defined]
 
 
 def _repeat_method(self: Tensor, *repeats: Any, **words: Any) -> Any:
@@ -227,7 +274,7 @@ def _repeat_method(self: Tensor, *repeats: Any, **words: Any) -> Any:
     return _repeat(self, *((words["repeats"],) if words else repeats))
 
 
-Tensor.repeat = _repeat_method  # type: ignore[method-assign]
+Tensor.repeat = _repeat_method  # type: ignore[attr-defined]
 
 
 @offered(plain=True)
@@ -300,7 +347,7 @@ def _flip_method(self: Tensor, *dims: Any, **words: Any) -> Any:
     return _flip(self, *given)
 
 
-Tensor.flip = _flip_method
+Tensor.flip = _flip_method  # type: ignore[attr-defined]
 OPERATIONS["flip"] = _flip_method
 
 
@@ -331,9 +378,10 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(given)}"
         )
+    turned = input
     for step, dim in zip(steps, given, strict=True):
-        input = np.roll(input, whole(step), wrapped(dim, input.ndim))
-    return input
+        turned = np.roll(turned, whole(step), wrapped(dim, input.ndim))
+    return turned
 
 
 @operation("Rot90Backward0")
@@ -346,7 +394,8 @@ def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
     first, second = (wrapped(dim, input.ndim) for dim in dims)
     if first == second:
         raise RuntimeError(
-            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
+            f"expected rotation dims to be different, but got dim0 = {dims[0]} and "
+            f"dim1 = {dims[1]}"
         )
     return np.rot90(input, k, (first, second))
 

@@ -5,6 +5,7 @@ Knows PyTorch's parameters and the core's indexing of traced arrays. Must not kn
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -16,9 +17,12 @@ from tapegrad.torch._call import OPERATIONS, operation
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._filling import filled_as
+from tapegrad.torch._graph import node_class
+from tapegrad.torch._indexing import chosen
 from tapegrad.torch._inplace import write
+from tapegrad.torch._modes import MODE
 from tapegrad.torch._pointwise import cast
-from tapegrad.torch._tensor import Tensor
+from tapegrad.torch._tensor import Tensor, ndarray
 
 ALL = slice(None)
 
@@ -128,6 +132,32 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
     x, given = _lines(input, given)
     axis = wrapped(dim, x.ndim)
     return pick(x, _grid(x, axis, given, "gather")).reshape(shape)
+
+
+def _install(word: str, index_for: Callable[..., Any], label: str) -> None:
+    """Let tensors outside of transforms be read at an index at once, as one entry."""
+    general, node = OPERATIONS[word], node_class(label)
+
+    @functools.wraps(general)
+    def call(input: Any, *args: Any, **words: Any) -> Any:
+        if words or type(input) is not Tensor or MODE.get() is not None:
+            return general(input, *args, **words)
+        found = index_for(input.value, *args) if type(input.value) is ndarray else None
+        return general(input, *args) if found is None else chosen(input, found, node)
+
+    OPERATIONS[word] = call
+    setattr(Tensor, word, call)
+
+
+def _gather_index(x: Any, dim: Any = 0, index: Any = None, *rest: Any) -> Any:
+    given = index.value if type(index) is Tensor else None
+    if rest or not x.ndim or type(given) is not ndarray or not given.size:
+        return None
+    axis = wrapped(dim, x.ndim)
+    return _grid(x, axis, positions(given, "gather", narrow=False).copy(), "gather")
+
+
+_install("gather", _gather_index, "GatherBackward0")
 
 
 def _scatter(x: Any, dim: int, index: Any, source: Any, combine: Callable[..., Any]) -> Any:
@@ -295,6 +325,17 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     if not input.ndim:
         return input.copy()
     return pick(input, _at_rows(axis, given))
+
+
+def _select_index(x: Any, dim: Any = 0, index: Any = None, *rest: Any) -> Any:
+    given = index.value if type(index) is Tensor else None
+    if rest or not x.ndim or type(given) is not ndarray:
+        return None
+    axis, given = _rows_of(x, dim, given.copy(), "index_select")
+    return _at_rows(axis, given)
+
+
+_install("index_select", _select_index, "IndexSelectBackward0")
 
 
 def _require_parts(

@@ -474,7 +474,7 @@ def array_of(tensor: Tensor) -> Any:
 def array_below(tensor: Tensor) -> Any:
     """`array_of` without the tangent on the graph: what a backward pass has to do with."""
     node = tensor.node
-    if node is None or not _modes.is_grad_enabled():
+    if node is None or not _modes.is_logging():
         return tensor.value
     if tensor._inference:
         raise RuntimeError(
@@ -488,7 +488,7 @@ def _array_of_dual(tensor: Tensor) -> Any:
     """`array_of` of a dual tensor: an array of the tape above, if tangents go on the graph."""
     above = settled(tensor)
     inner = array_below(tensor)
-    if above is None or tensor._dual is PLAIN or not _modes.is_grad_enabled():
+    if above is None or tensor._dual is PLAIN or not _modes.is_logging():
         return inner
     return above.wrap(inner, cell_of(tangent_on_graph(tensor)))
 

@@ -234,7 +234,7 @@ def in_memory(base: Any, shape: Sequence[int], strides: Sequence[int]) -> Any:
 
 
 def _writeable(view: Any, base: Any) -> Any:
-    """A view that NumPy returns locked, as it was before; what overlaps is refused by the write."""
+    """A view that NumPy returns locked, unlocked: writes look for themselves at what overlaps."""
     if type(view) is ndarray and base.flags.writeable:
         view.flags.writeable = True
     return view

@@ -210,7 +210,7 @@ def call(function: Any, args: tuple[Any, ...]) -> Any:
 
 def _call_eager(made: Call) -> Any:
     tensors = made.tensors
-    logged = _modes.is_grad_enabled() and any(x.node is not None for x in tensors)
+    logged = _modes.is_logging() and any(x.node is not None for x in tensors)
     node = made.context(made.args)
     parents = tuple(_parent_of(x) for x in tensors) if logged else ()
     given = made.forward(node, made.args)

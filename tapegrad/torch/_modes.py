@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from types import MappingProxyType
@@ -54,6 +55,12 @@ def is_grad_enabled() -> bool:
     return mode is None or mode.grad
 
 
+def is_logging() -> bool:
+    """Whether operations of this thread are logged: in inference mode they never are."""
+    mode = MODE.get()
+    return mode is None or (mode.grad and not mode.inference)
+
+
 def is_inference_mode_enabled() -> bool:
     """Whether inference mode is on in this thread."""
     mode = MODE.get()
@@ -81,13 +88,20 @@ class Manager:
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isclass(function):
-            raise TypeError(
-                f"{type(self).__name__} decorates functions, got the class {function.__name__}. "
-                "Decorate its methods."
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You "
+                "should only decorate functions or methods. To preserve the current behavior of "
+                "class decoration, you can directly decorate the `__init__` method and nothing "
+                "else.",
+                FutureWarning,
+                stacklevel=2,
             )
+            return self._decorate(lambda *args, **kwargs: function(*args, **kwargs))
         if inspect.isgeneratorfunction(function):
             return self._decorate_generator(function)
+        return self._decorate(function)
 
+    def _decorate(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def within(*args: Any, **kwargs: Any) -> Any:
             with self.clone():
@@ -174,7 +188,7 @@ class inference_mode(Manager):
     def __init__(self, mode: Any = True) -> None:
         super().__init__()
         self.mode = mode
-        self.changes = {"grad": not mode and is_grad_enabled(), "inference": bool(mode)}
+        self.changes = {"grad": not mode, "inference": bool(mode)}
 
     def __new__(cls, mode: Any = True) -> Any:
         if callable(mode):

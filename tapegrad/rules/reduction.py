@@ -28,8 +28,12 @@ def spread(g: Any, x: Any, axis: Any, keepdims: Any) -> Any:
         # np.broadcast_to, ten times faster: one number seen at every place.
         shape = x.shape
         return np.ndarray(shape, g.dtype, np.array(g), 0, (0,) * len(shape))
-    if type(g) is np.ndarray and g.flags.c_contiguous and (axis is None or type(axis) is int):
-        return _repeated(g, x.shape, axis, keepdims)
+    if type(g) is np.ndarray:
+        one = g.base
+        if type(one) is np.ndarray and not one.ndim and one.dtype is g.dtype:
+            g, axis = one, None  # itself one number seen at every place
+        if g.flags.c_contiguous and (axis is None or type(axis) is int):
+            return _repeated(g, x.shape, axis, keepdims)
     if axis is not None and not keepdims and x.shape:
         g = np.expand_dims(g, axis)
     return np.broadcast_to(g, x.shape)

@@ -46,7 +46,7 @@ OUTSIDE = {
     "__main__": {"_cli"},
     "rules": {"_rule", "rules"},
     "numpy": {"", "numpy", "_errors", "_creation", "_rule", "rules"},
-    "torch": {"", "torch", "_tree", "_tape", "_replay", "_rule", "_forward"},
+    "torch": {"", "torch", "_tree", "_tape", "_replay", "_rule", "rules", "_forward"},
     "_operators": {"_rule", "_array", "rules"},  # installed last: it reads the registered rules
 }
 

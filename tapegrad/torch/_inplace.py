@@ -106,7 +106,7 @@ def write(tensor: Tensor, compute: Callable[[Any], Any], label: str, sources: An
     tracked = _modes.is_logging() and (
         tensor.node is not None or any(source.node is not None for source in sources)
     )
-    check_writable(tensor, tracked)
+    check_writable(tensor, tracked, label)
     before = tensor.value
     if is_dual(before) or any(is_dual(source.value) for source in sources):
         return _write_dual(tensor, compute)
@@ -159,6 +159,7 @@ def put(tensor: Tensor, index: Any, source: Any, label: str) -> None:
     if type(before) is not ndarray or level_of(given) > GRAPH.level or differing(index, -1):
         _put_traced(tensor, index, given)
         return
+    v_node = node_of(source) if tracked and origin is not None else -1
     try:
         if dtype is before.dtype:
             before[index] = given
@@ -172,7 +173,6 @@ def put(tensor: Tensor, index: Any, source: Any, label: str) -> None:
         outdate_views(tensor)
         return
     spec = spec_of(given) if dtype is not None else None
-    v_node = -1 if origin is None else node_of(source)
     if index is ... and tensor._source is not None:
         rebase(tensor, None if origin is None else v_node, spec)
     else:

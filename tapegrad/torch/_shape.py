@@ -280,6 +280,8 @@ def t(input: Tensor) -> Tensor:
 @offered(plain=True)
 def permute(input: Tensor, *dims: Any, **words: Any) -> Tensor:
     """The dimensions in another order."""
+    if not words and not dims:
+        raise TypeError('permute() missing 1 required positional arguments: "dims"')
     given = sizes_of((words.popitem()[1],) if words else dims)
     ndim = len(input.value.shape)
     if len(given) != ndim:
@@ -350,7 +352,7 @@ def _of_no_dimensions(self: Tensor, word: str) -> Tensor:
         UserWarning,
         stacklevel=3,
     )
-    return permute(self)
+    return permute(self, ())
 
 
 def _require_matrices(self: Tensor, word: str) -> None:
@@ -491,11 +493,11 @@ def _reform(self: Tensor, path: Path, back: Path, label: str) -> Tensor:
         self.value = path(before)
         return self
     self.value = path(before)
+    node = None
     if tracked:
         node = new(node_class(label))
         node.number = next_number()
         node.entry = path.entry(before, self.value, node_for(self))
-        self.node = node
     if self._path is not None:
         self._path = Steps(self._path, path)
     for reference in self._views or ():
@@ -503,8 +505,9 @@ def _reform(self: Tensor, path: Path, back: Path, label: str) -> Tensor:
         if other is not None and other._path is not None:
             other._path = Steps(back, other._path)
     count_write(self)
-    if self._source is None:
-        outdate_views(self)
+    outdate_views(self)
+    if tracked:
+        self.node = node
     return self
 
 

@@ -563,7 +563,7 @@ def accumulator_of(leaf: Tensor) -> AccumulateGrad:
 
 
 def require_current(view: Tensor) -> None:
-    """Raise RuntimeError for a view without a node of its own whose memory was written to since."""
+    """Raise RuntimeError for a view without its own node whose memory was written to since."""
     version = view._version_of
     if version is None or version.count == view._seen:
         return

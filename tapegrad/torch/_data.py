@@ -212,22 +212,26 @@ def _converted(numbers: list[Any], kinds: set[type], given: np.dtype[Any]) -> An
     with np.errstate(all="ignore"):
         if given.kind not in "iu" or not numbers:
             return np.array(numbers).astype(given, copy=False)
-        wholes = [*map(int, numbers)] if float in kinds else numbers
-        return _wholes(wholes, given).astype(given)
+        return _wholes(numbers, kinds, given).astype(given)
 
 
-def _wholes(numbers: list[int], given: np.dtype[Any]) -> Any:
+def _wholes(numbers: list[Any], kinds: set[type], given: np.dtype[Any]) -> Any:
     """Whole numbers as an array that fits a dtype; negative ones wrap in an unsigned one."""
+    beyond = RuntimeError(f"value cannot be converted to type {given.name} without overflow")
     try:
-        array = np.array(numbers, np.int64)
+        wholes = [*map(int, numbers)] if float in kinds else numbers
+    except (ValueError, OverflowError):  # NaN, infinity
+        raise beyond from None
+    try:
+        array = np.array(wholes, np.int64)
     except OverflowError:
-        if given != np.uint64 or min(numbers) < 0 or max(numbers) >= 2**64:
+        if given != np.uint64 or min(wholes) < 0 or max(wholes) >= 2**64:
             raise ValueError("Overflow when unpacking long long") from None
-        return np.array(numbers, np.uint64)
+        return np.array(wholes, np.uint64)
     limits = np.iinfo(given)
     least = -int(limits.max) - 1 if limits.min == 0 else int(limits.min)
     if int(array.max()) > limits.max or int(array.min()) < least:
-        raise RuntimeError(f"value cannot be converted to type {given.name} without overflow")
+        raise beyond
     return array
 
 

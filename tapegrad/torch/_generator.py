@@ -133,7 +133,7 @@ def draw_uniform(shape: Any, given: np.dtype[Any], generator: Any = None) -> Any
         part = np.empty(0, given).real.dtype
         return draw_uniform(shape, part, generator) + 1j * draw_uniform(shape, part, generator)
     if given.kind != "f":
-        raise NotImplementedError(f'"check_uniformbounds_of" not implemented for {quoted(given)}')
+        raise NotImplementedError(f'"check_uniform_bounds" not implemented for {quoted(given)}')
     made = source(generator).random(shape, exact(given))
     if given.itemsize == 2:  # rounding must not reach 1
         return (np.floor(made * 2048) / 2048).astype(given)

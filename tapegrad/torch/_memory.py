@@ -5,6 +5,7 @@ Knows NumPy's memory. Must not know what operations there are.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tapegrad.torch._call import operation
@@ -33,6 +34,9 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     """How many elements apart neighbours lie in memory, along each dimension or one of them."""
     value = plain_of(self)
     steps = tuple(step // value.itemsize for step in value.strides)
+    if not value.size:  # NumPy has zeros there
+        sides = [max(side, 1) for side in value.shape]
+        steps = tuple(math.prod(sides[place + 1 :]) for place in range(len(sides)))
     if dim is None:
         return steps
     if not -len(steps) <= dim < len(steps):
@@ -111,6 +115,8 @@ def _rebuilt(kind: type, value: Any, requires_grad: bool, attributes: dict[str, 
 
 def _reduce(self: Tensor, _protocol: Any = None) -> Any:
     """Pickles hold the value: what is read from one is a leaf."""
+    if type(self).__reduce__ is not object.__reduce__:
+        return self.__reduce__()
     if type(self.value) is not ndarray:
         raise TypeError(
             "pickle: got a tensor within a functional transform, which is only valid there. "

@@ -77,6 +77,7 @@ CALLS = {
     "strides": lambda t, x: t.stack([x, x]).T.contiguous().stride(),
     "is_contiguous": lambda t, x: (x.is_contiguous(), t.stack([x, x]).T.is_contiguous()),
     "stride": lambda t, x: (t.zeros(2, 3).stride(), t.zeros(2, 3).T.stride(-1)),
+    "stride empty": lambda t, x: (t.zeros(2, 0, 3).stride(), t.zeros(0).stride()),
     "stride out": lambda t, x: x.stride(5),
     "storage_offset": lambda t, x: (x[1:].storage_offset(), t.zeros(2, 3)[1, 1:].storage_offset()),
     "data_ptr": lambda t, x: x[1:].data_ptr() - x.data_ptr(),

@@ -48,6 +48,7 @@ CALLS = {
     "set": lambda t: t.tensor({1, 2}),
     "huge": lambda t: t.tensor(2**63),
     "overflow": lambda t: t.tensor([300], dtype=t.uint8),
+    "not a number as whole": lambda t: t.tensor([float("nan")], dtype=t.int64),
     "complex as real": lambda t: t.tensor([1j], dtype=t.float32),
     "whole with grad": lambda t: t.tensor([1], requires_grad=True),
     "dtype string": lambda t: t.tensor(1, dtype="float32"),
@@ -199,6 +200,30 @@ def test_creation(call):
 @pytest.mark.parametrize("call", WITH_TENSORS.values(), ids=WITH_TENSORS)
 def test_creation_from_tensors(call):
     agree(call, X)
+
+
+NUMBERS = st.one_of(
+    st.booleans(),
+    st.integers(-(2**40), 2**40),
+    st.floats(width=32),
+    st.complex_numbers(max_magnitude=100),
+    st.sampled_from([np.float32(2), np.int16(3), np.float64(0.5)]),
+)
+
+
+@st.composite
+def nested_lists(draw):
+    sides = draw(st.lists(st.integers(1, 3), max_size=3))
+    count = int(np.prod(sides, dtype=int))
+    leaves = np.empty(count, object)
+    leaves[:] = draw(st.lists(NUMBERS, min_size=count, max_size=count))
+    return leaves.reshape(sides).tolist()
+
+
+@pytest.mark.peers
+@given(nested_lists())
+def test_tensors_of_drawn_data(data):
+    agree(lambda t: t.tensor(data))
 
 
 @pytest.mark.peers

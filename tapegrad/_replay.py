@@ -225,13 +225,15 @@ class SparseBars(dict[Any, Any]):
         return None
 
 
-def replay_nested(entries: list[Entry], bars: SparseBars, tape: Tape | None) -> None:
+def replay_nested(
+    entries: list[Entry], bars: SparseBars, tape: Tape | None, *, careful: bool = False
+) -> None:
     """Push cotangents back through a stretch while an outer transform is open on its tape.
 
     With `tape`, kept values are wrapped with their slots again: the rules then log themselves.
+    `careful`: the cotangents may hold infinities from the start.
     """
     owned: set[int] = set()
-    careful = False
     for entry in reversed(entries):
         slot, rule, out, x, y, x_slot, y_slot = entry
         g = bars.pop(slot, None)

@@ -13,8 +13,8 @@ import numpy as np
 from tapegrad._rule import plain
 from tapegrad.torch._call import OPERATIONS
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._inplace import write
-from tapegrad.torch._tensor import Tensor, array_of, ndarray
+from tapegrad.torch._inplace import check_writable, write
+from tapegrad.torch._tensor import Tensor, array_of, count_write, ndarray
 
 
 def registered(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,6 +35,12 @@ def replaced(old: Any, new: Any) -> Any:
 @registered
 def zero_(self: Any) -> Any:
     """Write zeros into this tensor."""
+    value = self.value
+    if type(value) is ndarray and self.node is None and self._source is None:
+        check_writable(self, tracked=False)  # a gradient that is to be added to anew
+        value.fill(0)
+        count_write(self)
+        return self
     return write(self, lambda old: replaced(old, np.zeros((), old.dtype)), "ZeroBackward0")
 
 

@@ -470,11 +470,11 @@ def _refresh_views(base: Tensor) -> None:
         if array is None:
             view.node = None
             continue
-        if view._made is not None:
-            view.node = LEAF  # its use is refused
-            continue
         if view._made == "custom":
             _refuse_view(view)
+            continue
+        if view._made is not None:
+            view.node = LEAF  # its use is refused
             continue
         taken = view._path(array)
         view.node = taken.slot

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._replay import SparseBars, fit, replay_backward, replay_nested
+from tapegrad._replay import SparseBars, fit, is_finite, replay_backward, replay_nested
 from tapegrad._tape import CURRENT, PROJECT, Spec, spec_of
 from tapegrad.torch import _modes
 from tapegrad.torch._dual import is_dual
@@ -34,6 +34,7 @@ from tapegrad.torch._graph import (
     freed,
     is_on_graph,
     kept_values,
+    new,
     next_number,
     parents_of,
 )
@@ -41,10 +42,10 @@ from tapegrad.torch._tensor import (
     WRITTEN,
     Tensor,
     array_below,
-    changed_since,
     ndarray,
     of_array,
     of_value,
+    owner_of,
     raise_changed,
 )
 
@@ -134,7 +135,7 @@ class Pass:
                 self.watched = True
             if node.entry[5] is None and is_singular(node.entry):
                 self.singular = True
-        check_usable(node for node in nodes if node not in self.ends)
+        check_usable([node for node in nodes if node not in self.ends] if self.ends else nodes)
         return nodes
 
     def _on_the_way(self, nodes: list[Node]) -> list[Node]:
@@ -179,29 +180,48 @@ class Pass:
         return node in self.nodes or node in self.leaves
 
     def _run_plain(self) -> None:
-        bars: Any = _Bars()
+        bars: Any = _Bars.fromkeys(self.nodes)
+        bars.update(dict.fromkeys(self.leaves))  # None at first: nothing has to be made up
         large = False
         for node, bar in self.roots:
             _add(bars, node, bar)
             large = large or bar.size > LARGE
         entries = []
+        custom: list[FunctionNode] = []
         for node in self.nodes:
             entry = node.entry
             if isinstance(node, FunctionNode):
                 entries.append((node, node.rule_for(), *entry[1:]))
+                custom.append(node)
             else:
                 entries.append((node, *entry))
             if not self.keep:
                 node.entry = freed(entry)
         replay_backward(entries, bars, consume=True, large=large)
         if not self.keep:
-            for node in self.nodes:
-                if isinstance(node, FunctionNode):
-                    node.release()
-        for leaf in self.leaves:
-            bar = bars.get(leaf)
-            if bar is not None:
-                self._reach(leaf, bar)
+            for node in custom:
+                node.release()
+        short = self.accumulate and not _modes.is_inference_mode_enabled()
+        with GUARD:
+            for leaf in self.leaves:
+                bar = bars.get(leaf)
+                if bar is not None and not (short and self._give(leaf.variable, bar)):
+                    self._reach(leaf, bar)
+
+    def _give(self, variable: Tensor, bar: Any) -> bool:
+        """Make a cotangent the `grad` of a leaf that has none yet; False for anything unusual."""
+        if type(bar) is not ndarray or bar.dtype.kind != "f":
+            return False
+        if variable._grad is not None or variable.node is None:
+            return False
+        if bar.base is not None or id(bar) in self.taken or not bar.flags.writeable:
+            bar = bar.copy()
+        self.taken.add(id(bar))
+        gradient: Tensor = new(Tensor)
+        gradient.value = bar
+        gradient.node = None
+        variable._grad = gradient
+        return True
 
     def _run_watched(self, mode: _modes.Mode) -> None:
         bars: dict[Any, Any] = {}
@@ -291,10 +311,23 @@ def check_usable(nodes: Iterable[Node]) -> None:
                 "if you need to access saved tensors after calling backward."
             )
         if WRITTEN:
-            for value in kept_values(entry):
-                version = changed_since(value, node.number)
-                if version is not None:
-                    raise_changed(value, node, version)
+            _check_unchanged(node, entry)
+
+
+def _check_unchanged(node: Node, entry: Any) -> None:
+    """Raise RuntimeError where what a node kept was written to since: `changed_since`, at once."""
+    _, out, x, y, parents, y_node = entry
+    if y_node is not None:
+        values: Any = out, x, y
+    elif type(parents) is tuple:
+        values = (*out, *x) if isinstance(out, tuple) else (out, *x)
+    else:
+        return
+    for value in values:
+        if type(value) is ndarray:
+            known = WRITTEN.get(id(value if value.base is None else owner_of(value)))
+            if known is not None and known[1].times and known[1].times[-1] >= node.number:
+                raise_changed(value, node, known[1])
 
 
 def is_singular(entry: Any) -> bool:
@@ -391,7 +424,7 @@ def _pull(node: Node, g: Any, create: bool) -> list[Any]:
         call = (last, rule, out, x, y, tuple(places), None)
     else:
         call = (last, rule, out, x, y, places[0], None)
-    replay_nested([call], bars, None)
+    replay_nested([call], bars, None, careful=not is_finite(g))
     return [bars.get(place) for place in range(last)]
 
 

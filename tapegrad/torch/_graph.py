@@ -298,8 +298,12 @@ def freed(entry: Any) -> Any:
         if out is None and x is None and y is None:
             return entry
         return rule, FREED, None, None, x_node, y_node
-    if type(x_node) is tuple and any(map(_is_kept, (*_parts(out), *x))):
-        return rule, FREED, (), {}, x_node, None
+    if type(x_node) is tuple:
+        for value in x:
+            if type(value) is np.ndarray:  # the frequent case
+                return rule, FREED, (), {}, x_node, None
+        if any(map(_is_kept, (*_parts(out), *x))):
+            return rule, FREED, (), {}, x_node, None
     return entry
 
 

@@ -28,7 +28,11 @@ class Mode(NamedTuple):
 
 
 USUAL = Mode()
+UNLOGGED = Mode(grad=False)
 MODE: ContextVar[Mode | None] = ContextVar("tapegrad_torch_mode", default=None)
+
+
+_GRAD_OFF = {"grad": False}
 
 
 def current() -> Mode:
@@ -39,6 +43,9 @@ def current() -> Mode:
 def change(**changes: Any) -> Mode | None:
     """Set parts of the state; what was before, for `restore`."""
     before = MODE.get()
+    if before is None and changes == _GRAD_OFF:  # the frequent case
+        MODE.set(UNLOGGED)
+        return None
     after = (before or USUAL)._replace(**changes)
     MODE.set(None if after == USUAL else after)
     return before

@@ -474,7 +474,7 @@ def call_node(node: Node, gradients: Sequence[Any]) -> Any:
 
 def count_of(node: Node) -> int:
     """How many arguments a node has."""
-    return 1 if getattr(node.entry[0], "unary", False) else len(tuple(parents_of(node.entry)))
+    return len(tuple(arguments_of(node)))
 
 
 # --- Gradients ----------------------------------------------------------------------------------

@@ -43,6 +43,8 @@ class Node:
 
     number: int
     entry: Any  # None at a leaf
+    # How many arguments PyTorch's node has, where the entry has more: x**2 is one of x alone.
+    arguments: int | None = None
     # What few nodes have, in their __dict__.
     watched: bool = False  # whether a pass must stop at this node: any of the following
     hooks: Hooks | None = None  # on the gradient of the result, before the node runs
@@ -124,7 +126,17 @@ class FunctionNode(Node):
         raise NotImplementedError
 
 
-_CLASSES: dict[str, type[Node]] = {"AccumulateGrad": AccumulateGrad}
+class PowBackward0(Node):
+    """A power with a number for an exponent."""
+
+    __slots__ = ()
+    arguments = 1
+
+
+_CLASSES: dict[str, type[Node]] = {
+    "AccumulateGrad": AccumulateGrad,
+    "PowBackward0": PowBackward0,
+}
 
 
 def node_class(name: str) -> type[Node]:
@@ -231,7 +243,7 @@ def arguments_of(node: Node) -> Iterator[Any]:
     if entry[5] is not None and getattr(rule, "unary", False):
         yield entry[4]
         return
-    yield from parents_of(entry)
+    yield from tuple(parents_of(entry))[: node.arguments]
 
 
 def edge_of(parent: Any) -> tuple[Node | None, int]:
@@ -372,6 +384,7 @@ _WORDS = {
     "negative": "Neg",
     "absolute": "Abs",
     "power": "Pow",
+    "strong_product": "Mul",
     "matmul": "Mm",
     "maximum": "Maximum",
     "astype": "ToCopy",

@@ -64,13 +64,19 @@ def copied_like(given: Any, old: Any) -> Any:
 quiet = np.errstate(all="ignore")
 
 
-def short_pair(ufunc: Any, label: str, general: Operation, *, warns: bool) -> Operation:
-    """An operation of two tensors, or of one and a number; anything unusual is `general`'s."""
+def short_pair(
+    ufunc: Any, label: str, general: Operation, *, warns: bool, of_tensors: str = ""
+) -> Operation:
+    """An operation of two tensors, or of one and a number; anything unusual is `general`'s.
+
+    label: the name of the node; of_tensors: that of two tensors, where it is another.
+    """
     rule = REGISTRY.get(ufunc) or ufunc.rule
     assert isinstance(rule, Elementwise)
     ufunc = getattr(ufunc, "function", ufunc)
     function: Operation = quiet(ufunc) if warns else ufunc
     node_type = node_class(label)
+    type_of_pair = node_class(of_tensors or label)
     keeps_of_both = rule.keeps[True, True]
     keeps_of_x = rule.keeps[True, False]
     keeps_of_y = rule.keeps[False, True]
@@ -112,7 +118,7 @@ def short_pair(ufunc: Any, label: str, general: Operation, *, warns: bool) -> Op
             x_node = -1
         else:
             x_kept, y_kept, out_kept = keeps_of_both
-        result.node = node = new(node_type)
+        result.node = node = new(type_of_pair if kind is Tensor else node_type)
         node.number = next_number()
         node.entry = (
             rule,
@@ -242,7 +248,11 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     return np.trunc(np.true_divide(x, y))
 
 
-@operation("PowBackward0", inplace=True)
+def _pow_name(_input: Any, exponent: Any) -> str:
+    return "PowBackward1" if isinstance(exponent, Tensor) else "PowBackward0"
+
+
+@operation(_pow_name, inplace=True)
 def pow(input: Any, exponent: Any) -> Any:  # noqa: A001
     """`input ** exponent`."""
     if isinstance(exponent, (int, float)) and not hasattr(input, "astype"):
@@ -260,7 +270,7 @@ sub = _install("sub", short_pair(np.subtract, "SubBackward0", sub, warns=False),
 mul = _install("mul", short_pair(np.multiply, "MulBackward0", mul, warns=False), mul)
 div = _install("div", short_pair(quotient, "DivBackward0", div, warns=True), div)
 pow = _install(  # noqa: A001
-    "pow", short_pair(np.power, "PowBackward0", pow, warns=True), pow
+    "pow", short_pair(np.power, "PowBackward0", pow, warns=True, of_tensors="PowBackward1"), pow
 )
 
 

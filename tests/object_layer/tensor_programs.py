@@ -443,6 +443,7 @@ def is_stretched(tensor: Any) -> bool:
 
 
 STALE = "RuntimeError: a value that the graph kept was changed"
+CRASH = "RuntimeError: an assertion inside PyTorch failed"
 USELESS = "RuntimeError: a view of several that a write to its base made unusable"
 
 
@@ -450,6 +451,8 @@ def family_of(error: Exception) -> str:
     """The type of an error, as far as programs can tell by catching it."""
     if "modified by an inplace operation" in str(error):
         return STALE
+    if "INTERNAL ASSERT FAILED" in str(error):
+        return CRASH
     if "base has been modified inplace" in str(error) or (
         "or another view of its base has been modified inplace" in str(error)
     ):
@@ -509,4 +512,4 @@ def is_explained(mine: Any, other: Any) -> bool:
     if not (isinstance(other, tuple) and len(other) == 3 and isinstance(other[1], str)):
         return False
     mine_failed = len(mine) == 3 and isinstance(mine[1], str)
-    return other[2] == USELESS or (other[2] == STALE and not mine_failed)
+    return other[2] in (USELESS, CRASH) or (other[2] == STALE and not mine_failed)

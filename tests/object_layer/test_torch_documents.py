@@ -319,6 +319,7 @@ def run_fn(a):
     return out.sum()
 
 
+@pytest.mark.filterwarnings("ignore:Anomaly Detection has been enabled:UserWarning")
 def test_anomaly_mode():
     inp = torch.rand(10, 10, requires_grad=True)
     out = run_fn(inp)
@@ -382,6 +383,7 @@ def test_saved_variables():
     assert printed(x.grad) == "tensor([2.7183])"
 
 
+@pytest.mark.filterwarnings("ignore:Variable is deprecated")
 def test_old_arguments():
     v = torch.tensor([1.0, 2.0], requires_grad=True)
     y = v * v
@@ -390,6 +392,6 @@ def test_old_arguments():
     with pytest.warns(DeprecationWarning, match="grad_tensors"):
         torch.autograd.backward(y, grad_variables=torch.ones(2))
     assert v.grad.tolist() == [4.0, 8.0]
-    with pytest.warns(DeprecationWarning, match="no_grad"):
+    with pytest.warns(UserWarning, match="no_grad"):
         w = Variable(torch.ones(2), volatile=True)
     assert not (w * 2).requires_grad

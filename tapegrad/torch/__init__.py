@@ -41,6 +41,7 @@ from tapegrad.torch import (
     optim,
     random,
     return_types,
+    special,
 )
 from tapegrad.torch._call import OPERATIONS
 from tapegrad.torch._dtypes import (
@@ -134,5 +135,6 @@ __all__ = [
     "return_types",
     "set_default_dtype",
     "set_grad_enabled",
+    "special",
     "strided",
 ]

@@ -71,9 +71,9 @@ def with_inplace(call: Operation, compute: Operation, label: str) -> Operation:
     return within
 
 
-def _kept(condition: Any, out: Any) -> Any:
+def _kept(condition: Any, like: Any) -> Any:
     """A condition on plain values as the numbers 0 and 1."""
-    return condition.astype(out.dtype)
+    return condition.astype(like.dtype)
 
 
 # --- relu ---------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ relu = _install("relu", short_single(relu_of, "ReluBackward0", relu, warns=False
 
 @elementwise(
     "HardtanhBackward0",
-    lambda out, x, low, high: _kept(~((plain(x) <= low) | (plain(x) >= high)), out),
+    lambda _out, x, low, high: _kept(~((plain(x) <= low) | (plain(x) >= high)), x),
     0,
     0,
 )
@@ -116,7 +116,7 @@ def relu6(input: Any) -> Any:
     return _between(input, 0, 6)
 
 
-@elementwise("LeakyReluBackward0", lambda out, x, slope: np.where(plain(x) > 0, 1, slope), 0)
+@elementwise("LeakyReluBackward0", lambda _out, x, slope: np.where(plain(x) > 0, 1, slope), 0)
 def _leaky(x: Any, slope: Any) -> Any:
     return np.where(x > 0, x, x * slope)
 
@@ -129,8 +129,8 @@ def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
 
 @elementwise(
     "PreluKernelBackward0",
-    lambda out, x, weight: np.where(plain(x) > 0, 1, weight),
-    lambda out, x, _weight: np.where(plain(x) > 0, 0, x),
+    lambda _out, x, weight: np.where(plain(x) > 0, 1, weight),
+    lambda _out, x, _weight: np.where(plain(x) > 0, 0, x),
 )
 def _prelu(x: Any, weight: Any) -> Any:
     return np.where(x > 0, x, weight * x)
@@ -152,9 +152,7 @@ def prelu(input: Any, weight: Any) -> Any:
     return _prelu(input, weight)
 
 
-@elementwise(
-    "ThresholdBackward0", lambda out, x, limit, _v: _kept(~(plain(x) <= limit), out), 0, 0
-)
+@elementwise("ThresholdBackward0", lambda _out, x, limit, _v: _kept(~(plain(x) <= limit), x), 0, 0)
 def _threshold(x: Any, limit: Any, value: Any) -> Any:
     return np.where(x <= limit, np.asarray(value, x.dtype), x)
 
@@ -168,7 +166,7 @@ def threshold(input: Any, threshold: float, value: float) -> Any:
 # --- exponential units --------------------------------------------------------------------------
 
 
-def _elu_slope(out: Any, x: Any, alpha: Any, scale: Any, stretch: Any) -> Any:
+def _elu_slope(_out: Any, x: Any, alpha: Any, scale: Any, stretch: Any) -> Any:
     below = plain(x) <= 0
     low = np.exp(np.where(below, x, 0) * stretch) * (alpha * scale * stretch)
     return np.where(below, low, scale)
@@ -202,6 +200,46 @@ _SELU = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 def selu(input: Any) -> Any:
     """elu, stretched so that mean 0 and variance 1 stay as they are."""
     return _elu(input, *_SELU, 1.0)
+
+
+@operation("LeakyReluBackward0", method=False, function=False)
+def _leaky_by(input: Any, slope: Any) -> Any:
+    return _leaky(input, slope)
+
+
+def rrelu(
+    input: Any,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Any:
+    """leaky_relu with slopes drawn between two numbers; without training their mean."""
+    slope: Any = (lower + upper) / 2
+    if training:
+        slope = OPERATIONS["rand_like"](input.detach()) * (upper - lower) + lower
+    if inplace:
+        label = "RreluWithNoiseBackward0"
+        return write(input, lambda array: _leaky(array, as_arrays(slope)), label)
+    return _leaky_by(input, slope)
+
+
+OPERATIONS["rrelu"] = rrelu
+
+
+def _written(word: str, call: Operation) -> Operation:
+    def within(input: Any, *args: Any, **kwargs: Any) -> Any:
+        return call(input, *args, **kwargs, inplace=True)
+
+    within.__name__ = within.__qualname__ = word
+    within.__doc__ = f"`{word[:-1]}`, written into its argument."
+    return within
+
+
+elu_ = _written("elu_", elu)
+hardtanh_ = _written("hardtanh_", hardtanh)
+leaky_relu_ = _written("leaky_relu_", leaky_relu)
+rrelu_ = _written("rrelu_", rrelu)
 
 
 # --- smooth units -------------------------------------------------------------------------------
@@ -312,7 +350,7 @@ def tanhshrink(input: Any) -> Any:
 
 
 @elementwise(
-    "HardsigmoidBackward0", lambda out, x: _kept((plain(x) > -3) & (plain(x) < 3), out) / 6
+    "HardsigmoidBackward0", lambda _out, x: _kept((plain(x) > -3) & (plain(x) < 3), x) / 6
 )
 def _hardsigmoid(x: Any) -> Any:
     return np.clip(x + 3, 0, 6) / 6
@@ -340,8 +378,8 @@ def hardswish(input: Any) -> Any:
     return _hardswish(input)
 
 
-def _beyond(out: Any, x: Any, limit: Any) -> Any:
-    return _kept(~((plain(x) >= -limit) & (plain(x) <= limit)), out)
+def _beyond(_out: Any, x: Any, limit: Any) -> Any:
+    return _kept(~((plain(x) >= -limit) & (plain(x) <= limit)), x)
 
 
 @elementwise("SoftshrinkBackward0", _beyond, 0)

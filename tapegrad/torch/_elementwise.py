@@ -161,19 +161,19 @@ _operators("floordiv", floor_divide, "floor_divide_")
 # --- Bounds: an element on a bound gets the gradient, the bound none ----------------------------
 
 
-def _inside(out: Any, x: Any, low: Any, high: Any) -> Any:
+def _inside(_out: Any, x: Any, low: Any, high: Any) -> Any:
     x = plain(x)
-    return ((x >= plain(low)) & (x <= plain(high))).astype(out.dtype)
+    return ((x >= plain(low)) & (x <= plain(high))).astype(x.dtype)
 
 
-def _below(out: Any, x: Any, low: Any, high: Any) -> Any:
+def _below(_out: Any, x: Any, low: Any, high: Any) -> Any:
     low = plain(low)
-    return ((plain(x) < low) & (low < plain(high))).astype(out.dtype)
+    return ((plain(x) < low) & (low < plain(high))).astype(x.dtype)
 
 
-def _above(out: Any, x: Any, low: Any, high: Any) -> Any:
+def _above(_out: Any, x: Any, low: Any, high: Any) -> Any:
     high = plain(high)
-    return ((plain(x) > high) | (high < plain(low))).astype(out.dtype)
+    return ((plain(x) > high) | (high < plain(low))).astype(x.dtype)
 
 
 @elementwise("ClampBackward1", _inside, _below, _above, strong=True)
@@ -183,8 +183,8 @@ def _clamped(x: Any, low: Any, high: Any) -> Any:
 
 @elementwise(
     "ClampMinBackward0",
-    lambda out, x, low: (plain(x) >= plain(low)).astype(out.dtype),
-    lambda out, x, low: (plain(x) < plain(low)).astype(out.dtype),
+    lambda _out, x, low: (plain(x) >= plain(low)).astype(x.dtype),
+    lambda _out, x, low: (plain(x) < plain(low)).astype(x.dtype),
     strong=True,
 )
 def _at_least(x: Any, low: Any) -> Any:
@@ -193,8 +193,8 @@ def _at_least(x: Any, low: Any) -> Any:
 
 @elementwise(
     "ClampMaxBackward0",
-    lambda out, x, high: (plain(x) <= plain(high)).astype(out.dtype),
-    lambda out, x, high: (plain(x) > plain(high)).astype(out.dtype),
+    lambda _out, x, high: (plain(x) <= plain(high)).astype(x.dtype),
+    lambda _out, x, high: (plain(x) > plain(high)).astype(x.dtype),
     strong=True,
 )
 def _at_most(x: Any, high: Any) -> Any:
@@ -301,8 +301,6 @@ for _function, _word, _label, _doc in (
 ):
     _real = _word in ("erf", "erfc", "erfinv", "lgamma", "digamma", "deg2rad", "rad2deg")
     declare_single(_function, _word, f"{_label}Backward0", _doc, real_only=_real)
-alias("sigmoid", "expit")
-alias("lgamma", "gammaln")
 
 
 @operation("PowBackward0", inplace=True)
@@ -409,7 +407,10 @@ def conj(input: Any) -> Any:
     return np.conj(input) if input.dtype.kind == "c" else input
 
 
-alias("conj", "conj_physical")
+@operation("ConjPhysicalBackward0", inplace=True)
+def conj_physical(input: Any) -> Any:
+    """The complex conjugate."""
+    return np.conj(input) if input.dtype.kind == "c" else np.copy(input)
 
 
 @operation("AngleBackward0")
@@ -430,7 +431,7 @@ def _half_turn(x: Any) -> Any:
 # --- Functions of two variables -----------------------------------------------------------------
 
 
-def _xlogy_by_x(out: Any, x: Any, y: Any) -> Any:
+def _xlogy_by_x(_out: Any, x: Any, y: Any) -> Any:
     absent = (plain(x) == 0) & (plain(y) <= 0)
     if not somewhere(absent):
         return np.log(y)
@@ -510,7 +511,7 @@ def ldexp(input: Any, other: Any) -> Any:
     return np.multiply(x, power)
 
 
-@operation("PowBackward0")
+@operation("PowBackward0", inplace=True)
 def float_power(input: Any, exponent: Any) -> Any:
     """`input ** exponent` in double precision."""
     kinds = [
@@ -568,3 +569,12 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
         )
     quotient = np.true_divide(y, z)
     return np.add(x, quotient if value == 1 else quotient * value)
+
+
+# --- Other names --------------------------------------------------------------------------------
+
+for _line in (
+    "neg negative|sub subtract|mul multiply|div divide true_divide|abs absolute|asin arcsin|"
+    "acos arccos|atan arctan|asinh arcsinh|acosh arccosh|atanh arctanh"
+).split("|"):
+    alias(*_line.split())

@@ -13,9 +13,9 @@ import numpy as np
 
 from tapegrad._rule import REGISTRY, Rule, plain, somewhere
 from tapegrad._tape import spec_of
-from tapegrad.torch._call import OPERATIONS, operation
+from tapegrad.torch._call import operation
 from tapegrad.torch._declared import elementwise, general
-from tapegrad.torch._dims import axes_of
+from tapegrad.torch._dims import axes_of, wrapped
 from tapegrad.torch._dtypes import as_numpy, word_of
 from tapegrad.torch._graph import new, next_number, node_class
 from tapegrad.torch._pointwise import (
@@ -394,6 +394,16 @@ def dist(input: Any, other: Any, p: Any = 2) -> Any:
     return vector_norm(np.subtract(x, y), p, None, False)
 
 
+@operation("RenormBackward0")
+def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
+    """Each slice along a dimension, made smaller where its p-norm is larger than maxnorm."""
+    kept = wrapped(dim, input.ndim)
+    axes = tuple(i for i in range(input.ndim) if i != kept)
+    norms = vector_norm(input, p, axes, True)
+    large = plain(norms) > maxnorm
+    return input * np.where(large, maxnorm / (np.where(large, norms, 1) + 1e-7), 1)
+
+
 # --- Sums of exponentials -----------------------------------------------------------------------
 
 
@@ -433,6 +443,3 @@ def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
     if axis is None:
         axis = tuple(range(array.ndim))
     return _logsumexp(array, axis=axis, keepdims=keepdim)
-
-
-OPERATIONS["special_logsumexp"] = logsumexp

@@ -140,3 +140,22 @@ def test_softmax_of_large_numbers():
     assert torch.isfinite(y).all()
     y[0].backward()
     assert torch.isfinite(x.grad).all()
+
+
+def test_infinite_cotangents_stay_zero_below_the_kink():
+    x = torch.tensor([0.0, -1.0, 2.0], requires_grad=True)
+    for create in (False, True):
+        y = torch.log(torch.relu(x)).sum()
+        (gradient,) = torch.autograd.grad(y, x, create_graph=create)
+        assert gradient.tolist() == [0.0, 0.0, 0.5]
+
+
+@pytest.mark.peers
+def test_rrelu():
+    agree(lambda t, x: functional(t, "rrelu")(x), X, name=False)
+    x = torch.tensor([-1.0] * 100 + [2.0], requires_grad=True)
+    y = ours.rrelu(x, training=True)
+    assert len(set(y.tolist())) > 90
+    assert all(-1 / 3 <= number <= -1 / 8 for number in y.tolist()[:-1])
+    y.sum().backward()
+    assert torch.allclose(x.grad[:-1], -y.detach()[:-1])

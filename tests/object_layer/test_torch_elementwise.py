@@ -181,6 +181,11 @@ CALLS = {
     "real of real": (lambda t, x: (t.real(x) * 2, x.real + 1), X),
     "imag of real": (lambda t, x: t.imag(x), X),
     "conj": (lambda t, x: x.conj() * x, COMPLEX),
+    "negative": (lambda t, x: (x.negative(), t.multiply(x, x).subtract(1), x.absolute()), X),
+    "special": (
+        lambda t, x: (t.special.expit(x), t.special.erfc(x), t.special.xlogy(x, x)),
+        POSITIVE,
+    ),
     "conj physical": (lambda t, x: t.conj_physical(x) * 1j, COMPLEX),
     "angle": (lambda t, x: x.angle(), COMPLEX),
     "abs": (lambda t, x: (x.abs(), t.sgn(x)), COMPLEX),
@@ -204,6 +209,8 @@ CALLS = {
     "positive": (lambda t, x: +x * 2, X),
 }
 COMPOSED = (
+    "special",
+    "negative",
     "where of",
     "== ",
     "clamp tensor",
@@ -250,6 +257,8 @@ INPLACE = {
     "atan2_": lambda t, x, y: x.atan2_(y),
     "cumsum_": lambda t, x, y: x.cumsum_(0),
     "hypot_": lambda t, x, y: x.hypot_(y),
+    "asin": lambda t, x, y: x.clamp_(-0.3, 0.3).arcsin_().negative_().multiply_(2).absolute_(),
+    "F.elu_": lambda t, x, y: (functional if t is torch else t.nn.functional).elu_(x),
     "F.elu": lambda t, x, y: (functional if t is torch else t.nn.functional).elu(x, inplace=True),
 }
 

@@ -145,6 +145,7 @@ OTHERS = {
     "norm half": (lambda t, x: x.norm(0.5, 1), X),
     "norm -inf": (lambda t, x: x.norm(-float("inf"), 1), X),
     "norm dtype": (lambda t, x: x.norm(dtype=t.float32), X),
+    "renorm": (lambda t, x: (t.renorm(x, 2, 0, 1.5), x.renorm(1, 1, 2.0)), X),
     "dist": (lambda t, x, y: t.dist(x, y), X, numbers(3, 4, 2, seed=1)),
     "dist 1": (lambda t, x, y: x.dist(y, 1), X, numbers(4, 2, seed=1)),
     "dist itself": (lambda t, x: x.dist(x), X),

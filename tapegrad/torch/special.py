@@ -1,0 +1,27 @@
+"""Special functions under the names of `torch.special`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.torch import _elementwise, _reductions
+from tapegrad.torch._call import OPERATIONS
+
+# The names that differ from those of the namespace `torch`.
+_OTHERS = {"expit": "sigmoid", "gammaln": "lgamma", "psi": "digamma"}
+_SAME = (
+    "digamma erf erfc erfinv exp2 expm1 log1p log_softmax logit logsumexp polygamma round sinc "
+    "softmax xlogy"
+).split()
+MODULES = (_elementwise, _reductions)
+
+
+def __getattr__(name: str) -> Any:
+    word = _OTHERS.get(name, name)
+    if word not in OPERATIONS or (name not in _SAME and name not in _OTHERS):
+        raise AttributeError(f"module 'tapegrad.torch.special' has no attribute {name!r}")
+    return OPERATIONS[word]
+
+
+def __dir__() -> list[str]:
+    return sorted([*_SAME, *_OTHERS])

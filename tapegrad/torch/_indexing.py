@@ -122,7 +122,7 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
     if isinstance(source, Tensor) and room is not None:
         source = _without_leading(source, room)
     if parsed.whole:
-        copies = isinstance(source, Tensor) and source.value.shape
+        copies = isinstance(source, Tensor) and (source.value.shape or not self.value.shape)
         put(self, ..., source, "CopyBackwards" if copies else "FillBackward3")
     elif self._source is None:
         _check_view(self)

@@ -60,7 +60,8 @@ def _copy_slices(base: Any, view: Any, path: Callable[[Any], Any]) -> Any:
 
 def _places_of(path: Callable[[Any], Any], base: Any) -> Any:
     """Where in a flat base the elements of a view lie, whatever the memory order of either."""
-    return path(np.arange(base.size).reshape(base.shape))
+    numbers = np.arange(base.size, dtype=np.complex128 if base.dtype.kind == "c" else np.float64)
+    return np.real(path(numbers.reshape(base.shape))).astype(np.intp)
 
 
 def _pull_slices(g: Any, _out: Any, base: Any, view: Any, path: Callable[[Any], Any]) -> Any:

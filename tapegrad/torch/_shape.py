@@ -47,25 +47,24 @@ ALIAS = label_of("Alias")
 
 def _sized(given: tuple[Any, ...], count: int) -> tuple[int, ...]:
     """The shape that is asked for, with its -1 found out; RuntimeError where there is none."""
-    sizes = tuple(map(whole, given[0] if _is_one_shape(given) else given))
+    asked = given[0] if _is_one_shape(given) else given
+    sizes = tuple([size if type(size) is int else whole(size) for size in asked])
+    product = math.prod(sizes)
+    if product == count and (not sizes or min(sizes) >= 0):
+        return sizes
     unknown = sizes.count(-1)
     if unknown > 1:
         raise RuntimeError("only one dimension can be inferred")
-    for size in sizes:
-        if size < -1:
-            raise RuntimeError(f"invalid shape dimension {size}")
-    if unknown:
-        known = -math.prod(sizes)
-        if known == 0:
-            raise RuntimeError(
-                f"cannot reshape tensor of 0 elements into shape {list(sizes)} because the "
-                "unspecified dimension size -1 can be any value and is ambiguous"
-            )
-        sizes = tuple(count // known if size == -1 else size for size in sizes)
-    if math.prod(sizes) != count:
-        asked = given[0] if _is_one_shape(given) else given
+    if min(sizes, default=0) < -1:
+        raise RuntimeError(f"invalid shape dimension {min(sizes)}")
+    if unknown and not product:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(sizes)} because the "
+            "unspecified dimension size -1 can be any value and is ambiguous"
+        )
+    if not unknown or count % product:
         raise RuntimeError(f"shape '{list(asked)}' is invalid for input of size {count}")
-    return sizes
+    return tuple([-count // product if size == -1 else size for size in sizes])
 
 
 def _is_one_shape(given: tuple[Any, ...]) -> bool:

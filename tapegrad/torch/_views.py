@@ -76,7 +76,7 @@ class Reshape(Path):
         self.params = {"shape": shape}
 
     def __call__(self, base: Any) -> Any:
-        return np.reshape(base, self.params["shape"])
+        return base.reshape(self.params["shape"])
 
 
 class Permute(Path):

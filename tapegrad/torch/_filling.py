@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import plain
+from tapegrad._rule import General, innermost, plain
 from tapegrad.torch._call import OPERATIONS
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._inplace import check_writable, write
@@ -27,9 +27,22 @@ def registered(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def replaced(old: Any, new: Any) -> Any:
     """`new` in the shape of `old`, whose derivative is zero there but whose history goes on."""
-    if type(old) is ndarray:
+    if innermost([old, new]) is None:
         return np.broadcast_to(new, old.shape)
-    return np.where(True, new, old)
+    return _REPLACED.apply_bound([old, new], {})
+
+
+def _replaced(old: Any, new: Any) -> Any:
+    return np.broadcast_to(new, old.shape).copy()
+
+
+# The old values get zeros without a history, as from PyTorch's fill.
+_REPLACED = General(
+    _replaced,
+    vjp=[lambda _g, _out, old, _new: np.zeros(old.shape, old.dtype), lambda g, _out, _old, _new: g],
+    batch="align",
+    name="fill",
+)
 
 
 @registered

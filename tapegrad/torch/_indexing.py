@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._tape import READ, Mapped, pick, spec_of
-from tapegrad.torch._call import finish
+from tapegrad.torch._call import finish, tell
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._filling import filled_as
 from tapegrad.torch._graph import Node, new, next_number
@@ -20,7 +20,7 @@ from tapegrad.torch._inplace import overwrite, put
 from tapegrad.torch._modes import MODE
 from tapegrad.torch._shape import reshaped
 from tapegrad.torch._tensor import Tensor, array_of, ndarray, of_value
-from tapegrad.torch._views import Index, label_of, node_for, offered, view_of
+from tapegrad.torch._views import Index, announce, label_of, node_for, offered, view_of
 
 SELECT = label_of("Select")
 SLICE = label_of("Slice")
@@ -91,7 +91,10 @@ def chosen(self: Tensor, index: Any, label: type[Node]) -> Tensor:
     value = self.value
     mode = MODE.get()
     if type(value) is not ndarray or mode is not None or _differs(index):
+        start = next_number()
         found: Tensor = finish(pick(array_of(self), index), self, label, view=False)
+        if mode is not None:
+            announce(found, mode, start, label, self)
         return found
     made: Tensor = new(Tensor)
     made.value = value[index]
@@ -111,6 +114,14 @@ def _differs(index: Any) -> bool:
 
 def _setitem(self: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`: written into this tensor's memory, and logged."""
+    mode = MODE.get()
+    start = next_number() if mode is not None else 0
+    _assign(self, index, value)
+    if mode is not None:
+        tell(mode, start, "__setitem__", (index, value), self)
+
+
+def _assign(self: Tensor, index: Any, value: Any) -> None:
     parsed = parse(index, self.value.shape)
     source = _assigned(self, value)
     if parsed.chosen is not None:
@@ -123,7 +134,11 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
         source = _without_leading(source, room)
     if parsed.whole:
         copies = isinstance(source, Tensor) and (source.value.shape or not self.value.shape)
-        put(self, ..., source, "CopyBackwards" if copies else "FillBackward3")
+        if copies:
+            put(self, ..., source, "CopyBackwards")
+        else:
+            given = source if isinstance(source, Tensor) else of_value(np.asarray(source))
+            self.fill_(given)
     elif self._source is None:
         _check_view(self)
         put(self, basic, source, "CopySlices")
@@ -182,7 +197,12 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write another tensor's elements into this one, in its dtype and broadcast to its shape."""
     if not isinstance(src, Tensor):
         src = of_value(np.asarray(src))
-    return overwrite(self, src)
+    mode = MODE.get()
+    start = next_number() if mode is not None else 0
+    overwrite(self, src)
+    if mode is not None:
+        tell(mode, start, "copy_", (src,), self)
+    return self
 
 
 __all__ = ["copy_"]

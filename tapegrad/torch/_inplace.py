@@ -226,19 +226,26 @@ def _write_traced(tensor: Tensor, result: Any) -> Tensor:
 
 
 def _write_dual(tensor: Tensor, compute: Callable[[Any], Any]) -> Tensor:
-    """A write with tangents. The memory is a new one, which views would not see."""
-    if tensor._source is not None or any(view() is not None for view in tensor._views or ()):
-        raise NotImplementedError(
-            "forward_ad: a write to a view, or to a tensor with views, has no tangent. Write to a "
-            "clone."
-        )
-    given = tensor.value.dtype
+    """A write with tangents: into new memory, from which base and views are taken anew."""
     result = compute(array_of(tensor))
     check_result(tensor, result)
-    made = of_array(result if result.dtype == given else result.astype(given))
-    tensor.value, tensor.node, tensor._dual = made.value, made.node, made._dual
-    count_write(tensor)
+    if result.dtype != tensor.value.dtype:
+        result = result.astype(tensor.value.dtype)
+    base = tensor if tensor._source is None else tensor._source
+    if base is not tensor:
+        result = _COPY_SLICES.apply_bound([array_of(base), result], {"path": tensor._path})
+    _become(base, result)
+    for reference in base._views or ():
+        view = reference()
+        if view is not None and view._path is not None:
+            _become(view, view._path(result))
+    count_write(base)
     return tensor
+
+
+def _become(tensor: Tensor, array: Any) -> None:
+    made = of_array(array)
+    tensor.value, tensor.node, tensor._dual = made.value, made.node, made._dual
 
 
 def _put_dual(tensor: Tensor, index: Any, given: Any) -> None:

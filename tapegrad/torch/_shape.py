@@ -17,7 +17,7 @@ from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import Size, as_numpy, dtype, sizes_of, word_of
 from tapegrad.torch._graph import new, next_number, node_class
 from tapegrad.torch._inplace import check_writable, outdate_views
-from tapegrad.torch._modes import is_grad_enabled
+from tapegrad.torch._modes import is_logging
 from tapegrad.torch._tensor import Tensor, count_write, ndarray, of_value, share_version
 from tapegrad.torch._views import (
     ALL,
@@ -485,7 +485,7 @@ def joined_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 def _reform(self: Tensor, path: Path, back: Path, label: str) -> Tensor:
     """Let a tensor itself have another shape; `back` leads from that to the one before."""
-    tracked = is_grad_enabled() and self.node is not None
+    tracked = is_logging() and self.node is not None
     check_writable(self, tracked, "View")
     before = self.value
     if type(before) is not ndarray:

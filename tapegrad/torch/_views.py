@@ -18,9 +18,9 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 from tapegrad._rule import REGISTRY, General
 from tapegrad._tape import PROJECT, READ, Outputs, spec_of
-from tapegrad.torch._call import OPERATIONS, SPELLINGS, finish, link_view
+from tapegrad.torch._call import OPERATIONS, SPELLINGS, finish, link_view, tell
 from tapegrad.torch._graph import Node, fresh_node, new, next_number, node_class
-from tapegrad.torch._modes import MODE
+from tapegrad.torch._modes import MODE, is_logging
 from tapegrad.torch._tensor import LEAF, Tensor, accumulator_of, array_of, ndarray, owner_of
 
 Call = Callable[..., Any]
@@ -247,21 +247,38 @@ def view_of(x: Tensor, path: Path, label: type[Node]) -> Tensor:
     """The view of a tensor at the end of a path."""
     value = x.value
     mode = MODE.get()
+    if mode is not None:
+        return _told(x, path, label, mode)
     if type(value) is not ndarray:
-        return _announced(finish(path(array_of(x)), x, label, view=True), mode, label, x)
-    out = path(value)
+        made: Tensor = finish(path(array_of(x)), x, label, view=True)
+        return made
+    return _taken(x, path, label, path(value), logged=x.node is not None)
+
+
+def _taken(x: Tensor, path: Path, label: type[Node], out: Any, *, logged: bool) -> Tensor:
     made: Tensor = new(Tensor)
     made.value = out
-    node = x.node
-    if node is None or (mode is not None and not mode.grad):
-        made.node = None
+    if logged:
+        node = new(label)
+        node.number = next_number()
+        node.entry = path.entry(x.value, out, node_for(x))
+        made.node = node
     else:
-        fresh = new(label)
-        fresh.number = next_number()
-        fresh.entry = path.entry(value, out, node_for(x))
-        made.node = fresh
+        made.node = None
     link_view(made, x, path)
-    return made if mode is None else _announced(made, mode, label, x)
+    return made
+
+
+def _told(x: Tensor, path: Path, label: type[Node], mode: Any) -> Tensor:
+    """`view_of` where gradients are off or somebody watches."""
+    start = next_number()
+    if type(x.value) is ndarray:
+        logged = x.node is not None and is_logging()
+        made = _taken(x, path, label, path(x.value), logged=logged)
+    else:
+        made = finish(path(array_of(x)), x, label, view=True)
+    announce(made, mode, start, label, x)
+    return made
 
 
 def node_for(x: Tensor) -> Node:
@@ -272,25 +289,20 @@ def node_for(x: Tensor) -> Node:
     return node
 
 
-def _announced(made: Tensor, mode: Any, label: type[Node], x: Tensor) -> Tensor:
-    if mode is None:
-        return made
+def announce(made: Any, mode: Any, start: int, label: type[Node], x: Tensor) -> None:
+    """Tell watchers of a view, or of several, that were taken since a number."""
+    word = word_of_label(label)
     for watcher in mode.watchers:
-        watcher(word_of_label(label), (x,))
-    if mode.anomaly is not None:
-        mode.anomaly.note(made)
+        watcher(word, (x,))
+    tell(mode, start, word, (x,), made)
     if x._inference:
-        made._inference = True
-    return made
+        for part in made if isinstance(made, tuple) else (made,):
+            part._inference = True
 
 
 def word_of_label(label: type[Node]) -> str:
     """`select` for SelectBackward0."""
     return label.__name__.rpartition("Backward")[0].lower()
-
-
-def _pieces_of(x: Any, paths: Sequence[Path]) -> Any:
-    return tuple(path(x) for path in paths)
 
 
 def _stacked(g: Any, _out: Any, _x: Any, axis: int, cuts: Any = None) -> Any:
@@ -324,28 +336,40 @@ def views_apart(x: Tensor, axis: int, cuts: Any, label: type[Node]) -> tuple[Ten
         indices = [(*lead, slice(*pair)) for pair in cuts]
     paths = [Index(index) for index in indices]
     mode = MODE.get()
-    value = x.value
-    made: list[Tensor] = []
-    if type(value) is not ndarray:
+    start = next_number() if mode is not None else 0
+    if type(x.value) is ndarray:
+        params = {"axis": axis} if cuts is None else {"axis": axis, "cuts": cuts}
+        made = _several(x, paths, label, params)
+    else:
         array = array_of(x)
-        return tuple(finish(path(array), x, label, view=True) for path in paths)
+        made = tuple(finish(path(array), x, label, view=True) for path in paths)
+    if mode is not None:
+        announce(made, mode, start, label, x)
+    return made
+
+
+def _several(
+    x: Tensor, paths: list[Index], label: type[Node], params: dict[str, Any]
+) -> tuple[Tensor, ...]:
+    value = x.value
+    parts = [path(value) for path in paths]
     parent = None
-    if x.node is not None and (mode is None or mode.grad) and paths:
+    if x.node is not None and paths and is_logging():
         parent = new(label)
         parent.number = next_number()
-        parts = Outputs(spec_of(path(value)) for path in paths)
-        parts.slots = (-1,) * len(paths)
-        params = {"axis": axis} if cuts is None else {"axis": axis, "cuts": cuts}
-        parent.entry = APART, parts, (spec_of(value),), params, (node_for(x),), None
+        specs = Outputs(map(spec_of, parts))
+        specs.slots = (-1,) * len(paths)  # not the parts' nodes, which hold this one
+        parent.entry = APART, specs, (spec_of(value),), params, (node_for(x),), None
+    made = []
     for position, path in enumerate(paths):
         part: Tensor = new(Tensor)
-        part.value = path(value)
+        part.value = parts[position]
         part.node = None
         if parent is not None:
             part.node = fresh_node()
             part.node.entry = PROJECT, None, position, len(paths), parent, None
         link_view(part, x, path, several=True)
-        made.append(_announced(part, mode, label, x))
+        made.append(part)
     return tuple(made)
 
 

@@ -373,8 +373,10 @@ def binary_cross_entropy_with_logits(
 # --- Classes ------------------------------------------------------------------------------------
 
 
-def _nll_label(input: Any, *_: Any) -> str:
-    return "NllLossBackward0" if input.ndim <= 2 else "NllLoss2DBackward0"
+def _nll_label(input: Any, _target: Any, _weight: Any, _ignored: int, reduction: str) -> str:
+    if input.ndim <= 2:
+        return "NllLossBackward0"
+    return "ViewBackward0" if input.ndim != 4 and reduction == "none" else "NllLoss2DBackward0"
 
 
 def _check_classes(x: Any, target: Any) -> None:
@@ -427,10 +429,12 @@ def nll_loss(
     return _nll(input, target, weight, ignore_index, word)
 
 
-def _cross_entropy_label(input: Any, target: Any, *_: Any) -> str:
+def _cross_entropy_label(
+    input: Any, target: Any, weight: Any, ignored: int, reduction: str, smoothing: float
+) -> str:
     if target.is_floating_point():
-        return "DivBackward1" if _[2] == "mean" else "NegBackward0"
-    return "AddBackward0" if _[3] else _nll_label(input)
+        return "DivBackward1" if reduction == "mean" else "NegBackward0"
+    return "AddBackward0" if smoothing else _nll_label(input, target, weight, ignored, reduction)
 
 
 @_private(_cross_entropy_label, name="cross_entropy")

@@ -286,18 +286,23 @@ def _truth(array: Any, found: Any) -> Any:
     return found.astype(np.uint8) if array.dtype == np.uint8 else found
 
 
+def _exact_axes(dim: Any, ndim: int) -> Any:
+    """Axes as elsewhere, but an empty list of them is none, and not all."""
+    return () if dim is not None and dim in ((), []) else axes_of(dim, ndim)
+
+
 @operation("AllBackward0", name="all")
 def _all(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Whether all elements are true, of everything or along dimensions."""
     x = plain(input)
-    return _truth(x, np.all(x, axis=axes_of(dim, x.ndim), keepdims=keepdim))
+    return _truth(x, np.all(x, axis=_exact_axes(dim, x.ndim), keepdims=keepdim))
 
 
 @operation("AnyBackward0", name="any")
 def _any(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Whether any element is true, of everything or along dimensions."""
     x = plain(input)
-    return _truth(x, np.any(x, axis=axes_of(dim, x.ndim), keepdims=keepdim))
+    return _truth(x, np.any(x, axis=_exact_axes(dim, x.ndim), keepdims=keepdim))
 
 
 @operation("CountNonzeroBackward0")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from agreement import agree, numbers
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 X = numbers(3, 4, 2)
 TIES = np.array([[1.0, 3.0, 3.0, 2.0], [5.0, 5.0, 0.0, 5.0], [1.0, 1.0, 1.0, 1.0]])
@@ -248,3 +250,23 @@ def test_reductions(word):
         order=2 if word != "half" else 1,
         name=not word.startswith(INNER),
     )
+
+
+@pytest.mark.peers
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(sorted(OVER_DIMS.keys() - {"axis"})),
+    st.lists(st.integers(1, 4), max_size=3),
+    st.lists(st.integers(-3, 2), max_size=3),
+    st.sampled_from(["float32", "float64", "int64"]),
+    st.booleans(),
+)
+def test_any_shape_and_dims(word, shape, dims, dtype, ties):
+    x = numbers(*shape, dtype=dtype)
+    x = np.asarray(np.round(x)) if ties else x
+    for dim in (dims, dims[0] if dims else None):
+        if word.startswith(("var", "std", "nan")) or (
+            word.startswith("log") and not (shape and dims)
+        ):
+            continue  # degrees of freedom, integers
+        agree(lambda t, x, d=dim: OVER_DIMS[word](t, x, d), x, name=False, nan_gradients=False)

@@ -23,7 +23,7 @@ import numpy as np
 
 from tapegrad._tape import PROJECT, Traced
 from tapegrad.torch import _modes
-from tapegrad.torch._dual import is_above, tangent_of
+from tapegrad.torch._dual import is_above, is_dual, tangent_of
 from tapegrad.torch._graph import Node, is_on_graph, made_since, next_number, node_class
 from tapegrad.torch._inplace import overwrite, write
 from tapegrad.torch._tensor import (
@@ -323,6 +323,8 @@ def link_view(
 ) -> None:
     """Make a tensor a view of another one: of that one's base, if it is a view itself."""
     value, whole = made.value, source.value
+    if is_dual(value) and is_dual(whole):
+        value, whole = value.value, whole.value
     if type(value) is not ndarray or type(whole) is not ndarray:
         return
     if value is not whole and owner_of(value) is not owner_of(whole):

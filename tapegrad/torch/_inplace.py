@@ -49,7 +49,7 @@ COPY_SLICES = node_class("CopySlices")
 
 def _copy_slices(base: Any, view: Any, path: Callable[[Any], Any]) -> Any:
     """A copy of `base` in which the part at the end of `path` is `view`."""
-    whole = base.copy()
+    whole = beside(base.copy(), view)
     if base.dtype == view.dtype:
         flat = whole.reshape(-1)
         flat[_places_of(path, base)] = view

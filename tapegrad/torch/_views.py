@@ -250,9 +250,16 @@ def view_of(x: Tensor, path: Path, label: type[Node]) -> Tensor:
     if mode is not None:
         return _told(x, path, label, mode)
     if type(value) is not ndarray:
-        made: Tensor = finish(path(array_of(x)), x, label, view=True)
-        return made
+        return _taken_traced(x, path, label)
     return _taken(x, path, label, path(value), logged=x.node is not None)
+
+
+def _taken_traced(x: Tensor, path: Path, label: type[Node]) -> Tensor:
+    """A view of a traced value: the core knows it, but for that of a dual tensor."""
+    made: Tensor = finish(path(array_of(x)), x, label, view=True)
+    if made is not x:
+        link_view(made, x, path)
+    return made
 
 
 def _taken(x: Tensor, path: Path, label: type[Node], out: Any, *, logged: bool) -> Tensor:
@@ -276,7 +283,7 @@ def _told(x: Tensor, path: Path, label: type[Node], mode: Any) -> Tensor:
         logged = x.node is not None and is_logging()
         made = _taken(x, path, label, path(x.value), logged=logged)
     else:
-        made = finish(path(array_of(x)), x, label, view=True)
+        made = _taken_traced(x, path, label)
     announce(made, mode, start, label, x)
     return made
 
@@ -343,6 +350,8 @@ def views_apart(x: Tensor, axis: int, cuts: Any, label: type[Node]) -> tuple[Ten
     else:
         array = array_of(x)
         made = tuple(finish(path(array), x, label, view=True) for path in paths)
+        for part, path in zip(made, paths, strict=True):
+            link_view(part, x, path, several=True)  # of a dual tensor
     if mode is not None:
         announce(made, mode, start, label, x)
     return made

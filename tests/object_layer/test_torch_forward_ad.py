@@ -1,0 +1,223 @@
+"""forward_ad: tangents, in either order with backward passes."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+from transcripts import Log, compare, logged
+
+import tapegrad.torch as torch
+from tapegrad.torch.autograd import forward_ad, grad
+
+PROGRAMS: dict[str, Any] = {}
+
+
+def program(function: Any) -> Any:
+    PROGRAMS[function.__name__] = function
+    return function
+
+
+def given(T: Any) -> Any:
+    return T.tensor([1.0, 2.0, 3.0]), T.tensor([1.0, 0.5, 2.0])
+
+
+@program
+def tangents(T: Any, log: Log) -> None:
+    fw = T.autograd.forward_ad
+    x, t = given(T)
+    log.attempt(lambda: fw.make_dual(x, t), "no level exists")
+    log(fw.unpack_dual(x))
+    with fw.dual_level():
+        d = fw.make_dual(x, t)
+        calls = (
+            lambda: d.sin() * d + d.sum(),
+            lambda: d[1:],
+            lambda: d.reshape(3, 1) @ d.reshape(1, 3),
+            lambda: T.exp(d / 3).cumsum(0),
+            lambda: T.stack([d, d * 2]).mean(0),
+            lambda: x * 2,
+            lambda: d.detach() * 2,
+            lambda: 2 / d,
+            lambda: d.max(),
+            lambda: T.where(d > 1.5, d, d**3),
+        )
+        for call in calls:
+            log(fw.unpack_dual(call()))
+        with T.no_grad():
+            log(fw.unpack_dual(d * 2))
+        for write in ("mul_", "add_", "copy_"):
+            w = T.ones(3)
+            getattr(w, write)(d)
+            log(fw.unpack_dual(w))
+            w = d * 1
+            getattr(w, write)(d * d)
+            log(fw.unpack_dual(w))
+        w = T.zeros(3)
+        w[1:] = d[1:] * 2
+        log(fw.unpack_dual(w))
+        w = d * 1
+        parts = w.reshape(3, 1), w[:2], w[1:]
+        parts[2].mul_(d[0])
+        parts[1][0] = d[2]
+        log([fw.unpack_dual(part) for part in (w, *parts)])
+        w = T.ones(2, 3)
+        w[0].add_(d)
+        w.t()[1:].mul_(2)
+        log(fw.unpack_dual(w))
+    log(fw.unpack_dual(d), d * 2)
+    with fw.dual_level():
+        log(fw.unpack_dual(d))
+        log(fw.unpack_dual(fw.make_dual(d, t) * 3))
+
+
+@program
+def refusals(T: Any, log: Log) -> None:
+    fw = T.autograd.forward_ad
+    x, t = given(T)
+    log.attempt(lambda: fw.exit_dual_level())
+    whole = T.ones(2, dtype=T.int64)
+    with fw.dual_level():
+        log.attempt(lambda: fw.make_dual(x, t[:2]), "a different size")
+        log.attempt(lambda: fw.make_dual(whole, whole), "Expected primal to be floating point")
+        log.attempt(lambda: fw.make_dual(fw.make_dual(x, t), t), "already has a forward gradient")
+        log.attempt(lambda: fw.enter_dual_level(), "Nested forward mode AD is not supported")
+    log(fw.enter_dual_level())
+    fw.exit_dual_level()
+
+
+@program
+def forward_over_reverse(T: Any, log: Log) -> None:
+    """The tangents of gradients: products with the Hessian."""
+    fw = T.autograd.forward_ad
+    x, t = given(T)
+    x.requires_grad_()
+    functions = (
+        lambda d: (d**3).sum(),
+        lambda d: d.exp().sum() * d.sum(),
+        lambda d: (d.sin() @ d).tanh(),
+        lambda d: T.stack([d[0] * d[1], d[2] ** 2]).prod(),
+    )
+    for f in functions:
+        with fw.dual_level():
+            d = fw.make_dual(x, t)
+            log(d.requires_grad)
+            (g,) = T.autograd.grad(f(d), d)
+            log(fw.unpack_dual(g))
+            (g,) = T.autograd.grad(f(d), x)
+            log(fw.unpack_dual(g))
+    with fw.dual_level():
+        a = fw.make_dual(T.tensor([2.0, 2.0, 2.0]), T.ones(3))
+        (g,) = T.autograd.grad((a * x.exp()).sum(), x)
+        log(fw.unpack_dual(g))
+    with fw.dual_level():
+        (fw.make_dual(x, t) ** 2).sum().backward()
+        log(fw.unpack_dual(x.grad))
+
+
+@program
+def reverse_over_forward(T: Any, log: Log) -> None:
+    """The gradients of tangents, which lie on the graph."""
+    fw = T.autograd.forward_ad
+    x, t = given(T)
+    x.requires_grad_()
+    with fw.dual_level():
+        d = fw.make_dual(x, t)
+        primal, tangent = fw.unpack_dual((d**3).sum())
+        log(primal, tangent)
+        (g,) = T.autograd.grad(tangent, x, retain_graph=True)
+        log(g.tolist())
+        loss = primal * 2 + tangent**2
+    loss.backward()
+    log(x.grad)
+    with fw.dual_level():
+        way = t.clone().requires_grad_()
+        tangent = fw.unpack_dual(fw.make_dual(x.detach(), way) ** 3).tangent
+        log(tangent)
+        (g,) = T.autograd.grad(tangent.sum(), way)
+        log(g.tolist())
+
+
+@program
+def functions(T: Any, log: Log) -> None:
+    fw = T.autograd.forward_ad
+    x, t = given(T)
+
+    class Cube(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_forward(x)
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, g):
+            return 3 * ctx.saved_tensors[0] ** 2 * g
+
+        @staticmethod
+        def jvp(ctx, tangent):
+            return 3 * ctx.saved_tensors[0] ** 2 * tangent
+
+    with fw.dual_level():
+        log(fw.unpack_dual(Cube.apply(fw.make_dual(x, t))))
+        d = fw.make_dual(x.clone().requires_grad_(), t)
+        y = Cube.apply(d * 1)
+        log(fw.unpack_dual(y).tangent.tolist())
+        (g,) = T.autograd.grad(y.sum(), d)
+        log(fw.unpack_dual(g))
+
+
+@program
+def complex_numbers(T: Any, log: Log) -> None:
+    fw = T.autograd.forward_ad
+    with fw.dual_level():
+        a = fw.make_dual(T.tensor([1 + 1j]), T.tensor([2 - 1j]))
+        log(fw.unpack_dual(a * a), fw.unpack_dual(a.abs()), fw.unpack_dual(a.conj() * a))
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_see_what_they_see_with_pytorch(name):
+    compare(PROGRAMS[name])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_run(name):
+    assert logged(PROGRAMS[name])
+
+
+def test_a_dual_tensor_prints_its_tangent():
+    with forward_ad.dual_level():
+        d = forward_ad.make_dual(torch.tensor([1.0]), torch.tensor([2.0]))
+        assert repr(d) == "tensor([1.], tangent=tensor([2.]))"
+
+
+def test_what_no_tangent_can_tell_is_an_error_and_not_a_constant():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with forward_ad.dual_level():
+        d = forward_ad.make_dual(x, torch.ones(2))
+        (g,) = grad((d**3).sum(), d, create_graph=True)
+        tangent = forward_ad.unpack_dual(g).tangent
+        np.testing.assert_allclose(tangent.detach().numpy(), [6.0, 12.0])
+        with pytest.raises(RuntimeError, match="cannot be differentiated by a backward pass"):
+            grad(tangent.sum(), x, retain_graph=True)
+        mixed = forward_ad.unpack_dual((g * d).sum()).tangent
+        with pytest.raises(RuntimeError, match="cannot be differentiated by a backward pass"):
+            grad(mixed, x, retain_graph=True)
+
+
+def test_a_level_keeps_no_graph_alive():
+    x = torch.ones(3, requires_grad=True)
+    gc.collect()
+    gc.disable()
+    try:
+        with forward_ad.dual_level():
+            y = forward_ad.make_dual(x, torch.ones(3)).exp().sum()
+            node = weakref.ref(y.grad_fn)
+            del y
+            assert node() is None
+    finally:
+        gc.enable()

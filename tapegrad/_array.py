@@ -29,6 +29,7 @@ from tapegrad._rule import (
     innermost,
     lift,
     linear,
+    memory_of,
     plain,
 )
 from tapegrad._tape import (
@@ -570,8 +571,7 @@ def as_view(rule: Rule, parent: Any, params: dict[str, Any]) -> Any:
     """The result of a rule whose NumPy function may return a view; a view where it does."""
     if params.get("order") == "A" and isinstance(parent, Traced):
         # The layout in memory decides, which no replay will know.
-        flags = plain(parent).flags
-        params = {**params, "order": "F" if flags.fnc else "C"}
+        params = {**params, "order": "F" if memory_of(parent).flags.fnc else "C"}
     out = rule.apply_bound([parent], params)
     if not isinstance(out, Array) or not isinstance(parent, Array):
         return out

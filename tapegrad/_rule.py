@@ -856,6 +856,16 @@ def plain(value: Any) -> Any:
     return value
 
 
+def memory_of(value: Any) -> Any:
+    """The array that a value is in memory, and of a batched value that of one example."""
+    value, inside = plain(value), 0
+    while isinstance(value, Mapped):
+        value, inside = plain(value.value), inside + 1
+    if inside and all(value.shape[:inside]) and is_ndarray(value):
+        return value[(0,) * inside]
+    return value  # also where there are no examples, and nothing to share
+
+
 class Unsupported(Rule):
     """A function that has no derivative: calling it on traced values is an error."""
 
@@ -991,6 +1001,7 @@ __all__ = [
     "is_ndarray",
     "is_numpy",
     "linear",
+    "memory_of",
     "multilinear",
     "of_all_examples",
     "pick",

@@ -480,3 +480,32 @@ def test_rounding_an_example_by_math_is_refused():
     for function in (math.floor, math.ceil, math.trunc):
         with pytest.raises(tapegrad.BatchingError, match="math"):
             tapegrad.vmap(lambda x, f=function: f(x[0]))(X)
+
+
+@pytest.mark.parametrize(
+    "rearranged",
+    [
+        lambda x: np.ravel(x[:, 1]),
+        lambda x: x[::-1, ::-1].ravel(),
+        lambda x: np.ravel(x[:, 1:2], "F"),
+        lambda x: x[::-1].ravel("K"),
+        lambda x: x.T.ravel("A"),
+        lambda x: x.T.reshape(-1, order="A"),
+        lambda x: x[1].ravel(),
+    ],
+)
+def test_a_row_of_an_example_is_a_view_where_numpy_has_one(rearranged):
+    def program(x):
+        x = x * 1.0
+        row = rearranged(x)
+        row *= 3.0
+        x[1] += 2.0
+        return np.sum(np.ravel(x) * np.arange(6.0)) + np.sum(np.sin(row))
+
+    examples = np.random.default_rng(0).normal(size=(2, 2, 3))
+    by_loop = [program(x) for x in examples]
+    slopes = [tapegrad.grad(program)(x) for x in examples]
+    assert np.allclose(tapegrad.vmap(program)(examples), by_loop)
+    assert np.allclose(tapegrad.vmap(tapegrad.grad(program))(examples), slopes)
+    of_all = tapegrad.grad(lambda x: np.sum(tapegrad.vmap(program)(x)))
+    assert np.allclose(of_all(examples), slopes)

@@ -11,7 +11,17 @@ from numpy.exceptions import AxisError
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view
 
-from tapegrad._rule import Linear, Scatter, composite, innermost, lift, linear, pick, plain
+from tapegrad._rule import (
+    Linear,
+    Scatter,
+    composite,
+    innermost,
+    lift,
+    linear,
+    memory_of,
+    pick,
+    plain,
+)
 
 # --- one array, rearranged; NumPy may return a view of it
 
@@ -31,14 +41,13 @@ def _reshaped(x: Any, shape: Any, order: str) -> Any:
 def _ravel(a: Any, order: str) -> Any:
     """The elements in a row; "A" and "K" ask for the order in memory, known here and not later."""
     if order == "A":
-        flags = plain(a).flags
-        order = "F" if flags.f_contiguous and not flags.c_contiguous else "C"
+        order = "F" if memory_of(a).flags.fnc else "C"
     elif order == "K":
-        strides = plain(a).strides
+        strides = memory_of(a).strides
         a, order = np.transpose(a, sorted(range(a.ndim), key=lambda i: -abs(strides[i]))), "C"
     row = _reshaped(a, (-1,), order)
     # Reshaping copies only where it must, ravel wherever the elements have gaps between them.
-    flags = getattr(plain(a), "flags", None)
+    flags = getattr(memory_of(a), "flags", None)
     if flags is None or (flags.f_contiguous if order == "F" else flags.c_contiguous):
         return row
     return row.copy()
@@ -98,6 +107,8 @@ def _reshaped_examples(
         known = -math.prod(sides)
         sides[sides.index(-1)] = math.prod(a.shape[1:]) // known if known else 0
     options = {} if copy is None else {"copy": copy}
+    if order == "A":
+        order = "F" if a.shape[0] and memory_of(a)[0].flags.fnc else "C"
     # The examples stay apart in either order: they are the first axis before and after.
     return np.reshape(a, (a.shape[0], *sides), order="F" if order == "F" else "C", **options)
 

@@ -13,7 +13,7 @@ import pytest
 from agreement import agree, numbers
 
 import tapegrad.torch as torch
-from tapegrad.torch import nn, optim
+from tapegrad.torch import func, nn, optim
 from tapegrad.torch.func import vmap
 from tapegrad.torch.nn import functional
 
@@ -576,3 +576,32 @@ def test_a_net_is_trained_as_by_pytorch(loss: str) -> None:
         return losses
 
     np.testing.assert_allclose(trained(torch), trained(pytorch), rtol=1e-8)
+
+
+@pytest.mark.peers
+def test_nets_under_functional_transforms() -> None:
+    pytorch = pytest.importorskip("torch")
+
+    def found(t: Any, func: Any) -> list[Any]:
+        net = t.nn.Sequential(t.nn.Linear(4, 5), t.nn.Tanh(), t.nn.Linear(5, 3)).double()
+        draw = np.random.default_rng(0)
+        params = {
+            name: t.from_numpy(draw.normal(size=tuple(p.shape)))
+            for name, p in net.named_parameters()
+        }
+        x, y = t.from_numpy(draw.normal(size=(6, 4))), t.from_numpy(draw.integers(0, 3, 6))
+        entropy = t.nn.functional.cross_entropy
+
+        def loss(params: Any, x: Any, y: Any) -> Any:
+            return entropy(func.functional_call(net, params, (x[None],)), y[None])
+
+        def whole(params: Any) -> Any:
+            return entropy(func.functional_call(net, params, (x,)), y)
+
+        each = func.vmap(func.grad(loss), in_dims=(None, 0, 0))(params, x, y)
+        ones = {name: t.ones_like(p) for name, p in params.items()}
+        second = func.jvp(func.grad(whole), (params,), (ones,))[1]
+        return [p.numpy() for p in (*each.values(), *second.values())]
+
+    for mine, theirs in zip(found(torch, func), found(pytorch, pytorch.func), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-12)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import General, plain
+from tapegrad._rule import General, of_all_examples, plain
 from tapegrad.torch._graph import name_nodes
 
 Function = Callable[..., Any]
@@ -255,9 +255,9 @@ def picked_losses(
     """`-scores` at the classes of `target`, along axis 1; and the weights of a mean (or None)."""
     valid = target != ignore_index
     bounds = np.where(valid, target, 0)
-    wrong = (bounds < 0) | (bounds >= scores.shape[1])
-    if np.any(plain(wrong)):
-        found = plain(target)[plain(wrong)].ravel()[0]
+    wrong = of_all_examples((bounds < 0) | (bounds >= scores.shape[1]))
+    if np.any(wrong):
+        found = of_all_examples(target)[wrong].ravel()[0]
         raise IndexError(f"Target {found} is out of bounds.")
     picked = np.take_along_axis(scores, np.expand_dims(bounds, 1), 1)[:, 0]
     counts = valid.astype(scores.dtype) if weight is None else weight[bounds] * valid

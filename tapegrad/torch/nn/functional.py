@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import plain
+from tapegrad._rule import of_all_examples, plain
 from tapegrad._tape import spec_of
 from tapegrad.torch._call import OPERATIONS, operation
 from tapegrad.torch._dtypes import word_of
@@ -320,7 +320,7 @@ def _binary(input: Any, target: Any, weight: Any, reduction: str) -> Any:
         )
     if input.dtype != target.dtype:
         raise RuntimeError("Found dtype of target that differs from that of input")
-    value = plain(input)
+    value = of_all_examples(input)
     if np.any((value < 0) | (value > 1)):
         raise RuntimeError("all elements of input should be between 0 and 1")
     if weight is None:
@@ -683,7 +683,7 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     """Rows that are 1 at the given classes, else 0: int64 of shape (..., num_classes)."""
     if tensor.dtype != np.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
-    value = plain(tensor)
+    value = of_all_examples(tensor)
     if value.size and value.min() < 0:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:

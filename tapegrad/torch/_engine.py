@@ -387,7 +387,7 @@ def run_node(
     if node.prehooks:
         g = _through_prehooks(node, g)
     for watcher in mode.watchers:
-        watcher(node.name(), ())
+        watcher(type(node).__name__, ())
     if mode.anomaly is None:
         parts = _pull(node, g, create)
     else:

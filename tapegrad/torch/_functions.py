@@ -21,7 +21,15 @@ from tapegrad.torch import _modes
 from tapegrad.torch._call import link_view
 from tapegrad.torch._dual import PLAIN, is_above, is_dual
 from tapegrad.torch._engine import as_gradient, conjugated
-from tapegrad.torch._graph import FunctionNode, Node, fresh_node, new, next_number, reachable
+from tapegrad.torch._graph import (
+    FunctionNode,
+    Node,
+    fresh_node,
+    new,
+    next_number,
+    reachable,
+    title,
+)
 from tapegrad.torch._inplace import rebase
 from tapegrad.torch._saved import output_node, save
 from tapegrad.torch._tensor import (
@@ -68,7 +76,7 @@ class Backward:
 
     def __init__(self, node: FunctionNode) -> None:
         self.node = node
-        self.name = node.name()
+        self.name = title(node)
 
     def pull(
         self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
@@ -90,14 +98,14 @@ def _expects_zeros(parent: Node) -> bool:
     """Whether a Function further back is called with zeros where there is no gradient."""
     if parent.entry is None:
         return False
-    return any(isinstance(n, FunctionNode) and n.fills for n in reachable([parent]))  # type: ignore[attr-defined]
+    return any(isinstance(n, FunctionNode) and n._fills for n in reachable([parent]))  # type: ignore[attr-defined]
 
 
 def run_backward(
     node: Any, bars: Sequence[Any], outputs: Sequence[Any], inputs: Sequence[Any]
 ) -> list[Any]:
     """The cotangents of a Function's tensor arguments, from those of its outputs."""
-    if node.fills:
+    if node._fills:
         bars = [
             zeros_of(like) if bar is None and like is not None else bar
             for bar, like in zip(bars, outputs, strict=True)
@@ -109,13 +117,13 @@ def run_backward(
         del gradients[count:]
     if len(gradients) != count:
         raise RuntimeError(
-            f"function {node.name()} returned an incorrect number of gradients (expected {count}, "
+            f"function {title(node)} returned an incorrect number of gradients (expected {count}, "
             f"got {len(gradients)})"
         )
     for position, gradient in enumerate(gradients):
         if gradient is not None and position not in places:
             raise RuntimeError(
-                f"function {node.name()} returned a gradient different than None at position "
+                f"function {title(node)} returned a gradient different than None at position "
                 f"{position + 1}, but the corresponding forward input was not a Variable"
             )
     return [
@@ -134,12 +142,12 @@ def _checked(node: Any, edge: int, gradient: Any, like: Any) -> Any:
     shape = bar.shape
     if shape != like.shape and not _shrinks(shape, like.shape):
         raise RuntimeError(
-            f"Function {node.name()} returned an invalid gradient at index {edge} - got "
+            f"Function {title(node)} returned an invalid gradient at index {edge} - got "
             f"{list(shape)} but expected shape compatible with {list(like.shape)}"
         )
     if bar.dtype.kind == "c" and like.dtype.kind != "c":
         raise RuntimeError(
-            f"Function {node.name()} returned an invalid gradient at index {edge} - got a complex "
+            f"Function {title(node)} returned an invalid gradient at index {edge} - got a complex "
             "one for a real input"
         )
     return bar
@@ -213,7 +221,10 @@ def _call_eager(made: Call) -> Any:
     logged = _modes.is_logging() and any(x.node is not None for x in tensors)
     node = made.context(made.args)
     parents = tuple(_parent_of(x) for x in tensors) if logged else ()
+    number = node.number
     given = made.forward(node, made.args)
+    if node.number != number or node.entry is not None or not RESERVED.isdisjoint(node.__dict__):
+        _raise_reserved(made)
     several = isinstance(given, tuple)
     outputs = given if several else (given,)
     node.number = next_number()  # after whatever the forward has made
@@ -235,6 +246,19 @@ def _call_eager(made: Call) -> Any:
     node.__dict__.pop("_dirty", None)
     node.__dict__.pop("_constant", None)
     return tuple(finished) if several else finished[0]
+
+
+# What the graph itself keeps in a node: no attribute of a user's may have these names.
+RESERVED = frozenset(
+    "number entry watched hooks prehooks posthooks retained trace packed rule_for release".split()
+)
+
+
+def _raise_reserved(made: Call) -> NoReturn:
+    raise AttributeError(
+        f"{made.function.__name__}: an attribute of ctx has a name that the graph needs: "
+        f"{', '.join(sorted(RESERVED))}. Choose another."
+    )
 
 
 def _parent_of(x: Tensor) -> Any:

@@ -104,6 +104,11 @@ class Node:
         return f"<{type(self).__name__} object at 0x{id(self):x}>"
 
 
+def title(node: Node) -> str:
+    """The name of a node in messages: users may set an attribute `name` of a Function's."""
+    return type(node).__name__
+
+
 class AccumulateGrad(Node):
     """Where the gradient of a leaf arrives; `variable` is the leaf."""
 

@@ -79,7 +79,7 @@ class Saved:
 
     def _raise_changed(self, owner: FunctionNode) -> None:
         value = self.kept.value if isinstance(self.kept, Tensor) else self.kept
-        name = owner.name().removesuffix("Backward")
+        name = type(owner).__name__.removesuffix("Backward")
         which = "" if self.output is None else f", which is output {self.output} of {name},"
         raise RuntimeError(
             "one of the variables needed for gradient computation has been modified by an inplace "

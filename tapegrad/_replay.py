@@ -305,7 +305,8 @@ def _pull_general(
         else:
             if bars[slots] is None:
                 bars[slots] = [None] * params
-            bars[slots][args] = g
+            before = bars[slots][args]  # the same result may have several slots
+            bars[slots][args] = g if before is None else before + g
         return careful
     wanted = [at >= start for at in slots]
     if careful and rule.form != "custom" and _has_infinities(g):

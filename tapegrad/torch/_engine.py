@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._replay import SparseBars, fit, is_finite, replay_backward, replay_nested
-from tapegrad._tape import CURRENT, PROJECT, Spec, spec_of
+from tapegrad._tape import CURRENT, PROJECT, Outputs, Spec, is_inexact, spec_of
 from tapegrad.torch import _modes
 from tapegrad.torch._dual import is_dual
 from tapegrad.torch._graph import (
@@ -32,6 +32,7 @@ from tapegrad.torch._graph import (
     arguments_of,
     array_on_graph,
     freed,
+    fresh_node,
     is_on_graph,
     kept_values,
     new,
@@ -369,7 +370,9 @@ def _add_part(bars: dict[Any, Any], node: Node, parent: Node, part: Any) -> None
     """Add what a node sends to an argument; one of several results sends to its place."""
     entry = node.entry
     if entry[0] is PROJECT:
-        bars.setdefault(parent, [None] * entry[3])[entry[2]] = part
+        parts = bars.setdefault(parent, [None] * entry[3])
+        before = parts[entry[2]]
+        parts[entry[2]] = part if before is None else before + part
     else:
         _add(bars, parent, part)
 
@@ -435,12 +438,23 @@ def _on_graph(node: Node, rule: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any
         return _lifted(out, node), _lifted(x, x_node), _lifted(y, y_node)
     if type(x_node) is not tuple or not hasattr(rule, "pull"):
         return out, x, y
-    if isinstance(out, tuple):
-        parts = type(out)(map(_lifted, out, out.slots))  # type: ignore[attr-defined]
-        parts.slots = out.slots  # type: ignore[attr-defined]
+    if isinstance(out, Outputs):
+        parts = _results_on_graph(node, out)
     else:
         parts = _lifted(out, node)
     return parts, tuple(map(_lifted, x, x_node)), y
+
+
+def _results_on_graph(node: Node, out: Outputs) -> Outputs:
+    """The results that a node keeps, each at a node of its own."""
+    parts = []
+    for position, value in enumerate(out):
+        part = fresh_node()
+        part.entry = PROJECT, None, position, len(out), node, None
+        parts.append(_lifted(value, part if is_inexact(value) else -1))
+    made = Outputs(parts)
+    made.slots = out.slots
+    return made
 
 
 def _lifted(value: Any, node: Any) -> Any:

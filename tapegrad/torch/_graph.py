@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from tapegrad import Array
-from tapegrad._tape import PROJECT, Entry, Spec, Tape, Traced, spec_of
+from tapegrad._tape import PROJECT, Entry, Outputs, Spec, Tape, Traced, spec_of
 
 next_number = itertools.count(1).__next__
 new = object.__new__
@@ -203,6 +203,10 @@ class GraphTape(Tape):
 def _attach(entry: Entry) -> None:
     node = entry[0]
     node.entry = entry[1:]
+    if isinstance(entry[2], Outputs):  # without the nodes of the results, which hold this one
+        outputs = Outputs(entry[2])
+        outputs.slots = (-1,) * len(outputs)
+        node.entry = entry[1], outputs, *entry[3:]
     if type(node) is Node:
         node.__class__ = node_class(name_of(entry[1]))
 

@@ -97,6 +97,29 @@ def test_a_graph_dies_by_reference_count_alone(weights):
         gc.enable()
 
 
+def test_a_node_of_several_results_dies_by_reference_count_alone():
+    gc.disable()
+    try:
+        x = torch.tensor([[2.0, 0.5], [0.5, 1.0]], requires_grad=True)
+        y = x * 1
+        kept = weakref.ref(y.grad_fn)
+        values, vectors = torch.linalg.eigh(y)
+        (values * vectors.sum(0)).sum()
+        del y, values, vectors
+        assert kept() is None
+    finally:
+        gc.enable()
+
+
+def test_second_derivatives_through_several_results():
+    def f(x):
+        values, vectors = torch.linalg.eigh(x + x.mT)
+        return (values.exp() * (vectors**2)[0]).sum()
+
+    x = torch.tensor([[2.0, 0.5], [0.3, 1.0]], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradgradcheck(f, (x,))
+
+
 def test_live_graphs_do_not_slow_a_backward_pass(weights):
     x = torch.ones(2, 4)
 

@@ -27,8 +27,8 @@ Tensors = tuple[Tensor, ...]
 
 def _as_tuple(given: Any, name: str, call: str) -> tuple[Tensors, bool]:
     """Tensors as a tuple, and whether they came as one."""
-    is_tuple = isinstance(given, (tuple, list))
-    parts = tuple(given) if is_tuple else (given,)
+    is_tuple = isinstance(given, tuple)
+    parts = given if isinstance(given, tuple) else (given,)
     for position, part in enumerate(parts):
         if not isinstance(part, Tensor):
             where = f"of type {type(part).__name__}"
@@ -90,10 +90,19 @@ def _direction(v: Any, like: Tensors, is_tuple: bool, name: str, call: str) -> T
                 f"The vector v can only be None if the {name} given to {call} is a single Tensor "
                 "with a single element."
             )
-        return (of_value(np.ones_like(like[0].value)),)
+        return (_one(like[0]),)
     parts, _ = _as_tuple(v, "vector v", call)
     _check_direction(parts, like, name, call)
     return parts
+
+
+def _one(like: Tensor) -> Tensor:
+    """The direction of a single number, which a complex one has none of."""
+    if like.is_complex():
+        raise RuntimeError(
+            f"grad can be implicitly created only for real scalar outputs but got {like.dtype}"
+        )
+    return of_value(np.ones_like(like.value))
 
 
 def _filled(
@@ -180,11 +189,13 @@ def vjp(
 
 
 def _pushed(
-    outputs: Tensors, inputs: Tensors, v: Tensors, *, create_graph: bool
+    outputs: Tensors, inputs: Tensors, v: Tensors, call: str, *, strict: bool, create_graph: bool
 ) -> tuple[Any, ...]:
     """The product of the Jacobian and v: the transpose of the transposed product, linear in u."""
     u = tuple(of_value(np.zeros_like(out.value)).requires_grad_(True) for out in outputs)
     transposed = _gradients(outputs, inputs, u, create_graph=True)
+    if strict:
+        _filled(transposed, inputs, strict=True, call=call, create_graph=True)
     pairs = [(g, part) for g, part in zip(transposed, v, strict=True) if g is not None]
     return _gradients(
         tuple(g for g, _ in pairs), u, [part for _, part in pairs], create_graph=create_graph
@@ -209,7 +220,7 @@ def jvp(
         outputs, out_is_tuple = _call(func, leaves, "jvp")
         _check_dependent(outputs, "jvp", strict=strict)
         found = _filled(
-            _pushed(outputs, leaves, direction, create_graph=create_graph),
+            _pushed(outputs, leaves, direction, "jvp", strict=strict, create_graph=create_graph),
             outputs,
             strict=strict,
             call="jvp",
@@ -253,7 +264,7 @@ def hvp(
         direction = _direction(v, leaves, is_tuple, "inputs", "hvp")
         outputs, first = _scalar_gradient(func, leaves, "hvp", strict=strict)
         found = _filled(
-            _pushed(first, leaves, direction, create_graph=create_graph),
+            _pushed(first, leaves, direction, "hvp", strict=strict, create_graph=create_graph),
             leaves,
             strict=strict,
             call="hvp",
@@ -274,8 +285,7 @@ def _scalar_gradient(
         raise RuntimeError(
             f"The function given to {call} should return a single Tensor with a single element."
         )
-    ones = (of_value(np.ones_like(outputs[0].value)),)
-    first = _gradients(outputs, leaves, ones, create_graph=True)
+    first = _gradients(outputs, leaves, (_one(outputs[0]),), create_graph=True)
     return outputs, _filled(first, leaves, strict=strict, call=call, create_graph=True)
 
 
@@ -308,7 +318,7 @@ def jacobian(
             'Otherwise, prefer to use "reverse-mode".'
         )
     if strategy == "forward-mode":
-        return _jacobian_forward(func, inputs, create_graph, strict, vectorize)
+        return _jacobian_forward(func, inputs, strict, vectorize)
     with enable_grad():
         given, is_tuple = _as_tuple(inputs, "inputs", "jacobian")
         leaves = _as_inputs(given, create_graph=create_graph)
@@ -319,8 +329,10 @@ def jacobian(
                 "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not "
                 "supported together. Please either set `strict=False` or `vectorize=False`."
             )
-        rows = _rows_at_once if vectorize else _rows
-        found = [rows(out, leaves, strict=strict, create_graph=create_graph) for out in outputs]
+        if vectorize:
+            found = _rows_at_once(outputs, leaves, create_graph=create_graph)
+        else:
+            found = [_rows(y, leaves, strict=strict, create_graph=create_graph) for y in outputs]
     parts = tuple(_finished(row, is_tuple, create_graph=create_graph) for row in found)
     return parts if out_is_tuple else parts[0]
 
@@ -334,6 +346,8 @@ def _rows(out: Tensor, inputs: Tensors, *, strict: bool, create_graph: bool) -> 
     for position in range(out.numel()):
         basis = np.zeros(flat.shape, flat.value.dtype)
         basis[position] = 1
+        if out.requires_grad:
+            _one(out)  # the elements of complex outputs have no direction
         row = _gradients((flat,), inputs, (of_value(basis),), create_graph=create_graph)
         filled = _filled(row, inputs, strict=strict, call="jacobian", create_graph=create_graph)
         for parts, part in zip(lists, filled, strict=True):
@@ -346,37 +360,49 @@ def _rows(out: Tensor, inputs: Tensors, *, strict: bool, create_graph: bool) -> 
     )
 
 
-def _rows_at_once(out: Tensor, inputs: Tensors, *, strict: bool, create_graph: bool) -> Tensors:
-    """The Jacobian of one output by one batched pass."""
-    shapes = [tuple(out.shape) + tuple(x.shape) for x in inputs]
-    if not out.requires_grad:
-        return tuple(
-            of_value(np.zeros(shape, x.value.dtype))
-            for shape, x in zip(shapes, inputs, strict=True)
+def _rows_at_once(outputs: Tensors, inputs: Tensors, *, create_graph: bool) -> list[Tensors]:
+    """The Jacobians of all outputs by one batched pass, an example for each element."""
+    counts = [out.numel() for out in outputs]
+    total = sum(counts)
+    used = [place for place, out in enumerate(outputs) if out.requires_grad]
+    found: Any = (None,) * len(inputs)
+    if used and total:
+        found = grad(
+            [outputs[place] for place in used],
+            inputs,
+            [of_value(_basis(outputs[place], sum(counts[:place]), total)) for place in used],
+            retain_graph=True,
+            create_graph=create_graph,
+            allow_unused=True,
+            is_grads_batched=True,
         )
-    basis = np.eye(out.numel(), dtype=out.value.dtype).reshape(-1, *out.shape)
-    found = grad(
-        out,
-        inputs,
-        of_value(basis),
-        retain_graph=True,
-        create_graph=create_graph,
-        allow_unused=True,
-        is_grads_batched=True,
-    )
-    return tuple(
-        of_value(np.zeros(shape, x.value.dtype)) if part is None else part.reshape(shape)
-        for part, shape, x in zip(found, shapes, inputs, strict=True)
-    )
+    columns = [
+        of_value(np.zeros((total, *x.shape), x.value.dtype)) if part is None else part
+        for part, x in zip(found, inputs, strict=True)
+    ]
+    ends = np.cumsum(counts).tolist()
+    return [
+        tuple(
+            column[end - count : end].reshape(tuple(out.shape) + tuple(x.shape))
+            for column, x in zip(columns, inputs, strict=True)
+        )
+        for out, count, end in zip(outputs, counts, ends, strict=True)
+    ]
 
 
-def _jacobian_forward(
-    func: Function, inputs: Any, create_graph: bool, strict: bool, vectorize: bool
-) -> Any:
+def _basis(out: Tensor, start: int, total: int) -> np.ndarray[Any, Any]:
+    """The directions along the elements of an output, among `total` ones."""
+    made = np.zeros((total, out.numel()), out.value.dtype)
+    np.fill_diagonal(made[start:], 1)
+    return made.reshape(total, *out.shape)
+
+
+def _jacobian_forward(func: Function, inputs: Any, strict: bool, vectorize: bool) -> Any:
+    """The Jacobian in forward mode: on the graph wherever the inputs are, as PyTorch's."""
     from tapegrad.torch import func as transforms
 
     if strict:
-        raise NotImplementedError(
+        raise RuntimeError(
             'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are '
             "not supported together (yet). Please either set `strict=False` or "
             '`strategy="reverse-mode"`.'
@@ -387,12 +413,16 @@ def _jacobian_forward(
             "implemented for `vectorize=True`."
         )
     given, is_tuple = _as_tuple(inputs, "inputs", "jacobian")
-    leaves = given if create_graph else tuple(x.detach() for x in given)
-    found = transforms.jacfwd(func, argnums=tuple(range(len(leaves))))(*leaves)
-    several = isinstance(found[0], tuple)
-    rows = found if several else (found,)
-    parts = tuple(_finished(row, is_tuple, create_graph=create_graph) for row in rows)
-    return parts if several else parts[0]
+    structures = []
+
+    def of_tuple(*xs: Tensor) -> Tensors:
+        outputs, out_is_tuple = _call(func, xs, "jacobian")
+        structures.append(out_is_tuple)
+        return outputs
+
+    rows = transforms.jacfwd(of_tuple, argnums=tuple(range(len(given))))(*given)
+    parts = tuple(_finished(row, is_tuple, create_graph=True) for row in rows)
+    return parts if structures[0] else parts[0]
 
 
 def hessian(
@@ -416,20 +446,24 @@ def hessian(
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
 
-    def gradient(*xs: Tensor) -> Any:
-        if outer_jacobian_strategy == "forward-mode":
-            from tapegrad.torch import func as transforms
-
-            return transforms.jacrev(func, argnums=tuple(range(len(xs))))(*xs)
+    def single(*xs: Tensor) -> Tensor:
         outputs, out_is_tuple = _call(func, xs, "hessian")
+        _check_dependent(outputs, "hessian", strict=strict)
         if out_is_tuple or outputs[0].numel() != 1:
             raise RuntimeError(
                 "The function given to hessian should return a single Tensor with a single "
                 "element."
             )
-        _check_dependent(outputs, "hessian", strict=strict)
-        rows = _rows_at_once if vectorize else _rows
-        found = rows(outputs[0].reshape(()), xs, strict=strict, create_graph=True)
+        _one(outputs[0])
+        return outputs[0].reshape(())
+
+    def gradient(*xs: Tensor) -> Any:
+        if outer_jacobian_strategy == "forward-mode":
+            from tapegrad.torch import func as transforms
+
+            found = transforms.jacrev(single, argnums=tuple(range(len(xs))))(*xs)
+        else:
+            found = _rows(single(*xs), xs, strict=strict, create_graph=True)
         return found if is_tuple else found[0]
 
     return jacobian(

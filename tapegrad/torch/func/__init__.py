@@ -188,7 +188,9 @@ def jacrev(
     chunk_size: int | None = None,
 ) -> Function:
     """The Jacobian in reverse mode: of shape `out.shape + argument.shape`."""
-    return _jacobian(tapegrad.jacrev, func, argnums, has_aux, {"chunk_size": chunk_size})
+    return _jacobian(
+        tapegrad.jacrev, _gradients, func, argnums, has_aux, {"chunk_size": chunk_size}
+    )
 
 
 def jacfwd(
@@ -199,19 +201,24 @@ def jacfwd(
     randomness: str = "error",
 ) -> Function:
     """The Jacobian in forward mode: of shape `out.shape + argument.shape`."""
-    return _jacobian(tapegrad.jacfwd, func, argnums, has_aux, {})
+    return _jacobian(tapegrad.jacfwd, _tensors, func, argnums, has_aux, {})
 
 
 def _jacobian(
-    transform: Function, func: Function, argnums: Argnums, has_aux: bool, options: dict[str, Any]
+    transform: Function,
+    finished: Function,
+    func: Function,
+    argnums: Argnums,
+    has_aux: bool,
+    options: dict[str, Any],
 ) -> Function:
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         made = transform(_of_arrays(func), _list(argnums), has_aux=has_aux, **options)
         found = made(*_selected(args, argnums, "jacobian"), **kwargs)
         if has_aux:
-            return _tensors(found[0]), _tensors(found[1])
-        return _tensors(found)
+            return finished(found[0]), _tensors(found[1])
+        return finished(found)
 
     return jacobian
 

@@ -245,8 +245,8 @@ def finish(result: Any, source: Any, label: type[Node], view: bool) -> Any:
 
 def _name(node: Any, label: type[Node]) -> None:
     """Name the node of a call, which is the parent of the nodes of several results."""
-    if node.entry is not None and node.entry[0] is PROJECT:
-        node = node.entry[4]
+    if node._entry is not None and node._entry[0] is PROJECT:
+        node = node._entry[4]
     if type(node) is not label and type(node).__name__ != "AccumulateGrad":
         node.__class__ = label
 

@@ -305,8 +305,8 @@ def _short_where(condition: Any, input: Any = None, other: Any = None, **words: 
     kept = [spec_of(part) if type(part) is ndarray else part for part in (x, y)]
     nodes = [-1 if node is None else node for node in (x_node, y_node)]
     result.node = node = new(_WHERE_NODE)
-    node.number = next_number()
-    node.entry = (WHERE, spec_of(out), (mask, *kept), {}, (-1, *nodes), None)
+    node._number = next_number()
+    node._entry = (WHERE, spec_of(out), (mask, *kept), {}, (-1, *nodes), None)
     return result
 
 

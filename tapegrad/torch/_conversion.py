@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._errors import BatchingError
+from tapegrad import BatchingError
 from tapegrad._tape import Mapped, Traced
 from tapegrad.torch import _dtypes
 from tapegrad.torch._call import operation

@@ -101,7 +101,7 @@ class Pass:
         nodes = []
         while stack:
             node = stack.pop()
-            entry = node.entry
+            entry = node._entry
             if entry is None:
                 if isinstance(node, AccumulateGrad):
                     self.leaves.append(node)
@@ -129,12 +129,12 @@ class Pass:
             nodes = self._on_the_way(nodes)
         for leaf in self.leaves:
             variable = leaf.variable
-            if leaf.watched or variable._hooks or variable._after:
+            if leaf._watched or variable._hooks or variable._after:
                 self.watched = True
         for node in nodes:
-            if node.watched:
+            if node._watched:
                 self.watched = True
-            if node.entry[5] is None and is_singular(node.entry):
+            if node._entry[5] is None and is_singular(node._entry):
                 self.singular = True
         check_usable([node for node in nodes if node not in self.ends] if self.ends else nodes)
         return nodes
@@ -145,14 +145,14 @@ class Pass:
         needed = set(self.wanted)
         found = []
         for node in nodes:
-            if not needed.isdisjoint(parents_of(node.entry)):
+            if not needed.isdisjoint(parents_of(node._entry)):
                 needed.add(node)
                 found.append(node)
             elif node in self.wanted:
                 self.ends.add(node)
                 found.append(node)
         self.leaves = [leaf for leaf in self.leaves if leaf in self.wanted]
-        if any(node.entry is not None for node in self.wanted):
+        if any(node._entry is not None for node in self.wanted):
             self.watched = True
         return found
 
@@ -190,18 +190,18 @@ class Pass:
         entries = []
         custom: list[FunctionNode] = []
         for node in self.nodes:
-            entry = node.entry
+            entry = node._entry
             if isinstance(node, FunctionNode):
-                entries.append((node, node.rule_for(), *entry[1:]))
+                entries.append((node, node._rule_for(), *entry[1:]))
                 custom.append(node)
             else:
                 entries.append((node, *entry))
             if not self.keep:
-                node.entry = freed(entry)
+                node._entry = freed(entry)
         replay_backward(entries, bars, consume=True, large=large)
         if not self.keep:
             for node in custom:
-                node.release()
+                node._release()
         short = self.accumulate and not _modes.is_inference_mode_enabled()
         with GUARD:
             for leaf in self.leaves:
@@ -237,7 +237,7 @@ class Pass:
                 if node in self.ends:
                     continue
                 parts = run_node(node, g, create=traced, mode=mode, nodes=self.nodes)
-                for parent, part in zip(parents_of(node.entry), parts, strict=False):
+                for parent, part in zip(parents_of(node._entry), parts, strict=False):
                     if parent != -1 and part is not None:
                         _add_part(bars, node, parent, part)
             if not self.keep and not self.singular:
@@ -253,11 +253,11 @@ class Pass:
 
     def _arrive(self, node: Node, g: Any) -> Any:
         """The cotangent of a node's result after the hooks on it; noted where it is wanted."""
-        if not node.watched and self.wanted is None:
+        if not node._watched and self.wanted is None:
             return g
-        if node.hooks:
-            g = through_hooks(node.hooks, g)
-        for reference in node.retained:
+        if node._hooks:
+            g = through_hooks(node._hooks, g)
+        for reference in node._retained:
             tensor = reference()
             if tensor is not None and tensor._retains:
                 accumulate(tensor, self._stripped(g), self.taken, create=self.create)
@@ -276,14 +276,14 @@ class Pass:
             return
         if variable.node is None:  # detach_() or requires_grad_(False) since
             return
-        if leaf.prehooks:
+        if leaf._prehooks:
             g = _through_prehooks(leaf, g)
         accumulate(variable, g, self.taken, create=self.create)
         if variable._after:
             for hook in list(variable._after.values()):
                 hook(variable)
-        if leaf.posthooks:
-            for hook in list(leaf.posthooks.values()):
+        if leaf._posthooks:
+            for hook in list(leaf._posthooks.values()):
                 hook((), (as_gradient(g),))
 
     def _stripped(self, g: Any) -> Any:
@@ -294,15 +294,15 @@ class Pass:
 def free(nodes: Iterable[Node]) -> None:
     """Forget what nodes keep, after a pass has used it up."""
     for node in nodes:
-        node.entry = freed(node.entry)
+        node._entry = freed(node._entry)
         if isinstance(node, FunctionNode):
-            node.release()
+            node._release()
 
 
 def check_usable(nodes: Iterable[Node]) -> None:
     """Raise RuntimeError where a node has been freed, or what it kept has been changed."""
     for node in nodes:
-        entry = node.entry
+        entry = node._entry
         if entry[1] is FREED:
             raise RuntimeError(
                 "Trying to backward through the graph a second time (or directly access saved "
@@ -327,7 +327,7 @@ def _check_unchanged(node: Node, entry: Any) -> None:
     for value in values:
         if type(value) is ndarray:
             known = WRITTEN.get(id(value if value.base is None else owner_of(value)))
-            if known is not None and known[1].times and known[1].times[-1] >= node.number:
+            if known is not None and known[1].times and known[1].times[-1] >= node._number:
                 raise_changed(value, node, known[1])
 
 
@@ -344,7 +344,7 @@ class _Bars(dict[Any, Any]):
         return None
 
 
-number_of = operator.attrgetter("number")
+number_of = operator.attrgetter("_number")
 
 
 def _completed_by(
@@ -354,7 +354,7 @@ def _completed_by(
     wanted = set(leaves)
     last: dict[Node, list[AccumulateGrad]] = {}
     for node in nodes:
-        for parent in parents_of(node.entry):
+        for parent in parents_of(node._entry):
             if parent in wanted:
                 wanted.discard(parent)
                 last.setdefault(node, []).append(parent)
@@ -368,7 +368,7 @@ def _add(bars: dict[Any, Any], node: Node, bar: Any) -> None:
 
 def _add_part(bars: dict[Any, Any], node: Node, parent: Node, part: Any) -> None:
     """Add what a node sends to an argument; one of several results sends to its place."""
-    entry = node.entry
+    entry = node._entry
     if entry[0] is PROJECT:
         parts = bars.setdefault(parent, [None] * entry[3])
         before = parts[entry[2]]
@@ -387,7 +387,7 @@ def run_node(
 
     nodes: all those of the pass, for anomaly mode.
     """
-    if node.prehooks:
+    if node._prehooks:
         g = _through_prehooks(node, g)
     for watcher in mode.watchers:
         watcher(type(node).__name__, ())
@@ -398,21 +398,21 @@ def run_node(
         with mode.anomaly.around(node, nodes):
             parts = _pull(node, g, create)
             mode.anomaly.check(node, parts, start)
-    if node.posthooks:
+    if node._posthooks:
         parts = _through_posthooks(node, parts, g)
     return parts
 
 
 def _pull(node: Node, g: Any, create: bool) -> list[Any]:
     """Replay one entry, with places of its own in the stead of the nodes of its arguments."""
-    entry = node.entry
+    entry = node._entry
     rule, out, x, y, x_node, y_node = entry
     if rule is PROJECT:
         return [g]
-    if node.packed is not None:
-        out, x, y = node.packed.unpacked(out, x, y)
+    if node._packed is not None:
+        out, x, y = node._packed.unpacked(out, x, y)
     if isinstance(node, FunctionNode):
-        rule = node.rule_for()
+        rule = node._rule_for()
     parents = list(parents_of(entry))
     bars = SparseBars(0)
     places = [-1 if parent == -1 else place for place, parent in enumerate(parents)]
@@ -433,15 +433,12 @@ def _pull(node: Node, g: Any, create: bool) -> list[Any]:
 
 def _on_graph(node: Node, rule: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any, Any]:
     """What a node keeps, on the graph again, so that the rule logs itself."""
-    x_node, y_node = node.entry[4], node.entry[5]
+    x_node, y_node = node._entry[4], node._entry[5]
     if y_node is not None:
         return _lifted(out, node), _lifted(x, x_node), _lifted(y, y_node)
     if type(x_node) is not tuple or not hasattr(rule, "pull"):
         return out, x, y
-    if isinstance(out, Outputs):
-        parts = _results_on_graph(node, out)
-    else:
-        parts = _lifted(out, node)
+    parts = _results_on_graph(node, out) if isinstance(out, Outputs) else _lifted(out, node)
     return parts, tuple(map(_lifted, x, x_node)), y
 
 
@@ -450,7 +447,7 @@ def _results_on_graph(node: Node, out: Outputs) -> Outputs:
     parts = []
     for position, value in enumerate(out):
         part = fresh_node()
-        part.entry = PROJECT, None, position, len(out), node, None
+        part._entry = PROJECT, None, position, len(out), node, None
         parts.append(_lifted(value, part if is_inexact(value) else -1))
     made = Outputs(parts)
     made.slots = out.slots
@@ -472,12 +469,12 @@ def call_node(node: Node, gradients: Sequence[Any]) -> Any:
     check_usable([node])
     if all(array is None for array in arrays):
         return None if count_of(node) == 1 else (None,) * count_of(node)
-    kept = node.entry[1]
+    kept = node._entry[1]
     g: Any = arrays if isinstance(kept, tuple) else arrays[0]
     if isinstance(kept, Spec):
-        g = fit(np.broadcast_to(g, kept.shape), kept, node.entry[0])
+        g = fit(np.broadcast_to(g, kept.shape), kept, node._entry[0])
     elif not isinstance(g, list) and g.dtype.kind not in "fc":  # torch.tensor(1)
-        values = kept_values(node.entry)
+        values = kept_values(node._entry)
         g = g.astype(values[0].dtype) if values else g
     with np.errstate(all="ignore"):
         parts = run_node(node, g, create=_modes.is_grad_enabled(), mode=_modes.current())
@@ -540,8 +537,8 @@ def _several(hook: Any, given: Any, count: int) -> Sequence[Any]:
 
 
 def _through_prehooks(node: Node, g: Any) -> Any:
-    assert node.prehooks is not None
-    for hook in list(node.prehooks.values()):
+    assert node._prehooks is not None
+    for hook in list(node._prehooks.values()):
         several = isinstance(g, list)
         parts = g if several else [g]
         given = hook(tuple(None if part is None else as_gradient(part) for part in parts))
@@ -553,13 +550,13 @@ def _through_prehooks(node: Node, g: Any) -> Any:
 
 
 def _through_posthooks(node: Node, parts: list[Any], g: Any) -> list[Any]:
-    assert node.posthooks is not None
+    assert node._posthooks is not None
     results = tuple(
         None if part is None else as_gradient(part) for part in (g if isinstance(g, list) else [g])
     )
     count = count_of(node)
     used = max((1 + i for i, parent in enumerate(arguments_of(node)) if parent != -1), default=0)
-    for hook in list(node.posthooks.values()):
+    for hook in list(node._posthooks.values()):
         inputs = tuple(None if part is None else as_gradient(part) for part in parts[:count])
         given = hook(inputs, results)
         if given is not None:

@@ -39,7 +39,10 @@ def _replaced(old: Any, new: Any) -> Any:
 # The old values get zeros without a history, as from PyTorch's fill.
 _REPLACED = General(
     _replaced,
-    vjp=[lambda _g, _out, old, _new: np.zeros(old.shape, old.dtype), lambda g, _out, _old, _new: g],
+    vjp=[
+        lambda _g, _out, old, _new: np.zeros(old.shape, old.dtype),
+        lambda g, _out, _old, _new: g,
+    ],
     batch="align",
     name="fill",
 )

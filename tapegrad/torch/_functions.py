@@ -85,7 +85,7 @@ class Backward:
         node = self.node
         outputs = out if isinstance(out, tuple) else (out,)
         found = run_backward(node, g if isinstance(g, list) else [g], outputs, args)
-        parents = node.entry[4]
+        parents = node._entry[4]
         for position, parent in enumerate(parents):
             if parent == -1:
                 found[position] = None
@@ -96,7 +96,7 @@ class Backward:
 
 def _expects_zeros(parent: Node) -> bool:
     """Whether a Function further back is called with zeros where there is no gradient."""
-    if parent.entry is None:
+    if parent._entry is None:
         return False
     return any(isinstance(n, FunctionNode) and n._fills for n in reachable([parent]))  # type: ignore[attr-defined]
 
@@ -186,8 +186,8 @@ class Call(NamedTuple):
     def context(self, args: Sequence[Any]) -> Any:
         """A fresh `ctx`."""
         node = new(self.function._backward_cls)
-        node.number = next_number()
-        node.entry = None
+        node._number = next_number()
+        node._entry = None
         node._places = self.places
         node.needs_input_grad = tuple(
             isinstance(arg, Tensor) and arg.node is not None for arg in args
@@ -221,13 +221,13 @@ def _call_eager(made: Call) -> Any:
     logged = _modes.is_logging() and any(x.node is not None for x in tensors)
     node = made.context(made.args)
     parents = tuple(_parent_of(x) for x in tensors) if logged else ()
-    number = node.number
+    number = node._number
     given = made.forward(node, made.args)
-    if node.number != number or node.entry is not None or not RESERVED.isdisjoint(node.__dict__):
+    if node._number != number or node._entry is not None or not RESERVED.isdisjoint(node.__dict__):
         _raise_reserved(made)
     several = isinstance(given, tuple)
     outputs = given if several else (given,)
-    node.number = next_number()  # after whatever the forward has made
+    node._number = next_number()  # after whatever the forward has made
     if logged:
         specs = tuple(spec_of(y.value) if isinstance(y, Tensor) else None for y in outputs)
         out: Any = specs[0]
@@ -235,7 +235,7 @@ def _call_eager(made: Call) -> Any:
             out = Outputs(specs)
             out.slots = (-1,) * len(specs)
         likes = tuple(spec_of(x.value) for x in tensors)
-        node.entry = CALLING, out, likes, {}, parents, None
+        node._entry = CALLING, out, likes, {}, parents, None
     finished = _Results(node, tensors, logged, len(outputs)).finished(outputs)
     if logged:
         mode = _modes.MODE.get()
@@ -250,7 +250,7 @@ def _call_eager(made: Call) -> Any:
 
 # What the graph itself keeps in a node: no attribute of a user's may have these names.
 RESERVED = frozenset(
-    "number entry watched hooks prehooks posthooks retained trace packed rule_for release".split()
+    "_number _entry _watched _hooks _prehooks _posthooks _retained _trace _packed".split()
 )
 
 
@@ -317,7 +317,7 @@ class _Results:
         return output
 
     def _logged(self, output: Tensor, position: int, inner: bool) -> Tensor:
-        entry_out = self.node.entry[1]
+        entry_out = self.node._entry[1]
         place = output_node(self.node, position) if isinstance(entry_out, tuple) else self.node
         if id(output) in self.dirty:
             self._write(output, place)
@@ -398,7 +398,7 @@ def refuse(tensor: Tensor, text: str, parents: Sequence[Node]) -> Tensor:
     node.__class__ = Error
     spec = spec_of(tensor.value)
     parents = tuple(parents) or (-1,)  # type: ignore[assignment]
-    node.entry = _Refusing(text), spec, (spec,) * len(parents), {}, parents, None
+    node._entry = _Refusing(text), spec, (spec,) * len(parents), {}, parents, None
     return of_value(tensor.value, node)
 
 

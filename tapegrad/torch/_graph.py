@@ -39,26 +39,27 @@ class Node:
     differentiable. Its class has the name of the operation, as `MulBackward0`.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "entry", "number")
+    __slots__ = ("__dict__", "__weakref__", "_entry", "_number")
 
-    number: int
-    entry: Any  # None at a leaf
+    # Names with an underscore: a Function's ctx is its node, and users give it any attribute.
+    _number: int
+    _entry: Any  # None at a leaf
     # How many arguments PyTorch's node has, where the entry has more: x**2 is one of x alone.
-    arguments: int | None = None
+    _arguments: int | None = None
     # What few nodes have, in their __dict__.
-    watched: bool = False  # whether a pass must stop at this node: any of the following
-    hooks: Hooks | None = None  # on the gradient of the result, before the node runs
-    prehooks: Hooks | None = None
-    posthooks: Hooks | None = None
-    retained: Sequence[weakref.ref[Any]] = ()  # tensors that keep their gradient
-    trace: Any = None  # where the call was made, in anomaly mode
-    packed: Any = None  # what the hooks of saved tensors made of them
+    _watched: bool = False  # whether a pass must stop at this node: any of the following
+    _hooks: Hooks | None = None  # on the gradient of the result, before the node runs
+    _prehooks: Hooks | None = None
+    _posthooks: Hooks | None = None
+    _retained: Sequence[weakref.ref[Any]] = ()  # tensors that keep their gradient
+    _trace: Any = None  # where the call was made, in anomaly mode
+    _packed: Any = None  # what the hooks of saved tensors made of them
 
     def __ge__(self, start: Any) -> bool:
-        return self.number >= start
+        return self._number >= start
 
     def __lt__(self, start: Any) -> bool:
-        return self.number < start
+        return self._number < start
 
     def name(self) -> str:
         """The name of the operation's backward function."""
@@ -77,17 +78,17 @@ class Node:
 
     def register_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call `hook(grad_inputs, grad_outputs)` after this node ran; it may replace the first."""
-        if self.posthooks is None:
-            self.posthooks = Hooks()
-            self.watched = True
-        return self.posthooks.add(hook)
+        if self._posthooks is None:
+            self._posthooks = Hooks()
+            self._watched = True
+        return self._posthooks.add(hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> Handle:
         """Call `hook(grad_outputs)` before this node runs; it may replace them."""
-        if self.prehooks is None:
-            self.prehooks = Hooks()
-            self.watched = True
-        return self.prehooks.add(hook)
+        if self._prehooks is None:
+            self._prehooks = Hooks()
+            self._watched = True
+        return self._prehooks.add(hook)
 
     def __call__(self, *gradients: Any) -> Any:
         from tapegrad.torch._engine import call_node
@@ -98,7 +99,7 @@ class Node:
         raise NotImplementedError("use register_hook")
 
     def _sequence_nr(self) -> int:
-        return self.number
+        return self._number
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at 0x{id(self):x}>"
@@ -122,11 +123,11 @@ class FunctionNode(Node):
 
     __slots__ = ()
 
-    def rule_for(self) -> Any:
+    def _rule_for(self) -> Any:
         """The rule with which a replay runs this node."""
         raise NotImplementedError
 
-    def release(self) -> None:
+    def _release(self) -> None:
         """Forget the saved tensors."""
         raise NotImplementedError
 
@@ -135,7 +136,7 @@ class PowBackward0(Node):
     """A power with a number for an exponent."""
 
     __slots__ = ()
-    arguments = 1
+    _arguments = 1
 
 
 _CLASSES: dict[str, type[Node]] = {
@@ -155,8 +156,8 @@ def node_class(name: str) -> type[Node]:
 def fresh_node() -> Node:
     """A node of no name yet."""
     node: Node = new(Node)
-    node.number = next_number()
-    node.entry = None
+    node._number = next_number()
+    node._entry = None
     return node
 
 
@@ -196,17 +197,17 @@ class GraphTape(Tape):
 
     def between(self, start: Any, end: Any) -> list[Entry]:
         """The entries after one node that another's is made from, in order of time."""
-        nodes = [node for node in reachable([end]) if node.number > start.number]
-        return [(node, *node.entry) for node in nodes if node.entry is not None]
+        nodes = [node for node in reachable([end]) if node._number > start._number]
+        return [(node, *node._entry) for node in nodes if node._entry is not None]
 
 
 def _attach(entry: Entry) -> None:
     node = entry[0]
-    node.entry = entry[1:]
+    node._entry = entry[1:]
     if isinstance(entry[2], Outputs):  # without the nodes of the results, which hold this one
         outputs = Outputs(entry[2])
         outputs.slots = (-1,) * len(outputs)
-        node.entry = entry[1], outputs, *entry[3:]
+        node._entry = entry[1], outputs, *entry[3:]
     if type(node) is Node:
         node.__class__ = node_class(name_of(entry[1]))
 
@@ -245,21 +246,21 @@ def parents_of(entry: Any) -> Iterable[Any]:
 
 def arguments_of(node: Node) -> Iterator[Any]:
     """The nodes (or -1) of the arguments of a call, one an argument."""
-    entry = node.entry
+    entry = node._entry
     if entry is None:
         return
     rule = entry[0]
     if entry[5] is not None and getattr(rule, "unary", False):
         yield entry[4]
         return
-    yield from tuple(parents_of(entry))[: node.arguments]
+    yield from tuple(parents_of(entry))[: node._arguments]
 
 
 def edge_of(parent: Any) -> tuple[Node | None, int]:
     """A parent as PyTorch shows it: the node of the call, and which of its results."""
     if parent == -1:
         return None, 0
-    entry = parent.entry
+    entry = parent._entry
     if entry is not None and entry[0] is PROJECT:
         return entry[4], entry[2]
     return parent, 0
@@ -270,33 +271,33 @@ def reachable(roots: Iterable[Node]) -> list[Node]:
     seen = set(roots)
     stack = list(seen)
     while stack:
-        entry = stack.pop().entry
+        entry = stack.pop()._entry
         if entry is None:
             continue
         for parent in parents_of(entry):
             if parent != -1 and parent not in seen:
                 seen.add(parent)
                 stack.append(parent)
-    return sorted(seen, key=_number)
+    return sorted(seen, key=number_of)
 
 
 def made_since(roots: Iterable[Node], start: int) -> list[Node]:
     """The nodes of a greater number than `start` that the given ones were made from, and these."""
-    stack = [node for node in roots if node.number > start]
+    stack = [node for node in roots if node._number > start]
     seen = set(stack)
     while stack:
-        entry = stack.pop().entry
+        entry = stack.pop()._entry
         if entry is None:
             continue
         for parent in parents_of(entry):
-            if parent != -1 and parent.number > start and parent not in seen:
+            if parent != -1 and parent._number > start and parent not in seen:
                 seen.add(parent)
                 stack.append(parent)
-    return sorted(seen, key=_number)
+    return sorted(seen, key=number_of)
 
 
-def _number(node: Node) -> int:
-    return node.number
+def number_of(node: Node) -> int:
+    return node._number
 
 
 # --- Freeing ------------------------------------------------------------------------------------

@@ -101,8 +101,8 @@ def chosen(self: Tensor, index: Any, label: type[Node]) -> Tensor:
     made.node = None
     if self.node is not None:
         node = new(label)
-        node.number = next_number()
-        node.entry = READ, None, spec_of(value), index, node_for(self), None
+        node._number = next_number()
+        node._entry = READ, None, spec_of(value), index, node_for(self), None
         made.node = node
     return made
 

@@ -128,9 +128,9 @@ def write(tensor: Tensor, compute: Callable[[Any], Any], label: str, sources: An
     before[...] = value
     count_write(tensor)
     if tracked:
-        if node is not None and node.number >= start:
+        if node is not None and node._number >= start:
             node.__class__ = node_class(label)
-            node.number = next_number()  # it keeps the memory as it is now
+            node._number = next_number()  # it keeps the memory as it is now
             _let_keep(node, value, before)
         elif node is None:
             node = _replacement(tensor, ..., -1, spec_of(before), label)
@@ -185,7 +185,7 @@ def _replacement(tensor: Tensor, index: Any, v_node: Any, spec: Any, label: str)
     old = node_of(tensor)
     node = fresh_node()
     slots = (-1 if old is None else old, v_node)
-    node.entry = WRITE, None, (spec_of(tensor.value), spec), index, slots, None
+    node._entry = WRITE, None, (spec_of(tensor.value), spec), index, slots, None
     node.__class__ = node_class(label)
     return node
 
@@ -291,8 +291,7 @@ def check_writable(tensor: Tensor, tracked: bool, label: str = "") -> None:
             "https://github.com/pytorch/rfcs/pull/17 for more details."
         )
     if type(tensor.value) is ndarray and (
-        not tensor.value.flags.writeable
-        or (label not in FIXED and _repeats(tensor.value))
+        not tensor.value.flags.writeable or (label not in FIXED and _repeats(tensor.value))
     ):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
@@ -395,15 +394,15 @@ def _keep_copies(node: Any, memory: Any, start: int) -> None:
     seen, stack = {node}, [node]
     while stack:
         node = stack.pop()
-        if node.number < start or node.entry is None:
+        if node._number < start or node._entry is None:
             continue
-        rule, out, x, y, x_node, y_node = node.entry
+        rule, out, x, y, x_node, y_node = node._entry
         if y_node is not None:
             if x is memory:
-                node.entry = rule, out, x.copy(), y, x_node, y_node
+                node._entry = rule, out, x.copy(), y, x_node, y_node
         elif type(x_node) is tuple and x and x[0] is memory:
-            node.entry = rule, out, (x[0].copy(), *x[1:]), y, x_node, y_node
-        for parent in parents_of(node.entry):
+            node._entry = rule, out, (x[0].copy(), *x[1:]), y, x_node, y_node
+        for parent in parents_of(node._entry):
             if parent != -1 and parent not in seen:
                 seen.add(parent)
                 stack.append(parent)
@@ -411,9 +410,9 @@ def _keep_copies(node: Any, memory: Any, start: int) -> None:
 
 def _let_keep(node: Any, value: Any, memory: Any) -> None:
     """Where a node keeps its result, let that be the memory it was written to."""
-    rule, out, *rest = node.entry
+    rule, out, *rest = node._entry
     if out is value:
-        node.entry = rule, memory, *rest
+        node._entry = rule, memory, *rest
 
 
 def rebase(tensor: Tensor, node: Any, spec: Any = None) -> None:
@@ -438,9 +437,9 @@ def rebase(tensor: Tensor, node: Any, spec: Any = None) -> None:
     slots = (-1 if base_node is None else base_node, -1 if node is None else node)
     specs = (spec_of(base.value), spec_of(tensor.value) if spec is None else spec)
     if index is not None and is_basic(index):
-        made.entry = WRITE, None, specs, index, slots, None
+        made._entry = WRITE, None, specs, index, slots, None
     else:
-        made.entry = (
+        made._entry = (
             _COPY_SLICES,
             spec_of(base.value),
             specs,

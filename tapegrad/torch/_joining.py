@@ -120,10 +120,10 @@ def _short_join(general: Any, function: Any, label: str) -> Any:
         made.node = None
         if tracked:
             made.node = node = new(node_type)
-            node.number = next_number()
+            node._number = next_number()
             specs = tuple(map(spec_of, values))
             nodes = tuple(-1 if x.node is None else node_for(x) for x in tensors)
-            node.entry = rule, spec_of(out), specs, {"axis": dim}, nodes, None
+            node._entry = rule, spec_of(out), specs, {"axis": dim}, nodes, None
         return made
 
     OPERATIONS[general.__name__] = call

@@ -119,8 +119,8 @@ def short_pair(
         else:
             x_kept, y_kept, out_kept = keeps_of_both
         result.node = node = new(type_of_pair if kind is Tensor else node_type)
-        node.number = next_number()
-        node.entry = (
+        node._number = next_number()
+        node._entry = (
             rule,
             result.value if out_kept else None,
             x if x_kept else None,
@@ -159,8 +159,8 @@ def short_single(ufunc: Any, label: str, general: Operation, *, warns: bool) -> 
         if x_node is LEAF:
             x_node = accumulator_of(input)
         result.node = node = new(node_type)
-        node.number = next_number()
-        node.entry = (
+        node._number = next_number()
+        node._entry = (
             rule,
             result.value if out_kept else None,
             x if x_kept else None,

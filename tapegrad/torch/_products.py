@@ -271,8 +271,8 @@ def _logged_product(input: Any, other: Any, x: Any, y: Any, logs: bool) -> Tenso
     elif y_node is None:
         y_node, kept_x = -1, spec_of(x)
     result.node = node = new(MM)
-    node.number = next_number()
-    node.entry = MATMUL, spec_of(out), (kept_x, kept_y), {}, (x_node, y_node), None
+    node._number = next_number()
+    node._entry = MATMUL, spec_of(out), (kept_x, kept_y), {}, (x_node, y_node), None
     return result
 
 
@@ -618,9 +618,9 @@ def _logged_affine(input: Any, weight: Any, bias: Any, out: Any, logs: bool) -> 
     elif b_node is None:
         b_node = -1
     result.node = node = new(ADDMM)
-    node.number = next_number()
+    node._number = next_number()
     kept = spec_of(bias.value), x, w
-    node.entry = AFFINE, spec_of(out), kept, {}, (b_node, x_node, w_node), None
+    node._entry = AFFINE, spec_of(out), kept, {}, (b_node, x_node, w_node), None
     return result
 
 

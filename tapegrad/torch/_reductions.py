@@ -47,10 +47,10 @@ def logged(
     if x_node is LEAF:
         x_node = accumulator_of(tensor)
     result.node = node = new(node_type)
-    node.number = next_number()
+    node._number = next_number()
     numbers = len(kept) - 1
     out_kept = value if rule.needed((True, *(False,) * numbers))[1] else spec_of(value)
-    node.entry = (rule, out_kept, kept, params, (x_node, *(-1,) * numbers), None)
+    node._entry = (rule, out_kept, kept, params, (x_node, *(-1,) * numbers), None)
     return result
 
 

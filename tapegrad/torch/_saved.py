@@ -93,7 +93,7 @@ class Saved:
 def output_node(owner: FunctionNode, position: int) -> Node:
     """The node of one of several outputs of a Function."""
     node = fresh_node()
-    node.entry = PROJECT, None, position, len(owner.entry[1]), owner, None
+    node._entry = PROJECT, None, position, len(owner._entry[1]), owner, None
     return node
 
 
@@ -102,7 +102,7 @@ def output_number(tensor: Tensor, owner: FunctionNode) -> int | None:
     node = tensor.node
     if node is owner:
         return 0
-    entry = node.entry if isinstance(node, Node) else None
+    entry = node._entry if isinstance(node, Node) else None
     if entry is not None and entry[0] is PROJECT and entry[4] is owner:
         return int(entry[2])
     return None

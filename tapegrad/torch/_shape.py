@@ -495,8 +495,8 @@ def _reform(self: Tensor, path: Path, back: Path, label: str) -> Tensor:
     node = None
     if tracked:
         node = new(node_class(label))
-        node.number = next_number()
-        node.entry = path.entry(before, self.value, node_for(self))
+        node._number = next_number()
+        node._entry = path.entry(before, self.value, node_for(self))
     if self._path is not None:
         self._path = Steps(self._path, path)
     for reference in self._views or ():

@@ -257,7 +257,7 @@ class Tensor:
             if node is LEAF and self._made is not None:
                 require_current(self)
             return None
-        entry = node.entry
+        entry = node._entry
         if entry is not None and entry[0] is PROJECT:
             node = entry[4]
         found: Node = node
@@ -266,9 +266,9 @@ class Tensor:
     @property
     def output_nr(self) -> int:
         node = self.node
-        if node is None or node is LEAF or node.entry is None or node.entry[0] is not PROJECT:
+        if node is None or node is LEAF or node._entry is None or node._entry[0] is not PROJECT:
             return 0
-        return int(node.entry[2])
+        return int(node._entry[2])
 
     @property
     def grad(self) -> Tensor | None:
@@ -384,13 +384,13 @@ class Tensor:
         if self.node is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         holder: Any = self if self.node is LEAF else self.node
-        name = "_hooks" if self.node is LEAF else "hooks"
+        name = "_hooks"
         hooks: Hooks | None = getattr(holder, name)
         if hooks is None:
             hooks = Hooks()
             setattr(holder, name, hooks)
             if holder is not self:
-                holder.watched = True
+                holder._watched = True
         return hooks.add(hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
@@ -510,8 +510,8 @@ def tangent_on_graph(tensor: Tensor) -> Any:
 
 
 THIRD = (
-    "forward_ad: the tangent of a gradient made with create_graph=True cannot be differentiated by "
-    "a backward pass. Use torch.func.jvp of torch.func.grad for derivatives of a higher order."
+    "forward_ad: the tangent of a gradient made with create_graph=True cannot be differentiated "
+    "by a backward pass. Use torch.func.jvp of torch.func.grad for derivatives of a higher order."
 )
 
 
@@ -540,11 +540,11 @@ def node_of(tensor: Tensor) -> Any:
 def retain_at(tensor: Tensor, node: Any) -> None:
     """Let a tensor that keeps its gradient get that of a node, and of no earlier one."""
     old = tensor.node
-    if isinstance(old, Node) and old.retained:
-        old.retained = tuple(kept for kept in old.retained if kept() is not tensor)
+    if isinstance(old, Node) and old._retained:
+        old._retained = tuple(kept for kept in old._retained if kept() is not tensor)
     if node is not None:
-        node.retained = (*node.retained, weakref.ref(tensor))
-        node.watched = True
+        node._retained = (*node._retained, weakref.ref(tensor))
+        node._watched = True
 
 
 def accumulator_of(leaf: Tensor) -> AccumulateGrad:
@@ -555,8 +555,8 @@ def accumulator_of(leaf: Tensor) -> AccumulateGrad:
     node = None if known is None else known()
     if node is None:
         node = new(AccumulateGrad)
-        node.number = next_number()
-        node.entry = None
+        node._number = next_number()
+        node._entry = None
         node.variable = leaf
         leaf._accumulator = weakref.ref(node)
     return node
@@ -631,7 +631,7 @@ def raise_changed(value: Any, node: Node, version: Version) -> NoReturn:
     raise RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace "
         f"operation: [torch.{kind}Tensor {list(value.shape)}], which {node.name()} needs, is at "
-        f"version {version.count}; expected version {version.at(node.number)} instead. Hint: "
+        f"version {version.count}; expected version {version.at(node._number)} instead. Hint: "
         "enable anomaly detection to find the operation that failed to compute its gradient, with "
         "torch.autograd.set_detect_anomaly(True)."
     )

@@ -267,8 +267,8 @@ def _taken(x: Tensor, path: Path, label: type[Node], out: Any, *, logged: bool) 
     made.value = out
     if logged:
         node = new(label)
-        node.number = next_number()
-        node.entry = path.entry(x.value, out, node_for(x))
+        node._number = next_number()
+        node._entry = path.entry(x.value, out, node_for(x))
         made.node = node
     else:
         made.node = None
@@ -365,10 +365,10 @@ def _several(
     parent = None
     if x.node is not None and paths and is_logging():
         parent = new(label)
-        parent.number = next_number()
+        parent._number = next_number()
         specs = Outputs(map(spec_of, parts))
         specs.slots = (-1,) * len(paths)  # not the parts' nodes, which hold this one
-        parent.entry = APART, specs, (spec_of(value),), params, (node_for(x),), None
+        parent._entry = APART, specs, (spec_of(value),), params, (node_for(x),), None
     made = []
     for position, path in enumerate(paths):
         part: Tensor = new(Tensor)
@@ -376,7 +376,7 @@ def _several(
         part.node = None
         if parent is not None:
             part.node = fresh_node()
-            part.node.entry = PROJECT, None, position, len(paths), parent, None
+            part.node._entry = PROJECT, None, position, len(paths), parent, None
         link_view(part, x, path, several=True)
         made.append(part)
     return tuple(made)

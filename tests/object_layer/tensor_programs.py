@@ -84,7 +84,9 @@ class Machine:
 
     def leaf(self, shape: int, requires: bool, seed: int) -> None:
         values = np.random.default_rng(seed).uniform(0.3, 2.0, SHAPES[shape])
-        values *= np.where(np.random.default_rng(seed + 1).uniform(size=SHAPES[shape]) < 0.3, -1, 1)
+        values *= np.where(
+            np.random.default_rng(seed + 1).uniform(size=SHAPES[shape]) < 0.3, -1, 1
+        )
         tensor = self.lib.tensor(values.tolist(), dtype=self.lib.float64, requires_grad=requires)
         self.tensors.append(tensor)
 
@@ -463,7 +465,7 @@ def family_of(error: Exception) -> str:
     return type(error).__name__
 
 
-class Explained(Exception):
+class ExplainedError(Exception):
     """The libraries part here, in a way that docs/torch.md explains."""
 
 
@@ -476,7 +478,7 @@ def difference(ours: list[Any], theirs: list[Any], program: Any = ((), ())) -> s
                 return None  # PyTorch does not notice writes through `data`, and goes wrong
             if not same(mine, other):
                 return f"statement {number}: ours {mine!r}\n theirs {other!r}"
-    except Explained:
+    except ExplainedError:
         return None
     if len(ours) != len(theirs):
         return f"lengths {len(ours)} {len(theirs)}"
@@ -485,7 +487,7 @@ def difference(ours: list[Any], theirs: list[Any], program: Any = ((), ())) -> s
 
 def same(mine: Any, other: Any) -> bool:
     if is_explained(mine, other):
-        raise Explained
+        raise ExplainedError
     if isinstance(mine, (list, tuple)):
         return (
             isinstance(other, (list, tuple))

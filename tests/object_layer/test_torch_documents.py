@@ -85,9 +85,7 @@ def test_a_small_graph(capsys):
         printed([x.grad_fn for x in [F, D, C, A]])
         == "[<AddBackward0>, <ExpBackward0>, <MulBackward0>, None]"
     )
-    assert (
-        printed(F.grad_fn.next_functions) == "((<ExpBackward0>, 0), (<AccumulateGrad>, 0))"
-    )
+    assert printed(F.grad_fn.next_functions) == "((<ExpBackward0>, 0), (<AccumulateGrad>, 0))"
     F.backward(retain_graph=True)
     assert printed((A.grad, B.grad, E.grad)) == "(tensor(1.3591), tensor(5.4366), tensor(1.))"
     with pytest.warns(UserWarning, match="not a leaf"):

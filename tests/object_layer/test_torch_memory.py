@@ -140,10 +140,13 @@ def test_live_graphs_do_not_slow_a_backward_pass(weights):
 
 def test_cycles_through_hooks_are_collected():
     x = torch.ones(3, requires_grad=True)
-    y = x * 2
-    y.register_hook(lambda g: g + y.detach())  # y's node -> hook -> y
-    gone = weakref.ref(y)
-    del y
+
+    def doubled():
+        y = x * 2
+        y.register_hook(lambda g: g + y.detach())  # y's node -> hook -> y
+        return weakref.ref(y)
+
+    gone = doubled()
     gc.collect()
     assert gone() is None
 

@@ -131,7 +131,9 @@ def _finished(bar: Any, x: Tensor, allow_unused: bool, materialize: bool) -> Ten
 def _sequence(given: Any) -> Sequence[Any]:
     if isinstance(given, (Tensor, GradientEdge)):
         given = (given,)
-    return tuple(part.ownership_token if isinstance(part, GradientEdge) else part for part in given)
+    return tuple(
+        part.ownership_token if isinstance(part, GradientEdge) else part for part in given
+    )
 
 
 def _roots(tensors: Any, gradients: Any) -> list[tuple[Any, Any]]:

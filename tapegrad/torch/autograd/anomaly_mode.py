@@ -89,8 +89,8 @@ class Anomaly:
                 if isinstance(part, Tensor):
                     part._origin = trace.origin  # type: ignore[attr-defined]
         for node in nodes:
-            if node.trace is None:
-                node.trace = trace
+            if node._trace is None:
+                node._trace = trace
 
     # -- backward --------------------------------------------------------------------------------
 
@@ -124,9 +124,9 @@ class Anomaly:
         for part in parts:
             if is_on_graph(part) and isinstance(part.slot, Node):
                 for made in made_since([part.slot], start):
-                    if made.trace is None:
+                    if made._trace is None:
                         trace = trace or Trace(type(node).__name__)
-                        made.trace = trace
+                        made._trace = trace
         if not self.check_nan:
             return
         for position, part in enumerate(parts):
@@ -167,25 +167,25 @@ def first_bad(nodes: Iterable[Node]) -> str | None:
     """Of all calls that nodes were made by, the first whose result held a NaN or an infinity."""
     found: Trace | None = None
     for node in nodes:
-        origin = None if node.trace is None else node.trace.origin
+        origin = None if node._trace is None else node._trace.origin
         if origin is not None and (found is None or origin.number < found.number):
             found = origin
     return None if found is None else found.place()
 
 
 def _report(node: Node) -> str:
-    if node.trace is None:
+    if node._trace is None:
         return (
             f"Error detected in {title(node)}. No forward pass information available. Enable "
             "detect anomaly during forward pass for more information."
         )
     text = (
         f"Error detected in {title(node)}. Traceback of forward call that caused the error:\n"
-        f"{node.trace.text()}"
+        f"{node._trace.text()}"
     )
-    parent = node.trace.parent
+    parent = node._trace.parent
     while parent is not None:
-        if parent.trace is None:
+        if parent._trace is None:
             text += (
                 f"\n\nPrevious calculation was induced by {title(parent)}. No forward pass "
                 "information available."
@@ -193,9 +193,9 @@ def _report(node: Node) -> str:
             break
         text += (
             f"\n\nPrevious calculation was induced by {title(parent)}. Traceback of forward call "
-            f"that induced the previous calculation:\n{parent.trace.text()}"
+            f"that induced the previous calculation:\n{parent._trace.text()}"
         )
-        parent = parent.trace.parent
+        parent = parent._trace.parent
     return text
 
 

@@ -87,11 +87,11 @@ class BackwardCFunction(FunctionNode, FunctionCtx):
 
     _forward_cls: Any
 
-    def rule_for(self) -> Any:
+    def _rule_for(self) -> Any:
         """The user's backward as a rule."""
         return Backward(self)
 
-    def release(self) -> None:
+    def _release(self) -> None:
         """Forget the saved tensors, after a backward pass has used them up."""
         self.__dict__.pop("_saved", None)
         self._freed = True
@@ -267,8 +267,8 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
         parents = [node_of(arg) for arg in args if isinstance(arg, Tensor) and arg.requires_grad]
         if not parents:
             return outputs
-        if ctx.entry is not None:
-            parents += [parent for parent in ctx.entry[4] if parent != -1]
+        if ctx._entry is not None:
+            parents += [parent for parent in ctx._entry[4] if parent != -1]
         text = "trying to differentiate twice a function that was marked with @once_differentiable"
         several = outputs if isinstance(outputs, tuple) else (outputs,)
         made = tuple(refuse(y, text, parents) if isinstance(y, Tensor) else y for y in several)

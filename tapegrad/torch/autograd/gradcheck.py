@@ -449,7 +449,7 @@ class _Check:
 
 
 def _results_of(node: Any) -> int:
-    return len(node.entry[1]) if isinstance(node.entry[1], tuple) else 1
+    return len(node._entry[1]) if isinstance(node._entry[1], tuple) else 1
 
 
 def _as_gradients(slopes: np.ndarray[Any, Any], x: Tensor, out: Tensor) -> np.ndarray[Any, Any]:

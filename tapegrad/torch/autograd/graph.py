@@ -117,8 +117,8 @@ class HookPair:
 
     def pack(self, node: Node) -> None:
         """Pack the arrays that a node keeps."""
-        entry = node.entry
-        if entry is None or isinstance(node, FunctionNode) or node.packed is not None:
+        entry = node._entry
+        if entry is None or isinstance(node, FunctionNode) or node._packed is not None:
             return
         rule, out, x, y, x_node, y_node = entry
         if getattr(rule, "singular", None) is not None:
@@ -142,9 +142,9 @@ class HookPair:
             made = rule, out, tuple(map(self._packed, x, x_node)), y, x_node, y_node
         else:
             return
-        node.entry = made
-        node.packed = _Unpacking
-        node.watched = True
+        node._entry = made
+        node._packed = _Unpacking
+        node._watched = True
 
     def _packed(self, value: Any, node: Any) -> Any:
         if type(value) is not np.ndarray:

@@ -53,10 +53,10 @@ def passed_through(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int],
         tensor = replaced[place] = of_array(array)
         share_version(values[place], tensor)
     node: Node = replaced[places[0]].grad_fn
-    rule, parts, *rest = node.entry
+    rule, parts, *rest = node._entry
     shapes = Outputs(map(spec_of, parts))  # the values are read by nobody
     shapes.slots = parts.slots
-    node.entry = rule, shapes, *rest
+    node._entry = rule, shapes, *rest
     return tuple(replaced), places, node
 
 

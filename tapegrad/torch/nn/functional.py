@@ -207,8 +207,8 @@ def _logged_pair(rule: Any, kind: Any, out: Any, input: Any, target: Any) -> Ten
     result: Tensor = new(Tensor)
     result.value = out
     result.node = node = new(kind)
-    node.number = next_number()
-    node.entry = rule, spec_of(out), (input.value, target.value), {}, (x_node, y_node), None
+    node._number = next_number()
+    node._entry = rule, spec_of(out), (input.value, target.value), {}, (x_node, y_node), None
     return result
 
 
@@ -555,9 +555,9 @@ def _short_cross_entropy(input: Any, target: Any, usual: bool) -> Tensor | None:
     result: Tensor = new(Tensor)
     result.value = out
     result.node = node = new(NLL_NODE)
-    node.number = next_number()
+    node._number = next_number()
     kept = {"kept": probabilities}
-    node.entry = _losses.CLASSES, spec_of(out), (x, classes), kept, (x_node, -1), None
+    node._entry = _losses.CLASSES, spec_of(out), (x, classes), kept, (x_node, -1), None
     return result
 
 

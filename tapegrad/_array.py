@@ -199,13 +199,14 @@ class Array(Traced, NdarrayInterface):
         out = value[index] if simple else pick(value, index)
         if not simple and type(out) is Chosen:
             return read(self, index)
+        picked = not simple and isinstance(out, Mapped) and out.picked
         tape = self.tape
         slot = tape.fresh()
         spec = self.spec.family[out.shape]
         tape.log((slot, READ, None, self.spec, index, self.slot, None))
         kind = type(out)
         if simple and kind is np.ndarray or kind is not np.float64 and _shares(out, value):
-            if self.slot in tape.buffers:
+            if picked or self.slot in tape.buffers:
                 out = _copy_like(out)  # the buffer stays ours alone, to be written in place
             made = new(View)
             made.taken = out
@@ -629,8 +630,8 @@ def _shares(out: Any, value: Any) -> bool:
     if out is value:
         return True
     if isinstance(out, Mapped):
-        if not isinstance(value, Mapped):
-            return False
+        if not isinstance(value, Mapped) or out.picked:
+            return out.picked
         if type(out.value) is np.ndarray and type(value.value) is np.ndarray:
             return np.may_share_memory(out.value, value.value)  # views of views, as a rule
         return _shares(out.value, value.value)

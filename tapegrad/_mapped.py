@@ -36,6 +36,7 @@ from tapegrad._rule import (
     Unsupported,
     innermost,
     lift,
+    memory_of,
     write_out,
 )
 from tapegrad._tape import (
@@ -47,6 +48,7 @@ from tapegrad._tape import (
     level_of,
     next_level,
     pick,
+    spec_of,
 )
 
 
@@ -165,6 +167,9 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         self.mapping.require_open()
         if holds_condition(index):
             return read(table, index)
+        return _picked(table, index, self._look_up)
+
+    def _look_up(self, table: Any, index: Any) -> Any:
         shared = Batched(self.mapping.front(table), self.mapping)
         places = _places(shared, list(index) if type(index) is tuple else [index])
         return Batched(pick(np.reshape(table, -1), places.value), self.mapping)
@@ -269,8 +274,8 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         if parts is None:
             rest = index if type(index) is tuple else (index,)
             found = self.value[(slice(None), *rest)]
-            if type(found) is np.ndarray and not all(map(_is_basic_part, rest)):
-                found = _laid_out(found, self.value, rest)
+            if not all(map(_is_basic_part, rest)):
+                found = _laid_out(found, self, rest)
             if len(found.shape) == 1 and Ellipsis not in rest:
                 found = found.copy()  # a number, which later writes do not change
             return Batched(found, self.mapping)
@@ -279,17 +284,7 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         inside = differing(index, self.level)
         if inside is not None:
             return inside.look_up(self, index)  # by a vmap inside this one
-        places = _places(self, parts)
-        value = self.value
-        if not self._holds(places):
-            return Batched(
-                pick(_in_rows(value), (slice(None), places)),
-                self.mapping,
-            )
-        if type(value) is np.ndarray and len(value) > 1 and not value.strides[0]:
-            return Batched(pick(np.reshape(value[0], -1), places.value), self.mapping)  # for all
-        flat = _in_rows(value)
-        return Batched(pick(flat, (_rows(places.value), places.value)), self.mapping)
+        return _picked(self, index, _look_up_own)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.mapping.require_open()
@@ -456,6 +451,135 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
 
     def __trunc__(self) -> int:
         self._refuse("math.trunc()", "Use np.trunc.")
+
+
+def _look_up_own(array: Batched, index: Any) -> Batched:
+    """Elements of each example, by indices that differ between its examples or an outer vmap's."""
+    places = _places(array, list(index) if type(index) is tuple else [index])
+    value, mapping = array.value, array.mapping
+    if not isinstance(places, Batched):
+        if type(value) is np.ndarray:
+            return Batched(_laid_out(np.take(_in_rows(value), places, 1), array, index), mapping)
+        return Batched(_laid_out(_in_rows(value)[:, places], array, index), mapping)
+    if places.mapping is not mapping:
+        return Batched(pick(_in_rows(value), (slice(None), places)), mapping)
+    if type(value) is np.ndarray and len(value) > 1 and not value.strides[0]:
+        return Batched(pick(np.reshape(value[0], -1), places.value), mapping)  # for all
+    flat = _in_rows(value)
+    return Batched(pick(flat, (_rows(places.value), places.value)), mapping)
+
+
+def _read_part(array: Batched, index: Any) -> Any:
+    return Batched(array.value, array.mapping)[index]
+
+
+def _picked(array: Any, index: Any, look_up: Callable[[Any, Any], Batched]) -> Batched:
+    found = look_up(array, index)
+    parts = index if type(index) is tuple else (index,)
+    if len(found.value.shape) > 1 and all(_is_basic_part(x) or _is_place(x) for x in parts):
+        return Picked(found, array, index, look_up)
+    return found.handle() if isinstance(found.value, Picked) else found
+
+
+_REARRANGED = ()  # stands for the index of x[i].T and the like
+
+
+def _is_place(part: Any) -> bool:
+    return isinstance(part, Mapped) and not isinstance(part, Chosen) and not part.shape
+
+
+class Picked(Batched):
+    """`x[i]` by a number i of each example's own, which NumPy makes a view of x.
+
+    As the places differ it is no view of memory: it is looked up again when it is used, and a
+    write into it goes to x.
+    """
+
+    __slots__ = ("found", "index", "kind", "look_up_again", "parent", "seen", "spec")
+
+    picked = True
+
+    def __init__(
+        self, found: Batched, parent: Any, index: Any, look_up: Callable[[Any, Any], Batched]
+    ) -> None:
+        self.mapping, self.spec, self.kind = found.mapping, spec_of(found), found.__class__
+        self.parent, self.index, self.look_up_again = parent, index, look_up
+        self.found, self.seen = found.value, _version(parent)
+
+    @property  # type: ignore[misc]  # object's can be set, on no instance of ours
+    def __class__(self) -> Any:
+        """As for its value, without a look at what that is by now."""
+        return self.kind
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.spec.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.spec.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.spec.ndim
+
+    @property
+    def value(self) -> Any:
+        version = _version(self.parent)
+        if version is None or version is not self.seen:
+            self.found, self.seen = self.look_up_again(self.parent, self.index).value, version
+        if type(self.found) is np.ndarray:
+            self.found.flags.writeable = False  # what is a view of it cannot write to the parent
+        return self.found
+
+    def call_rule(self, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+        """As of other arrays; but views of this one are for reading alone."""
+        if not rule.view or arrays[0] is not self:
+            return super().call_rule(rule, arrays, params)
+
+        def rearranged(array: Picked, _: Any) -> Any:
+            return Batched(array.value, array.mapping).call_rule(rule, [array], params)
+
+        return _picked(self, _REARRANGED, rearranged)
+
+    def __getitem__(self, index: Any) -> Any:
+        return _picked(self, index, _read_part)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if self.index is _REARRANGED:
+            self._refuse(
+                "a write into a rearranged x[i]", "Write into x[i] itself, or copy it before."
+            )
+        whole = self.copy()
+        whole[index] = value
+        self.parent[self.index] = whole
+
+    def view(self, *args: Any) -> Any:
+        """As `numpy.ndarray.view`, of each example."""
+        return super().view(*args) if args else self[...]
+
+    @property
+    def real(self) -> Any:
+        return super().real
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self[...] = value + 1j * self.imag if self.dtype.kind == "c" else value
+
+    @property
+    def imag(self) -> Any:
+        return super().imag
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self[...] = self.real + 1j * value
+
+
+def _version(value: Any) -> Any:
+    """What is another object when a traced value has been written to; None for plain memory."""
+    while isinstance(value, Mapped):
+        value = value.parent if isinstance(value, Picked) else value.value
+    return value.slot if isinstance(value, Traced) else None
 
 
 def _operator(name: str, ufunc: np.ufunc, function: Callable[[Any, Any], Any]) -> None:
@@ -688,6 +812,11 @@ def _at(mapping: Mapping, ufunc: np.ufunc, x: Any, index: Any, *operands: Any) -
     if holds_condition(index):  # each place once
         x[index] = ufunc(x[index], *operands)
         return
+    if isinstance(x, Picked):
+        whole = x.copy()
+        _at(mapping, ufunc, whole, index, *operands)
+        x[...] = whole
+        return
     operands = tuple(map(lift, operands))
     for operand in operands:
         x._make_room(operand)
@@ -735,16 +864,32 @@ def _is_basic_part(part: Any) -> bool:
     return isinstance(part, (int, np.integer, slice, type(None), type(Ellipsis)))
 
 
-def _laid_out(found: Any, value: Any, index: tuple[Any, ...]) -> Any:
+def _laid_out(found: Any, array: Any, index: Any) -> Any:
     """Elements picked by an array, in memory as NumPy has those of one example.
 
     On that depends of what reshapes they are views.
     """
-    if not len(value) or found.ndim < 3:
+    if not len(found):
         return found
-    strides = value[0][index].strides
-    order = [0, *sorted(range(1, found.ndim), key=lambda i: -abs(strides[i - 1]))]
-    return np.transpose(np.ascontiguousarray(np.transpose(found, order)), np.argsort(order))
+    one = memory_of(Batched(found, array.mapping))
+    wanted = memory_of(array)
+    if not is_ndarray(one) or not is_ndarray(wanted):
+        return found
+    strides = wanted[index].strides
+    if one.strides == strides:
+        return found
+    return _in_order(found, sorted(range(one.ndim), key=lambda i: -abs(strides[i])))
+
+
+def _in_order(found: Any, order: list[int]) -> Any:
+    """An array that nobody else has, with its last axes in memory in an order."""
+    if type(found) is np.ndarray:
+        ahead = found.ndim - len(order)
+        axes = (*range(ahead), *(ahead + i for i in order))
+        return np.transpose(np.ascontiguousarray(np.transpose(found, axes)), np.argsort(axes))
+    if not hasattr(found, "parent"):
+        found.value = _in_order(found.value, order)
+    return found
 
 
 def _is_array_index(part: Any) -> bool:

@@ -126,6 +126,8 @@ class Mapped:
 
     __slots__ = ()
 
+    picked = False  # whether it is x[i] of an x, up to date, by a number i of each example's own
+
     if TYPE_CHECKING:
         value: Any
         mapping: Any

@@ -509,3 +509,96 @@ def test_a_row_of_an_example_is_a_view_where_numpy_has_one(rearranged):
     assert np.allclose(tapegrad.vmap(tapegrad.grad(program))(examples), slopes)
     of_all = tapegrad.grad(lambda x: np.sum(tapegrad.vmap(program)(x)))
     assert np.allclose(of_all(examples), slopes)
+
+
+def written_row(y, i, v):
+    y = y * 1.0
+    y[i][0] = v
+    return y
+
+
+def row_before_a_write(y, i, v):
+    y = y * 1.0
+    row = y[i]
+    y *= 2.0
+    return row * v
+
+
+def row_in_place(y, i, v):
+    y = y * 1.0
+    row = y[:, i]
+    row += v
+    part = row[1:]
+    part[0] *= row[2]
+    return y
+
+
+def turned_row_before_a_write(y, i, v):
+    y = y * 1.0
+    turned = y[i].T
+    y[...] = y * np.sum(v)
+    return turned * 1.0
+
+
+def row_added_at(y, i, v):
+    y = y * 1.0
+    np.add.at(y[i], [0, 0], v)
+    return y
+
+
+def rows_that_change_places(y, i, v):
+    y = y * 1.0
+    y[i], y[0] = y[0].copy(), y[i].copy() * v
+    return y
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        written_row,
+        row_before_a_write,
+        row_in_place,
+        turned_row_before_a_write,
+        row_added_at,
+        rows_that_change_places,
+    ],
+)
+def test_a_row_by_a_number_of_each_example_is_a_view(program):
+    draw = np.random.default_rng(0)
+    y, v, i = draw.normal(size=(4, 3, 3, 2)), draw.normal(size=(4, 2)), np.array([2, 0, 1, 2])
+
+    def total(y, i, v):
+        return np.sum(np.sin(program(y + 0 * np.sum(v), i, v + 0 * np.sum(y))))
+
+    expected = np.stack([program(*each) for each in zip(y, i, v, strict=True)])
+    slopes = np.stack([grad(total)(*each) for each in zip(y, i, v, strict=True)])
+    assert np.allclose(tapegrad.vmap(program)(y, i, v), expected)
+    assert np.allclose(tapegrad.vmap(grad(total))(y, i, v), slopes)
+    assert np.allclose(grad(lambda y: np.sum(tapegrad.vmap(total)(y, i, v)))(y), slopes)
+
+
+def test_a_turned_row_of_each_example_is_not_written_to():
+    def program(y, i):
+        y = y * 1.0
+        y[i].T[0] = 0.0
+        return y
+
+    with pytest.raises(tapegrad.BatchingError, match="rearranged"):
+        tapegrad.vmap(program)(np.ones((2, 3, 3, 2)), np.array([0, 1]))
+
+
+@pytest.mark.parametrize("index", [[1, 0, 1], (slice(None), [0, 0]), (1, [2, 0])])
+def test_elements_picked_by_a_list_lie_in_memory_as_those_of_one_example(index):
+    def program(x):
+        x = np.sin((x * 1.0)[index])
+        rows = [x.ravel(), x.T.ravel(), x.reshape(-1)]
+        for factor, row in enumerate(rows):
+            row *= factor + 2.0
+        return np.sum(np.sin(x))
+
+    x = np.random.default_rng(0).normal(size=(2, 2, 3))
+    expected = [program(each) for each in x]
+    assert np.allclose(tapegrad.vmap(program)(x), expected)
+    assert np.allclose(vjp(tapegrad.vmap(program), x)[0], expected)
+    nested = tapegrad.vmap(lambda x: tapegrad.vmap(lambda z: program(x + 0 * z))(np.ones(2)))
+    assert np.allclose(nested(x)[:, 1], expected)

@@ -115,6 +115,7 @@ def replay_backward(
     `consume` empties `entries` on the way, which frees what they keep as early as possible.
     `large`: sums of cotangents are made in place, which pays from some hundred elements on.
     """
+    absent = -1  # by identity: a slot may be an object, whose comparison with a number is slow
     owned: set[int] = set()  # slots whose buffer nobody else holds: added to in place
     careful = False  # an infinity is on its way: from here on every product is a strong one
     for slot, rule, out, x, y, x_slot, y_slot in _reversed(entries, consume):
@@ -138,7 +139,7 @@ def replay_backward(
                 careful = _pull_general(bars, owned, g, call, 0, careful)
             continue
         strong = careful or rule.strong
-        if x_slot != -1:
+        if x_slot is not absent:
             partial = rule.x_partial
             if partial is None:
                 bar = g
@@ -164,7 +165,7 @@ def replay_backward(
                 bars[x_slot] = before + bar
                 if large:
                     owned.add(x_slot)
-        if y_slot != -1:
+        if y_slot is not absent:
             partial = rule.y_partial
             if partial is None:
                 bar = g

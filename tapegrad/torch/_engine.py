@@ -50,6 +50,9 @@ from tapegrad.torch._tensor import (
     raise_changed,
 )
 
+# What stands for an argument without a node. Told by identity, which for a node is several times
+# cheaper than a comparison with a number.
+ABSENT = -1
 LARGE = 256  # elements from which the core adds cotangents in place
 
 
@@ -90,13 +93,15 @@ class Pass:
         self.taken = {id(bar) for _, bar in roots}  # arrays that no gradient may be
         self.watched = create  # whether something has to happen at single nodes
         self.singular = False  # whether a rule takes a limit, for which it needs a traced replay
+        self.spent = False  # whether a node was freed
+        self.seen = {node for node, _ in roots}  # all that the roots were made from
         self.nodes = self._judge(self._collect())
 
     # -- what takes part -------------------------------------------------------------------------
 
     def _collect(self) -> list[Node]:
         """The nodes that have to run, in order of time; leaves apart."""
-        seen = {node for node, _ in self.roots}
+        seen = self.seen
         stack = list(seen)
         nodes = []
         while stack:
@@ -107,15 +112,21 @@ class Pass:
                     self.leaves.append(node)
                 continue
             nodes.append(node)
-            x_node, y_node = entry[4], entry[5]
+            if node._watched:
+                self.watched = True
+            _, out, _, _, x_node, y_node = entry
+            if out is FREED:
+                self.spent = True
             if y_node is not None:  # the frequent layout
-                if x_node != -1 and x_node not in seen:
+                if x_node is not ABSENT and x_node not in seen:
                     seen.add(x_node)
                     stack.append(x_node)
-                if y_node != -1 and y_node not in seen:
+                if y_node is not ABSENT and y_node not in seen:
                     seen.add(y_node)
                     stack.append(y_node)
                 continue
+            if is_singular(entry):
+                self.singular = True
             for parent in parents_of(entry):
                 if parent != -1 and parent not in seen:
                     seen.add(parent)
@@ -131,12 +142,8 @@ class Pass:
             variable = leaf.variable
             if leaf._watched or variable._hooks or variable._after:
                 self.watched = True
-        for node in nodes:
-            if node._watched:
-                self.watched = True
-            if node._entry[5] is None and is_singular(node._entry):
-                self.singular = True
-        check_usable([node for node in nodes if node not in self.ends] if self.ends else nodes)
+        if self.spent or WRITTEN:
+            check_usable(node for node in nodes if node not in self.ends)
         return nodes
 
     def _on_the_way(self, nodes: list[Node]) -> list[Node]:
@@ -181,23 +188,26 @@ class Pass:
         return node in self.nodes or node in self.leaves
 
     def _run_plain(self) -> None:
-        bars: Any = _Bars.fromkeys(self.nodes)
-        bars.update(dict.fromkeys(self.leaves))  # None at first: nothing has to be made up
+        bars: Any = dict.fromkeys(self.seen)  # None at first, also where nobody asks
         large = False
         for node, bar in self.roots:
             _add(bars, node, bar)
             large = large or bar.size > LARGE
         entries = []
         custom: list[FunctionNode] = []
+        keep = self.keep
         for node in self.nodes:
-            entry = node._entry
+            rule, out, x, y, x_node, y_node = entry = node._entry
             if isinstance(node, FunctionNode):
-                entries.append((node, node._rule_for(), *entry[1:]))
+                rule = node._rule_for()
                 custom.append(node)
-            else:
-                entries.append((node, *entry))
-            if not self.keep:
+            entries.append((node, rule, out, x, y, x_node, y_node))
+            if keep:
+                continue
+            if y_node is None:
                 node._entry = freed(entry)
+            elif out is not None or x is not None or y is not None:  # `freed`, written out
+                node._entry = rule, FREED, None, None, x_node, y_node
         replay_backward(entries, bars, consume=True, large=large)
         if not self.keep:
             for node in custom:
@@ -301,6 +311,7 @@ def free(nodes: Iterable[Node]) -> None:
 
 def check_usable(nodes: Iterable[Node]) -> None:
     """Raise RuntimeError where a node has been freed, or what it kept has been changed."""
+    written = bool(WRITTEN)
     for node in nodes:
         entry = node._entry
         if entry[1] is FREED:
@@ -311,7 +322,7 @@ def check_usable(nodes: Iterable[Node]) -> None:
                 "retain_graph=True if you need to backward through the graph a second time or "
                 "if you need to access saved tensors after calling backward."
             )
-        if WRITTEN:
+        if written:
             _check_unchanged(node, entry)
 
 
@@ -335,13 +346,6 @@ def is_singular(entry: Any) -> bool:
     """Whether the cotangent of a call is a limit, as of equal eigenvalues."""
     singular = getattr(entry[0], "singular", None)
     return singular is not None and entry[1] is not FREED and bool(singular(entry[1]))
-
-
-class _Bars(dict[Any, Any]):
-    """Cotangents by node."""
-
-    def __missing__(self, _: Any) -> None:
-        return None
 
 
 number_of = operator.attrgetter("_number")

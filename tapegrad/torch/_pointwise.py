@@ -57,6 +57,30 @@ def copied_like(given: Any, old: Any) -> Any:
     return np.broadcast_to(given, old.shape).copy()
 
 
+def _is_operand(other: Any) -> bool:
+    """Whether PyTorch's operators take a value beside a tensor."""
+    if isinstance(other, (Tensor, int, float, complex, np.generic)):
+        return True
+    return isinstance(other, np.ndarray)
+
+
+def _operator(call: Operation, *, reflected: bool = False) -> Operation:
+    def forward(self: Any, other: Any) -> Any:
+        if type(other) is not Tensor and type(other) is not float:
+            if not _is_operand(other):
+                return NotImplemented
+            if isinstance(other, (np.ndarray, np.generic)):
+                other = Tensor.from_operand(other)  # type: ignore[attr-defined]
+        return call(self, other)
+
+    def backward(self: Any, other: Any) -> Any:
+        if not _is_operand(other):
+            return NotImplemented
+        return call(full_like_number(self, other), self)
+
+    return backward if reflected else forward
+
+
 # --- The short path -----------------------------------------------------------------------------
 
 # NumPy warns of what PyTorch passes over in silence. Sums, products and functions that are finite
@@ -64,12 +88,18 @@ def copied_like(given: Any, old: Any) -> Any:
 quiet = np.errstate(all="ignore")
 
 
-def short_pair(
-    ufunc: Any, label: str, general: Operation, *, warns: bool, of_tensors: str = ""
+def short_pair(  # noqa: C901 - the hot path, written out
+    ufunc: Any,
+    label: str,
+    general: Operation,
+    *,
+    warns: bool,
+    of_tensors: str = "",
 ) -> Operation:
     """An operation of two tensors, or of one and a number; anything unusual is `general`'s.
 
-    label: the name of the node; of_tensors: that of two tensors, where it is another.
+    label: the name of the node; of_tensors: that of two tensors, where it is another. The result
+    has the same as a method for an operator in its attribute `operator`.
     """
     rule = REGISTRY.get(ufunc) or ufunc.rule
     assert isinstance(rule, Elementwise)
@@ -81,55 +111,71 @@ def short_pair(
     keeps_of_x = rule.keeps[True, False]
     keeps_of_y = rule.keeps[False, True]
 
-    def call(input: Any, other: Any, **kwargs: Any) -> Any:
-        x = input.value if type(input) is Tensor else None
-        if type(x) is not ndarray or kwargs or x.dtype.kind != "f":
-            return general(input, other, **kwargs)
-        kind = type(other)
-        if kind is float or kind is int:
-            y: Any = other
-            y_node: Any = None
-        elif kind is Tensor:
-            y = other.value
-            y_node = other.node
-            if type(y) is not ndarray or x.dtype is not y.dtype or x.shape != y.shape:
-                return general(input, other)
-        else:
-            return general(input, other)
-        mode = mode_of()
-        if mode is not None and (mode.grad or mode.inference or mode.watchers):
-            return general(input, other)
-        out = function(x, y)
-        result: Tensor = new(Tensor)
-        result.value = out if type(out) is ndarray else np.asarray(out)
-        x_node = input.node
-        if mode is not None or (x_node is None and y_node is None):
-            result.node = None
+    def made(unusual: Operation) -> Operation:
+        def operate(self: Any, other: Any) -> Any:
+            x = self.value
+            x_node = self.node
+            kind = type(other)
+            if kind is float or kind is int:
+                y: Any = other
+                y_node: Any = None
+            elif isinstance(other, Tensor):
+                y = other.value
+                y_node = other.node
+                if type(y) is not ndarray or x.dtype is not y.dtype or x.shape != y.shape:
+                    return unusual(self, other)
+            else:
+                return unusual(self, other)
+            if type(x) is not ndarray:
+                return unusual(self, other)
+            mode = mode_of()
+            if mode is not None and (mode.grad or mode.inference or mode.watchers):
+                return unusual(self, other)
+            constant = x_node is None and y_node is None
+            if constant and x.dtype.kind != "f":
+                return unusual(self, other)
+            out = function(x, y)
+            if type(out) is not ndarray:
+                out = np.asarray(out)
+            result: Tensor = new(Tensor)
+            result.value = out
+            if constant or mode is not None:
+                result.node = None
+                return result
+            if x_node is LEAF:
+                x_node = accumulator_of(self)
+            if y_node is LEAF:
+                y_node = accumulator_of(other)
+            if y_node is None:
+                x_kept, y_kept, out_kept = keeps_of_x
+                y_node = -1
+            elif x_node is None:
+                x_kept, y_kept, out_kept = keeps_of_y
+                x_node = -1
+            else:
+                x_kept, y_kept, out_kept = keeps_of_both
+            result.node = node = new(node_type if kind is float or kind is int else type_of_pair)
+            node._number = next_number()
+            node._entry = (
+                rule,
+                out if out_kept else None,
+                x if x_kept else None,
+                y if y_kept else None,
+                x_node,
+                y_node,
+            )
             return result
-        if x_node is LEAF:
-            x_node = accumulator_of(input)
-        if y_node is LEAF:
-            y_node = accumulator_of(other)
-        if y_node is None:
-            x_kept, y_kept, out_kept = keeps_of_x
-            y_node = -1
-        elif x_node is None:
-            x_kept, y_kept, out_kept = keeps_of_y
-            x_node = -1
-        else:
-            x_kept, y_kept, out_kept = keeps_of_both
-        result.node = node = new(type_of_pair if kind is Tensor else node_type)
-        node._number = next_number()
-        node._entry = (
-            rule,
-            result.value if out_kept else None,
-            x if x_kept else None,
-            y if y_kept else None,
-            x_node,
-            y_node,
-        )
-        return result
 
+        return operate
+
+    operate = made(general)
+
+    def call(input: Any, other: Any, **kwargs: Any) -> Any:
+        if kwargs or not isinstance(input, Tensor):
+            return general(input, other, **kwargs)
+        return operate(input, other)
+
+    call.operator = made(_operator(general))  # type: ignore[attr-defined]
     return call
 
 
@@ -142,16 +188,18 @@ def short_single(ufunc: Any, label: str, general: Operation, *, warns: bool) -> 
     node_type = node_class(label)
     x_kept, out_kept = rule.keeps[True,]
 
-    def call(input: Any, **kwargs: Any) -> Any:
-        x = input.value if type(input) is Tensor else None
-        if type(x) is not ndarray or kwargs or x.dtype.kind != "f":
-            return general(input, **kwargs)
+    def call(input: Any, *, out: Any = None) -> Any:
+        x = input.value if isinstance(input, Tensor) else None
+        if type(x) is not ndarray or out is not None or x.dtype.kind != "f":
+            return general(input) if out is None else general(input, out=out)
         mode = mode_of()
         if mode is not None and (mode.grad or mode.inference or mode.watchers):
             return general(input)
         out = function(x)
+        if type(out) is not ndarray:
+            out = np.asarray(out)
         result: Tensor = new(Tensor)
-        result.value = out if type(out) is ndarray else np.asarray(out)
+        result.value = out
         x_node = input.node
         if mode is not None or x_node is None:
             result.node = None
@@ -162,7 +210,7 @@ def short_single(ufunc: Any, label: str, general: Operation, *, warns: bool) -> 
         node._number = next_number()
         node._entry = (
             rule,
-            result.value if out_kept else None,
+            out if out_kept else None,
             x if x_kept else None,
             None,
             x_node,
@@ -277,30 +325,6 @@ pow = _install(  # noqa: A001
 # --- Operators ----------------------------------------------------------------------------------
 
 
-def _is_operand(other: Any) -> bool:
-    """Whether PyTorch's operators take a value beside a tensor."""
-    if isinstance(other, (Tensor, int, float, complex, np.generic)):
-        return True
-    return isinstance(other, np.ndarray)
-
-
-def _operator(call: Operation, *, reflected: bool = False) -> Operation:
-    def forward(self: Any, other: Any) -> Any:
-        if type(other) is not Tensor and type(other) is not float:
-            if not _is_operand(other):
-                return NotImplemented
-            if isinstance(other, (np.ndarray, np.generic)):
-                other = Tensor.from_operand(other)  # type: ignore[attr-defined]
-        return call(self, other)
-
-    def backward(self: Any, other: Any) -> Any:
-        if not _is_operand(other):
-            return NotImplemented
-        return call(full_like_number(self, other), self)
-
-    return backward if reflected else forward
-
-
 def full_like_number(tensor: Any, number: Any) -> Any:
     """A number on the left of an operator, as a tensor of no dimensions."""
     if isinstance(number, Tensor):
@@ -319,11 +343,11 @@ def _inplace_operator(word: str) -> Operation:
 
 
 for _sign, _call in (("add", add), ("sub", sub), ("mul", mul), ("truediv", div), ("pow", pow)):
-    setattr(Tensor, f"__{_sign}__", _operator(_call))
+    setattr(Tensor, f"__{_sign}__", _call.operator)  # type: ignore[attr-defined]
     _word = {"truediv": "div"}.get(_sign, _sign) + "_"
     setattr(Tensor, f"__i{_sign}__", _inplace_operator(_word))
 for _sign, _call in (("add", add), ("mul", mul)):
-    setattr(Tensor, f"__r{_sign}__", _operator(_call))  # they commute
+    setattr(Tensor, f"__r{_sign}__", _call.operator)  # type: ignore[attr-defined] # they commute
 for _sign, _call in (("truediv", div), ("pow", pow)):
     setattr(Tensor, f"__r{_sign}__", _operator(_call, reflected=True))
 Tensor.__rsub__ = _operator(rsub)  # type: ignore[method-assign]

@@ -734,7 +734,7 @@ def _exclusive_buffer(x: Array) -> Any:
     if isinstance(value, Traced):
         return handle(value)
     if type(value) is not np.ndarray:
-        return value.copy()
+        return value.handle() if isinstance(value, Mapped) else value.copy()
     if x.slot in x.tape.buffers and value.base is None and _references(value) <= _EXCLUSIVE:
         return value
     return value.copy("K")

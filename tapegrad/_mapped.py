@@ -188,8 +188,19 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         self[index] = self[index] + value
 
     def handle(self) -> Any:
-        """A copy, which writes through this array do not reach."""
-        return Batched(self.value.copy(), self.mapping)
+        """A copy, which writes through this array do not reach; in memory as this one."""
+        value = self.value
+        if isinstance(value, Mapped):
+            return Batched(value.handle(), self.mapping)
+        if type(value) is not np.ndarray:
+            return Batched(value.copy("K"), self.mapping)
+        if value.flags.c_contiguous:
+            return Batched(value.copy(), self.mapping)
+        order = sorted(range(value.ndim - 1), key=lambda i: -abs(value.strides[i + 1]))
+        axes = (0, *(i + 1 for i in order))
+        return Batched(
+            np.transpose(np.transpose(value, axes).copy(), np.argsort(axes)), self.mapping
+        )
 
     # -- NumPy's protocols -----------------------------------------------------------------------
 
@@ -276,8 +287,8 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
             found = self.value[(slice(None), *rest)]
             if not all(map(_is_basic_part, rest)):
                 found = _laid_out(found, self, rest)
-            if len(found.shape) == 1 and Ellipsis not in rest:
-                found = found.copy()  # a number, which later writes do not change
+            if len(found.shape) == 1 and Ellipsis not in rest or self.is_number():
+                found = found.copy()  # a number, which writes do not change
             return Batched(found, self.mapping)
         if holds_condition(index):
             return read(self, index)
@@ -361,9 +372,10 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         return Batched(self.value.view(*args), self.mapping)
 
     def copy(self, order: str = "C") -> Any:
-        """A copy."""
-        del order
-        return self.handle()
+        """A copy, of which each example is in C order in memory unless `order` says otherwise."""
+        if order != "C":
+            return np.copy(self, order)
+        return Batched(self.value.copy(), self.mapping)
 
     # -- conversions, which have no single answer ------------------------------------------------
 

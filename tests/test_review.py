@@ -602,3 +602,28 @@ def test_elements_picked_by_a_list_lie_in_memory_as_those_of_one_example(index):
     assert np.allclose(vjp(tapegrad.vmap(program), x)[0], expected)
     nested = tapegrad.vmap(lambda x: tapegrad.vmap(lambda z: program(x + 0 * z))(np.ones(2)))
     assert np.allclose(nested(x)[:, 1], expected)
+
+
+def test_a_number_does_not_change_with_the_array_made_of_it():
+    def program(x):
+        total = np.sum(x)
+        row = total[None]
+        row *= 2.0
+        np.add.at(row, [0, 0], x[0])
+        return total * row[0]
+
+    x = np.random.default_rng(0).normal(size=(3, 4))
+    assert np.allclose(tapegrad.vmap(program)(x), [program(each) for each in x])
+
+
+def test_a_write_leaves_an_array_of_each_example_as_it_lies_in_memory():
+    def program(x):
+        turned = np.sin(x[:, [0, 2, 1]])
+        turned[0] = turned[1] * 2.0
+        row = turned.reshape(-1)
+        row *= 3.0
+        return np.sum(turned * np.arange(3.0))
+
+    x = np.random.default_rng(0).normal(size=(3, 2, 3))
+    by_loop = np.stack([grad(program)(each) for each in x])
+    assert np.allclose(tapegrad.vmap(grad(program))(x), by_loop)

@@ -371,7 +371,7 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         """As `numpy.ndarray.view`, of each example."""
         return Batched(self.value.view(*args), self.mapping)
 
-    def copy(self, order: str = "C") -> Any:
+    def copy(self, order: Any = "C") -> Any:
         """A copy, of which each example is in C order in memory unless `order` says otherwise."""
         if order != "C":
             return np.copy(self, order)

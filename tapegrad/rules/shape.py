@@ -113,6 +113,15 @@ def _reshaped_examples(
     return np.reshape(a, (a.shape[0], *sides), order="F" if order == "F" else "C", **options)
 
 
+def _copied_examples(a: Any, order: str = "K", **_: Any) -> Any:
+    if order == "A":
+        order = "F" if a.shape[0] and memory_of(a)[0].flags.fnc else "C"
+    if order != "F":
+        return np.copy(a, order)
+    turned = (0, *range(a.ndim - 1, 0, -1))
+    return np.transpose(np.copy(np.transpose(a, turned), "C"), turned)
+
+
 linear(
     np.reshape,
     _reshape_transpose,
@@ -201,7 +210,7 @@ def _rolled_by_positions(a: Any, shift: Any, axis: int) -> Any:
 
 
 composite(np.roll, _roll)
-linear(np.copy, lambda g, _out, _x, *_a, **_k: g, batch="align")
+linear(np.copy, lambda g, _out, _x, *_a, **_k: g, batch=_copied_examples)
 
 
 def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, is_ndarray, is_numpy, plain
+from tapegrad._rule import composite, is_ndarray, is_numpy, memory_of, plain
 from tapegrad.rules.index import picked
 
 # --- order
@@ -27,7 +27,7 @@ def _picked_along(a: Any, axis: Any, order: Any) -> Any:
 
 def _axes_in_memory(a: Any) -> list[int] | None:
     """The axes as they lie in memory, where the result is to lie too; None if as they count."""
-    values = plain(a)
+    values = memory_of(a)
     if not is_ndarray(values) or values.flags.c_contiguous:
         return None
     axes = sorted(range(a.ndim), key=lambda axis: -abs(values.strides[axis]))

@@ -36,6 +36,7 @@ from tapegrad.torch import (
     _sorting,
     _statistics,
     autograd,
+    func,
     linalg,
     nn,
     optim,
@@ -70,6 +71,7 @@ from tapegrad.torch.autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
 )
+from tapegrad.torch.func import vmap
 
 # Modules of operations, imported for what they declare.
 MODULES = (
@@ -126,6 +128,7 @@ __all__ = [
     "dtype",
     "enable_grad",
     "finfo",
+    "func",
     "get_default_dtype",
     "iinfo",
     "inference_mode",
@@ -143,4 +146,5 @@ __all__ = [
     "set_grad_enabled",
     "special",
     "strided",
+    "vmap",
 ]

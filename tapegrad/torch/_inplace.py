@@ -200,6 +200,7 @@ def _put_traced(tensor: Tensor, index: Any, given: Any) -> None:
         tensor.value[index] = given
     except TypeError:  # a NumPy scalar has no memory, and so no views
         tensor.value = given.astype(tensor.value.dtype)
+    count_write(tensor)
 
 
 def _raise_misfit(before: Any, index: Any, given: Any) -> NoReturn:
@@ -222,6 +223,7 @@ def _write_traced(tensor: Tensor, result: Any) -> Tensor:
         tensor.value[...] = result
     except TypeError:  # a NumPy scalar has no memory, and so no views
         tensor.value = result
+    count_write(tensor)
     return tensor
 
 

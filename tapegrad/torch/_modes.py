@@ -25,6 +25,7 @@ class Mode(NamedTuple):
     anomaly: Any = None  # what keeps the traceback of each logged call, if anything does
     saved: tuple[Any, ...] = ()  # pairs of functions that pack and unpack saved tensors
     watchers: tuple[Any, ...] = ()  # profilers, told of each call
+    floor: float = 0  # the level of transforms up to which nothing is logged, if any
 
 
 USUAL = Mode()

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from tapegrad._forward import Cell
 from tapegrad._rule import plain
-from tapegrad._tape import PROJECT
+from tapegrad._tape import PROJECT, Mapped, Tape, Traced
 from tapegrad.torch import _modes
 from tapegrad.torch._dtypes import CPU, Size, device, dtype, of_numpy, strided, word_of
 from tapegrad.torch._dual import PLAIN, cell_of, is_above, is_dual, tangent_of
@@ -466,15 +467,19 @@ def of_array(array: Any) -> Tensor:
 
 def array_of(tensor: Tensor) -> Any:
     """A tensor as the core sees it: a traced array if operations on it are to be logged."""
-    if type(tensor.value) is not ndarray and is_dual(tensor.value):
-        return _array_of_dual(tensor)
+    if type(tensor.value) is not ndarray:
+        if is_dual(tensor.value):
+            return _array_of_dual(tensor)
+        mode = _modes.MODE.get()
+        if mode is not None and (not mode.grad or mode.floor):
+            return unlogged(tensor.value, mode.floor if mode.grad else np.inf)
     return array_below(tensor)
 
 
 def array_below(tensor: Tensor) -> Any:
     """`array_of` without the tangent on the graph: what a backward pass has to do with."""
     node = tensor.node
-    if node is None or not _modes.is_logging():
+    if node is None or not _modes.is_logging() or _modes.current().floor:
         return tensor.value
     if tensor._inference:
         raise RuntimeError(
@@ -527,9 +532,41 @@ def settled(tensor: Tensor) -> Any:
 
 
 def plain_of(tensor: Tensor) -> Any:
-    """The value of a tensor without history."""
+    """The value of a tensor without history; a batched one stays batched."""
     value = tensor.value
-    return value if type(value) is ndarray else plain(value)
+    if type(value) is ndarray:
+        return value
+    value = plain(value)
+    if isinstance(value, Mapped):
+        inner = value.value
+        without = plain_of(of_value(inner))
+        return value if without is inner else value.mapping.wrap(without)
+    return value
+
+
+def unlogged(value: Any, floor: float) -> Any:
+    """A traced value without the reverse transforms up to a level; tangents stay, and batches."""
+    if isinstance(value, Mapped):
+        inner = unlogged(value.value, floor)
+        return value if inner is value.value else value.mapping.wrap(inner)
+    if not isinstance(value, Traced):
+        return value
+    tape = value.tape
+    inner = unlogged(value.value, floor)
+    if type(tape) is Tape and tape.level not in FORWARD and tape.level <= floor:
+        return inner
+    if tape is GRAPH:
+        return inner
+    slot = value.slot
+    if isinstance(slot, Cell):
+        slot = cell_of(unlogged(slot.tangent, floor))
+    elif inner is value.value:
+        return value
+    return tape.array(inner, slot, tape, value.spec)
+
+
+# The levels of reverse tapes that a forward transform has: no_grad is not for it.
+FORWARD: set[float] = set()
 
 
 def node_of(tensor: Tensor) -> Any:

@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from transcripts import Log, compare
+from transcripts import Log, compare, logged
+
+import tapegrad.torch as torch
+from tapegrad.torch import func
 
 PROGRAMS: dict[str, Any] = {}
 
@@ -58,7 +61,7 @@ def several_views(T: Any, x: Any) -> Any:
     y = x.clone()
     a, b = y.view(3, 1), y[::2]
     a.add_(1)
-    b.mul_(y[1])
+    b.mul_(x[1])
     return a.squeeze(1) * y
 
 
@@ -118,6 +121,10 @@ TRANSFORMS: dict[str, Any] = {
     "grad_and_value": lambda T, f, x: T.func.grad_and_value(lambda x: (f(x) ** 2).sum())(x),
     "vjp": lambda T, f, x: vjp_at(T, f, x),
     "jvp": lambda T, f, x: T.func.jvp(f, (x,), (weights(T, x),)),
+    "jvp twice": lambda T, f, x: (
+        *T.func.jvp(f, (x,), (weights(T, x),)),
+        T.func.jvp(f, (x,), (weights(T, x) * 2,))[1],
+    ),
     "jacrev": lambda T, f, x: T.func.jacrev(f)(x),
     "jacrev in chunks": lambda T, f, x: T.func.jacrev(f, chunk_size=2)(x),
     "jacfwd": lambda T, f, x: T.func.jacfwd(f)(x),
@@ -140,8 +147,15 @@ TRANSFORMS: dict[str, Any] = {
         lambda x: (T.func.vmap(f)(T.stack([x, x * 2])) ** 2).sum()
     )(x),
 }
-# What PyTorch cannot do (in-place writes of batched values into plain ones, mostly).
-UNABLE_WRITES = {"new"}
+# Where PyTorch's own result is wrong, with the transform that gives the right one here.
+WRONG_THERE = {
+    ("jacfwd of jacfwd", "solve"): "jacrev of jacrev",
+    ("vmap of jacfwd", "solve"): "vmap of jacrev",
+    ("linearize", "writes"): "jvp twice",
+    ("linearize", "new"): "jvp twice",
+    ("linearize", "views"): "jvp twice",
+    ("linearize", "inner jacobian"): "jvp twice",
+}
 
 
 def vjp_at(T: Any, f: Any, x: Any) -> Any:
@@ -162,4 +176,485 @@ def test_transforms(transform: str, name: str) -> None:
         x = numbers(T, 3)
         log(TRANSFORMS[transform](T, lambda x: ONE[name](T, x), x))
 
+    other = WRONG_THERE.get((transform, name))
+    if other is None:
+        compare_where_pytorch_can(run)
+        return
+    x = numbers(torch, 3)
+    mine = TRANSFORMS[transform](torch, lambda x: ONE[name](torch, x), x)
+    right = TRANSFORMS[other](torch, lambda x: ONE[name](torch, x), x)
+    for ours, expected in zip(mine, right, strict=True):
+        np.testing.assert_allclose(ours.numpy(), expected.numpy(), 1e-12, 1e-12)
+
+
+def compare_where_pytorch_can(run: Any) -> None:
+    """Compare a program that PyTorch may refuse; it has to run here."""
+    pytorch = pytest.importorskip("torch")
+    mine = logged(run)
+    try:
+        logged(run, pytorch)
+    except RuntimeError as error:
+        assert mine
+        pytest.skip(f"PyTorch refuses: {error}"[:80])
     compare(run)
+
+
+# --- Arguments ----------------------------------------------------------------------------------
+
+
+@program
+def argument_numbers(T: Any, log: Log) -> None:
+    x, y, z = numbers(T, 3), numbers(T, 3, seed=1), numbers(T, 3, seed=2)
+
+    def f(x: Any, y: Any, z: Any, scale: float = 1.0) -> Any:
+        return (x * y**2 * z.exp()).sum() * scale
+
+    for name in ("grad", "grad_and_value", "jacrev", "jacfwd", "hessian"):
+        for argnums in (0, 1, (0, 2), (1,), -1, (2, 0)):
+            if argnums == -1 and name in ("jacfwd", "hessian"):
+                continue  # PyTorch's are 0
+            log(getattr(T.func, name)(f, argnums=argnums)(x, y, z))
+    log(T.func.grad(f)(x, y, z, scale=3.0))
+    log(T.func.jacrev(lambda x, y: x * y, argnums=(0, 1))(x, y))
+    log(T.func.jacfwd(lambda x, y: (x * y, x.sum()), argnums=(0, 1))(x, y))
+    log(T.func.grad(lambda x, power: (x**power).sum())(x, 3))
+    log(T.func.jvp(f, (x, y, z), (y, z, x)))
+    log(T.func.vjp(f, x, y, z)[1](T.tensor(2.0, dtype=T.float64)))
+
+
+@program
+def trees(T: Any, log: Log) -> None:
+    x, y = numbers(T, 3), numbers(T, 2, seed=1)
+
+    def f(p: Any) -> Any:
+        return (p["x"] ** 2).sum() * (p["rest"][0] ** 3).sum()
+
+    given = {"x": x, "rest": [y, y * 2]}
+    made = T.func.grad(f)(given)
+    log(sorted(made), made["x"], made["rest"], type(made["rest"]).__name__)
+    out, pullback = T.func.vjp(lambda p: {"a": p["x"] * 2, "b": (p["rest"][0],)}, given)
+    (bars,) = pullback({"a": x, "b": (y,)})
+    log(out["a"], out["b"], bars["x"], bars["rest"])
+    made = T.func.jacrev(lambda p: {"a": p["x"] * p["rest"][0].sum()})(given)
+    log(made["a"]["x"], made["a"]["rest"])
+    made = T.func.jacfwd(lambda p: p["x"] * p["rest"][0].sum())(given)
+    log(made["x"], made["rest"])
+    out, dot = T.func.jvp(lambda p: {"a": p["x"] * 2}, (given,), (given,))
+    log(out["a"], dot["a"])
+    made = T.func.vmap(lambda p: {"a": p["x"] * p["y"].sum()}, in_dims=({"x": 0, "y": None},))(
+        {"x": x, "y": y}
+    )
+    log(made["a"])
+
+
+@program
+def auxiliary(T: Any, log: Log) -> None:
+    x = numbers(T, 3)
+
+    def f(x: Any) -> Any:
+        return (x**2).sum(), {"twice": x * 2}
+
+    def g(x: Any) -> Any:
+        return x**2, (x * 2, x.sum())
+
+    found, aux = T.func.grad(f, has_aux=True)(x)
+    log(found, aux["twice"])
+    found, (value, aux) = T.func.grad_and_value(f, has_aux=True)(x)
+    log(found, value, aux["twice"])
+    log(T.func.jacrev(g, has_aux=True)(x))
+    log(T.func.jacfwd(g, has_aux=True)(x))
+    out, pullback, aux = T.func.vjp(g, x, has_aux=True)
+    log(out, pullback(x), aux)
+    log(T.func.jvp(g, (x,), (x,), has_aux=True))
+    log(T.func.grad(lambda x: T.func.grad(f, has_aux=True)(x)[0].sum())(x))
+
+
+@program
+def kinds_of_numbers(T: Any, log: Log) -> None:
+    for kind in ("float32", "float64", "complex64", "complex128"):
+        z = numbers(T, 3, dtype=kind)
+        log(T.func.grad(lambda z: (z * z.conj()).real.sum())(z))
+        log(T.func.jvp(lambda z: z * z * z.conj(), (z,), (z,)))
+        log.attempt(lambda z=z: T.func.jacrev(lambda z: (z * z.conj()).real)(z))
+        log.attempt(lambda z=z: T.func.jacfwd(lambda z: z * z)(z))
+        log(T.func.vjp(lambda z: z * z * z.conj(), z)[1](z))
+    z = numbers(T, 3, dtype="complex128")
+    log(T.func.vmap(T.func.grad(lambda z: (z * z.conj()).real))(z))
+    log.attempt(lambda: T.func.jacrev(lambda x: x + 1j)(z.real))
+    log.attempt(lambda: T.func.hessian(lambda z: (z * z.conj()).real.sum())(z))
+
+
+@program
+def around_the_graph(T: Any, log: Log) -> None:
+    """What a function closes over, and arguments, may require grad."""
+    x, w = numbers(T, 3).requires_grad_(), numbers(T, 3, seed=1).requires_grad_()
+
+    def f(x: Any) -> Any:
+        return (x**3 * w).sum()
+
+    made = T.func.grad(f)(x)
+    log(made)
+    log(T.autograd.grad((made**2).sum(), (x, w)))
+    for out in (
+        T.func.jacrev(lambda x: x.sin() * w)(x),
+        T.func.jacfwd(lambda x: x.sin() * w)(x),
+        T.func.hessian(f)(x),
+        T.func.jvp(f, (x,), (w,))[1],
+        T.func.vjp(f, x)[1](T.tensor(2.0, dtype=T.float64))[0],
+        T.func.vmap(lambda a: (a * w).exp())(x),
+        T.func.vmap(T.func.grad(lambda a: (a**3 * w).sum()))(x),
+        T.func.grad_and_value(f)(x)[1],
+    ):
+        log(out)
+        first = T.autograd.grad((out**2).sum(), (x, w), create_graph=True)
+        log(first)
+        log(T.autograd.grad((first[0] ** 2).sum(), (x, w)))
+    detached = T.func.grad(f)(x.detach())
+    log(detached)
+    log(T.autograd.grad(detached.sum(), w))
+
+
+@program
+def grad_modes(T: Any, log: Log) -> None:
+    x, w = numbers(T, 3), numbers(T, 3, seed=1).requires_grad_()
+
+    def f(x: Any) -> Any:
+        return (x**3 * w).sum()
+
+    with T.no_grad():
+        log(T.func.grad(f)(x))
+        log(T.func.grad(f)(w))
+        log(T.func.jacrev(lambda x: x**2 * w)(x))
+        log(T.func.vjp(f, x)[1](T.tensor(1.0, dtype=T.float64)))
+        log(T.func.jvp(f, (x,), (x,)))
+        log(T.func.hessian(f)(x))
+        log(T.func.vmap(T.func.grad(f))(T.stack([x, x])))
+        log(T.is_grad_enabled())
+
+    def inner(y: Any) -> Any:
+        with T.no_grad():
+            return (y * T.func.grad(lambda z: (z**2 * y).sum())(y)).sum()
+
+    log(T.func.grad(lambda y: (y * inner(y)).sum())(x))
+    log(T.func.grad(lambda y: y.sum() * T.func.vmap(lambda a: a * a.detach())(y).sum())(x))
+    log(T.func.jvp(lambda y: y * inner(y), (x,), (x,)))
+
+
+@program
+def writes_to_arguments(T: Any, log: Log) -> None:
+    x = numbers(T, 3)
+
+    def f(x: Any) -> Any:
+        y = x.clone()
+        y.mul_(2)
+        y[0] = 3
+        y[1:] *= y[1:].clone()
+        return (y * x).sum()
+
+    log(T.func.grad(f)(x), x)
+    log(T.func.vmap(f)(T.stack([x, x * 2])))
+    log(T.func.vmap(T.func.grad(f))(T.stack([x, x * 2])))
+    z = T.stack([x, x * 2])
+    log(T.func.vmap(lambda a: a.mul_(2).sum())(z), z)
+
+
+@program
+def modules(T: Any, log: Log) -> None:
+    net = T.nn.Sequential(T.nn.Linear(3, 4), T.nn.Tanh(), T.nn.Linear(4, 2)).double()
+    with T.no_grad():
+        for number, parameter in enumerate(net.parameters()):
+            parameter.copy_(numbers(T, *parameter.shape, seed=number))
+    parameters = {name: p.detach() for name, p in net.named_parameters()}
+    x, t = numbers(T, 5, 3, seed=7), T.tensor([0, 1, 1, 0, 1])
+
+    def loss(parameters: Any, x: Any, t: Any) -> Any:
+        out = T.func.functional_call(net, parameters, (x.unsqueeze(0),))
+        return T.nn.functional.cross_entropy(out, t.unsqueeze(0))
+
+    single = T.func.vmap(T.func.grad(loss), in_dims=(None, 0, 0))(parameters, x, t)
+    for name in sorted(single):
+        log(name, single[name])
+    one = T.func.grad(loss)(parameters, x[2], t[2])
+    log([(one[name] - single[name][2]).abs().max().item() < 1e-12 for name in sorted(one)])
+    log(T.func.functional_call(net, {"0.bias": parameters["0.bias"] * 2}, x))
+    log(T.func.functional_call(net, ({"0.bias": parameters["0.bias"] * 2}, {}), (x,)))
+    log.attempt(lambda: T.func.functional_call(net, {"0.bias": x[0]}, x, strict=True))
+    log.attempt(lambda: T.func.functional_call(net, {"nothing": x[0]}, x))
+    log.attempt(lambda: T.func.functional_call(net, 3, x))
+    nets = [net, T.nn.Sequential(T.nn.Linear(3, 4), T.nn.Tanh(), T.nn.Linear(4, 2)).double()]
+    nets[1].load_state_dict({name: p * 2 for name, p in net.state_dict().items()})
+    stacked, buffers = T.func.stack_module_state(nets)
+    log(sorted(stacked), buffers, stacked["0.weight"])
+    log(T.func.vmap(lambda p, x: T.func.functional_call(net, p, x), in_dims=(0, None))(stacked, x))
+    log.attempt(lambda: T.func.stack_module_state([]))
+    log.attempt(lambda: T.func.stack_module_state([net, T.nn.Linear(3, 4)]))
+
+
+@program
+def tied_modules(T: Any, log: Log) -> None:
+    class Tied(T.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a = T.nn.Linear(3, 3, bias=False)
+            self.b = T.nn.Linear(3, 3, bias=False)
+            self.b.weight = self.a.weight
+            self.register_buffer("scale", T.ones(3))
+
+        def forward(self, x: Any, *, twice: bool = False) -> Any:
+            self.scale.mul_(2)
+            return self.b(self.a(x)) * self.scale * (2 if twice else 1)
+
+    net, x, w = Tied(), numbers(T, 3, dtype="float32"), numbers(T, 3, 3, dtype="float32")
+    with T.no_grad():
+        net.a.weight.fill_(0.5)
+    call = T.func.functional_call
+    log(call(net, {"a.weight": w}, x))
+    log(call(net, {"a.weight": w}, x, {"twice": True}, tie_weights=False))
+    log(net.scale, net.a.weight)
+    scale = T.ones(3)
+    log(call(net, {"a.weight": w, "scale": scale}, (x,), strict=True), scale, net.scale)
+    log.attempt(lambda: call(net, {"a.weight": w}, x, strict=True))
+    log.attempt(lambda: call(net, {"a.weight": w, "b.weight": w * 2}, x))
+    log.attempt(lambda: call(net, ({"a.weight": w}, {"a.weight": w}), x))
+    log.attempt(lambda: T.func.stack_module_state([net, Tied().eval()]))
+
+
+@program
+def functions_with_their_own_derivative(T: Any, log: Log) -> None:
+    class Cube(T.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x**3
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(inputs[0])
+            ctx.save_for_forward(inputs[0])
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return g * 3 * x**2
+
+        @staticmethod
+        def jvp(ctx: Any, dot: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return dot * 3 * x**2
+
+    class Within(T.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            gradient, value = T.func.grad_and_value(lambda y: (y**3).sum())(x)
+            ctx.save_for_backward(gradient)
+            return value
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (gradient,) = ctx.saved_tensors
+            return g * gradient
+
+    x = numbers(T, 3)
+    log(T.func.grad(lambda x: Cube.apply(x).sum())(x))
+    log(T.func.vmap(Cube.apply)(x))
+    log(T.func.vmap(T.func.grad(Cube.apply))(x))
+    log(T.func.jacrev(Cube.apply)(x))
+    log(T.func.jvp(Cube.apply, (x,), (x,)))
+    log(T.func.hessian(lambda x: Cube.apply(x).sum())(x))
+    log(T.func.jacrev(T.func.jacrev(Cube.apply))(x))
+    leaf = numbers(T, 3).requires_grad_()
+    log(T.autograd.grad(Within.apply(leaf), leaf))
+
+
+@program
+def randomness(T: Any, log: Log) -> None:
+    x = numbers(T, 4, 3)
+    T.manual_seed(1)
+    same = T.vmap(lambda a: a * 0 + T.rand(3), randomness="same")(x)
+    different = T.vmap(lambda a: a * 0 + T.rand(3), randomness="different")(x)
+    log(same.shape, different.shape)
+    log([bool((same[0] == same[i]).all()) for i in range(4)])
+    log([bool((different[0] == different[i]).all()) for i in range(4)])
+    log.attempt(lambda: T.vmap(lambda a: a.bernoulli())(x.sigmoid()))
+    log(
+        T.vmap(lambda a: T.nn.functional.dropout(a, 0.5), randomness="different")(x).shape,
+    )
+    outside = T.zeros(3, dtype=T.float64)
+    log(T.vmap(lambda a: (outside + a).sum())(x), outside)
+
+
+@program
+def writes_to_tensors_from_outside(T: Any, log: Log) -> None:
+    x, outside = numbers(T, 3), numbers(T, 3, seed=1)
+
+    def f(x: Any) -> Any:
+        buffer = T.zeros(3, dtype=T.float64)
+        buffer.copy_(x * 2)
+        buffer[0] += outside[0]
+        return (buffer**2).sum()
+
+    log(T.func.grad(f)(x))
+    log(T.func.hessian(f)(x))
+    log(T.func.jvp(f, (x,), (x,)))
+    T.func.vmap(lambda a: outside.mul_(2).sum() + a)(x)
+    log(outside)
+
+
+@program
+def dimensions(T: Any, log: Log) -> None:
+    x, y = numbers(T, 2, 3), numbers(T, 3, 2, seed=1)
+    log(T.vmap(T.mul, in_dims=(0, 1))(x, y))
+    log(T.vmap(T.mul, in_dims=(0, 1), out_dims=1)(x, y))
+    log(T.vmap(T.mul, in_dims=(-1, 0), out_dims=-1)(x, y))
+    log(T.vmap(T.dot, in_dims=(0, None))(x, y[:, 0]))
+    log(T.vmap(lambda a: (a, a.sum()), out_dims=(1, 0))(x))
+    log(T.vmap(lambda a, b: a * b, in_dims=(0, None))(x, 2.0))
+    log(T.vmap(lambda p: p[0] * p[1], in_dims=([0, 1],))([x, y]))
+    log(T.vmap(lambda a, b: a + b)(x, x))
+    log(T.vmap(T.vmap(lambda a, b: a * b), in_dims=(0, None))(x, y[:, 0]))
+    log(T.vmap(T.vmap(lambda a, b: a.sum() * b, in_dims=(None, 0)), in_dims=(0, None))(x, y))
+    log(T.vmap(lambda a: a * a, chunk_size=1)(x))
+    log(T.vmap(lambda a, *, scale: a * scale)(x, scale=x))
+    log(T.vmap(lambda a: T.ones(2))(x))
+    log(T.vmap(lambda a: {"a": a})(x)["a"])
+
+
+DIMENSIONS: dict[str, Any] = {
+    "no arguments": lambda T, x: T.vmap(lambda: x)(),
+    "nothing mapped": lambda T, x: T.vmap(T.sin, in_dims=None)(x),
+    "nothing mapped of two": lambda T, x: T.vmap(T.mul, in_dims=(None, None))(x, x),
+    "too few in_dims": lambda T, x: T.vmap(T.mul, in_dims=(0,))(x, x),
+    "in_dims of a float": lambda T, x: T.vmap(T.sin, in_dims=0.5)(x),
+    "no such dim": lambda T, x: T.vmap(T.sin, in_dims=2)(x),
+    "mapped number": lambda T, x: T.vmap(T.mul)(x, 2.0),
+    "sizes": lambda T, x: T.vmap(T.mul)(x, x[:1]),
+    "no dimensions": lambda T, x: T.vmap(T.sin)(x[0, 0]),
+    "structure": lambda T, x: T.vmap(T.sin, in_dims=((0, 0),))(x),
+    "returns a number": lambda T, x: T.vmap(lambda a: 3.0)(x),
+    "returns nothing": lambda T, x: T.vmap(lambda a: None)(x),
+    "too few out_dims": lambda T, x: T.vmap(lambda a: (a, a), out_dims=(0,))(x),
+    "out_dims of a float": lambda T, x: T.vmap(T.sin, out_dims=0.5)(x),
+    "no such out dim": lambda T, x: T.vmap(T.sin, out_dims=3)(x),
+    "control flow": lambda T, x: T.vmap(lambda a: a if a.sum() > 0 else -a)(x),
+    "item": lambda T, x: T.vmap(lambda a: a.sum().item() * a)(x),
+    "randomness": lambda T, x: T.vmap(T.sin, randomness="any")(x),
+    "chunk size": lambda T, x: T.vmap(T.sin, chunk_size=0)(x),
+    "draws": lambda T, x: T.vmap(lambda a: a + T.randn(3))(x),
+    "dropout": lambda T, x: T.vmap(lambda a: T.nn.functional.dropout(a))(x),
+}
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("name", DIMENSIONS)
+def test_errors_of_vmap(name: str) -> None:
+    compare(lambda T, log: log.attempt(lambda: DIMENSIONS[name](T, numbers(T, 2, 3))))
+
+
+ERRORS: dict[str, Any] = {
+    "grad of no number": lambda F, T, x: F.grad(T.sin)(x),
+    "grad of one element": lambda F, T, x: F.grad(lambda x: x.sum().reshape(1))(x),
+    "grad of a tuple": lambda F, T, x: F.grad(lambda x: (x.sum(), x))(x),
+    "grad of a float": lambda F, T, x: F.grad(lambda x: 3.0)(x),
+    "grad of a complex number": lambda F, T, x: F.grad(lambda x: (x * 1j).sum())(x),
+    "grad by a number": lambda F, T, x: F.grad(lambda x: x)(2.0),
+    "grad by integers": lambda F, T, x: F.grad(lambda x: x.sum())(x.long()),
+    "no such argument": lambda F, T, x: F.grad(T.sum, argnums=1)(x),
+    "no such negative argument": lambda F, T, x: F.grad(T.sum, argnums=-2)(x),
+    "argnums of a string": lambda F, T, x: F.grad(T.sum, argnums="x")(x),
+    "empty argnums": lambda F, T, x: F.grad(T.sum, argnums=())(x),
+    "repeated argnums": lambda F, T, x: F.grad(T.dot, argnums=(0, 0))(x, x),
+    "aux missing": lambda F, T, x: F.grad(T.sum, has_aux=True)(x),
+    "aux of three": lambda F, T, x: F.grad(lambda x: (x.sum(), x, x), has_aux=True)(x),
+    "jvp tangent shape": lambda F, T, x: F.jvp(T.sin, (x,), (x[:2],)),
+    "jvp tangents too few": lambda F, T, x: F.jvp(T.mul, (x, x), (x,)),
+    "jvp of no tuple": lambda F, T, x: F.jvp(T.sin, x, x),
+    "jvp of nothing": lambda F, T, x: F.jvp(lambda: x, (), ()),
+    "jvp by a number": lambda F, T, x: F.jvp(T.sin, (2.0,), (1.0,)),
+    "jvp of a float": lambda F, T, x: F.jvp(lambda x: 3.0, (x,), (x,)),
+    "jvp strict": lambda F, T, x: F.jvp(lambda x: T.ones(2), (x,), (x,), strict=True),
+    "vjp by a number": lambda F, T, x: F.vjp(T.sin, 2.0),
+    "vjp of a float": lambda F, T, x: F.vjp(lambda x: 3.0, x),
+    "vjp cotangent shape": lambda F, T, x: F.vjp(T.sin, x)[1](x[:2]),
+    "vjp cotangent structure": lambda F, T, x: F.vjp(lambda x: (x, x), x)[1](x),
+    "jacrev of a float": lambda F, T, x: F.jacrev(lambda x: 3.0)(x),
+    "jacrev of no argument": lambda F, T, x: F.jacrev(T.sin, argnums=1)(x),
+    "jacrev chunk size": lambda F, T, x: F.jacrev(T.sin, chunk_size=0)(x),
+    "jacfwd of a float": lambda F, T, x: F.jacfwd(lambda x: 3.0)(x),
+    "jacfwd of no argument": lambda F, T, x: F.jacfwd(T.sin, argnums=1)(x),
+    "error of the function": lambda F, T, x: F.grad(lambda x: (x @ T.ones(9)).sum())(x),
+}
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(name: str) -> None:
+    compare(lambda T, log: log.attempt(lambda: ERRORS[name](T.func, T, numbers(T, 3))))
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name: str) -> None:
+    compare(PROGRAMS[name])
+
+
+# --- Without PyTorch ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_transforms_agree(name: str) -> None:
+    """Forward and reverse mode, products and matrices, batched and not: one derivative."""
+    if name in ("detached", "no grad"):
+        pytest.skip("only reverse mode is cut")
+
+    def f(x: Any) -> Any:
+        return ONE[name](torch, x)
+
+    x = numbers(torch, 3)
+    matrix = func.jacrev(f)(x).numpy()
+    np.testing.assert_allclose(func.jacfwd(f)(x).numpy(), matrix, 1e-12, 1e-12)
+    _, dot = func.jvp(f, (x,), (weights(torch, x),))
+    np.testing.assert_allclose(dot.numpy(), matrix @ weights(torch, x).numpy(), 1e-12, 1e-12)
+    _, pullback = func.vjp(f, x)
+    (bar,) = pullback(weights(torch, x))
+    np.testing.assert_allclose(bar.numpy(), weights(torch, x).numpy() @ matrix, 1e-12, 1e-12)
+    batched = func.vmap(func.jacrev(f))(torch.stack([x, x]))
+    np.testing.assert_allclose(batched[1].numpy(), matrix, 1e-12, 1e-12)
+    step = 1e-6
+    columns = [
+        (f(x + step * e) - f(x - step * e)).numpy() / (2 * step)
+        for e in torch.eye(3, dtype=torch.float64)
+    ]
+    np.testing.assert_allclose(np.stack(columns, 1), matrix, 1e-6, 1e-6)
+    third = func.jacfwd(func.hessian(f))(x).numpy()
+    expected = func.jacrev(func.jacrev(func.jacrev(f)))(x).numpy()
+    np.testing.assert_allclose(third, expected, 1e-9, 1e-9)
+
+
+def test_a_tensor_from_outside_does_not_keep_values_of_a_transform_silently() -> None:
+    for transform in (func.vmap, func.grad):
+        outside = torch.zeros(())
+        transform(lambda a, outside=outside: outside.add_(a) * a)(
+            torch.ones(3) if transform is func.vmap else torch.tensor(1.0)
+        )
+        with pytest.raises((RuntimeError, TypeError)):
+            outside + 1
+
+
+def test_no_grad_within_a_transform_cuts_and_around_it_does_not() -> None:
+    def f(x: Any) -> Any:
+        with torch.no_grad():
+            y = x * 2
+        return (x * y).sum()
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    np.testing.assert_array_equal(func.grad(f)(x).detach().numpy(), [2.0, 4.0])
+    with torch.no_grad():
+        made = func.grad(lambda x: (x * x).sum())(x)
+    np.testing.assert_array_equal(made.numpy(), [2.0, 4.0])
+    assert not made.requires_grad
+
+
+def test_names() -> None:
+    assert torch.vmap is func.vmap
+    assert torch.func is func

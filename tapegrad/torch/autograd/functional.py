@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+import tapegrad
 from tapegrad.torch._modes import enable_grad
-from tapegrad.torch._tensor import Tensor, of_value
+from tapegrad.torch._tensor import Tensor, array_of, of_value
 from tapegrad.torch.autograd._passes import grad
 
 Function = Callable[..., Any]
@@ -399,7 +400,7 @@ def _basis(out: Tensor, start: int, total: int) -> np.ndarray[Any, Any]:
 
 def _jacobian_forward(func: Function, inputs: Any, strict: bool, vectorize: bool) -> Any:
     """The Jacobian in forward mode: on the graph wherever the inputs are, as PyTorch's."""
-    from tapegrad.torch import func as transforms
+    from tapegrad.torch.func._arrays import forward, tensors
 
     if strict:
         raise RuntimeError(
@@ -420,8 +421,9 @@ def _jacobian_forward(func: Function, inputs: Any, strict: bool, vectorize: bool
         structures.append(out_is_tuple)
         return outputs
 
-    rows = transforms.jacfwd(of_tuple, argnums=tuple(range(len(given))))(*given)
-    parts = tuple(_finished(row, is_tuple, create_graph=True) for row in rows)
+    xs = [array_of(x) for x in given]
+    rows = tapegrad.jacfwd(forward(of_tuple), argnums=tuple(range(len(given))))(*xs)
+    parts = tuple(_finished(tensors(row), is_tuple, create_graph=True) for row in rows)
     return parts if structures[0] else parts[0]
 
 
@@ -461,7 +463,7 @@ def hessian(
         if outer_jacobian_strategy == "forward-mode":
             from tapegrad.torch import func as transforms
 
-            found = transforms.jacrev(single, argnums=tuple(range(len(xs))))(*xs)
+            found = transforms.grad(single, argnums=tuple(range(len(xs))))(*xs)
         else:
             found = _rows(single(*xs), xs, strict=strict, create_graph=True)
         return found if is_tuple else found[0]

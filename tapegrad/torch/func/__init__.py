@@ -14,98 +14,44 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 import tapegrad
-from tapegrad._tape import Mapped, Traced
 from tapegrad._tree import flatten, tree_map
+from tapegrad.torch._dual import tangent_of
 from tapegrad.torch._engine import conjugated
-from tapegrad.torch._generator import DRAWN
-from tapegrad.torch._tensor import Tensor, array_of, of_array
+from tapegrad.torch._tensor import Tensor, array_of
+from tapegrad.torch.func import _checks
+from tapegrad.torch.func._arrays import arrays, forward, gradients, of_arrays, reverse, tensors
 from tapegrad.torch.func._module import functional_call, stack_module_state
+from tapegrad.torch.func._vmap import vmap
 
 Function = Callable[..., Any]
 Argnums = int | tuple[int, ...]
 
 
-# --- Tensors and arrays -------------------------------------------------------------------------
-
-
-def _arrays(tree: Any) -> Any:
-    return tree_map(lambda leaf: array_of(leaf) if isinstance(leaf, Tensor) else leaf, tree)
-
-
-def _tensors(tree: Any) -> Any:
-    return tree_map(_tensor, tree)
-
-
-def _tensor(leaf: Any) -> Any:
-    if isinstance(leaf, (Traced, Mapped)) or issubclass(type(leaf), (np.ndarray, np.generic)):
-        return of_array(leaf)
-    return leaf
-
-
-def _gradients(tree: Any) -> Any:
-    """Derivatives of the core in PyTorch's convention for complex numbers."""
-    return tree_map(lambda leaf: of_array(conjugated(leaf)), tree)
-
-
-def _of_arrays(func: Function) -> Function:
-    """A function of tensors as one of arrays."""
-
-    @functools.wraps(func)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return _arrays(func(*_tensors(args), **_tensors(kwargs)))
-
-    return call
-
-
-def _selected(args: tuple[Any, ...], argnums: Argnums, call: str) -> tuple[Any, ...]:
+def _selected(args: tuple[Any, ...], argnums: Argnums) -> tuple[Any, ...]:
     """Arguments of which those to differentiate by are arrays."""
-    wanted = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    for index in wanted:
-        if not -len(args) <= index < len(args):
-            raise RuntimeError(
-                f"{call}: Got argnum={index}, but only {len(args)} positional inputs"
-            )
-        for leaf in flatten(args[index])[0]:
-            if not isinstance(leaf, Tensor):
-                raise ValueError(  # noqa: TRY004 - PyTorch's type
-                    f"{call}: Expected all inputs of argnum={index} to be Tensors, got a "
-                    f"{type(leaf).__name__}"
-                )
-    positions = {index % len(args) for index in wanted}
+    positions = _checks.positions_of(argnums, len(args))
+    _checks.require_tensors([args[position] for position in positions])
     return tuple(
-        _arrays(arg) if position in positions else arg for position, arg in enumerate(args)
+        arrays(arg) if position in positions else arg for position, arg in enumerate(args)
     )
 
 
-def _require_scalar(func: Function, call: str, has_aux: bool) -> Function:
-    """A function whose output must be a tensor of no dimensions."""
+def _checked(func: Function, check: Function, has_aux: bool, call: str) -> Function:
+    """A function whose output, apart from aux, passes a check."""
 
     @functools.wraps(func)
     def checked(*args: Any, **kwargs: Any) -> Any:
         found = func(*args, **kwargs)
-        if has_aux and not (isinstance(found, tuple) and len(found) == 2):
-            raise RuntimeError(
-                f"{call}: output of function f should be a tuple: (output, aux) if has_aux is True"
-            )
-        out = found[0] if has_aux else found
-        if not isinstance(out, Tensor):
-            raise RuntimeError(  # noqa: TRY004 - PyTorch's type
-                f"{call}: Expected f(*args) to return a Tensor, got {type(out).__name__}"
-            )
-        if out.dim() != 0:
-            raise RuntimeError(
-                f"{call}: Expected f(*args) to return a scalar tensor, got tensor with "
-                f"{out.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
-            )
+        if has_aux:
+            _checks.require_pair(call, found)
+        check(call, found[0] if has_aux else found)
         return found
 
     return checked
 
 
-# --- Derivatives --------------------------------------------------------------------------------
+# --- Gradients ----------------------------------------------------------------------------------
 
 
 def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
@@ -130,54 +76,123 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
 
 def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """As `grad`, and the value: `(gradient, value)`, or `(gradient, (value, aux))`."""
-    checked = _of_arrays(_require_scalar(func, "grad_and_value(f)(*args)", has_aux))
+    call = "grad_and_value(f)(*args)"
+    checked = reverse(_checked(func, _checks.require_scalar, has_aux, call))
 
     @functools.wraps(func)
     def both(*args: Any, **kwargs: Any) -> Any:
-        transform = tapegrad.value_and_grad(checked, _list(argnums), has_aux=has_aux)
-        value, found = transform(*_selected(args, argnums, "grad"), **kwargs)
-        return _gradients(found), _tensors(value)
+        given = _selected(args, argnums)
+        with _checks.pytorch_errors():
+            transform = tapegrad.value_and_grad(checked, argnums, has_aux=has_aux)
+            value, found = transform(*given, **kwargs)
+        return gradients(found), tensors(value)
 
     return both
 
 
-def _list(argnums: Argnums) -> Any:
-    return argnums if isinstance(argnums, int) else tuple(argnums)
+# --- Products -----------------------------------------------------------------------------------
 
 
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     """`(out, pullback)`, or with has_aux `(out, pullback, aux)`.
 
-    `pullback(cotangents)` takes gradients of the output's structure and returns one for each
-    primal: a single one where there is one primal.
+    `pullback(cotangents)` takes gradients of the output's structure and returns a tuple with one
+    for each primal. RuntimeError for cotangents of another structure or shape.
+
+    >>> import tapegrad.torch as torch
+    >>> out, pullback = torch.func.vjp(torch.sin, torch.tensor(0.0))
+    >>> pullback(torch.tensor(2.0))
+    (tensor(2.),)
     """
-    given = _selected(primals, tuple(range(len(primals))), "vjp")
-    found = tapegrad.vjp(_of_arrays(func), *given, has_aux=has_aux)
-    out, pullback = found[0], found[1]
+    _checks.require_tensors(primals)
+    checked = _checked(func, _checks.require_tensors_out, has_aux, "vjp(f, *primals)")
+    with _checks.pytorch_errors():
+        found = tapegrad.vjp(reverse(checked), *arrays(primals), has_aux=has_aux)
+    out, pullback = tensors(found[0]), found[1]
 
-    def pull(*cotangents: Any) -> Any:
+    def pull(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         tree = cotangents[0] if len(cotangents) == 1 else cotangents
+        _check_cotangents(tree, out)
         bars = tree_map(lambda leaf: conjugated(array_of(leaf)), tree)
-        parts = _gradients(pullback(bars))
-        return parts[0] if len(primals) == 1 else parts
+        with _checks.pytorch_errors():
+            return gradients(pullback(bars))
 
-    return (_tensors(out), pull, *_tensors(found[2:]))
+    return (out, pull, *tensors(found[2:]))
+
+
+def _check_cotangents(tree: Any, out: Any) -> None:
+    bars, structure = flatten(tree)
+    leaves, out_structure = flatten(out)
+    if structure != out_structure:
+        raise RuntimeError(
+            "Expected pytree structure of cotangents to be the same as pytree structure of "
+            "outputs to the function."
+        )
+    for position, (bar, leaf) in enumerate(zip(bars, leaves, strict=True)):
+        if not isinstance(bar, Tensor):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(bar)}")
+        if bar.shape != leaf.shape:
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[{position}] has a shape of {bar.shape} and "
+                f"output[{position}] has a shape of {leaf.shape}."
+            )
 
 
 def jvp(
     func: Function, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
 ) -> Any:
-    """`(out, tangent)`, or with has_aux `(out, tangent, aux)`."""
-    found = tapegrad.jvp(
-        _of_arrays(func), tuple(_arrays(primals)), tuple(_arrays(tangents)), has_aux=has_aux
-    )
-    return _tensors(tuple(found))
+    """`(out, tangent)`, or with has_aux `(out, tangent, aux)`.
+
+    strict: RuntimeError where an output does not depend on the primals.
+
+    >>> import tapegrad.torch as torch
+    >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
+    (tensor(0.), tensor(2.))
+    """
+    call = "jvp(f, primals, tangents)"
+    _checks.check_jvp(primals, tangents)
+
+    def check(call: str, out: Any) -> None:
+        _checks.require_tensors_out(call, out)
+        if strict and any(_is_independent(leaf) for leaf in flatten(out)[0]):
+            raise RuntimeError(
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the "
+                "inputs. This is not allowed with strict=True."
+            )
+
+    checked = of_arrays(_checked(func, check, has_aux, call))
+    with _checks.pytorch_errors():
+        found = tapegrad.jvp(checked, arrays(primals), arrays(tangents), has_aux=has_aux)
+    return tensors(tuple(found))
+
+
+def _is_independent(out: Tensor) -> bool:
+    array = array_of(out)
+    return not hasattr(array, "slot") or tangent_of(array) is None
 
 
 def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
-    """`(out, pushforward)`: `pushforward(*tangents)` is the derivative in their direction."""
-    out, pushforward = tapegrad.linearize(_of_arrays(func), *_arrays(primals))
-    return _tensors(out), lambda *tangents: _tensors(pushforward(*_arrays(tangents)))
+    """`(out, pushforward)`: `pushforward(*tangents)` is the derivative in their direction.
+
+    >>> import tapegrad.torch as torch
+    >>> out, pushforward = torch.func.linearize(torch.sin, torch.tensor(0.0))
+    >>> pushforward(torch.tensor(2.0))
+    tensor(2.)
+    """
+    _checks.require_tensors(primals)
+    checked = _checked(func, _checks.require_tensors_out, False, "linearize(f, *primals)")
+    with _checks.pytorch_errors():
+        out, pushforward = tapegrad.linearize(forward(checked), *arrays(primals))
+
+    def push(*tangents: Any) -> Any:
+        _checks.check_jvp(primals, tangents)
+        with _checks.pytorch_errors():
+            return tensors(pushforward(*arrays(tangents)))
+
+    return tensors(out), push
+
+
+# --- Matrices -----------------------------------------------------------------------------------
 
 
 def jacrev(
@@ -187,10 +202,20 @@ def jacrev(
     has_aux: bool = False,
     chunk_size: int | None = None,
 ) -> Function:
-    """The Jacobian in reverse mode: of shape `out.shape + argument.shape`."""
-    return _jacobian(
-        tapegrad.jacrev, _gradients, func, argnums, has_aux, {"chunk_size": chunk_size}
-    )
+    """The Jacobian in reverse mode: of shape `out.shape + argument.shape`, of real numbers.
+
+    For pytrees the output's containers hold those of the argument; argnums and has_aux as in
+    `grad`. chunk_size: how many rows are made at once.
+
+    >>> import tapegrad.torch as torch
+    >>> torch.func.jacrev(torch.square)(torch.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+    if chunk_size is not None and chunk_size < 1:
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+    options = {"chunk_size": chunk_size}
+    return _jacobian(tapegrad.jacrev, reverse, func, argnums, has_aux, options)
 
 
 def jacfwd(
@@ -200,92 +225,55 @@ def jacfwd(
     *,
     randomness: str = "error",
 ) -> Function:
-    """The Jacobian in forward mode: of shape `out.shape + argument.shape`."""
-    return _jacobian(tapegrad.jacfwd, _tensors, func, argnums, has_aux, {})
+    """The Jacobian in forward mode: of shape `out.shape + argument.shape`, of real numbers.
 
-
-def _jacobian(
-    transform: Function,
-    finished: Function,
-    func: Function,
-    argnums: Argnums,
-    has_aux: bool,
-    options: dict[str, Any],
-) -> Function:
-    @functools.wraps(func)
-    def jacobian(*args: Any, **kwargs: Any) -> Any:
-        made = transform(_of_arrays(func), _list(argnums), has_aux=has_aux, **options)
-        found = made(*_selected(args, argnums, "jacobian"), **kwargs)
-        if has_aux:
-            return finished(found[0]), _tensors(found[1])
-        return finished(found)
-
-    return jacobian
-
-
-def hessian(func: Function, argnums: Argnums = 0) -> Function:
-    """The Hessian, forward over reverse: of shape `out.shape + argument.shape * 2`."""
-    return jacfwd(jacrev(func, argnums), argnums)
-
-
-# --- Batching -----------------------------------------------------------------------------------
-
-
-def vmap(
-    func: Function,
-    in_dims: Any = 0,
-    out_dims: Any = 0,
-    randomness: str = "error",
-    *,
-    chunk_size: int | None = None,
-) -> Function:
-    """Apply a function of one example to many, along a dimension of the tensors given.
-
-    in_dims: that dimension for each argument, None for one that all examples share. randomness:
-    "error", "different" draws an example, or the "same" for all. chunk_size: examples at once.
+    As `jacrev`. The function runs once, so that all columns see the same random numbers.
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(
             "Only allowed values for randomness are 'error', 'different', or 'same'. Got "
             f"{randomness}"
         )
+    return _jacobian(tapegrad.jacfwd, forward, func, argnums, has_aux, {})
 
-    call = _without_draws(func) if randomness == "error" else func
+
+def _jacobian(
+    transform: Function,
+    entered: Function,
+    func: Function,
+    argnums: Argnums,
+    has_aux: bool,
+    options: dict[str, Any],
+) -> Function:
+    name = "jacrev" if entered is reverse else "jacfwd"
+
+    def check(call: str, out: Any) -> None:
+        _checks.require_tensors_out(call, out)
+        _checks.require_real(call, [out], "outputs")
+
+    checked = entered(_checked(func, check, has_aux, name))
 
     @functools.wraps(func)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
-        transform = tapegrad.vmap(
-            _of_arrays(call),
-            in_axes=_tuples(in_dims),
-            out_axes=_tuples(out_dims),
-            chunk_size=chunk_size,
-            randomness=randomness,
-        )
-        return _tensors(transform(*_arrays(args), **_arrays(kwargs)))
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        given = _selected(args, argnums)
+        positions = _checks.positions_of(argnums, len(args))
+        _checks.require_real(name, [args[position] for position in positions], "inputs")
+        with _checks.pytorch_errors():
+            made = transform(checked, argnums, has_aux=has_aux, **options)
+            return tensors(made(*given, **kwargs))
 
-    return mapped
+    return jacobian
 
 
-def _without_draws(func: Function) -> Function:
-    """A function that may not draw random numbers: they would be the same for all examples."""
+def hessian(func: Function, argnums: Argnums = 0) -> Function:
+    """The Hessian, forward over reverse: of shape `out.shape + argument.shape * 2`.
 
-    @functools.wraps(func)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        before = DRAWN.times
-        made = func(*args, **kwargs)
-        if DRAWN.times != before:
-            raise RuntimeError(
-                "vmap: called random operation while in randomness error mode. Please either use "
-                "the 'same' or 'different' randomness flags on vmap or perform the randomness "
-                "operation out of vmap"
-            )
-        return made
-
-    return call
-
-
-def _tuples(dims: Any) -> Any:
-    return tuple(dims) if isinstance(dims, list) else dims
+    >>> import tapegrad.torch as torch
+    >>> torch.func.hessian(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    return jacfwd(jacrev(func, argnums), argnums)
 
 
 __all__: Sequence[str] = [

@@ -18,23 +18,44 @@ def functional_call(
     args: Any = None,
     kwargs: dict[str, Any] | None = None,
     *,
+    tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
     """Call a module with other tensors in the places of its parameters and buffers.
 
     parameter_and_buffer_dicts: a dict from names (as of `named_parameters`) to tensors, or a tuple
-    of such dicts. strict: RuntimeError where names are missing or unknown.
+    of such dicts; ValueError for anything else, and for a name in two of them. tie_weights: a
+    parameter that the module has under two names is replaced under both. strict: RuntimeError
+    where names are missing or unknown.
+
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.Linear(2, 1, bias=False)
+    >>> torch.func.functional_call(layer, {"weight": torch.ones(1, 2)}, torch.tensor([1.0, 2.0]))
+    tensor([3.])
     """
     given: dict[str, Tensor] = {}
     dicts = parameter_and_buffer_dicts
+    if not isinstance(dicts, (Mapping, tuple, list)):
+        raise ValueError(  # noqa: TRY004 - PyTorch's type
+            "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
+            f"{type(dicts)}"
+        )
     for part in (dicts,) if isinstance(dicts, Mapping) else dicts:
+        twice = given.keys() & part.keys()
+        if twice:
+            raise ValueError(
+                f"{sorted(twice)} appeared in multiple dictionaries; behavior is unclear"
+            )
         given.update(part)
     if args is None:
         args = ()
     elif not isinstance(args, tuple):
         args = (args,)
+    if tie_weights:
+        given = _with_ties(module, given)
     if strict:
-        names = {name for name, _ in (*module.named_parameters(), *module.named_buffers())}
+        members = (module.named_parameters, module.named_buffers)
+        names = {name for of in members for name, _ in of(remove_duplicate=not tie_weights)}
         missing, unknown = names - given.keys(), given.keys() - names
         if missing or unknown:
             raise RuntimeError(
@@ -43,6 +64,24 @@ def functional_call(
             )
     with _in_place_of(module, given):
         return module(*args, **(kwargs or {}))
+
+
+def _with_ties(module: Any, given: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Also the other names of the parameters and buffers of which one is given."""
+    names: dict[int, list[str]] = {}
+    for members in (module.named_parameters, module.named_buffers):
+        for name, tensor in members(remove_duplicate=False):
+            names.setdefault(id(tensor), []).append(name)
+    found = dict(given)
+    for tied in names.values():
+        values = [given[name] for name in tied if name in given]
+        if any(value is not values[0] for value in values):
+            raise ValueError(
+                f"functional_call got multiple values for keys {tied}, which are tied."
+            )
+        if values:
+            found.update(dict.fromkeys(tied, values[0]))
+    return found
 
 
 @contextmanager
@@ -69,6 +108,12 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
 
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if not (all(m.training for m in models) or not any(m.training for m in models)):
+        raise RuntimeError(
+            "stack_module_state: Expected all models to have the same training/eval mode."
+        )
+    if any(type(model) is not type(models[0]) for model in models):
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
 
     def stacked(tables: list[dict[str, Any]], *, leaf: bool) -> dict[str, Any]:
         return {

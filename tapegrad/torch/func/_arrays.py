@@ -1,0 +1,93 @@
+"""Functions of tensors as functions of arrays, for the core's transforms.
+
+Knows tensors, the core's tapes and modes. Must not know which transforms there are.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._tape import CURRENT, Mapped, Traced
+from tapegrad._tree import tree_map
+from tapegrad.torch import _modes
+from tapegrad.torch._engine import conjugated
+from tapegrad.torch._tensor import FORWARD, Tensor, array_of, of_array
+
+Function = Callable[..., Any]
+
+
+def arrays(tree: Any) -> Any:
+    """A pytree with arrays for tensors."""
+    return tree_map(lambda leaf: array_of(leaf) if isinstance(leaf, Tensor) else leaf, tree)
+
+
+def tensors(tree: Any) -> Any:
+    """A pytree with tensors for arrays."""
+    return tree_map(_tensor, tree)
+
+
+def _tensor(leaf: Any) -> Any:
+    if isinstance(leaf, (Traced, Mapped)) or issubclass(type(leaf), (np.ndarray, np.generic)):
+        return of_array(leaf)
+    return leaf
+
+
+def gradients(tree: Any) -> Any:
+    """Derivatives of the core as tensors, in PyTorch's convention for complex numbers."""
+    return tree_map(lambda leaf: of_array(conjugated(leaf)), tree)
+
+
+def of_arrays(func: Function) -> Function:
+    """A function of tensors as one of arrays."""
+
+    @functools.wraps(func)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return arrays(func(*tensors(args), **tensors(kwargs)))
+
+    return call
+
+
+def reverse(func: Function) -> Function:
+    """A function of tensors as one of arrays, for a transform in reverse mode.
+
+    The transform is no part of an outer `no_grad`, which is still for what lies further out.
+    """
+    inner = of_arrays(func)
+
+    @functools.wraps(func)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        mode = _modes.MODE.get()
+        if mode is None or mode.grad:
+            return inner(*args, **kwargs)
+        before = _modes.change(grad=True, inference=False, floor=CURRENT.get().level - 0.5)
+        try:
+            return inner(*args, **kwargs)
+        finally:
+            _modes.restore(before)
+
+    return call
+
+
+def forward(func: Function) -> Function:
+    """A function of tensors as one of arrays, for a transform in forward mode by a reverse tape.
+
+    `no_grad` is not for it; reverse transforms within lie over its tape, not in it.
+    """
+    inner = of_arrays(func)
+
+    @functools.wraps(func)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        level = CURRENT.get().level
+        token = CURRENT.set(None)
+        FORWARD.add(level)
+        try:
+            return inner(*args, **kwargs)
+        finally:
+            FORWARD.discard(level)
+            CURRENT.reset(token)
+
+    return call

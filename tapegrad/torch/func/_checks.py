@@ -1,0 +1,226 @@
+"""What the transforms accept, with PyTorch's errors.
+
+Knows tensors and pytrees. Must not know how a transform runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tapegrad import InputError, ShapeMismatchError, TapegradError
+from tapegrad._tape import CURRENT
+from tapegrad._tree import flatten, flatten_prefix
+from tapegrad.torch._tensor import Tensor, require_floating
+
+Argnums = int | tuple[int, ...]
+
+
+@contextmanager
+def pytorch_errors(arguments: type[Exception] = RuntimeError) -> Iterator[None]:
+    """Let the core's errors be PyTorch's: those about arguments, and RuntimeError for the rest.
+
+    Within another transform they stay as they are: the core may know what to do.
+    """
+    if CURRENT.get() is not None:
+        yield
+        return
+    try:
+        yield
+    except (InputError, ShapeMismatchError) as error:
+        raise arguments(str(error)) from error
+    except TapegradError as error:
+        raise RuntimeError(str(error)) from error
+
+
+def name_of(function: Any) -> str:
+    """How messages call a function."""
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def positions_of(argnums: Any, count: int) -> tuple[int, ...]:
+    """The positions that argnums name, of `count` arguments."""
+    if isinstance(argnums, bool) or not isinstance(argnums, (int, tuple)):
+        raise RuntimeError(  # noqa: TRY004 - PyTorch's type
+            f"argnums must be int or Tuple[int, ...], got: {type(argnums)}"
+        )
+    wanted = (argnums,) if isinstance(argnums, int) else argnums
+    if not wanted:
+        raise RuntimeError("argnums must be non-empty")
+    for index in wanted:
+        if not isinstance(index, int):
+            raise RuntimeError(f"argnums elements must be int, got: {type(index)}")  # noqa: TRY004
+        if not -count <= index < count:
+            raise RuntimeError(f"Got argnum={index}, but only {count} positional inputs")
+    positions = tuple(index % count for index in wanted)
+    if len(set(positions)) < len(positions):
+        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+    return positions
+
+
+def require_tensors(tree: Any) -> None:
+    """Raise for leaves that nothing can be differentiated by."""
+    for leaf in flatten(tree)[0]:
+        if not isinstance(leaf, Tensor):
+            raise ValueError(  # noqa: TRY004 - PyTorch's type
+                f"Thing passed to transform API must be Tensor, got {type(leaf)}"
+            )
+        require_floating(leaf.value.dtype)
+
+
+def require_real(call: str, trees: Iterable[Any], what: str) -> None:
+    """Raise RuntimeError for complex tensors."""
+    for position, leaf in enumerate(flatten(list(trees))[0]):
+        if isinstance(leaf, Tensor) and leaf.is_complex():
+            raise RuntimeError(
+                f"{call}: Expected all {what} to be real but received complex tensor at flattened "
+                f"input idx: {position}"
+            )
+
+
+def require_tensors_out(call: str, out: Any) -> None:
+    """Raise RuntimeError where a function returned anything but tensors."""
+    for leaf in flatten(out)[0]:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(  # noqa: TRY004 - PyTorch's type
+                f"{call}: expected the function to return only tensors, got unsupported type "
+                f"{type(leaf)}"
+            )
+
+
+def require_pair(call: str, out: Any) -> None:
+    """Raise RuntimeError where a function with `has_aux` did not return a pair."""
+    if not (isinstance(out, tuple) and len(out) == 2):
+        raise RuntimeError(
+            f"{call}: output of function f should be a tuple: (output, aux) if has_aux is True"
+        )
+
+
+def require_scalar(call: str, out: Any) -> None:
+    """Raise RuntimeError for an output that has no gradient."""
+    if not isinstance(out, Tensor):
+        raise RuntimeError(  # noqa: TRY004 - PyTorch's type
+            f"{call}: Expected f(*args) to return a Tensor, got {type(out)}"
+        )
+    if out.dim() != 0:
+        raise RuntimeError(
+            f"{call}: Expected f(*args) to return a scalar tensor, got tensor with {out.dim()} "
+            "dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
+        )
+    if out.is_complex():
+        raise RuntimeError(
+            f"grad can be implicitly created only for real scalar outputs but got {out.dtype}"
+        )
+
+
+def check_jvp(primals: Any, tangents: Any) -> None:
+    """Raise RuntimeError for primals and tangents that do not belong together."""
+    call = "jvp(f, primals, tangents)"
+    if not isinstance(primals, tuple):
+        raise RuntimeError(  # noqa: TRY004 - PyTorch's type
+            f"{call}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
+        )
+    leaves, structure = flatten(primals)
+    dots, dot_structure = flatten(tangents)
+    if structure != dot_structure:
+        raise RuntimeError(
+            f"{call}: Expected primals and tangents to have the same python structure. For "
+            "example, if primals is a tuple of 3 tensors, tangents also must be."
+        )
+    if not leaves:
+        raise RuntimeError(f"{call}: Expected primals to contain at least one Tensor.")
+    for name, given in (("primals", leaves), ("tangents", dots)):
+        for leaf in given:
+            if not isinstance(leaf, Tensor):
+                raise RuntimeError(  # noqa: TRY004 - PyTorch's type
+                    f"{call}: Expected {name} to only contain Tensors, got {type(leaf)}"
+                )
+    for leaf, dot in zip(leaves, dots, strict=True):
+        require_floating(leaf.value.dtype)
+        if leaf.shape != dot.shape:
+            raise RuntimeError(
+                "Trying to set a forward gradient that has a different size than that of the "
+                f"original Tensor, this is not supported. Tensor is of size {list(leaf.shape)} "
+                f"while the given forward gradient is of size {list(dot.shape)}."
+            )
+
+
+def check_in_dims(function: Any, in_dims: Any, args: tuple[Any, ...]) -> list[Any]:
+    """The dimension of each leaf of the arguments of a vmap. ValueError for what does not fit."""
+    call = f"vmap({name_of(function)}, in_dims={in_dims}, ...)(<inputs>)"
+    if isinstance(in_dims, bool) or not isinstance(in_dims, (int, tuple)):
+        raise ValueError(  # noqa: TRY004 - PyTorch's type
+            f"{call}: expected `in_dims` to be int or a (potentially nested) tuple matching the "
+            f"structure of inputs, got: {type(in_dims)}."
+        )
+    leaves, structure = flatten(args)
+    if not leaves:
+        raise ValueError(
+            f"{call}: got no inputs. Maybe you forgot to add inputs, or you are trying to vmap "
+            "over a function with no inputs. The latter is unsupported."
+        )
+    try:
+        dims = flatten_prefix(structure, in_dims, call)
+    except (TapegradError, TypeError, ValueError):
+        raise ValueError(
+            f"{call}: in_dims is not compatible with the structure of `inputs`."
+        ) from None
+    for leaf, dim in zip(leaves, dims, strict=True):
+        _check_in_dim(call, leaf, dim)
+    return dims
+
+
+def _check_in_dim(call: str, leaf: Any, dim: Any) -> None:
+    if dim is None:
+        return
+    if not isinstance(dim, int):
+        raise ValueError(  # noqa: TRY004 - PyTorch's type
+            f"{call}: Got in_dim={dim} for an input but in_dim must be either an integer "
+            "dimension or None."
+        )
+    if not isinstance(leaf, Tensor):
+        raise ValueError(  # noqa: TRY004 - PyTorch's type
+            f"{call}: Got in_dim={dim} for an input but the input is of type {type(leaf)}. We "
+            "cannot vmap over non-Tensor arguments, please use None as the respective in_dim"
+        )
+    if not -leaf.dim() <= dim < leaf.dim():
+        raise ValueError(
+            f"{call}: Got in_dim={dim} for some input, but that input is a Tensor of "
+            f"dimensionality {leaf.dim()} so expected in_dim to satisfy -{leaf.dim()} <= in_dim < "
+            f"{leaf.dim()}."
+        )
+
+
+def check_out_dims(function: Any, out_dims: Any, out: Any) -> None:
+    """Raise ValueError or IndexError where the outputs of a vmap are not as out_dims says."""
+    name = name_of(function)
+    leaves, structure = flatten(out)
+    if out is None:
+        raise ValueError(f"vmap({name}, ...): `{name}` must only return Tensors, got None.")
+    try:
+        dims = flatten_prefix(structure, out_dims, name)
+    except (TapegradError, TypeError, ValueError):
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with "
+            "the structure of `outputs`."
+        ) from None
+    for leaf, dim in zip(leaves, dims, strict=True):
+        if dim is not None and (isinstance(dim, bool) or not isinstance(dim, int)):
+            raise ValueError(
+                f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a "
+                "python collection of ints representing where in the outputs the vmapped "
+                "dimension should appear."
+            )
+        if dim is None:
+            continue
+        if not isinstance(leaf, Tensor):
+            raise ValueError(  # noqa: TRY004 - PyTorch's type
+                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(leaf)}. "
+                "Did you mean to set out_dims= to None for output?"
+            )
+        if not -leaf.dim() - 1 <= dim <= leaf.dim():
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [-{leaf.dim() + 1}, "
+                f"{leaf.dim()}], but got {dim})"
+            )

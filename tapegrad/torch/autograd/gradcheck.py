@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.torch._tensor import Tensor, of_value
+from tapegrad.torch._tensor import Tensor, of_value, plain_of
+from tapegrad.torch.autograd import forward_ad
 from tapegrad.torch.autograd._passes import grad
 
 Function = Callable[..., Any]
@@ -274,6 +275,8 @@ class _Check:
                     if position == len(rows):
                         rows.append([])
                     rows[position].append(slope.reshape(-1))
+        if not rows:  # of an input of no elements
+            return [np.zeros((0, out.size)) for out in self._values()]
         return [np.stack(parts) for parts in rows]
 
     # -- analytical ------------------------------------------------------------------------------
@@ -354,39 +357,61 @@ class _Check:
 
     def forward(self, outputs: tuple[Tensor, ...], *, batched: bool) -> None:
         """Raise GradcheckError where forward mode differs from the differences."""
-        from tapegrad.torch import func as transforms
-
-        places = [i for i, x in enumerate(self.inputs) if _is_checked(x)]
-
-        def of_checked(*xs: Tensor) -> Any:
-            args = list(self.inputs)
-            for place, x in zip(places, xs, strict=True):
-                args[place] = x
-            found = _as_tuple(self.func(*args))
-            return tuple(
-                out for out in found if isinstance(out, Tensor) and out.value.dtype.kind in "fc"
-            )
-
-        primals = tuple(x.detach() for x in self.checked)
-        for number, x in enumerate(primals):
-            numerical = self._numerical(self.checked[number])
+        positions = self._differentiable_positions(outputs)
+        for number, x in enumerate(self.checked):
+            numerical = self._numerical(x)
             units: tuple[complex, ...] = (1.0,) if x.value.dtype.kind != "c" else (1.0, 1j)
             rows: list[list[Any]] = [[] for _ in numerical]
             for unit in units:
                 for index in np.ndindex(x.value.shape):
-                    tangents = [of_value(np.zeros_like(p.value)) for p in primals]
-                    tangents[number].value[index] = unit
-                    _, dots = transforms.jvp(of_checked, primals, tuple(tangents))
-                    for parts, dot in zip(rows, dots, strict=True):
-                        parts.append(np.array(dot.value).reshape(-1))
-            for at, (parts, expected) in enumerate(zip(rows, numerical, strict=True)):
-                self._compare(
-                    np.stack(parts),
-                    expected,
-                    at,
-                    number,
-                    "Jacobian computed with forward mode mismatch",
-                )
+                    tangent = np.zeros_like(x.value)
+                    tangent[index] = unit
+                    for parts, dot in zip(rows, self._pushed(x, tangent), strict=True):
+                        parts.append(dot.reshape(-1))
+            for at in positions:
+                if rows[at]:
+                    what = "Jacobian computed with forward mode mismatch"
+                    self._compare(np.stack(rows[at]), numerical[at], at, number, what)
+            if batched:
+                self._batched_forward(x, number)
+
+    def _pushed(self, x: Tensor, tangent: Any) -> list[np.ndarray[Any, Any]]:
+        """The tangents of the floating outputs, where one of the inputs has a tangent."""
+        with forward_ad.dual_level():
+            args = [
+                forward_ad.make_dual(arg.detach().requires_grad_(), of_value(tangent))
+                if arg is x
+                else arg
+                for arg in self.inputs
+            ]
+            found = []
+            for out in _as_tuple(self.func(*args)):
+                if isinstance(out, Tensor) and out.is_floating_point() | out.is_complex():
+                    primal, dot = forward_ad.unpack_dual(out)
+                    given = np.zeros(primal.shape) if dot is None else plain_of(dot)
+                    found.append(np.array(given))
+            return found
+
+    def _batched_forward(self, x: Tensor, number: int) -> None:
+        """Raise GradcheckError where batched tangents give something else than single ones."""
+        from tapegrad.torch import func as transforms
+
+        def pushed(tangent: Tensor) -> Any:
+            def of_x(primal: Tensor) -> Any:
+                found = _as_tuple(self.func(*(primal if arg is x else arg for arg in self.inputs)))
+                return tuple(out for out in found if out.is_floating_point() | out.is_complex())
+
+            return transforms.jvp(of_x, (x.detach(),), (tangent,))[1]
+
+        directions = self.random.standard_normal((2, *x.shape)).astype(x.value.dtype)
+        try:
+            together = transforms.vmap(pushed)(of_value(directions))
+        except RuntimeError as error:
+            raise GradcheckError(f"While computing batched gradients, got: {error}") from error
+        alone = [self._pushed(x, direction) for direction in directions]
+        for at, found in enumerate(together):
+            expected = np.stack([parts[at] for parts in alone])
+            self._same_batch(plain_of(found), expected, at, number)
 
     def batched(self, outputs: tuple[Tensor, ...]) -> None:
         """Raise GradcheckError where a batched pass differs from single ones."""
@@ -405,11 +430,14 @@ class _Check:
                 if found is None:
                     continue
                 expected = np.stack([part[number].value for part in alone])
-                if not np.allclose(found.value, expected, self.rtol, self.atol):
-                    raise GradcheckError(
-                        f"For output {at} and input {number}: the batched gradient differs from "
-                        f"that of a loop.\nGot:\n{found.value}\n\nExpected:\n{expected}\n"
-                    )
+                self._same_batch(found.value, expected, at, number)
+
+    def _same_batch(self, found: Any, expected: Any, out: int, number: int) -> None:
+        if not np.allclose(found, expected, self.rtol, self.atol, equal_nan=True):
+            raise GradcheckError(
+                f"For output {out} and input {number}: the batched gradient differs from that of "
+                f"a loop.\nGot:\n{found}\n\nExpected:\n{expected}\n"
+            )
 
     def dtypes(self, outputs: tuple[Tensor, ...]) -> None:
         """Raise GradcheckError where a gradient has another dtype than its input."""

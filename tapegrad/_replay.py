@@ -108,16 +108,21 @@ def zeros_of(like: Any) -> Any:
 
 
 def replay_backward(
-    entries: list[Entry], bars: list[Any], *, consume: bool, large: bool = False
+    entries: list[Entry],
+    bars: list[Any],
+    *,
+    consume: bool,
+    large: bool = False,
+    careful: bool = False,
 ) -> None:
     """Push cotangents back through raw entries: `bars[slot]` holds a cotangent or None.
 
     `consume` empties `entries` on the way, which frees what they keep as early as possible.
     `large`: sums of cotangents are made in place, which pays from some hundred elements on.
+    `careful`: every product is a strong one; otherwise those after the first infinity.
     """
     absent = -1  # by identity: a slot may be an object, whose comparison with a number is slow
     owned: set[int] = set()  # slots whose buffer nobody else holds: added to in place
-    careful = False  # an infinity is on its way: from here on every product is a strong one
     for slot, rule, out, x, y, x_slot, y_slot in _reversed(entries, consume):
         g = bars[slot]
         if g is None:
@@ -205,6 +210,16 @@ def is_finite(bar: Any) -> bool:
         return True
     total = np.add.reduce(bar, None)
     return bool(total - total == 0)
+
+
+def has_nan(bar: Any) -> bool:
+    """Whether a cotangent has a NaN; arrays of other libraries may be lazy: no."""
+    while isinstance(bar, (Traced, Mapped)):
+        bar = bar.value
+    if not is_numpy(bar):
+        return False
+    total = np.add.reduce(bar, None)
+    return bool(total != total) and bool(np.isnan(bar).any())
 
 
 def _reversed(entries: list[Any], consume: bool) -> Iterable[Entry]:

@@ -25,6 +25,7 @@ from tapegrad._errors import (
 from tapegrad._replay import (
     SparseBars,
     cast,
+    has_nan,
     parents_of,
     replay_backward,
     replay_nested,
@@ -186,30 +187,39 @@ class Stretch:
         """The tape on which a replay logs: the outer one, if it can differentiate the replay."""
         return self.tape.parent if self.dependent else None
 
-    def pull(self, slots: list[int], bars: list[Any], *, consume: bool = False) -> Any:
-        """A table of cotangents by slot from those of outputs; inputs' slots keep theirs."""
+    def pull(self, slots: list[int], bars: list[Any], inputs: list[int]) -> list[Any]:
+        """The cotangents at the slots of inputs, from those of outputs."""
+        with np.errstate(all="ignore"):
+            found = self._pulled(slots, bars, inputs, careful=False)
+            if any(map(has_nan, found)):
+                # It may be zero times an infinity or a NaN, in a branch that was not taken.
+                found = self._pulled(slots, bars, inputs, careful=True)
+        return found
+
+    def _pulled(
+        self, slots: list[int], bars: list[Any], inputs: list[int], *, careful: bool
+    ) -> list[Any]:
         raw = not self.shared and not self.singular
         table: Any = [None] * self.end if raw else SparseBars(self.start)
         for slot, bar in zip(slots, bars, strict=True):
             before = table[slot]
             table[slot] = bar if before is None else before + bar
         # Infinities at singular points are for the strong product to judge, not for warnings.
-        with np.errstate(all="ignore"):
-            if raw:
-                replay_backward(self.entries, table, consume=consume, large=self.large)
-                return table
-            # A transform inside a rule belongs to the tape on which this replay logs, if to any.
-            token = CURRENT.set(self.surroundings)
-            try:
-                if self.singular and not self.dependent:
-                    self._pull_singular(table)
-                else:
-                    replay_nested(self.entries, table, self.surroundings)
-            finally:
-                CURRENT.reset(token)
-        return table
+        if raw:
+            replay_backward(self.entries, table, consume=False, large=self.large, careful=careful)
+            return [table[slot] for slot in inputs]
+        # A transform inside a rule belongs to the tape on which this replay logs, if to any.
+        token = CURRENT.set(self.surroundings)
+        try:
+            if self.singular and not self.dependent:
+                self._pull_singular(table, careful=careful)
+            else:
+                replay_nested(self.entries, table, self.surroundings, careful=careful)
+        finally:
+            CURRENT.reset(token)
+        return [table[slot] for slot in inputs]
 
-    def _pull_singular(self, table: SparseBars) -> None:
+    def _pull_singular(self, table: SparseBars, *, careful: bool) -> None:
         """A replay that nothing differentiates, but traced: a rule in it takes a limit.
 
         The replay logs on a replica of the tape, where `derivatives_along` finds how cotangents
@@ -217,7 +227,7 @@ class Stretch:
         """
         tape = self.tape.replica(self.entries, self.end)
         try:
-            replay_nested(self.entries, table, tape)
+            replay_nested(self.entries, table, tape, careful=careful)
             for slot, bar in table.items():
                 if isinstance(bar, Traced) and bar.tape is tape:
                     table[slot] = bar.value
@@ -588,8 +598,7 @@ def _pull_scalar(
             )
         return [None] * len(slots)
     one = np.ones(out.shape, out.dtype) if out.shape else out.dtype.type(1)
-    table = stretch.pull([out.slot], [one], consume=True)
-    return [table[slot] for slot in slots]
+    return stretch.pull([out.slot], [one], slots)
 
 
 def _check_scalar(name: str, out: Any, leaves: list[Any], holomorphic: bool) -> None:
@@ -648,8 +657,8 @@ class Pullback:
             if slot is not None:
                 slots.append(slot)
                 given.append(bar)
-        table = self.stretch.pull(slots, given)
-        return tuple(self.inputs.result([table[slot] for slot in self.slots], given))
+        found = self.stretch.pull(slots, given, self.slots)
+        return tuple(self.inputs.result(found, given))
 
 
 def as_tangent(dot: Any, like: Any, call: str, what: str) -> Any:
@@ -722,8 +731,8 @@ def pull_once(name: str, f: Function, primals: Sequence[Any], bars: Sequence[Any
         stretch.finish(out)
         given = [(x.slot, bar) for x, bar in zip(out, bars, strict=True) if stretch.owns(x)]
         del out
-        table = stretch.pull([at for at, _ in given], [bar for _, bar in given], consume=True)
-        return inputs.result([table[slot] for slot in slots], bars)
+        found = stretch.pull([at for at, _ in given], [bar for _, bar in given], slots)
+        return inputs.result(found, bars)
 
 
 def own_copy(leaf: Any) -> Any:

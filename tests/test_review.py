@@ -627,3 +627,33 @@ def test_a_write_leaves_an_array_of_each_example_as_it_lies_in_memory():
     x = np.random.default_rng(0).normal(size=(3, 2, 3))
     by_loop = np.stack([grad(program)(each) for each in x])
     assert np.allclose(tapegrad.vmap(grad(program))(x), by_loop)
+
+
+@pytest.mark.parametrize(
+    "masked",
+    [
+        lambda x, data: np.where(np.isfinite(data), (x - data) ** 2, 0.0),
+        lambda x, data: np.where(np.isfinite(data), np.tanh(x * data) * x * data, 0.0),
+        lambda x, data: np.sum((x - data) ** 2, where=np.isfinite(data)),
+        lambda x, data: ((x - data) ** 2)[np.isfinite(data)],
+    ],
+)
+def test_missing_data_in_the_branch_not_taken(masked):
+    x, data = np.array([0.5, 0.6, 0.7]), np.array([2.0, np.nan, np.inf])
+
+    def total(x):
+        return np.sum(masked(x, data))
+
+    slope = grad(lambda x: np.sum(masked(x, data[:1])))(x[:1])[0]
+    curvature = hessian(lambda x: np.sum(masked(x, data[:1])))(x[:1])[0, 0]
+    for transform in (grad, jacrev, jacfwd, lambda f: lambda x: vjp(f, x)[1](1.0)[0]):
+        assert np.allclose(transform(total)(x), [slope, 0.0, 0.0])
+    assert np.allclose(tapegrad.vmap(grad(total))(x[None]), [[slope, 0.0, 0.0]])
+    assert np.allclose(grad(tapegrad.checkpoint(total))(x), [slope, 0.0, 0.0])
+    assert np.allclose(hessian(total)(x), np.diag([curvature, 0.0, 0.0]))
+    assert np.allclose(jacrev(grad(total))(x), np.diag([curvature, 0.0, 0.0]))
+
+
+def test_a_nan_that_counts_stays():
+    assert np.isnan(grad(lambda x: x * np.nan)(1.0))
+    assert np.isnan(grad(lambda x: np.sum(x * np.array([1.0, np.nan])))(np.ones(2))[1])

@@ -80,11 +80,9 @@ class Measured:
         push = self.pushforward
         given = zip(push.out_slots, _split(vector, self.outputs), strict=True)
         owned = [(slot, bar) for slot, bar in given if slot is not None]
-        table = push.stretch.pull([slot for slot, _ in owned], [bar for _, bar in owned])
-        bars = [
-            as_cotangent(table[slot], x) for slot, x in zip(push.slots, self.inputs, strict=True)
-        ]
-        return self._row(bars)
+        slots, bars = [slot for slot, _ in owned], [bar for _, bar in owned]
+        found = push.stretch.pull(slots, bars, push.slots)
+        return self._row([as_cotangent(b, x) for b, x in zip(found, self.inputs, strict=True)])
 
     def _row(self, parts: list[Any]) -> Any:
         _require_plain(self.call, parts)

@@ -31,6 +31,7 @@ from tapegrad._rule import (
     linear,
     memory_of,
     plain,
+    refuse_other_meaning,
 )
 from tapegrad._tape import (
     ADD,
@@ -48,6 +49,7 @@ from tapegrad._tape import (
     is_inexact,
     is_ndarray,
     pick,
+    require_numbers,
     spec_of,
 )
 from tapegrad._ufunc_methods import call_method, call_with_keywords
@@ -363,6 +365,8 @@ def binary(rule: Elementwise, x: Any, y: Any) -> Any:
         or out.dtype is not spec.dtype
         or (x_in and y_in and x.spec is not y.spec)
     ):
+        if out.dtype is not spec.dtype:
+            require_numbers(rule, out)
         return tape.record_pair(rule, out, raw_x, raw_y, x_slot, y_slot)
     x_kept, y_kept, out_kept = rule.keeps[x_in, y_in]
     slot = tape.fresh()
@@ -399,6 +403,7 @@ def product(rule: Multilinear, x: Any, y: Any) -> Any:
     y_in = y_tape is not None and y_tape.root is root
     raw_x, raw_y = x.value if x_in else x, y.value if y_in else y
     out = rule.function(raw_x, raw_y)
+    require_numbers(rule, out)
     return tape.record_pair(
         rule, out, raw_x, raw_y, x.slot if x_in else -1, y.slot if y_in else -1
     )
@@ -427,12 +432,10 @@ def as_operand(other: Any) -> Any:
     """A list or tuple as an array, traced where it has traced parts; anything else as it is."""
     if isinstance(other, Traced):
         return other
-    if isinstance(other, (np.matrix, np.ma.MaskedArray)):
-        raise NotDifferentiableError(
-            f"x * {type(other).__name__}: expected a plain array beside a traced one, got a "
-            f"{type(other).__name__}, whose operators mean something else. Pass np.asarray of it."
-        )
-    if type(other) not in (list, tuple):
+    kind = type(other)
+    if kind not in (list, tuple):
+        if kind is not np.ndarray:
+            refuse_other_meaning(other)
         return other
     lifted = lift(other)
     return np.asarray(other) if lifted is other else lifted

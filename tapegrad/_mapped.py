@@ -37,6 +37,7 @@ from tapegrad._rule import (
     innermost,
     lift,
     memory_of,
+    refuse_other_meaning,
     write_out,
 )
 from tapegrad._tape import (
@@ -213,6 +214,9 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
             return NotImplemented  # a transform inside this vmap comes first
         mapping = inner.mapping
         mapping.require_open()
+        for x in inputs:
+            if type(x) is not Batched and type(x) is not np.ndarray:
+                refuse_other_meaning(x)
         if method != "__call__":
             return _UFUNC_METHODS[method](mapping, ufunc, *inputs, **kwargs)
         out = kwargs.pop("out", None)

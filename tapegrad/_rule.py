@@ -41,6 +41,7 @@ from tapegrad._tape import (
     is_numpy,
     level_of,
     pick,
+    require_numbers,
     spec_of,
 )
 
@@ -106,6 +107,7 @@ class Rule:
         dtype = params.get("dtype")
         if dtype is not None and np.dtype(dtype).kind not in "fc":
             result = self.call([plain(array) for array in arrays], params)  # piecewise constant
+            require_numbers(self, np.empty(0, dtype))
         else:
             result = self.apply_bound(arrays, params)
         return result if out is None else write_out(out, result, self.name)
@@ -149,6 +151,7 @@ class Rule:
             return tape.record(self, out, [raw], [slot], params)
         spec = spec_of(out)
         if spec.family is not x.spec.family and spec.dtype.kind not in "fc":
+            require_numbers(self, out)
             return out  # np.sum(x, dtype=int): whole numbers are piecewise constant
         (needed,), out_needed = self.needed(_ONE)
         out_slot = tape.fresh()
@@ -854,6 +857,21 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)) and _holds_traced(value):
         return type(value)(map(plain, value))
     return value
+
+
+def refuse_other_meaning(operand: Any) -> None:
+    """Raise NotDifferentiableError for an operand whose operators are not those of arrays."""
+    kind = type(operand)
+    if (
+        issubclass(kind, (np.matrix, np.ma.MaskedArray))
+        or hasattr(kind, "__array_priority__")
+        and not hasattr(kind, "__array__")  # a sparse matrix
+    ):
+        raise NotDifferentiableError(
+            f"x * {kind.__name__}: expected a plain array beside a traced one, got a "
+            f"{kind.__name__}, whose operators mean something else. Pass np.asarray of it, or its "
+            "toarray()."
+        )
 
 
 def memory_of(value: Any) -> Any:

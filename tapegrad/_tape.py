@@ -28,7 +28,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
-from tapegrad._errors import ChangedConstantError, LeakedValueError, describe
+from tapegrad._errors import (
+    ChangedConstantError,
+    LeakedValueError,
+    NotDifferentiableError,
+    describe,
+)
 
 Entry = tuple[Any, ...]
 
@@ -424,6 +429,7 @@ class Tape:
         if True not in wanted:
             return _map_outputs(out, lambda part: self.wrap(part, -1))
         if is_array(out) and not is_inexact(out):
+            require_numbers(rule, out)
             return out  # np.clip(x, 0, y, dtype=int): whole numbers are piecewise constant
         needed, out_needed = rule.needed(wanted)
         kept = []
@@ -517,6 +523,15 @@ def is_numpy(value: Any) -> bool:
 def is_inexact(value: Any) -> bool:
     """Whether a value has a floating or complex dtype: only such values are traced."""
     return is_array(value) and value.dtype.kind in "fc"
+
+
+def require_numbers(rule: Any, out: Any) -> None:
+    """Raise NotDifferentiableError for a result of objects or text, which have no derivatives."""
+    if out.dtype.kind not in "biufc":
+        raise NotDifferentiableError(
+            f"{rule.name}: expected arrays of numbers beside a traced one, whose result is one of "
+            f"numbers too, got a result of dtype {out.dtype}. Convert the others with astype."
+        )
 
 
 def _spec_or_plain(arg: Any) -> Any:

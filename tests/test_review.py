@@ -1,6 +1,7 @@
 """Programs that were once silently wrong, found by reading and by random search."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -657,3 +658,44 @@ def test_missing_data_in_the_branch_not_taken(masked):
 def test_a_nan_that_counts_stays():
     assert np.isnan(grad(lambda x: x * np.nan)(1.0))
     assert np.isnan(grad(lambda x: np.sum(x * np.array([1.0, np.nan])))(np.ones(2))[1])
+
+
+FRACTIONS = np.array([Fraction(1, 2), 1], dtype=object)
+
+
+def sparse_matrix():
+    return pytest.importorskip("scipy.sparse").csr_array(np.eye(2))
+
+
+def masked_array():
+    return np.ma.array([1.0, 2.0], mask=[0, 1])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x * FRACTIONS,
+        lambda x: x * Fraction(1, 2),
+        lambda x: np.where([True, False], x, FRACTIONS),
+        lambda x: np.concatenate([x, FRACTIONS]),
+        lambda x: np.concatenate([x, np.array(["1"])]),
+        lambda x: np.sum(x, dtype=object),
+        lambda x: np.cumsum(x, dtype=object),
+        lambda x: x * np.timedelta64(1, "s"),
+        lambda x: x * sparse_matrix(),
+        lambda x: np.multiply(x, sparse_matrix()),
+    ],
+)
+def test_results_of_objects_text_or_times_are_refused(call):
+    for transform in (
+        lambda: vjp(call, np.ones(2)),
+        lambda: jvp(call, [np.ones(2)], [np.ones(2)]),
+    ):
+        with pytest.raises(tapegrad.NotDifferentiableError):
+            transform()
+
+
+@pytest.mark.parametrize("other", [masked_array, sparse_matrix])
+def test_an_example_beside_an_array_with_operators_of_its_own_is_refused(other):
+    with pytest.raises(tapegrad.NotDifferentiableError):
+        tapegrad.vmap(lambda x: x * other())(np.ones((3, 2)))

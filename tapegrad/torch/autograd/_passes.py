@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.torch._engine import Pass, accumulate, as_gradient, root_of
-from tapegrad.torch._graph import GradientEdge
+from tapegrad.torch._graph import AccumulateGrad, GradientEdge
 from tapegrad.torch._tensor import Tensor, node_of, of_value
 
 
@@ -119,6 +119,8 @@ def _finished(bar: Any, x: Tensor, allow_unused: bool, materialize: bool) -> Ten
         made = as_gradient(bar)
         if made.node is None:
             made.value = made.value.copy()  # it may be another result's, or the caller's
+        elif isinstance(made.node, AccumulateGrad) and made.value is made.node.variable.value:
+            return made.node.variable  # the gradient given, which is a leaf
         return made
     if not allow_unused:
         raise RuntimeError(

@@ -35,6 +35,7 @@ from tapegrad.torch._tensor import (
     Tensor,
     array_of,
     count_write,
+    is_differentiated,
     ndarray,
     node_of,
     of_array,
@@ -121,6 +122,9 @@ def write(tensor: Tensor, compute: Callable[[Any], Any], label: str, sources: An
         return _write_traced(tensor, result)
     value = result.value if on_graph else result
     check_result(tensor, value)
+    if on_graph and value.dtype != before.dtype:
+        result = result.astype(before.dtype)  # its gradient comes in the dtype of the memory
+        value = result.value
     node = result.slot if on_graph and not isinstance(result.slot, int) else None
     if tracked and node is not None:
         require_floating(before.dtype)
@@ -192,6 +196,7 @@ def _replacement(tensor: Tensor, index: Any, v_node: Any, spec: Any, label: str)
 
 def _put_traced(tensor: Tensor, index: Any, given: Any) -> None:
     """`put` within a functional transform."""
+    _require_logged(tensor)
     if type(tensor.value) is ndarray and level_of(given) > GRAPH.level:
         _enter_transform(tensor, given)
     if type(tensor.value) is ndarray:
@@ -218,6 +223,7 @@ def _raise_misfit(before: Any, index: Any, given: Any) -> NoReturn:
 
 def _write_traced(tensor: Tensor, result: Any) -> Tensor:
     """A write within a functional transform: the core's arrays know their own views."""
+    _require_logged(tensor)
     check_result(tensor, result)
     try:
         tensor.value[...] = result
@@ -225,6 +231,16 @@ def _write_traced(tensor: Tensor, result: Any) -> Tensor:
         tensor.value = result
     count_write(tensor)
     return tensor
+
+
+def _require_logged(tensor: Tensor) -> None:
+    """Raise RuntimeError for a write under `no_grad` to what a transform differentiates."""
+    if not _modes.is_logging() and is_differentiated(tensor.value):
+        raise RuntimeError(
+            "within a functional transform, a tensor that is differentiated cannot be written to "
+            "under no_grad: the derivative of what is written over could not be kept. Write into "
+            "a clone, or detach the value that is written."
+        )
 
 
 def _write_dual(tensor: Tensor, compute: Callable[[Any], Any]) -> Tensor:
@@ -316,6 +332,10 @@ def check_writable(tensor: Tensor, tracked: bool, label: str = "") -> None:
         )
     if tracked and tensor._made is not None:
         _raise_made(tensor)
+    if base.node is None and tensor.node is not None:  # the view alone requires grad
+        raise RuntimeError(
+            "a view of a leaf Variable that requires grad is being used in an in-place operation."
+        )
 
 
 def _repeats(value: Any) -> bool:

@@ -233,6 +233,12 @@ class Tensor:
             return self
         if requires_grad:
             require_floating(self.value.dtype)
+            if is_differentiated(self.value, forward=True):
+                raise RuntimeError(
+                    "You are attempting to call Tensor.requires_grad_() inside of a function that "
+                    "is being transformed by torch.func, on a tensor that it differentiates by. "
+                    "Use torch.func transforms within, or call .detach() first."
+                )
             if self._inference and not _modes.is_inference_mode_enabled():
                 raise RuntimeError(
                     "Setting requires_grad=True on inference tensor outside InferenceMode is not "
@@ -337,6 +343,8 @@ class Tensor:
         if self._source is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         self.node = None
+        if type(self.value) is not ndarray and not is_dual(self.value):
+            self.value = plain_of(self)  # also from the functional transforms around
         self.__dict__.pop("_retains", None)
         for reference in self._views or ():
             view = reference()
@@ -563,6 +571,21 @@ def unlogged(value: Any, floor: float) -> Any:
     elif inner is value.value:
         return value
     return tape.array(inner, slot, tape, value.spec)
+
+
+def is_differentiated(value: Any, *, forward: bool = False) -> bool:
+    """Whether a functional transform in reverse mode, or also in forward mode, traces a value."""
+    while type(value) is not ndarray:
+        if isinstance(value, Traced):
+            tape = value.tape
+            if type(tape) is Tape and tape.level not in FORWARD:
+                return True
+            if forward and tape is not GRAPH and not is_dual(value):
+                return True
+        elif not isinstance(value, Mapped):
+            return False
+        value = value.value
+    return False
 
 
 # The levels of reverse tapes that a forward transform has: no_grad is not for it.

@@ -171,7 +171,6 @@ def test_storages_are_equal_where_memory_is():
 
 def test_within_a_transform():
     """PyTorch's own rules: a value may be looked at where it is one, but not kept."""
-    from tapegrad import BatchingError, ConversionError
     from tapegrad.torch import func
 
     def f(x):
@@ -181,10 +180,10 @@ def test_within_a_transform():
         return (x.double() ** 2).sum() if x.is_contiguous() else x.sum()
 
     assert func.grad(f)(torch.tensor([1.0, 2.0])).tolist() == [2, 4]
-    with pytest.raises(ConversionError):
+    with pytest.raises(RuntimeError):
         func.grad(lambda x: torch.from_numpy(x.numpy()).sum())(torch.ones(2))
     for look in (torch.Tensor.item, torch.Tensor.tolist, bool, torch.Tensor.numpy):
-        with pytest.raises(BatchingError):
+        with pytest.raises(RuntimeError):
             func.vmap(look)(torch.ones(2))
     with pytest.raises(TypeError, match="transform"):
         func.grad(lambda x: len(pickle.dumps(x)) * x.sum())(torch.ones(2))

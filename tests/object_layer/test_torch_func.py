@@ -658,3 +658,56 @@ def test_no_grad_within_a_transform_cuts_and_around_it_does_not() -> None:
 def test_names() -> None:
     assert torch.vmap is func.vmap
     assert torch.func is func
+
+
+def under_no_grad(x: Any) -> Any:
+    y = x * 3
+    with torch.no_grad():
+        y.mul_(2)
+    return (y * x).sum()
+
+
+def part_under_no_grad(x: Any) -> Any:
+    y = x * 3
+    with torch.no_grad():
+        y[0] = 5.0
+    return (y * x).sum()
+
+
+def required(x: Any) -> Any:
+    y = x * 2
+    y.requires_grad_()
+    return y.sum()
+
+
+def with_jacobian(x: Any) -> Any:
+    return torch.autograd.functional.jacobian(torch.sin, x, create_graph=True).sum()
+
+
+@pytest.mark.parametrize("f", [under_no_grad, part_under_no_grad, required, with_jacobian])
+def test_what_would_lose_a_derivative_is_an_error(f: Any) -> None:
+    x = torch.tensor([1.0, 2.0, 3.0])
+    for call in (func.grad(f), func.jacrev(f)):
+        with pytest.raises(RuntimeError, match="transform"):
+            call(x)
+    with pytest.raises(RuntimeError, match="transform"):
+        func.vmap(func.grad(f))(torch.stack([x, x]))
+
+
+def test_writes_under_no_grad_in_forward_mode() -> None:
+    x = torch.tensor([1.0, 2.0, 3.0])
+    assert func.jvp(under_no_grad, (x,), (torch.ones(3),))[1] == 72
+    assert func.jvp(part_under_no_grad, (x,), (torch.ones(3),))[1] == 35
+    with pytest.raises(RuntimeError, match="transform"):
+        func.jvp(required, (x,), (x,))
+
+
+def test_detach_in_place_within_a_transform() -> None:
+    def f(x: Any) -> Any:
+        y = x.clone()
+        y.detach_()
+        return (y * x).sum()
+
+    x = torch.tensor([1.0, 2.0])
+    np.testing.assert_array_equal(func.grad(f)(x).numpy(), [1.0, 2.0])
+    assert func.jvp(f, (x,), (torch.ones(2),))[1] == 3

@@ -16,7 +16,7 @@ import numpy as np
 
 import tapegrad
 from tapegrad.torch._modes import enable_grad
-from tapegrad.torch._tensor import Tensor, array_of, of_value
+from tapegrad.torch._tensor import Tensor, array_of, is_differentiated, of_value
 from tapegrad.torch.autograd._passes import grad
 
 Function = Callable[..., Any]
@@ -46,6 +46,11 @@ def _as_inputs(inputs: Tensors, *, create_graph: bool) -> Tensors:
     """Inputs that the function can be differentiated by: connected to what they came from."""
     found = []
     for x in inputs:
+        if is_differentiated(x.value, forward=True):
+            raise RuntimeError(
+                "torch.autograd.functional inside of a function that is being transformed by "
+                "torch.func, on a tensor that it differentiates by: use torch.func there."
+            )
         if create_graph and x.requires_grad:
             found.append(x.view_as(x))
         else:

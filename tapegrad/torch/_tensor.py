@@ -185,7 +185,16 @@ class Tensor:
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or its length along one dimension."""
-        return self.shape if dim is None else self.shape[dim]
+        if dim is None:
+            return self.shape
+        try:
+            return self.value.shape[dim]
+        except IndexError:
+            last = max(self.ndim, 1)
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-last}, {last - 1}], but "
+                f"got {dim})"
+            ) from None
 
     def numel(self) -> int:
         """The number of elements."""
@@ -361,6 +370,11 @@ class Tensor:
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self.node is not None and value.value.dtype.kind not in "fc":
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point or complex "
+                "dtype"
+            )
         self.value = plain_of(value)
 
     @property
@@ -487,7 +501,10 @@ def array_of(tensor: Tensor) -> Any:
 def array_below(tensor: Tensor) -> Any:
     """`array_of` without the tangent on the graph: what a backward pass has to do with."""
     node = tensor.node
-    if node is None or not _modes.is_logging() or _modes.current().floor:
+    if node is None:
+        return tensor.value
+    mode = _modes.MODE.get()
+    if mode is not None and (not mode.grad or mode.inference or mode.floor):
         return tensor.value
     if tensor._inference:
         raise RuntimeError(

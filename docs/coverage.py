@@ -23,7 +23,8 @@ from samples import SAMPLES
 from sampling import Sample
 
 from tapegrad._creation import CREATION
-from tapegrad._rule import REGISTRY, UNSUPPORTED_MODULES, Composite, Constant, Rule, Unsupported
+from tapegrad._forms import Composite, Constant, Unsupported
+from tapegrad._rule import REGISTRY, UNSUPPORTED_MODULES, Rule
 from tapegrad.testing._grads import MODES, derivatives
 from tapegrad.testing._laws import Exactness, check_first_order
 from tapegrad.testing._rules import Call

@@ -34,9 +34,7 @@ from tapegrad._errors import (
     ShapeMismatchError,
     TapegradError,
 )
-from tapegrad._forward import jvp, linearize
-from tapegrad._reverse import IndependentOutputWarning, grad, value_and_grad, vjp
-from tapegrad._rule import (
+from tapegrad._forms import (
     composite,
     constant,
     elementwise,
@@ -45,6 +43,8 @@ from tapegrad._rule import (
     multilinear,
     unsupported,
 )
+from tapegrad._forward import jvp, linearize
+from tapegrad._reverse import IndependentOutputWarning, grad, value_and_grad, vjp
 from tapegrad._tree import register as register_pytree
 
 __version__ = "0.1.0"

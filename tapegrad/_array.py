@@ -18,21 +18,20 @@ import numpy as np
 from tapegrad._chosen import Chosen, holds_condition, read, write
 from tapegrad._creation import CREATION
 from tapegrad._errors import BatchingError, NotDifferentiableError
+from tapegrad._fitting import cast
+from tapegrad._forms import Elementwise, Multilinear, linear
 from tapegrad._ndarray import NdarrayInterface, refuse
-from tapegrad._replay import add_at, cast
 from tapegrad._rule import (
     REGISTRY,
     UNSUPPORTED_MODULES,
-    Elementwise,
-    Multilinear,
     Rule,
     innermost,
     lift,
-    linear,
     memory_of,
     plain,
     refuse_other_meaning,
 )
+from tapegrad._scattering import add_at
 from tapegrad._tape import (
     ADD,
     READ,

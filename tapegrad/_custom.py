@@ -12,8 +12,9 @@ from typing import Any
 
 from tapegrad._batch import vmap
 from tapegrad._errors import RuleError, message, name_of
-from tapegrad._replay import zeros_of
-from tapegrad._rule import REGISTRY, General, deepest_tape, innermost, plain, transpose_linear
+from tapegrad._fitting import zeros_of
+from tapegrad._forms import General, transpose_linear
+from tapegrad._rule import REGISTRY, deepest_tape, innermost, plain
 from tapegrad._tape import CURRENT, Mapped, Traced, is_inexact, level_of, spec_of
 from tapegrad._transformed import found_by_name
 from tapegrad._tree import flatten, flatten_like, tree_map, unflatten

@@ -15,7 +15,8 @@ import numpy as np
 from tapegrad._batch import vmap
 from tapegrad._errors import InputError, OutputError, describe, message, name_of
 from tapegrad._forward import jvp, run_with_pushforward
-from tapegrad._reverse import Argnums, Inputs, Selection, grad, run_with_pullback, vjp
+from tapegrad._inputs import Argnums, Inputs, Selection
+from tapegrad._reverse import grad, run_with_pullback, vjp
 from tapegrad._tape import Mapped, Traced, is_array
 from tapegrad._transformed import Transformed
 from tapegrad._tree import flatten, tree_map, unflatten

@@ -12,25 +12,11 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import InputError, message, name_of
-from tapegrad._replay import (
-    SparseBars,
-    Step,
-    is_finite,
-    live_steps,
-    push,
-    replay_nested,
-    replay_steps,
-    zeros_of,
-)
-from tapegrad._reverse import (
-    Inputs,
-    Selection,
-    Stretch,
-    as_cotangent,
-    as_tangent,
-    own_copy,
-    split_aux,
-)
+from tapegrad._fitting import is_finite, zeros_of
+from tapegrad._inputs import Inputs, Selection, as_cotangent, own_copy
+from tapegrad._pushing import Step, live_steps, push, replay_steps
+from tapegrad._replay import SparseBars, replay_nested
+from tapegrad._reverse import Stretch, as_tangent, split_aux
 from tapegrad._tape import CURRENT, Entry, Spec, Tape, Traced, is_array, spec_of
 from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
 

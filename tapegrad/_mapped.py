@@ -28,12 +28,11 @@ from tapegrad._batching import (
 from tapegrad._chosen import Chosen, holds_condition, read, write
 from tapegrad._creation import CREATION
 from tapegrad._errors import BatchingError, LeakedValueError
+from tapegrad._forms import Composite, Unsupported
 from tapegrad._ndarray import NdarrayInterface
 from tapegrad._rule import (
     REGISTRY,
-    Composite,
     Rule,
-    Unsupported,
     innermost,
     lift,
     memory_of,

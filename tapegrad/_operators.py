@@ -13,7 +13,8 @@ from typing import Any, cast
 import numpy as np
 
 from tapegrad._array import Array, as_operand, binary, is_scalar, new, product
-from tapegrad._rule import REGISTRY, Elementwise, Multilinear, plain, write_out
+from tapegrad._forms import Elementwise, Multilinear
+from tapegrad._rule import REGISTRY, plain, write_out
 from tapegrad.rules import products as _rules
 
 assert _rules, "the operators' rules are declared by importing them"

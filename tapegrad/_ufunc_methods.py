@@ -14,17 +14,8 @@ import numpy as np
 
 from tapegrad._chosen import holds_condition
 from tapegrad._errors import NotDifferentiableError
-from tapegrad._rule import (
-    Constant,
-    Rule,
-    Unsupported,
-    _holds_traced,
-    lift,
-    of_all_examples,
-    plain,
-    stretches,
-    write_out,
-)
+from tapegrad._forms import Constant, Unsupported
+from tapegrad._rule import Rule, holds_traced, lift, of_all_examples, plain, stretches, write_out
 from tapegrad._tape import Mapped, Traced, is_basic, pick
 
 _REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
@@ -42,7 +33,7 @@ def call_with_keywords(
     """A ufunc call with any of NumPy's keywords."""
     kwargs = dict(kwargs)
     constant = isinstance(rule, (Constant, Unsupported))
-    if constant and (kwargs.get("where", True) is True or not _holds_traced(kwargs.get("out"))):
+    if constant and (kwargs.get("where", True) is True or not holds_traced(kwargs.get("out"))):
         return rule.apply(*inputs, **kwargs)
     out = kwargs.pop("out", None)
     where = kwargs.pop("where", True)

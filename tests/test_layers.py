@@ -19,8 +19,12 @@ CORE = (
     "_transformed",
     "_tree",
     "_tape",
+    "_fitting",
+    "_scattering",
     "_replay",
+    "_pushing",
     "_rule",
+    "_forms",
     "_chosen",
     "_batching",
     "_ndarray",
@@ -29,6 +33,7 @@ CORE = (
     "_array",
     "_mapped",
     "_draws",
+    "_inputs",
     "_reverse",
     "_forward",
     "_batch",
@@ -41,13 +46,17 @@ CORE = (
 OUTSIDE = {
     "testing": {"", "testing", "rules", *CORE},
     "_picture": set(),
-    "_cli": {"", "_cli", "_picture", "_errors", "_tree", "_tape", "_reverse"},
+    "_cli": {"", "_cli", "_picture", "_errors", "_tree", "_tape", "_inputs", "_reverse"},
     "sparse": {"", "sparse", *CORE},
     "__main__": {"_cli"},
-    "rules": {"_rule", "rules"},
-    "numpy": {"", "numpy", "_errors", "_creation", "_rule", "rules"},
-    "torch": {"", "torch", "_tree", "_tape", "_replay", "_rule", "rules", "_forward"},
-    "_operators": {"_rule", "_array", "rules"},  # installed last: it reads the registered rules
+    "rules": {"_forms", "_rule", "rules"},
+    "numpy": {"", "numpy", "_errors", "_creation", "_rule", "_forms", "rules"},
+    "torch": {
+        *("", "torch", "_tree", "_tape", "_fitting", "_replay", "_pushing", "_rule", "_forms"),
+        *("rules", "_forward"),
+    },
+    # Installed last: it reads the registered rules.
+    "_operators": {"_rule", "_forms", "_array", "rules"},
 }
 
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "misc", "common"}
@@ -119,7 +128,7 @@ def test_every_module_has_a_layer():
 
 @pytest.mark.parametrize("name", [name for name in MODULES if name.startswith("rules.")])
 def test_a_file_of_rules_imports_only_numpy_the_rule_forms_and_other_rules(name):
-    assert own_imports(name) <= {"_rule", "rules"}
+    assert own_imports(name) <= {"_forms", "_rule", "rules"}
     assert foreign_imports(name) <= {"numpy"}
 
 

@@ -12,15 +12,8 @@ from samples import SAMPLES
 
 import tapegrad
 from tapegrad._creation import CREATION
-from tapegrad._rule import (
-    BATCH_WORDS,
-    REGISTRY,
-    UNSUPPORTED_MODULES,
-    Composite,
-    Constant,
-    Rule,
-    Unsupported,
-)
+from tapegrad._forms import Composite, Constant, Unsupported
+from tapegrad._rule import BATCH_WORDS, REGISTRY, UNSUPPORTED_MODULES, Rule
 
 # Functions of NumPy that no sample draws, and why.
 UNSAMPLED = {

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, constant, lift, plain
+from tapegrad._forms import composite, constant
+from tapegrad._rule import lift, plain
 
 _UFUNCS = (
     "floor ceil trunc rint floor_divide signbit spacing isfinite isinf isnan isnat "

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import general, linear, plain
+from tapegrad._forms import general, linear
+from tapegrad._rule import plain
 from tapegrad.rules.reduction import of_kind
 
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import Constant, composite, derivatives_along, general, plain, somewhere
+from tapegrad._forms import Constant, composite, general
+from tapegrad._rule import derivatives_along, plain, somewhere
 from tapegrad.rules.limits import replays_to_come
 from tapegrad.rules.matrices import (
     adjoint,

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from tapegrad._rule import composite, general, innermost, lift, linear, plain
+from tapegrad._forms import composite, general, linear
+from tapegrad._rule import innermost, lift, plain
 
 
 def as_array(value: Any) -> Any:

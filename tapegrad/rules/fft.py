@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, linear
+from tapegrad._forms import composite, linear
 
 
 def _of_length(x: Any, count: int, axis: int) -> Any:

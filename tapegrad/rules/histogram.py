@@ -10,16 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import (
-    BatchingError,
-    composite,
-    innermost,
-    lift,
-    linear,
-    of_all_examples,
-    pick,
-    plain,
-)
+from tapegrad._forms import composite, linear
+from tapegrad._rule import BatchingError, innermost, lift, of_all_examples, pick, plain
 from tapegrad.rules.index import plain_array
 
 # --- Edges

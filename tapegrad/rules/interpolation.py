@@ -9,17 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import (
-    Constant,
-    Function,
-    composite,
-    general,
-    innermost,
-    linear,
-    plain,
-    somewhere,
-    transpose_linear,
-)
+from tapegrad._forms import Constant, composite, general, linear, transpose_linear
+from tapegrad._rule import Function, innermost, plain, somewhere
 from tapegrad.rules.differences import as_array
 
 

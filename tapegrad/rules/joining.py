@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, lift, linear
+from tapegrad._forms import composite, linear
+from tapegrad._rule import lift
 from tapegrad.rules.shape import behind, padded
 
 

@@ -12,16 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import (
-    Constant,
-    composite,
-    constant,
-    general,
-    innermost,
-    plain,
-    somewhere,
-    strong_product,
-)
+from tapegrad._forms import Constant, composite, constant, general, strong_product
+from tapegrad._rule import innermost, plain, somewhere
 from tapegrad.rules.matrices import (
     adjoint,
     column,

@@ -7,15 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import (
-    composite,
-    general,
-    is_numpy,
-    lift,
-    plain,
-    somewhere,
-    strong_product,
-)
+from tapegrad._forms import composite, general, strong_product
+from tapegrad._rule import is_numpy, lift, plain, somewhere
 from tapegrad.rules.reduction import axes_of, count_of, masked, spread
 
 # --- means

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, constant, general, plain, somewhere
+from tapegrad._forms import composite, constant, general
+from tapegrad._rule import plain, somewhere
 from tapegrad.rules import moments, reduction
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from tapegrad._rule import composite, general, plain, somewhere, strong_product
+from tapegrad._forms import composite, general, strong_product
+from tapegrad._rule import plain, somewhere
 from tapegrad.rules.limits import over_zeros
 from tapegrad.rules.matrices import conjugated
 

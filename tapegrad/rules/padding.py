@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, general, is_numpy, lift, plain
+from tapegrad._forms import composite, general
+from tapegrad._rule import is_numpy, lift, plain
 
 Sides = tuple[Any, Any]
 

@@ -11,15 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import (
-    composite,
-    general,
-    innermost,
-    of_all_examples,
-    plain,
-    somewhere,
-    strong_product,
-)
+from tapegrad._forms import composite, general, strong_product
+from tapegrad._rule import innermost, of_all_examples, plain, somewhere
 from tapegrad.rules.differences import as_array
 from tapegrad.rules.least_squares import SOLUTION, residuals_of
 

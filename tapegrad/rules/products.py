@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, constant, linear, multilinear
+from tapegrad._forms import composite, constant, linear, multilinear
 
 
 def _shaped(x: Any) -> Any:

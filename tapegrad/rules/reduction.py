@@ -11,15 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import (
-    cast,
-    composite,
-    elementwise,
-    general,
-    lift,
-    plain,
-    somewhere,
-)
+from tapegrad._forms import composite, elementwise, general
+from tapegrad._rule import cast, lift, plain, somewhere
 
 
 def spread(g: Any, x: Any, axis: Any, keepdims: Any) -> Any:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from tapegrad._rule import BatchingError, composite, innermost, lift, pick, plain, somewhere
+from tapegrad._forms import composite
+from tapegrad._rule import BatchingError, innermost, lift, pick, plain, somewhere
 from tapegrad.rules.index import picked, plain_array
 
 

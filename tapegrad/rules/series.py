@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import polynomial
 
-from tapegrad._rule import composite
+from tapegrad._forms import composite
 
 Steps = Callable[[int], tuple[float, float, float]]
 

@@ -11,17 +11,8 @@ from numpy.exceptions import AxisError
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view
 
-from tapegrad._rule import (
-    Linear,
-    Scatter,
-    composite,
-    innermost,
-    lift,
-    linear,
-    memory_of,
-    pick,
-    plain,
-)
+from tapegrad._forms import Linear, composite, linear
+from tapegrad._rule import Scatter, innermost, lift, memory_of, pick, plain
 
 # --- one array, rearranged; NumPy may return a view of it
 

@@ -8,14 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import (
-    Elementwise,
-    Function,
-    composite,
-    elementwise,
-    innermost,
-    multilinear,
-)
+from tapegrad._forms import Elementwise, composite, elementwise, multilinear
+from tapegrad._rule import Function, innermost
 from tapegrad.rules.differences import as_array
 
 # --- Convolution

@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import composite, general, plain, somewhere, strong_product
+from tapegrad._forms import composite, general, strong_product
+from tapegrad._rule import plain, somewhere
 from tapegrad.rules.limits import (
     are_close,
     over_columns,

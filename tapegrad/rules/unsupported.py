@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy._core import umath
 
-from tapegrad._rule import composite, constant, unsupported, unsupported_module
+from tapegrad._forms import composite, constant, unsupported
+from tapegrad._rule import unsupported_module
 
 # NumPy itself refuses floating arrays for these, so a call on traced values is NumPy's TypeError.
 _OF_INTEGERS = (

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._replay import parents_of
+from tapegrad._pushing import parents_of
 from tapegrad._tape import ADD, PROJECT, READ, WRITE, Entry
 from tapegrad.sparse._functions import labels_of
 from tapegrad.sparse._sets import NONE, Sets

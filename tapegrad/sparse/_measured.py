@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import NotDifferentiableError, OutputError, describe, message, name_of
+from tapegrad._fitting import cast
 from tapegrad._forward import linearize
-from tapegrad._replay import cast
-from tapegrad._reverse import Argnums, Inputs, Selection, as_cotangent
+from tapegrad._inputs import Argnums, Inputs, Selection, as_cotangent
 from tapegrad._tape import Mapped, Traced
 from tapegrad._tree import flatten
 from tapegrad.sparse._dependence import dependence, live

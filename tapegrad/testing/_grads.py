@@ -9,7 +9,8 @@ import numpy as np
 
 from tapegrad._errors import InputError, describe, message, name_of
 from tapegrad._forward import jvp
-from tapegrad._reverse import as_input, vjp
+from tapegrad._inputs import as_input
+from tapegrad._reverse import vjp
 from tapegrad._tree import Structure, flatten, unflatten
 from tapegrad.testing._differences import FlatFunction, direction
 from tapegrad.testing._laws import Exactness, Subject, check_first_order

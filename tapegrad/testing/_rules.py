@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import describe, name_of
+from tapegrad._forms import Composite, Constant
 from tapegrad._forward import jvp, linearize
 from tapegrad._reverse import vjp
-from tapegrad._rule import REGISTRY, Composite, Constant, Rule
+from tapegrad._rule import REGISTRY, Rule
 from tapegrad._tape import Traced, is_ndarray, is_numpy
 from tapegrad._tree import flatten, unflatten
 from tapegrad.testing._differences import FlatFunction, direction

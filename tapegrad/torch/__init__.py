@@ -17,6 +17,7 @@ from tapegrad.torch import (
     _dtypes,
     _elementwise,
     _extrema,
+    _further,
     _grids,
     _indexing,
     _joining,
@@ -80,6 +81,7 @@ MODULES = (
     _cumulative,
     _elementwise,
     _extrema,
+    _further,
     _pointwise,
     _products,
     _reductions,
@@ -100,6 +102,7 @@ MODULES = (
     _random_writes,
     _ranges,
     _questions,
+    _further,
     random,
 )
 

@@ -41,7 +41,7 @@ def _short_comparison(ufunc: np.ufunc, general: Operation) -> Operation:
         kind = type(other)
         if kind is Tensor:
             y = other.value
-            if type(y) is not ndarray or x.dtype is not y.dtype:
+            if type(y) is not ndarray or x.dtype is not y.dtype or x.dtype.kind == "c":
                 return general(input, other)
         elif (kind is float or kind is int) and x.dtype.kind == "f":
             y = other

@@ -103,6 +103,16 @@ def _as_number(self: Tensor) -> Any:
     return item(self)
 
 
+def _as_real(self: Tensor, word: str) -> Any:
+    """The number in a tensor, or its real part where there is no other."""
+    number = _as_number(self)
+    if not isinstance(number, complex):
+        return number
+    if number.imag:
+        raise RuntimeError(f"value cannot be converted to type {word} without overflow")
+    return number.real
+
+
 def _index(self: Tensor) -> int:
     value = self.value
     if value.size != 1 or value.dtype.kind not in "biu":
@@ -237,8 +247,8 @@ _METHODS = {
     "item": item,
     "tolist": tolist,
     "__bool__": _is_true,
-    "__int__": lambda self: int(_as_number(self)),
-    "__float__": lambda self: float(_as_number(self)),
+    "__int__": lambda self: int(_as_real(self, "int64_t")),
+    "__float__": lambda self: float(_as_real(self, "double")),
     "__complex__": lambda self: complex(_as_number(self)),
     "__index__": _index,
     "__len__": _length,

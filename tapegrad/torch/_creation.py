@@ -14,7 +14,15 @@ import numpy as np
 
 from tapegrad.torch import _dtypes
 from tapegrad.torch._call import OPERATIONS, deliver
-from tapegrad.torch._data import array_of_data, as_tensor, asarray, from_numpy, leaf_of, tensor
+from tapegrad.torch._data import (
+    array_of_data,
+    as_tensor,
+    asarray,
+    from_numpy,
+    leaf_of,
+    number_of,
+    tensor,
+)
 from tapegrad.torch._dtypes import as_numpy
 from tapegrad.torch._filling import filled_as
 from tapegrad.torch._legacy import legacy_tensor
@@ -139,7 +147,7 @@ def _fill_dtype(fill_value: Any, dtype: Any) -> Any:
 
 def _fill_number(call: str, fill_value: Any) -> Any:
     if not isinstance(fill_value, Tensor):
-        return fill_value
+        return number_of(fill_value) if isinstance(fill_value, np.generic) else fill_value
     if fill_value.requires_grad or fill_value.dim():
         raise TypeError(
             f"{call}(): argument 'fill_value' (position 2) must be Number, not "

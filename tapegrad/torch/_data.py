@@ -337,11 +337,22 @@ OPERATIONS["frombuffer"] = frombuffer
 OPERATIONS["from_dlpack"] = from_dlpack
 
 
-def from_operand(value: Any) -> Tensor:
-    """A NumPy array beside a tensor in arithmetic, as a tensor; a copy, for nobody may change it.
+def number_of(value: Any) -> Any:
+    """One of NumPy's numbers as Python's, which is all that PyTorch sees in it."""
+    number = value.item()
+    if isinstance(number, np.generic):  # longer than Python's
+        return complex(number) if number.dtype.kind == "c" else float(number)
+    return number
 
-    Raises TypeError for a dtype that tensors do not have.
+
+def from_operand(value: Any) -> Any:
+    """What NumPy has beside a tensor in arithmetic: a number, or a tensor for an array.
+
+    The tensor has a copy, for nobody may change it. TypeError for a dtype that tensors do not have.
     """
+    if isinstance(value, np.generic):
+        native(value.dtype)
+        return number_of(value)
     return of_value(np.array(value, native(value.dtype)))
 
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad._rule import Elementwise, General, Partial, Rule, innermost
+from tapegrad._forms import Elementwise, General
+from tapegrad._rule import Partial, Rule, innermost
 from tapegrad.torch._graph import name_nodes
 
 Function = Callable[..., Any]

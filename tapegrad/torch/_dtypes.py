@@ -179,7 +179,9 @@ def result_of(operands: Iterable[Any]) -> np.dtype[Any]:
         if found is None:
             found = given
         elif _CATEGORY[given.kind] > _CATEGORY[found.kind]:
-            found = join(found, given) if given.kind == "c" and found.kind == "f" else given
+            # A float stays as wide as it is beside complex numbers and 0-d arrays.
+            widens = given.kind == "c" and found.kind == "f"
+            found = np.result_type(found, np.complex64) if widens else given
     assert found is not None
     return found
 

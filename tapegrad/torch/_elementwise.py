@@ -21,6 +21,7 @@ from tapegrad.torch._pointwise import (
     _install,
     _is_operand,
     floating,
+    floor_quotient,
     full_like_number,
     promoted,
     short_single,
@@ -122,21 +123,24 @@ def fmod(input: Any, other: Any) -> Any:
 def remainder(input: Any, other: Any) -> Any:
     """The remainder with the sign of the divisor, as Python's %."""
     x, y = promoted(input, other)
+    _require_division("remainder_cpu", x)
     require_divisor(x, y)
     return np.remainder(x, y)
 
 
-@elementwise("FloorDivideBackward0", 0, 0)
-def _floor_quotient(x: Any, y: Any) -> Any:
-    return np.floor_divide(x, y)
+def _require_division(kernel: str, x: Any) -> None:
+    """Raise NotImplementedError for a dtype whose elements have no remainder."""
+    if x.dtype.kind in "bc":
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{word_of(x.dtype)}'")
 
 
 @operation("FloorDivideBackward0", inplace=True)
 def floor_divide(input: Any, other: Any) -> Any:
     """The quotient rounded down; a derivative of 0."""
     x, y = promoted(input, other)
+    _require_division("div_floor_cpu", x)
     require_divisor(x, y)
-    return _floor_quotient(x, y)
+    return floor_quotient(x, y)
 
 
 def _operators(sign: str, call: Operation, word: str) -> None:

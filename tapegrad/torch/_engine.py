@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._replay import SparseBars, fit, is_finite, replay_backward, replay_nested
+from tapegrad._fitting import fit, is_finite
+from tapegrad._replay import SparseBars, replay_backward, replay_nested
 from tapegrad._tape import CURRENT, PROJECT, Outputs, Spec, is_inexact, spec_of
 from tapegrad.torch import _modes
 from tapegrad.torch._dual import is_dual
@@ -466,6 +467,10 @@ def _lifted(value: Any, node: Any) -> Any:
 
 def call_node(node: Node, gradients: Sequence[Any]) -> Any:
     """`node(*gradients)`: the gradients of its arguments, one tensor or a tuple of them."""
+    entry = node._entry
+    count = len(entry[1]) if entry is not None and isinstance(entry[1], tuple) else 1
+    if entry is not None and not isinstance(node, FunctionNode) and len(gradients) != count:
+        raise TypeError(f"expected {count} arguments, got {len(gradients)} instead")
     arrays = [None if g is None else conjugated(array_below(g)) for g in gradients]
     if isinstance(node, AccumulateGrad):
         accumulate(node.variable, arrays[0], set(), create=_modes.is_grad_enabled())

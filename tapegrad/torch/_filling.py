@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import General, innermost, plain
+from tapegrad._forms import General
+from tapegrad._rule import innermost, plain
 from tapegrad.torch._call import OPERATIONS
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._inplace import check_writable, write

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from tapegrad._replay import zeros_of
-from tapegrad._rule import General, Rule, innermost
+from tapegrad._fitting import zeros_of
+from tapegrad._forms import General
+from tapegrad._rule import Rule, innermost
 from tapegrad._tape import Mapped, Outputs, spec_of
 from tapegrad.torch import _modes
 from tapegrad.torch._call import link_view

@@ -117,6 +117,20 @@ class AccumulateGrad(Node):
 
     variable: Any
 
+    def name(self) -> str:
+        """As PyTorch writes the name of its own class."""
+        return "torch::autograd::AccumulateGrad"
+
+
+class CopySlices(Node):
+    """A write through a view: takes the gradient of the base apart."""
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        """As PyTorch writes the name of its own class."""
+        return "torch::autograd::CopySlices"
+
 
 class FunctionNode(Node):
     """The node of a custom Function: also the `ctx` of its forward and backward."""
@@ -139,9 +153,18 @@ class PowBackward0(Node):
     _arguments = 1
 
 
+class RsubBackward1(Node):
+    """A number minus a tensor."""
+
+    __slots__ = ()
+    _arguments = 1
+
+
 _CLASSES: dict[str, type[Node]] = {
     "AccumulateGrad": AccumulateGrad,
+    "CopySlices": CopySlices,
     "PowBackward0": PowBackward0,
+    "RsubBackward1": RsubBackward1,
 }
 
 

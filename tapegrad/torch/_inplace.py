@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tapegrad._rule import General
+from tapegrad._forms import General
 from tapegrad._tape import WRITE, beside, differing, is_basic, level_of, spec_of
 from tapegrad.torch import _modes
 from tapegrad.torch._dtypes import can_store, of_numpy, word_of

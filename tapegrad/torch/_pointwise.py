@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import REGISTRY, Elementwise
+from tapegrad._forms import Elementwise
+from tapegrad._rule import REGISTRY
 from tapegrad.torch import _dtypes
 from tapegrad.torch._call import OPERATIONS, operation
 from tapegrad.torch._declared import elementwise
@@ -243,24 +244,46 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 @operation("SubBackward0", inplace=True)
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """`input - alpha * other`."""
+    _refuse_truth(input, other)
     x, y = promoted(input, other)
-    if x.dtype.kind == "b":
+    return np.subtract(x, _scaled(y, alpha))
+
+
+def _refuse_truth(*operands: Any) -> None:
+    """Raise RuntimeError where one takes part in a difference that is true or false."""
+    logical = [isinstance(x, bool) or getattr(x, "dtype", None) == np.bool_ for x in operands]
+    if all(logical):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` "
+            "or `logical_xor()` operator instead."
+        )
+    if any(logical):
         raise RuntimeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
             "trying to invert a mask, use the `~` or `logical_not()` operator instead."
         )
-    return np.subtract(x, _scaled(y, alpha))
 
 
 def _scaled(array: Any, alpha: Any) -> Any:
     return array if type(alpha) is int and alpha == 1 else array * alpha
 
 
-@operation("RsubBackward1")
+@elementwise("RsubBackward1", -1, 1)
+def _difference_from(x: Any, y: Any) -> Any:
+    """y - x: as a node, one of x in the first place."""
+    return np.subtract(y, x)
+
+
+def _rsub_name(_input: Any, other: Any, **_kwargs: Any) -> str:
+    return "RsubBackward0" if isinstance(other, Tensor) else "RsubBackward1"
+
+
+@operation(_rsub_name)
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """`other - alpha * input`."""
+    _refuse_truth(input, other)
     x, y = promoted(input, other)
-    return np.subtract(y, _scaled(x, alpha))
+    return _difference_from(_scaled(x, alpha), y)
 
 
 @operation("MulBackward0", inplace=True)
@@ -278,7 +301,22 @@ def quotient(x: Any, y: Any) -> Any:
     return np.true_divide(x, y)
 
 
-@operation("DivBackward0", inplace=True)
+@elementwise("FloorDivideBackward0", 0, 0)
+def floor_quotient(x: Any, y: Any) -> Any:
+    """x / y, rounded down."""
+    return np.floor_divide(x, y)
+
+
+@elementwise("DivBackward2", 0, 0)
+def _quotient_towards_zero(x: Any, y: Any) -> Any:
+    return np.trunc(np.true_divide(x, y))
+
+
+def _div_name(_input: Any, _other: Any, *, rounding_mode: str | None = None) -> str:
+    return "DivBackward0" if rounding_mode is None else "DivBackward2"
+
+
+@operation(_div_name, inplace=True)
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """`input / other`; rounding_mode: "trunc" towards zero, "floor" downwards."""
     x, y = promoted(input, other)
@@ -290,10 +328,10 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
             f"'{rounding_mode}'"
         )
     if rounding_mode == "floor":
-        return np.floor_divide(x, y)
+        return floor_quotient(x, y)
     if x.dtype.kind in "iu":
         return np.trunc(x / y).astype(x.dtype)
-    return np.trunc(np.true_divide(x, y))
+    return _quotient_towards_zero(x, y)
 
 
 def _pow_name(_input: Any, exponent: Any) -> str:
@@ -306,6 +344,8 @@ def pow(input: Any, exponent: Any) -> Any:  # noqa: A001
     if isinstance(exponent, (int, float)) and not hasattr(input, "astype"):
         raise TypeError("pow(): expected a Tensor as one of its arguments")
     x, y = promoted(input, exponent)
+    if x.dtype.kind == "b":
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
     if x.dtype.kind in "iu" and np.any(np.less(y, 0)):
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     if not hasattr(exponent, "dtype"):

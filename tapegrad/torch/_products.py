@@ -13,7 +13,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tapegrad._rule import REGISTRY, General, plain
+from tapegrad._forms import General
+from tapegrad._rule import REGISTRY, plain
 from tapegrad._tape import spec_of
 from tapegrad.rules.products import _matmul_x, _matmul_y
 from tapegrad.torch._call import OPERATIONS, operation

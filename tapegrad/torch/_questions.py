@@ -61,6 +61,29 @@ def can_cast(from_: _dtypes.dtype, to: _dtypes.dtype) -> bool:
     return _dtypes.can_store(from_.numpy, to.numpy)
 
 
+def is_inference(input: Tensor) -> bool:
+    """Whether a tensor was made in inference mode."""
+    return input.is_inference()
+
+
+@registered
+def is_signed(self: Tensor) -> bool:
+    """Whether the elements may be negative."""
+    return self.dtype.is_signed
+
+
+@registered
+def is_conj(self: Tensor) -> bool:
+    """False: conjugates are computed at once."""
+    return False
+
+
+@registered
+def is_neg(self: Tensor) -> bool:
+    """False: negatives are computed at once."""
+    return False
+
+
 def typename(obj: Any) -> str:
     """`torch.FloatTensor` for a tensor; for other objects the name of their type."""
     if isinstance(obj, Tensor):
@@ -77,6 +100,7 @@ for _function in (
     result_type,
     promote_types,
     can_cast,
+    is_inference,
     typename,
 ):
     OPERATIONS[_function.__name__] = _function

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
-from tapegrad._rule import REGISTRY, General
+from tapegrad._forms import General
+from tapegrad._rule import REGISTRY
 from tapegrad._tape import PROJECT, READ, Outputs, spec_of
 from tapegrad.torch._call import OPERATIONS, SPELLINGS, finish, link_view, tell
 from tapegrad.torch._graph import Node, fresh_node, new, next_number, node_class

@@ -635,7 +635,7 @@ def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
 def vander(x: Any, *, N: int | None = None) -> Any:
     """Rows of the powers 0, 1, ... of each element."""
     count = x.shape[-1] if N is None else N
-    return np.expand_dims(x, -1) ** np.arange(count)
+    return np.expand_dims(x, -1) ** np.arange(count).astype(x.dtype)
 
 
 __all__ = [

@@ -15,7 +15,8 @@ from numpy.polynomial._polybase import ABCPolyBase
 
 from tapegrad._creation import array, asarray, holds_traced
 from tapegrad._errors import NotDifferentiableError
-from tapegrad._rule import General, Linear, plain
+from tapegrad._forms import General, Linear
+from tapegrad._rule import plain
 from tapegrad.numpy.polynomial import _coefficients
 from tapegrad.numpy.polynomial._coefficients import (
     coefficients,

@@ -97,6 +97,8 @@ def grad(
         )
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     inputs = _sequence(inputs)
+    if not inputs:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     keep = create_graph if retain_graph is None else retain_graph
     wanted = [_wanted_node(x) for x in inputs]
     if is_grads_batched:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad._rule import General
+from tapegrad._forms import General
 from tapegrad._tape import Outputs, spec_of
 from tapegrad.torch import _modes
 from tapegrad.torch._graph import Node, name_nodes

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import General, of_all_examples, plain
+from tapegrad._forms import General
+from tapegrad._rule import of_all_examples, plain
 from tapegrad.torch._graph import name_nodes
 
 Function = Callable[..., Any]

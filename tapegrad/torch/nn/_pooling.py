@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._rule import Linear
+from tapegrad._forms import Linear
 from tapegrad.torch._declared import Declared
 from tapegrad.torch._graph import name_nodes
 

@@ -217,9 +217,15 @@ _L1_LABELS = {"mean": "MeanBackward0", "sum": "SumBackward0", "none": "AbsBackwa
 
 @_private(lambda input, target, reduction, *_: _L1_LABELS.get(reduction, "AbsBackward0"))
 def _l1(input: Any, target: Any, reduction: str, weight: Any = None) -> Any:
-    if weight is None:
+    if np.iscomplexobj(plain(input)) or np.iscomplexobj(plain(target)):
+        losses = np.absolute(input - target)  # whose slope is more than a sign
+    elif weight is None:
         return _pair(_losses.L1, input, target, "l1", reduction)
-    losses = _pair(_losses.L1, input, target, "l1", "none") * weight
+    else:
+        losses = _pair(_losses.L1, input, target, "l1", "none")
+    if weight is None:
+        return reduced(losses, reduction)
+    losses = losses * weight
     return np.sum(losses) / np.sum(weight) if reduction == "mean" else reduced(losses, reduction)
 
 

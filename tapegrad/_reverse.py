@@ -182,14 +182,26 @@ class Stretch:
         """The tape on which a replay logs: the outer one, if it can differentiate the replay."""
         return self.tape.parent if self.dependent else None
 
-    def pull(self, slots: list[int], bars: list[Any], inputs: list[int]) -> list[Any]:
-        """The cotangents at the slots of inputs, from those of outputs."""
+    def pull(
+        self, slots: list[int], bars: list[Any], inputs: list[int], value: Any = None
+    ) -> list[Any]:
+        """The cotangents at the slots of inputs, from those of outputs.
+
+        Where `value`, the only output and a scalar, is NaN, NaNs stay NaN.
+        """
         with np.errstate(all="ignore"):
             found = self._pulled(slots, bars, inputs, careful=False)
-            if any(map(has_nan, found)):
-                # It may be zero times an infinity or a NaN, in a branch that was not taken.
-                found = self._pulled(slots, bars, inputs, careful=True)
-        return found
+            if not any(map(has_nan, found)):
+                return found
+            # It may be zero times an infinity or a NaN, in a branch that was not taken.
+            careful = self._pulled(slots, bars, inputs, careful=True)
+            if not has_nan(value):
+                return careful
+            unknown = np.reshape(np.isnan(value), ())  # for some examples of a vmap, perhaps
+            return [
+                bar if bar is None else np.where(unknown, before, bar)
+                for before, bar in zip(found, careful, strict=True)
+            ]
 
     def _pulled(
         self, slots: list[int], bars: list[Any], inputs: list[int], *, careful: bool
@@ -366,7 +378,7 @@ def _pull_scalar(
             )
         return [None] * len(slots)
     one = np.ones(out.shape, out.dtype) if out.shape else out.dtype.type(1)
-    return stretch.pull([out.slot], [one], slots)
+    return stretch.pull([out.slot], [one], slots, out)
 
 
 def _check_scalar(name: str, out: Any, leaves: list[Any], holomorphic: bool) -> None:

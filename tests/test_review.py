@@ -659,6 +659,15 @@ def test_a_nan_that_counts_stays():
     assert np.isnan(grad(lambda x: x * np.nan)(1.0))
     assert np.isnan(grad(lambda x: np.sum(x * np.array([1.0, np.nan])))(np.ones(2))[1])
 
+    def masked(x, data):
+        return np.sum(x * np.where(x > 0.0, x * data, 1.0)) * data
+
+    x, data = np.array([[0.0, 1.0], [0.0, 1.0]]), np.array([np.nan, 2.0])
+    assert np.isnan(grad(masked)(x[0], data[0])).all()
+    slopes = tapegrad.vmap(grad(masked))(x, data)
+    assert np.isnan(slopes[0]).all()
+    assert np.allclose(slopes[1], grad(masked)(x[1], data[1]))
+
 
 FRACTIONS = np.array([Fraction(1, 2), 1], dtype=object)
 

@@ -102,7 +102,6 @@ MODULES = (
     _random_writes,
     _ranges,
     _questions,
-    _further,
     random,
 )
 

@@ -339,19 +339,16 @@ OPERATIONS["from_dlpack"] = from_dlpack
 
 def number_of(value: Any) -> Any:
     """One of NumPy's numbers as Python's, which is all that PyTorch sees in it."""
-    number = value.item()
-    if isinstance(number, np.generic):  # longer than Python's
-        return complex(number) if number.dtype.kind == "c" else float(number)
-    return number
+    native(value.dtype)
+    return value.item()
 
 
 def from_operand(value: Any) -> Any:
     """What NumPy has beside a tensor in arithmetic: a number, or a tensor for an array.
 
-    The tensor has a copy, for nobody may change it. TypeError for a dtype that tensors do not have.
+    The tensor has a copy, for nobody may change it. TypeError for a dtype that no tensor has.
     """
     if isinstance(value, np.generic):
-        native(value.dtype)
         return number_of(value)
     return of_value(np.array(value, native(value.dtype)))
 

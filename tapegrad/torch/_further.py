@@ -60,19 +60,18 @@ def _by_python(
     return target
 
 
-def as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
+def as_subclass(self: Tensor, cls: Any) -> Any:
     """The same memory and history as a tensor of a subclass."""
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
-        raise RuntimeError("cls must be a type that inherits from Tensor")
+        raise TypeError("cls must be a type that inherits from Tensor")
     made = of_value(self.value, self.view_as(self).node if self.requires_grad else None)
     share_version(self, made)
     made.__class__ = cls
     return made
 
 
-Tensor.apply_ = apply_  # type: ignore[method-assign]
-Tensor.map_ = map_  # type: ignore[method-assign]
-Tensor.as_subclass = as_subclass  # type: ignore[method-assign]
+for _method in (apply_, map_, as_subclass):
+    setattr(Tensor, _method.__name__, _method)
 
 
 @registered
@@ -109,7 +108,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 
 @operation("StackBackward0", method=False)
-def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> Any:
+def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: Any = 1) -> Any:
     """Central differences along each dimension, or those of `dim`.
 
     spacing: the distance of neighbours, one for each dimension, or where they lie.

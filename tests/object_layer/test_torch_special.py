@@ -138,5 +138,5 @@ def test_one_node_for_one_operation():
     ]
     for y in made:
         following = [node for node, _ in y.grad_fn.next_functions if node is not None]
-        assert [node.name() for node in following] == ["torch::autograd::AccumulateGrad"] * len(following), y
+        assert {type(node).__name__ for node in following} == {"AccumulateGrad"}, y
         assert following

@@ -35,6 +35,7 @@ from tapegrad._tape import (
     PROJECT,
     READ,
     Entry,
+    Mapped,
     Tape,
     Traced,
     handle,
@@ -49,6 +50,9 @@ Function = Callable[..., Any]
 
 
 LARGE = 256  # elements from which adding in place is faster than making a new array
+
+
+HUGE_BYTES = 1 << 18  # of an input, from which a replay frees what it has used
 
 
 class IndependentOutputWarning(UserWarning):
@@ -81,6 +85,7 @@ class Stretch:
         "end",
         "entries",
         "first",
+        "huge",
         "large",
         "linked",
         "shared",
@@ -100,6 +105,7 @@ class Stretch:
         self.singular = False  # whether a rule in the replay needs to take a limit
         self.dependent = False  # whether an outer transform can differentiate what is logged here
         self.large = False  # whether an input is
+        self.huge = False  # whether one is so large that memory is freed during the replay
         self.linked = False  # whether an input is traced by one
         self.token: Token[Tape | None] | None = None
 
@@ -128,6 +134,7 @@ class Stretch:
         if type(leaf) is np.ndarray:
             if leaf.size > LARGE:
                 self.large = True
+                self.huge = self.huge or leaf.nbytes > HUGE_BYTES
             return tape.array(tape.keep_input(leaf), slot, tape, spec_of(leaf))
         if isinstance(leaf, Traced) and leaf.tape.root is tape.root:
             leaf.tape.require_open()
@@ -183,16 +190,29 @@ class Stretch:
         return self.tape.parent if self.dependent else None
 
     def pull(
-        self, slots: list[int], bars: list[Any], inputs: list[int], value: Any = None
-    ) -> list[Any]:
+        self,
+        slots: list[int],
+        bars: list[Any],
+        inputs: list[int],
+        value: Any = None,
+        *,
+        consume: bool = False,
+    ) -> list[Any] | None:
         """The cotangents at the slots of inputs, from those of outputs.
 
-        Where `value`, the only output and a scalar, is NaN, NaNs stay NaN.
+        Where `value`, the only output and a scalar, is NaN, NaNs stay NaN. `consume` frees on the
+        way what entries keep; None then says that they would be needed again.
         """
         with np.errstate(all="ignore"):
-            found = self._pulled(slots, bars, inputs, careful=False)
+            found = self._pulled(slots, bars, inputs, careful=False, consume=consume)
             if not any(map(has_nan, found)):
                 return found
+            while isinstance(value, Traced):
+                value = value.value
+            if not isinstance(value, Mapped) and has_nan(value):
+                return found
+            if consume and not self.singular:
+                return None
             # It may be zero times an infinity or a NaN, in a branch that was not taken.
             careful = self._pulled(slots, bars, inputs, careful=True)
             if not has_nan(value):
@@ -204,7 +224,13 @@ class Stretch:
             ]
 
     def _pulled(
-        self, slots: list[int], bars: list[Any], inputs: list[int], *, careful: bool
+        self,
+        slots: list[int],
+        bars: list[Any],
+        inputs: list[int],
+        *,
+        careful: bool,
+        consume: bool = False,
     ) -> list[Any]:
         raw = not self.shared and not self.singular
         table: Any = [None] * self.end if raw else SparseBars(self.start)
@@ -213,7 +239,9 @@ class Stretch:
             table[slot] = bar if before is None else before + bar
         # Infinities at singular points are for the strong product to judge, not for warnings.
         if raw:
-            replay_backward(self.entries, table, consume=False, large=self.large, careful=careful)
+            replay_backward(
+                self.entries, table, consume=consume, large=self.large, careful=careful
+            )
             return [table[slot] for slot in inputs]
         # A transform inside a rule belongs to the tape on which this replay logs, if to any.
         token = CURRENT.set(self.surroundings)
@@ -337,6 +365,11 @@ def _gradient_runner(
     selection = Selection(f"{name}(...)", argnums, argnames)
 
     def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+        # A replay over huge arrays frees them on the way. In the rare case that it must be
+        # repeated, with strong products, f runs again too.
+        return attempt(args, kwargs, keep=False) or attempt(args, kwargs, keep=True)
+
+    def attempt(args: tuple[Any, ...], kwargs: dict[str, Any], *, keep: bool) -> Any:
         inputs = Inputs(selection, args, kwargs)
         with Stretch(name) as stretch:
             traced = [stretch.input(leaf) for leaf in inputs.leaves]
@@ -346,7 +379,9 @@ def _gradient_runner(
             if has_aux:
                 out, aux = split_aux(name, out)
             stretch.finish((out, aux) if has_aux else out)
-            bars = _pull_scalar(name, stretch, out, slots, inputs.leaves, holomorphic)
+            bars = _pull_scalar(name, stretch, out, slots, inputs.leaves, holomorphic, keep)
+            if bars is None:
+                return None
             gradient = inputs.result(bars)
             value = stretch.strip(out)
             if has_aux:
@@ -366,19 +401,26 @@ def split_aux(call: str, out: Any) -> tuple[Any, Any]:
 
 
 def _pull_scalar(
-    name: str, stretch: Stretch, out: Any, slots: list[int], leaves: list[Any], holomorphic: bool
-) -> list[Any]:
+    name: str,
+    stretch: Stretch,
+    out: Any,
+    slots: list[int],
+    leaves: list[Any],
+    holomorphic: bool,
+    keep: bool,
+) -> list[Any] | None:
     _check_scalar(name, out, leaves, holomorphic)
     if not stretch.owns(out):
         if not stretch.entries:
             warnings.warn(
                 f"{name}: the output does not depend on the input; the gradient is zero.",
                 IndependentOutputWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return [None] * len(slots)
     one = np.ones(out.shape, out.dtype) if out.shape else out.dtype.type(1)
-    return stretch.pull([out.slot], [one], slots, out)
+    consume = stretch.huge and not stretch.shared and not keep
+    return stretch.pull([out.slot], [one], slots, out, consume=consume)
 
 
 def _check_scalar(name: str, out: Any, leaves: list[Any], holomorphic: bool) -> None:
@@ -438,6 +480,7 @@ class Pullback:
                 slots.append(slot)
                 given.append(bar)
         found = self.stretch.pull(slots, given, self.slots)
+        assert found is not None  # nothing was consumed
         return tuple(self.inputs.result(found, given))
 
 
@@ -512,6 +555,7 @@ def pull_once(name: str, f: Function, primals: Sequence[Any], bars: Sequence[Any
         given = [(x.slot, bar) for x, bar in zip(out, bars, strict=True) if stretch.owns(x)]
         del out
         found = stretch.pull([at for at, _ in given], [bar for _, bar in given], slots)
+        assert found is not None  # nothing was consumed
         return inputs.result(found, bars)
 
 

@@ -708,3 +708,21 @@ def test_results_of_objects_text_or_times_are_refused(call):
 def test_an_example_beside_an_array_with_operators_of_its_own_is_refused(other):
     with pytest.raises(tapegrad.NotDifferentiableError):
         tapegrad.vmap(lambda x: x * other())(np.ones((3, 2)))
+
+
+def test_missing_data_among_many():
+    """A replay that has freed its entries on the way runs the program again."""
+    runs = []
+    y = np.ones(100_000)
+    y[::7] = np.nan
+
+    def loss(x):
+        runs.append(1)
+        return np.sum(np.where(np.isnan(y), 0, (x - y) ** 2))
+
+    x = np.full(100_000, 3.0)
+    np.testing.assert_array_equal(grad(loss)(x), np.where(np.isnan(y), 0, 4.0))
+    assert len(runs) == 2
+    value, gradient = tapegrad.value_and_grad(lambda x: np.sum(x * y))(x)
+    assert np.isnan(value)
+    np.testing.assert_array_equal(gradient, y)

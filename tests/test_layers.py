@@ -53,7 +53,7 @@ OUTSIDE = {
     "numpy": {"", "numpy", "_errors", "_creation", "_rule", "_forms", "rules"},
     "torch": {
         *("", "torch", "_tree", "_tape", "_fitting", "_replay", "_pushing", "_rule", "_forms"),
-        *("rules", "_forward"),
+        *("rules", "_forward", "_scattering"),
     },
     # Installed last: it reads the registered rules.
     "_operators": {"_rule", "_forms", "_array", "rules"},

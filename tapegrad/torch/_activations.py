@@ -71,9 +71,16 @@ def with_inplace(call: Operation, compute: Operation, label: str) -> Operation:
     return within
 
 
+@elementwise("ThresholdBackward0", 0, 0)
+def _following(_like: Any, slopes: Any) -> Any:
+    """Slopes that change in steps with an argument: they stay on its graph, with zeros."""
+    return slopes
+
+
 def _kept(condition: Any, like: Any) -> Any:
-    """A condition on plain values as the numbers 0 and 1."""
-    return condition.astype(like.dtype)
+    """A condition on plain values, or slopes found from them, as numbers of a dtype."""
+    slopes = condition.astype(like.dtype)
+    return slopes if type(like) is np.ndarray else _following(like, slopes)
 
 
 # --- relu ---------------------------------------------------------------------------------------
@@ -116,7 +123,9 @@ def relu6(input: Any) -> Any:
     return _between(input, 0, 6)
 
 
-@elementwise("LeakyReluBackward0", lambda _out, x, slope: np.where(plain(x) > 0, 1, slope), 0)
+@elementwise(
+    "LeakyReluBackward0", lambda _out, x, slope: _kept(np.where(plain(x) > 0, 1, slope), x), 0
+)
 def _leaky(x: Any, slope: Any) -> Any:
     return np.where(x > 0, x, x * slope)
 
@@ -350,7 +359,8 @@ def tanhshrink(input: Any) -> Any:
 
 
 @elementwise(
-    "HardsigmoidBackward0", lambda _out, x: _kept((plain(x) > -3) & (plain(x) < 3), x) / 6
+    "HardsigmoidBackward0",
+    lambda _out, x: ((plain(x) > -3) & (plain(x) < 3)).astype(x.dtype) / 6,
 )
 def _hardsigmoid(x: Any) -> Any:
     return np.clip(x + 3, 0, 6) / 6

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._forms import General
 from tapegrad._rule import plain
+from tapegrad._scattering import add_at
 from tapegrad._tape import Mapped, beside, beside_index, level_of, pick
 from tapegrad.torch._call import OPERATIONS, operation
 from tapegrad.torch._dims import wrapped
@@ -47,9 +49,33 @@ def written(x: Any, index: Any, value: Any) -> Any:
 
 def added(x: Any, index: Any, value: Any) -> Any:
     """A copy of x with a value added at an index, as often as that names a place."""
+    if _is_plain_sum(x, value, index):
+        return _SUMS.apply_bound([x, value], {"index": index})
     made = buffer_for(x, value, index)
     np.add.at(made, index, value)
     return made
+
+
+def _is_plain_sum(x: Any, value: Any, index: Any) -> bool:
+    """Whether nothing is mapped, and values have the shape of the places that they go to."""
+    if not all(type(part) in (ndarray, slice) for part in index):
+        return False
+    inner, given = plain(x), plain(value)
+    if type(inner) is not ndarray or type(given) is not ndarray or not inner.shape:
+        return False
+    empty = np.broadcast_to(np.empty((), np.bool_), inner.shape)
+    return bool(inner.dtype == given.dtype and empty[index].shape == given.shape)
+
+
+# One node, where a sum in place would be one for each time that a place is named.
+_SUMS = General(
+    lambda x, value, index: add_at(x.copy(), index, value),
+    vjp=[
+        lambda g, _out, _x, _value, index: g,
+        lambda g, _out, _x, _value, index: g[index],
+    ],
+    name="index_add",
+)
 
 
 def positions(index: Any, word: str, *, narrow: bool = True) -> Any:

@@ -160,3 +160,38 @@ def test_a_tensor_of_a_subclass_has_the_memory_and_the_history():
     assert y.label == "mine"
     (y * y).sum().backward()
     assert x.grad.tolist() == [8.0, 8.0]
+
+
+@pytest.mark.parametrize("word", ["relu", "leaky_relu", "hardtanh", "relu6", "softshrink"])
+def test_slopes_that_change_in_steps_stay_on_the_graph_with_zeros(word):
+    function = getattr(torch.nn.functional, word)
+    x = torch.tensor([1.5, -2.0, 0.1], dtype=torch.float64, requires_grad=True)
+    weight = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64, requires_grad=True)
+    (slope,) = torch.autograd.grad(function(x * weight).sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad(slope.sum(), x)  # as for the Laplacian of a net
+    assert second.tolist() == [0.0, 0.0, 0.0]
+    assert torch.func.hessian(lambda v: function(v).sum())(x.detach()).abs().sum().item() == 0.0
+
+
+def test_sums_at_places_named_often_are_one_node_with_all_derivatives():
+    x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=torch.float64, requires_grad=True)
+    rows = torch.tensor([[2.0, -1.0], [0.5, 1.5]], dtype=torch.float64, requires_grad=True)
+    index = torch.tensor([1, 1])
+    y = x.index_add(1, index, rows)
+    assert y.tolist() == [[1.0, 3.0, 3.0], [4.0, 7.0, 6.0]]
+    assert y.grad_fn.name() == "IndexAddBackward0"
+
+    def added(a, b):
+        return a.index_add(1, index, b) ** 2
+
+    def scattered(a, b):
+        return a.scatter_add(1, torch.tensor([[0, 0], [2, 1]]), b) ** 2
+
+    for function in (added, scattered):
+        inputs = (x, rows)
+        assert torch.autograd.gradcheck(
+            function, inputs, check_forward_ad=True, check_batched_grad=True
+        )
+        assert torch.autograd.gradgradcheck(function, inputs)
+    stacked = torch.func.vmap(lambda row: torch.zeros(3).index_add(0, index, row))(rows.float())
+    assert stacked.tolist() == [[0.0, 1.0, 0.0], [0.0, 2.0, 0.0]]

@@ -7,7 +7,7 @@ from makers import axes
 from sampling import ALL, FLAGS, REAL, N, each, pick, sample
 
 # Fractions that meet no element of up to 27, by any method.
-FRACTIONS = [0.13, [0.21, 0.83], np.float64(0.42), np.array([0.37, 0.61]), np.array([[0.37]])]
+FRACTIONS = [0.13, [0.21, 0.83], np.float64(0.4237), np.array([0.37, 0.61]), np.array([[0.37]])]
 METHODS = pick(
     "linear",
     "linear",

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +24,7 @@ import numpy as np
 
 from tapegrad._tape import PROJECT, Traced
 from tapegrad.torch import _modes
+from tapegrad.torch._dtypes import can_store, word_of
 from tapegrad.torch._dual import is_above, is_dual, tangent_of
 from tapegrad.torch._graph import Node, is_on_graph, made_since, next_number, node_class
 from tapegrad.torch._inplace import overwrite, write
@@ -30,6 +32,7 @@ from tapegrad.torch._tensor import (
     LEAF,
     Tensor,
     array_of,
+    count_write,
     ndarray,
     of_array,
     of_value,
@@ -273,8 +276,30 @@ def deliver(out: Any, made: Any) -> Any:
             "functions with out=... arguments don't support automatic differentiation, but one of "
             "the arguments requires grad."
         )
-    overwrite(out, made)
+    if not can_store(made.value.dtype, out.value.dtype):
+        raise RuntimeError(
+            f"result type {word_of(made.value.dtype)} can't be cast to the desired output type "
+            f"{word_of(out.value.dtype)}"
+        )
+    if out.value.shape != made.value.shape:
+        _resize(out, made)
+    else:
+        overwrite(out, made)
     return out
+
+
+def _resize(out: Tensor, made: Tensor) -> None:
+    """Give `out` the shape of a result, with memory of its own."""
+    if out.numel():
+        warnings.warn(
+            "An output with one or more elements was resized since it had shape "
+            f"{list(out.shape)}, which does not match the required output shape "
+            f"{list(made.shape)}. Pass a tensor of that shape, or an empty one.",
+            UserWarning,
+            stacklevel=4,
+        )
+    out.value = made.value.astype(out.value.dtype)
+    count_write(out)
 
 
 # --- Views --------------------------------------------------------------------------------------

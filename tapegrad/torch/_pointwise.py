@@ -17,7 +17,7 @@ from tapegrad._rule import REGISTRY
 from tapegrad.torch import _dtypes
 from tapegrad.torch._call import OPERATIONS, operation
 from tapegrad.torch._declared import elementwise
-from tapegrad.torch._dtypes import default_float
+from tapegrad.torch._dtypes import contiguous_format, default_float
 from tapegrad.torch._graph import new, next_number, node_class
 from tapegrad.torch._modes import MODE
 from tapegrad.torch._tensor import LEAF, Tensor, accumulator_of, ndarray
@@ -465,5 +465,5 @@ PI = math.pi
 
 @operation("CloneBackward0")
 def clone(input: Any, *, memory_format: Any = None) -> Any:
-    """A copy that passes the gradient on."""
-    return input.copy()
+    """A copy that passes the gradient on; in the memory order of the tensor unless said."""
+    return input.copy("C" if memory_format is contiguous_format else "K")

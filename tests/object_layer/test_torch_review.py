@@ -195,3 +195,26 @@ def test_sums_at_places_named_often_are_one_node_with_all_derivatives():
         assert torch.autograd.gradgradcheck(function, inputs)
     stacked = torch.func.vmap(lambda row: torch.zeros(3).index_add(0, index, row))(rows.float())
     assert stacked.tolist() == [[0.0, 1.0, 0.0], [0.0, 2.0, 0.0]]
+
+
+def test_out_takes_the_shape_of_the_result():
+    out = torch.zeros(0)
+    assert torch.add(torch.ones(3), 1, out=out) is out
+    assert out.tolist() == [2.0, 2.0, 2.0]
+    wide = torch.zeros(3, dtype=torch.float64)
+    torch.mul(torch.ones(3), 2, out=wide)
+    assert wide.dtype is torch.float64
+    assert wide.tolist() == [2.0, 2.0, 2.0]
+    full = torch.zeros(2)
+    with pytest.warns(UserWarning, match="was resized"):
+        torch.add(torch.ones(3), 1, out=full)
+    assert full.shape == (3,)
+    with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired"):
+        torch.add(torch.ones(2), 1.5, out=torch.zeros(2, dtype=torch.int64))
+
+
+def test_clones_keep_the_order_of_memory():
+    x = torch.arange(6.0).reshape(2, 3).T
+    assert x.clone().stride() == (1, 3)
+    assert x.clone(memory_format=torch.contiguous_format).stride() == (2, 1)
+    assert torch.ones(3, 1).expand(3, 4).clone().stride() == (4, 1)

@@ -366,7 +366,7 @@ def test_functional_transforms_see_through_views() -> None:
     x = torch.from_numpy(numbers(2, 3))
 
     def loss(x):
-        y = x.t().reshape(3, 2).clone()
+        y = x.t().clone(memory_format=torch.contiguous_format)
         y[0] = y[1] * 2
         y.view(-1)[4:].mul_(3)
         rows = torch.stack([row * row for row in y])

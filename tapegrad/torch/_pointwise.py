@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._forms import Elementwise
-from tapegrad._rule import REGISTRY
+from tapegrad._rule import REGISTRY, memory_of
 from tapegrad.torch import _dtypes
 from tapegrad.torch._call import OPERATIONS, operation
 from tapegrad.torch._declared import elementwise
@@ -466,4 +466,6 @@ PI = math.pi
 @operation("CloneBackward0")
 def clone(input: Any, *, memory_format: Any = None) -> Any:
     """A copy that passes the gradient on; in the memory order of the tensor unless said."""
-    return input.copy("C" if memory_format is contiguous_format else "K")
+    # Stretched tensors come apart in the usual order: NumPy would put the stretched axis last.
+    anew = memory_format is contiguous_format or 0 in memory_of(input).strides
+    return input.copy("C" if anew else "K")

@@ -105,7 +105,7 @@ class Machine:
                     result = self.plain(kind, a, b, c) if made is None else made(a, b, c)
             except (RuntimeError, IndexError, ValueError, TypeError) as error:
                 self.trace.append((kind, "error", family_of(error)))
-                if kind.startswith("backward"):  # ours is refused before it accumulates anything
+                if kind.startswith(("backward", "grad")):  # ours is refused before anything runs
                     return self.trace
                 break
             for part in result if isinstance(result, tuple) else (result,):
@@ -514,4 +514,6 @@ def is_explained(mine: Any, other: Any) -> bool:
     if not (isinstance(other, tuple) and len(other) == 3 and isinstance(other[1], str)):
         return False
     mine_failed = len(mine) == 3 and isinstance(mine[1], str)
+    if mine_failed and mine[2].partition(":")[0] == other[2].partition(":")[0]:
+        return True  # an error of the same type, where there are two reasons for one
     return other[2] in (USELESS, CRASH) or (other[2] == STALE and not mine_failed)

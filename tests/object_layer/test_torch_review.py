@@ -218,3 +218,4 @@ def test_clones_keep_the_order_of_memory():
     assert x.clone().stride() == (1, 3)
     assert x.clone(memory_format=torch.contiguous_format).stride() == (2, 1)
     assert torch.ones(3, 1).expand(3, 4).clone().stride() == (4, 1)
+    assert torch.ones(3).expand(2, 3).clone().stride() == (3, 1)

@@ -6,7 +6,6 @@ how a function is run.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -62,9 +61,7 @@ def as_cotangent(bar: Any, leaf: Any) -> Any:
     if bar is None:
         return zeros_of(spec_of(leaf) if isinstance(leaf, Traced) else leaf)
     if type(bar) is np.ndarray is type(leaf) and bar.dtype is leaf.dtype:
-        if bar.base is None:
-            return bar if bar.flags.writeable else bar.copy()
-        return bar if _has_own_memory(bar) else bar.copy()
+        return bar if bar.base is None and bar.flags.writeable else bar.copy()
     if isinstance(bar, Traced):
         # A new handle: writing to one gradient must not reach another.
         return handle(bar)
@@ -79,33 +76,6 @@ def as_cotangent(bar: Any, leaf: Any) -> Any:
     if not isinstance(leaf, (np.ndarray, Spec, Traced, Mapped)):
         return np.asarray(bar, like=leaf)  # another library's array
     return bar.copy() if bar.base is not None or not bar.flags.writeable else bar
-
-
-_references: Callable[[Any], int] = getattr(sys, "getrefcount", lambda _: sys.maxsize)
-
-
-def _has_own_memory(bar: Any) -> bool:
-    """Whether nothing else can see a view's memory, and the memory is not larger than it.
-
-    Many a cotangent is a reshaped one, which alone keeps the array that it is a view of.
-    """
-    base, flags = bar.base, bar.flags
-    whole = type(base) is np.ndarray and base.nbytes == bar.nbytes
-    alone = whole and _references(base) <= _VIEWED_ONCE
-    return bool(alone and flags.writeable and flags.c_contiguous)
-
-
-def _viewed_once() -> int:
-    """References to an array that one view keeps, as `_has_own_memory` counts them."""
-
-    def count(bar: Any) -> int:
-        base = bar.base
-        return _references(base)
-
-    return count(np.empty(2).reshape(1, 2))
-
-
-_VIEWED_ONCE = _viewed_once()
 
 
 class Selection:

@@ -593,7 +593,7 @@ def test_gradients_by_leaves_share_no_memory():
 def test_gradients_are_writeable(f):
     gradient = grad(f)(X)
     gradient += 1
-    assert gradient.base is None or gradient.base.nbytes == gradient.nbytes
+    assert gradient.base is None
 
 
 @pytest.mark.parametrize("width", [1, 3, 4])

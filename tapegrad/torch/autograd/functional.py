@@ -242,38 +242,47 @@ def vhp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """`(func(*inputs), vH)`: the product of a vector v and the Hessian of a scalar function."""
-    with enable_grad():
-        given, is_tuple = _as_tuple(inputs, "inputs", "vhp")
-        leaves = _as_inputs(given, create_graph=create_graph)
-        direction = _direction(v, leaves, is_tuple, "inputs", "vhp")
-        outputs, first = _scalar_gradient(func, leaves, "vhp", strict=strict)
-        found = _filled(
-            _gradients(first, leaves, direction, create_graph=create_graph),
-            leaves,
-            strict=strict,
-            call="vhp",
-            create_graph=create_graph,
-        )
-    return (
-        _finished(outputs, False, create_graph=create_graph),
-        _finished(found, is_tuple, create_graph=create_graph),
-    )
+
+    def pulled(first: Tensors, leaves: Tensors, direction: Tensors) -> tuple[Any, ...]:
+        return _gradients(first, leaves, direction, create_graph=create_graph)
+
+    return _second_product("vhp", pulled, func, inputs, v, create_graph, strict)
 
 
 def hvp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """`(func(*inputs), Hv)`: the product of the Hessian of a scalar function and a vector v."""
+
+    def pushed(first: Tensors, leaves: Tensors, direction: Tensors) -> tuple[Any, ...]:
+        return _pushed(first, leaves, direction, "hvp", strict=strict, create_graph=create_graph)
+
+    return _second_product("hvp", pushed, func, inputs, v, create_graph, strict)
+
+
+def _second_product(
+    call: str,
+    product: Callable[[Tensors, Tensors, Tensors], tuple[Any, ...]],
+    func: Function,
+    inputs: Any,
+    v: Any,
+    create_graph: bool,
+    strict: bool,
+) -> tuple[Any, Any]:
+    """The value of a scalar function, and a product of its Hessian with v.
+
+    product: that of the Jacobian of the gradient with v, from the gradient, the inputs and v.
+    """
     with enable_grad():
-        given, is_tuple = _as_tuple(inputs, "inputs", "hvp")
+        given, is_tuple = _as_tuple(inputs, "inputs", call)
         leaves = _as_inputs(given, create_graph=create_graph)
-        direction = _direction(v, leaves, is_tuple, "inputs", "hvp")
-        outputs, first = _scalar_gradient(func, leaves, "hvp", strict=strict)
+        direction = _direction(v, leaves, is_tuple, "inputs", call)
+        outputs, first = _scalar_gradient(func, leaves, call, strict=strict)
         found = _filled(
-            _pushed(first, leaves, direction, "hvp", strict=strict, create_graph=create_graph),
+            product(first, leaves, direction),
             leaves,
             strict=strict,
-            call="hvp",
+            call=call,
             create_graph=create_graph,
         )
     return (

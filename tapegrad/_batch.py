@@ -114,9 +114,7 @@ def vmap(
         if at_once is None or at_once >= size:
             out, (out_structure, _) = run(0, size)
             return unflatten(out_structure, out)
-        chunks = [
-            run(start, min(start + at_once, size)) for start in range(0, size, at_once)
-        ]
+        chunks = [run(start, min(start + at_once, size)) for start in range(0, size, at_once)]
         out_structure, places = chunks[0][1]
         columns = zip(*(out for out, _ in chunks), strict=True)
         return unflatten(

@@ -232,6 +232,15 @@ def _pull_general(
             before = bars[slots][args]  # the same result may have several slots
             bars[slots][args] = g if before is None else before + g
         return careful
+    if rule.in_order and slot in owned and type(g) is np.ndarray:
+        at = slots[0]
+        rows = g.flags.c_contiguous and params.get("order") != "F"
+        if rows and at >= start and bars[at] is None:
+            # Nobody else holds g. A view of it would have to be copied as a result.
+            g.resize(args[0].shape, refcheck=False)
+            bars[at] = g
+            owned.add(at)
+            return careful
     wanted = [at >= start for at in slots]
     if careful and rule.form != "custom" and _has_infinities(g):
         found = _pull_infinite(rule, g, out, args, params, wanted)

@@ -32,8 +32,11 @@ def scatter(bars: Any, owned: set[int], slot: int, index: Any, value: Any, like:
             bars[slot] = bar if buffer is None else buffer + bar
             return
         zeros = _zeros_beside(value, like)
-        buffer = zeros if buffer is None else zeros + buffer
         owned.add(slot)
+        if buffer is None:
+            bars[slot] = put_at(zeros, index, value)
+            return
+        buffer = zeros + buffer
     bars[slot] = add_at(buffer, index, value)
 
 
@@ -100,6 +103,35 @@ def add_at(buffer: Any, index: Any, value: Any) -> Any:
     else:
         _add_at_flat(buffer.reshape(-1), value, *found)
     return buffer
+
+
+ROW = 256  # bytes, from which on rows are copied faster than added, repeated ones included
+
+
+def put_at(zeros: Any, index: Any, value: Any) -> Any:
+    """`add_at` of zeros: long rows are copied to their places, and only what is left out is added.
+
+    Left out are rows whose place a later row has overwritten.
+    """
+    rows = index[0] if type(index) is tuple and len(index) == 1 else index
+    copied = (
+        type(zeros) is np.ndarray
+        and type(value) is np.ndarray
+        and _is_positions(rows)
+        and rows.ndim == 1
+        and zeros.nbytes >= ROW * len(zeros)
+        and zeros.dtype is value.dtype
+    )
+    if not copied:
+        return add_at(zeros, index, value)
+    order = np.arange(len(rows))
+    last = np.empty(len(zeros), np.intp)
+    last[rows] = order
+    zeros[rows] = value
+    overwritten = np.flatnonzero(last[rows] != order)
+    if not overwritten.size:
+        return zeros
+    return add_at(zeros, (rows[overwritten],), value[overwritten])
 
 
 # Two numbers that lie side by side are added by one position, as a complex number.

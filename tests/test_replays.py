@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tapegrad
 from tapegrad import _derived as derived
@@ -166,3 +168,75 @@ def test_pullbacks_outlive_changes_but_jacobians_need_not_copy():
     np.testing.assert_array_equal(pull(np.ones(100))[0], expected)
     np.testing.assert_array_equal(jacrev(lambda x: table @ x)(np.ones(100)), table)
     assert table.flags.writeable
+
+
+# --- Cotangents of rows -------------------------------------------------------------------------
+
+
+@given(
+    count=st.integers(1, 6),
+    width=st.sampled_from([1, 31, 32, 33, 40]),
+    rows=st.lists(st.integers(-1, 5), max_size=12),
+    dtype=st.sampled_from([np.float32, np.float64, complex]),
+    positions=st.sampled_from([np.intp, np.uint8, np.int32]),
+)
+def test_rows_looked_up_many_times_or_never(count, width, rows, dtype, positions):
+    rows = np.array(rows, int).clip(-1 if positions is not np.uint8 else 0, count - 1)
+    rows = rows.astype(positions)
+    table = np.ones((count, width), dtype)
+    weights = np.arange(rows.size * width, dtype=float).reshape(rows.size, width).astype(dtype)
+    expected = np.zeros_like(table)
+    np.add.at(expected, rows, weights)
+    for f in (
+        lambda x: np.sum((x[rows] * weights).real),
+        lambda x: np.sum((np.take(x, rows, axis=0) * weights).real),
+        lambda x: np.sum((np.reshape(x, (count, width))[rows] * weights).real),
+    ):
+        np.testing.assert_array_equal(grad(f)(table), expected)
+        gradient = grad(f)(table.copy())
+        assert gradient.base is None
+        assert gradient.flags.writeable
+
+
+@pytest.mark.parametrize(
+    "rearranged",
+    [
+        lambda x: x.reshape(6, 4),
+        lambda x: x.reshape(4, 6, order="F")[::2],
+        lambda x: np.squeeze(x.reshape(1, 24), 0),
+        lambda x: np.expand_dims(x.reshape(6, 4), (0, 2))[0, :, 0],
+        lambda x: np.reshape(x.reshape(4, 6).T, -1).reshape(3, 8),
+    ],
+)
+def test_a_replay_gives_a_buffer_of_its_own_another_shape(rearranged):
+    x = np.arange(24.0)
+    rows = np.array([1, 0, 1])
+
+    def f(x):
+        return np.sum(rearranged(x)[rows].T * np.arange(3.0))
+
+    gradient = grad(f)(x)
+    expected = np.array([f(row) for row in np.eye(24)])  # linear
+    np.testing.assert_array_equal(gradient, expected)
+    assert gradient.base is None
+
+
+def test_a_cotangent_that_a_rule_has_kept_stays_as_it_was():
+    seen = []
+
+    @tapegrad.custom_vjp
+    def kept(x):
+        return x
+
+    kept.defvjp(lambda x: (x, None), lambda _, g: (seen.append(g), (g,))[1])
+    table = np.arange(12.0)
+    gradient = grad(lambda x: np.sum(kept(x.reshape(3, 4))[[0, 2, 2]]))(table)
+    np.testing.assert_array_equal(gradient.reshape(3, 4)[:, 0], [1, 0, 2])
+    assert [g.shape for g in seen] == [(3, 4)]
+
+
+def test_two_gradients_through_one_cotangent_share_no_memory():
+    gradients = grad(lambda x, y: np.sum((x.reshape(3, 4) + y.reshape(3, 4))[[0, 0]]), (0, 1))
+    first, second = gradients(np.ones(12), np.ones(12))
+    first += 1
+    np.testing.assert_array_equal(second.reshape(3, 4)[:, 0], [2, 0, 0])

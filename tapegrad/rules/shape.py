@@ -117,6 +117,7 @@ linear(
     np.reshape,
     _reshape_transpose,
     view=True,
+    in_order=True,
     signature="a, shape, order, copy",
     batch=_reshaped_examples,
 )
@@ -140,8 +141,8 @@ linear(
     view=True,
     batch="axis",
 )
-linear(np.squeeze, _to_argument, view=True, batch=_squeezed_examples)
-linear(np.expand_dims, _to_argument, view=True, batch=_expanded_examples)
+linear(np.squeeze, _to_argument, view=True, in_order=True, batch=_squeezed_examples)
+linear(np.expand_dims, _to_argument, view=True, in_order=True, batch=_expanded_examples)
 linear(np.flip, lambda g, _out, _x, axis=None: np.flip(g, axis), view=True, batch="axis")
 linear(
     np.rot90, lambda g, _out, _x, k=1, axes=(0, 1): np.rot90(g, -k, axes), view=True, batch="axis"

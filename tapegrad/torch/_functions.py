@@ -72,6 +72,7 @@ class Backward:
 
     form = "custom"
     strong = False
+    in_order = False
     unary = False
     singular = None
 

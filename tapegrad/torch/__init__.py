@@ -10,7 +10,9 @@ from typing import Any
 
 from tapegrad.torch import (
     _activations,
+    _affine,
     _comparison,
+    _contractions,
     _conversion,
     _creation,
     _cumulative,
@@ -77,7 +79,9 @@ from tapegrad.torch.func import vmap
 # Modules of operations, imported for what they declare.
 MODULES = (
     _activations,
+    _affine,
     _comparison,
+    _contractions,
     _cumulative,
     _elementwise,
     _extrema,

@@ -14,11 +14,12 @@ import numpy as np
 from tapegrad._rule import plain
 from tapegrad.torch import return_types
 from tapegrad.torch._call import OPERATIONS, operation
+from tapegrad.torch._contractions import cross_along, matrix_power, multi_dot
 from tapegrad.torch._declared import general
 from tapegrad.torch._dims import axes_of
 from tapegrad.torch._dtypes import as_numpy, word_of
 from tapegrad.torch._pointwise import cast
-from tapegrad.torch._products import cross_along, matmul, matrix_power, multi_dot
+from tapegrad.torch._products import matmul
 from tapegrad.torch._reductions import vector_norm as reduced_norm
 from tapegrad.torch._tensor import Tensor
 

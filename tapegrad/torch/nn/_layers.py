@@ -14,8 +14,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from tapegrad.torch._affine import linear
 from tapegrad.torch._dtypes import as_numpy, default_float
-from tapegrad.torch._products import linear
 from tapegrad.torch._tensor import of_value
 from tapegrad.torch.nn import functional, init
 from tapegrad.torch.nn._module import Module

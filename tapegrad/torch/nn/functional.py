@@ -14,13 +14,13 @@ import numpy as np
 
 from tapegrad._rule import of_all_examples, plain
 from tapegrad._tape import spec_of
+from tapegrad.torch._affine import linear
 from tapegrad.torch._call import OPERATIONS, operation
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._elementwise import _xlogy
 from tapegrad.torch._graph import new, next_number, node_class
 from tapegrad.torch._modes import MODE
 from tapegrad.torch._pointwise import promoted
-from tapegrad.torch._products import linear
 from tapegrad.torch._tensor import LEAF, Tensor, accumulator_of, ndarray, of_value
 from tapegrad.torch.nn import _losses, _pooling
 from tapegrad.torch.nn._losses import reduced

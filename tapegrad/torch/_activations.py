@@ -17,7 +17,7 @@ import numpy as np
 
 from tapegrad._rule import plain, spec_of
 from tapegrad.torch import _special
-from tapegrad.torch._call import OPERATIONS, add_inplace, as_arrays, operation
+from tapegrad.torch._call import OPERATIONS, add_inplace, as_arrays, operation, private
 from tapegrad.torch._declared import elementwise, general
 from tapegrad.torch._dims import along_one, shaped, wrapped
 from tapegrad.torch._dtypes import as_numpy
@@ -211,7 +211,7 @@ def selu(input: Any) -> Any:
     return _elu(input, *_SELU, 1.0)
 
 
-@operation("LeakyReluBackward0", method=False, function=False)
+@private("LeakyReluBackward0")
 def _leaky_by(input: Any, slope: Any) -> Any:
     return _leaky(input, slope)
 

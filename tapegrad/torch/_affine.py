@@ -13,7 +13,7 @@ import numpy as np
 from tapegrad._forms import General
 from tapegrad._tape import spec_of
 from tapegrad.rules.products import _matmul_x, _matmul_y
-from tapegrad.torch._call import operation
+from tapegrad.torch._call import operation, private
 from tapegrad.torch._factors import (
     check_batches,
     check_dtypes,
@@ -201,7 +201,7 @@ def _linear_label(input: Any, weight: Any, bias: Any = None) -> str:
     return "AddmmBackward0" if input.ndim == 2 else "ViewBackward0"
 
 
-@operation(_linear_label, method=False, function=False, name="linear")
+@private(_linear_label, name="linear")
 def _linear(input: Any, weight: Any, bias: Any = None) -> Any:
     if len(weight.shape) == 1:
         if len(input.shape) == 1:

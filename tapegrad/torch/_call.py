@@ -131,6 +131,13 @@ def operation(
     return decorate
 
 
+def private(
+    backward: Label, *, view: bool = False, name: str | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make an operation that neither `torch.<name>` nor a method is."""
+    return operation(backward, view=view, method=False, function=False, name=name)
+
+
 def _as_pytorch_does(compute: Callable[..., Any]) -> Callable[..., Any]:
     """A function without NumPy's warnings, and with PyTorch's error for shapes that do not fit."""
 

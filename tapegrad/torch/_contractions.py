@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._rule import plain
-from tapegrad.torch._call import OPERATIONS, operation
+from tapegrad.torch._call import OPERATIONS, operation, private
 from tapegrad.torch._factors import check_scalar_types
 from tapegrad.torch._pointwise import promoted
 
@@ -50,7 +50,7 @@ def _einsum_label(equation: str, *operands: Any) -> str:
     return "PermuteBackward0" if len(operands) <= 2 - bool(equation) else "ViewBackward0"
 
 
-@operation(_einsum_label, method=False, function=False, name="einsum")
+@private(_einsum_label, name="einsum")
 def _einsum(equation: str, *operands: Any) -> Any:
     arrays = operands if equation else operands[::2]
     if not equation and len(operands) % 2:
@@ -142,7 +142,7 @@ def multi_dot(tensors: Sequence[Any], *, out: Any = None) -> Any:
     return _multi_dot(tensors) if out is None else _multi_dot(tensors, out=out)
 
 
-@operation("ViewBackward0", method=False, function=False, name="multi_dot")
+@private("ViewBackward0", name="multi_dot")
 def _multi_dot(tensors: Sequence[Any]) -> Any:
     for place, (x, y) in enumerate(itertools.pairwise(tensors)):
         if x.shape[-1] != y.shape[0]:

@@ -14,7 +14,7 @@ import numpy as np
 from tapegrad import BatchingError
 from tapegrad._tape import Mapped, Traced
 from tapegrad.torch import _dtypes
-from tapegrad.torch._call import operation
+from tapegrad.torch._call import private
 from tapegrad.torch._legacy import TYPES, type_dtype
 from tapegrad.torch._pointwise import cast
 from tapegrad.torch._tensor import Tensor, ndarray, plain_of
@@ -166,7 +166,7 @@ def _wanted(args: tuple[Any, ...], dtype: Any) -> Any:
     return dtype
 
 
-@operation("ToCopyBackward0", method=False, function=False)
+@private("ToCopyBackward0")
 def _to_copy(input: Any, given: np.dtype[Any]) -> Any:
     made = converted(input, given)
     return made.copy() if made is input else made

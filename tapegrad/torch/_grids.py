@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.torch import _declared
-from tapegrad.torch._call import OPERATIONS, operation
+from tapegrad.torch._call import OPERATIONS, operation, private
 from tapegrad.torch._dtypes import of_numpy, word_of
 from tapegrad.torch._tensor import Tensor
 
@@ -59,7 +59,7 @@ def _laid_along(array: Any, shape: tuple[int, ...], dim: int) -> Any:
     return np.broadcast_to(np.reshape(array, sides), shape)
 
 
-@operation("ExpandBackward0", view=True, method=False, function=False)
+@private("ExpandBackward0", view=True)
 def _spread(input: Any, shape: tuple[int, ...], dim: int) -> Any:
     return _laid_along(input, shape, dim)
 
@@ -100,7 +100,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 OPERATIONS["meshgrid"] = meshgrid
 
 
-@operation("StackBackward0", method=False, function=False)
+@private("StackBackward0")
 def _all_pairs(*arrays: Any) -> Any:
     shape = tuple(array.size for array in arrays)
     grids = [_laid_along(array, shape, dim) for dim, array in enumerate(arrays)]

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tapegrad.torch._call import operation
+from tapegrad.torch._call import private
 from tapegrad.torch._tensor import Tensor, ndarray, of_value, owner_of, plain_of
 
 # --- Memory -------------------------------------------------------------------------------------
 
 
-@operation("CloneBackward0", method=False, function=False)
+@private("CloneBackward0")
 def _in_order(input: Any) -> Any:
     return input.copy()
 

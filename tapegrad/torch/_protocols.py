@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._tape import Mapped, Traced
-from tapegrad.torch._call import as_arrays, as_tensors, operation
+from tapegrad.torch._call import as_arrays, as_tensors, private
 from tapegrad.torch._conversion import numpy as numpy_of
 from tapegrad.torch._data import from_operand
 from tapegrad.torch._graph import name_of
@@ -71,7 +71,7 @@ def _operation(function: Callable[..., Any]) -> Callable[..., Any]:
 
     word = getattr(function, "__name__", type(function).__name__)
     label = name_of(_Named(word))
-    return operation(label, view=True, method=False, function=False, name=word)(compute)
+    return private(label, view=True, name=word)(compute)
 
 
 def _holds_tensor(value: Any) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from tapegrad._rule import somewhere
 from tapegrad._tape import Mapped, Traced
 from tapegrad.torch import _dtypes
-from tapegrad.torch._call import OPERATIONS, deliver, operation
+from tapegrad.torch._call import OPERATIONS, deliver, operation, private
 from tapegrad.torch._creation import creation, shape_of, sized, template
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._filling import registered
@@ -106,7 +106,7 @@ def _label_of_normal(mean: Any, std: Any = 1.0, *_: Any, **__: Any) -> str:
     )
 
 
-@operation(_label_of_normal, method=False, function=False)
+@private(_label_of_normal)
 def _normal_of_tensors(mean: Any, std: Any, generator: Any = None) -> Any:
     """PyTorch's derivative is 0: it does not follow the draw."""
     first = mean if hasattr(mean, "dtype") else std

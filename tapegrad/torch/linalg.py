@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad._rule import plain
 from tapegrad.torch import return_types
-from tapegrad.torch._call import OPERATIONS, operation
+from tapegrad.torch._call import OPERATIONS, operation, private
 from tapegrad.torch._contractions import cross_along, matrix_power, multi_dot
 from tapegrad.torch._declared import general
 from tapegrad.torch._dims import axes_of
@@ -28,11 +28,6 @@ Operation = Callable[..., Any]
 
 class LinAlgError(RuntimeError):
     """A matrix is singular, or not positive definite, or a decomposition did not converge."""
-
-
-def _linalg(label: Any, **options: Any) -> Callable[[Operation], Operation]:
-    """An operation of this namespace alone."""
-    return operation(label, function=False, method=False, **options)
 
 
 def also(call: Operation, *words: str) -> None:
@@ -79,7 +74,7 @@ def _tried(message: str, compute: Operation, *args: Any, **kwargs: Any) -> Any:
 # --- Equations ----------------------------------------------------------------------------------
 
 
-@_linalg("LinalgInvExBackward0", name="linalg_inv")
+@private("LinalgInvExBackward0", name="linalg_inv")
 def inv(A: Any) -> Any:
     """The inverse of a square matrix, or of each of a stack; LinAlgError if it is singular."""
     _require_matrices("linalg.inv", A, square=True)
@@ -92,14 +87,14 @@ def inv(A: Any) -> Any:
 also(inv, "inverse")
 
 
-@_linalg("LinalgInvExBackward0", name="linalg_inv_ex")
+@private("LinalgInvExBackward0", name="linalg_inv_ex")
 def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
     """The inverse, and 0 where it exists."""
     _require_matrices("linalg.inv", A, square=True)
     return return_types.linalg_inv_ex(np.linalg.inv(A), np.zeros(A.shape[:-2], np.int32))
 
 
-@_linalg("LinalgPinvBackward0", name="linalg_pinv")
+@private("LinalgPinvBackward0", name="linalg_pinv")
 def pinv(
     A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Any:
@@ -154,7 +149,7 @@ def _solve(A: Any, B: Any, left: bool = True) -> Any:
     return flipped.swapaxes(-1, -2)
 
 
-@_linalg("LinalgSolveExBackward0", name="linalg_solve")
+@private("LinalgSolveExBackward0", name="linalg_solve")
 def solve(A: Any, B: Any, *, left: bool = True) -> Any:
     """X with `A @ X == B` (`X @ A == B` if not left); LinAlgError where A is singular.
 
@@ -165,7 +160,7 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
     return _solve(A, B, left)
 
 
-@_linalg("LinalgSolveExBackward0", name="linalg_solve_ex")
+@private("LinalgSolveExBackward0", name="linalg_solve_ex")
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
     """`solve`, and 0 where there is a solution."""
     return return_types.linalg_solve_ex(_solve(A, B, left), np.zeros(A.shape[:-2], np.int32))
@@ -178,7 +173,7 @@ def _triangle(A: Any, upper: bool, unitriangular: bool) -> Any:
     return part(A, 1 if upper else -1) + np.eye(A.shape[-1], dtype=A.dtype)
 
 
-@_linalg("LinalgSolveTriangularBackward0", name="linalg_solve_triangular")
+@private("LinalgSolveTriangularBackward0", name="linalg_solve_triangular")
 def solve_triangular(
     A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Any:
@@ -211,7 +206,7 @@ def cholesky_inverse(L: Any, upper: bool = False) -> Any:
     return np.matmul(_adjoint(inverse), inverse)
 
 
-@_linalg("ViewBackward0", name="linalg_tensorinv")
+@private("ViewBackward0", name="linalg_tensorinv")
 def tensorinv(A: Any, ind: int = 2) -> Any:
     """The inverse with respect to a tensordot over the first `ind` dimensions."""
     if ind <= 0:
@@ -222,7 +217,7 @@ def tensorinv(A: Any, ind: int = 2) -> Any:
         raise RuntimeError(f"linalg.tensorinv: {error}") from error
 
 
-@_linalg("ViewBackward0", name="linalg_tensorsolve")
+@private("ViewBackward0", name="linalg_tensorsolve")
 def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
     """X with `tensordot(A, X, X.ndim) == B`."""
     try:
@@ -231,7 +226,7 @@ def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
         raise RuntimeError(f"linalg.tensorsolve: {error}") from error
 
 
-@_linalg("LinalgLstsqBackward0", name="linalg_lstsq")
+@private("LinalgLstsqBackward0", name="linalg_lstsq")
 def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> Any:
     """The least squares solution of `A @ X == B`, its residuals, the rank and singular values.
 
@@ -265,7 +260,7 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
 # --- Determinants -------------------------------------------------------------------------------
 
 
-@_linalg("LinalgDetBackward0", name="linalg_det")
+@private("LinalgDetBackward0", name="linalg_det")
 def det(A: Any) -> Any:
     """The determinant of a square matrix, or of each of a stack."""
     _require_matrices("linalg.det", A, square=True)
@@ -275,7 +270,7 @@ def det(A: Any) -> Any:
 also(det, "det")
 
 
-@_linalg("LinalgSlogdetBackward0", name="linalg_slogdet")
+@private("LinalgSlogdetBackward0", name="linalg_slogdet")
 def slogdet(A: Any) -> Any:
     """The sign of the determinant, and the logarithm of its absolute value."""
     _require_matrices("linalg.slogdet", A, square=True)
@@ -312,7 +307,7 @@ def _cholesky(A: Any, upper: bool = False) -> Any:
     return _adjoint(low) if upper else low
 
 
-@_linalg("LinalgCholeskyExBackward0", name="linalg_cholesky")
+@private("LinalgCholeskyExBackward0", name="linalg_cholesky")
 def cholesky(A: Any, *, upper: bool = False) -> Any:
     """L with `A == L @ L.mH`, or its adjoint if upper; LinAlgError unless positive definite."""
     return _cholesky(A, upper)
@@ -321,7 +316,7 @@ def cholesky(A: Any, *, upper: bool = False) -> Any:
 operation("CholeskyBackward0", name="cholesky")(lambda input, upper=False: _cholesky(input, upper))
 
 
-@_linalg("LinalgCholeskyExBackward0", name="linalg_cholesky_ex")
+@private("LinalgCholeskyExBackward0", name="linalg_cholesky_ex")
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
     """`cholesky`, and 0 where it exists."""
     return return_types.linalg_cholesky_ex(_cholesky(A, upper), np.zeros(A.shape[:-2], np.int32))
@@ -340,7 +335,7 @@ def _qr(A: Any, mode: str) -> tuple[Any, Any]:
     return q, r
 
 
-@_linalg("LinalgQrBackward0", name="linalg_qr")
+@private("LinalgQrBackward0", name="linalg_qr")
 def qr(A: Any, mode: str = "reduced") -> Any:
     """Q with orthonormal columns and R with zeros below the diagonal, `A == Q @ R`.
 
@@ -355,7 +350,7 @@ def _old_qr(input: Any, some: bool = True) -> Any:
     return return_types.qr(*_qr(input, "reduced" if some else "complete"))
 
 
-@_linalg("LinalgSvdBackward0", name="linalg_svd")
+@private("LinalgSvdBackward0", name="linalg_svd")
 def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """U, S and Vh with `A == U @ diag(S) @ Vh`, S in descending order."""
     _require_matrices("linalg.svd", A)
@@ -375,7 +370,7 @@ def _old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
     return return_types.svd(u, s, _adjoint(vh))
 
 
-@_linalg("LinalgSvdBackward0", name="linalg_svdvals")
+@private("LinalgSvdBackward0", name="linalg_svdvals")
 def svdvals(A: Any, *, driver: str | None = None) -> Any:
     """The singular values, in descending order."""
     _require_matrices("linalg.svdvals", A)
@@ -386,7 +381,7 @@ def _as_complex(x: Any) -> Any:
     return cast(x, np.result_type(x.dtype, np.complex64))
 
 
-@_linalg("LinalgEigBackward0", name="linalg_eig")
+@private("LinalgEigBackward0", name="linalg_eig")
 def eig(A: Any) -> Any:
     """The eigenvalues and eigenvectors (columns of length 1) of a square matrix, complex."""
     _require_matrices("linalg.eig", A, square=True)
@@ -394,14 +389,14 @@ def eig(A: Any) -> Any:
     return return_types.linalg_eig(_as_complex(values), _as_complex(vectors))
 
 
-@_linalg("LinalgEigBackward0", name="linalg_eigvals")
+@private("LinalgEigBackward0", name="linalg_eigvals")
 def eigvals(A: Any) -> Any:
     """The eigenvalues of a square matrix, complex."""
     _require_matrices("linalg.eigvals", A, square=True)
     return _as_complex(np.linalg.eigvals(A))
 
 
-@_linalg("LinalgEighBackward0", name="linalg_eigh")
+@private("LinalgEighBackward0", name="linalg_eigh")
 def eigh(A: Any, UPLO: Any = "L") -> Any:
     """The eigenvalues, ascending, and eigenvectors of a Hermitian matrix.
 
@@ -411,7 +406,7 @@ def eigh(A: Any, UPLO: Any = "L") -> Any:
     return return_types.linalg_eigh(*np.linalg.eigh(A, UPLO))
 
 
-@_linalg("LinalgEighBackward0", name="linalg_eigvalsh")
+@private("LinalgEighBackward0", name="linalg_eigvalsh")
 def eigvalsh(A: Any, UPLO: Any = "L") -> Any:
     """The eigenvalues, ascending, of a Hermitian matrix."""
     _require_matrices("linalg.eigvalsh", A, square=True)
@@ -438,7 +433,7 @@ def _vector_norm(x: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
     return reduced_norm(x, ord, axes_of(dim, len(x.shape)), keepdim)
 
 
-@_linalg("LinalgVectorNormBackward0", name="linalg_vector_norm")
+@private("LinalgVectorNormBackward0", name="linalg_vector_norm")
 def vector_norm(
     x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
@@ -470,7 +465,7 @@ def _matrix_norm(A: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
     return np.linalg.norm(A, ord, axes_of(dim, len(A.shape)), keepdims=keepdim)
 
 
-@_linalg(_matrix_label, name="linalg_matrix_norm")
+@private(_matrix_label, name="linalg_matrix_norm")
 def matrix_norm(
     A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
@@ -503,7 +498,7 @@ def _any_norm(x: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
     return _vector_norm(x, 2 if ord is None else ord, dim, keepdim)
 
 
-@_linalg(_norm_label, name="linalg_norm")
+@private(_norm_label, name="linalg_norm")
 def norm(
     A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
@@ -511,14 +506,14 @@ def norm(
     return _any_norm(_typed("linalg.vector_norm", A, dtype), ord, dim, keepdim)
 
 
-@_linalg("SqueezeBackward1", name="linalg_cond")
+@private("SqueezeBackward1", name="linalg_cond")
 def cond(A: Any, p: Any = None) -> Any:
     """The condition number: a norm of a matrix times that of its inverse."""
     _require_matrices("linalg.cond", A)
     return np.linalg.cond(A, p)
 
 
-@_linalg("NotDifferentiable", name="linalg_matrix_rank")
+@private("NotDifferentiable", name="linalg_matrix_rank")
 def matrix_rank(
     A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Any:
@@ -601,7 +596,7 @@ def exponential(a: Any) -> Any:
     return _exponential(a.astype(wide)).astype(a.dtype)
 
 
-@_linalg("LinalgMatrixExpBackward0", name="linalg_matrix_exp")
+@private("LinalgMatrixExpBackward0", name="linalg_matrix_exp")
 def matrix_exp(A: Any) -> Any:
     """The exponential of a square matrix, or of each of a stack."""
     _require_matrices("linalg.matrix_exp", A, square=True)
@@ -614,25 +609,25 @@ also(matrix_exp, "matrix_exp")
 # --- Products -----------------------------------------------------------------------------------
 
 
-@_linalg("LinalgCrossBackward0", name="linalg_cross")
+@private("LinalgCrossBackward0", name="linalg_cross")
 def cross(input: Any, other: Any, *, dim: int = -1) -> Any:
     """The cross products of vectors of three elements along a dimension."""
     return cross_along(input, other, dim)
 
 
-@_linalg("SumBackward1", name="linalg_vecdot")
+@private("SumBackward1", name="linalg_vecdot")
 def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
     """Sums of `conj(x) * y` along a dimension."""
     return np.sum((np.conjugate(x) if x.dtype.kind == "c" else x) * y, axis=dim)
 
 
-@_linalg("DiagonalBackward0", view=True, name="linalg_diagonal")
+@private("DiagonalBackward0", view=True, name="linalg_diagonal")
 def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """The diagonals of matrices: a view."""
     return np.diagonal(A, offset, dim1, dim2)
 
 
-@_linalg("CatBackward0", name="linalg_vander")
+@private("CatBackward0", name="linalg_vander")
 def vander(x: Any, *, N: int | None = None) -> Any:
     """Rows of the powers 0, 1, ... of each element."""
     count = x.shape[-1] if N is None else N

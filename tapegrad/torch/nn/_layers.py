@@ -20,6 +20,7 @@ from tapegrad.torch._tensor import of_value
 from tapegrad.torch.nn import functional, init
 from tapegrad.torch.nn._module import Module
 from tapegrad.torch.nn._parameter import Parameter
+from tapegrad.torch.nn._reducing import word_for
 
 # --- Containers ---------------------------------------------------------------------------------
 
@@ -402,7 +403,7 @@ class _Loss(Module):
         self, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
     ) -> None:
         super().__init__()
-        self.reduction = functional._word_of(size_average, reduce, reduction)
+        self.reduction = word_for(size_average, reduce, reduction)
 
 
 class _WeightedLoss(_Loss):

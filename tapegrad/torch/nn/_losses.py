@@ -14,19 +14,9 @@ import numpy as np
 from tapegrad._forms import General
 from tapegrad._rule import of_all_examples, plain
 from tapegrad.torch._graph import name_nodes
+from tapegrad.torch.nn._reducing import reduced
 
 Function = Callable[..., Any]
-
-
-def reduced(losses: Any, reduction: str, axis: Any = None) -> Any:
-    """The mean or the sum of losses, or themselves; ValueError for another word."""
-    if reduction == "mean":
-        return np.mean(losses, axis)
-    if reduction == "sum":
-        return np.sum(losses, axis)
-    if reduction == "none":
-        return losses
-    raise ValueError(f"{reduction} is not a valid value for reduction")
 
 
 class PairLoss(General):

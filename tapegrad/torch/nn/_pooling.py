@@ -1,104 +1,77 @@
-"""Means over windows of images: a linear map, and its transpose.
+"""Means over windows of images.
 
-Knows arrays and rules. Must not know tensors or modules.
-
-A sum over a window is a sum over its rows of sums over its columns: one addition of a strided part
-a row, and one a column, whatever the number of windows.
+Knows PyTorch's parameters and checks. Must not know how windows are summed (`_windows`).
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from tapegrad._forms import Linear
-from tapegrad.torch._declared import Declared
-from tapegrad.torch._graph import name_nodes
+from tapegrad.torch._call import private
+from tapegrad.torch.nn import _windows
 
 
-class Windows(NamedTuple):
-    """Where windows lie along one axis."""
-
-    size: int  # of the axis
-    kernel: int
-    stride: int
-    padding: int
-    number: int  # of the windows
-
-    @property
-    def after(self) -> int:
-        """Zeros that the last window needs behind the axis."""
-        reach = (self.number - 1) * self.stride + self.kernel - self.size - self.padding
-        return max(0, reach)
-
-    def part(self, offset: int) -> slice:
-        """The elements at one place of every window."""
-        return slice(offset, offset + (self.number - 1) * self.stride + 1, self.stride)
-
-    def extents(self, *, padded: bool) -> Any:
-        """How many elements each window has; those of the padding too where it is counted."""
-        starts = np.arange(self.number) * self.stride - self.padding
-        ends = np.minimum(starts + self.kernel, self.size + self.padding)
-        if padded:
-            return ends - starts
-        return np.minimum(ends, self.size) - np.maximum(starts, 0)
+def _two(value: Any) -> tuple[int, int]:
+    if isinstance(value, (tuple, list)):
+        return (int(value[0]), int(value[-1]))
+    return (int(value), int(value))
 
 
-def windows_of(size: int, kernel: int, stride: int, padding: int, ceil_mode: bool) -> Windows:
-    """The windows that PyTorch lays over an axis."""
-    room = size + 2 * padding - kernel
-    count = (-(-room // stride) if ceil_mode else room // stride) + 1
-    if ceil_mode and (count - 1) * stride >= size + padding:
-        count -= 1  # the last one would begin in the padding
-    return Windows(size, kernel, stride, padding, count)
+@private("AvgPool2DBackward0")
+def _avg_pool2d(
+    input: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Any:
+    if len(input.shape) not in (3, 4):
+        raise RuntimeError("non-empty 3D or 4D (batch mode) tensor expected for input")
+    kernel, pads = _two(kernel_size), _two(padding)
+    steps = kernel if stride is None or stride in ((), []) else _two(stride)
+    if 0 in steps:
+        raise RuntimeError("stride should not be zero")
+    if any(2 * pad > side for pad, side in zip(pads, kernel, strict=True)):
+        raise RuntimeError("pad should be at most half of effective kernel size")
+    if divisor_override == 0:
+        raise RuntimeError("divisor must be not zero")
+    rows, columns = (
+        _windows.windows_of(*along, ceil_mode)
+        for along in zip(input.shape[-2:], kernel, steps, pads, strict=True)
+    )
+    if rows.number < 1 or columns.number < 1:
+        raise RuntimeError(
+            f"Given input size: ({'x'.join(map(str, input.shape[-3:]))}). Calculated output size: "
+            f"({input.shape[-3]}x{rows.number}x{columns.number}). Output size is too small"
+        )
+    total = _windows.sums(input, rows=rows, columns=columns)
+    if divisor_override is not None:
+        return total / divisor_override
+    down = rows.extents(padded=count_include_pad)
+    along = columns.extents(padded=count_include_pad)
+    if np.ptp(down) == 0 == np.ptp(along):
+        return total * (1 / float(down[0] * along[0]))
+    return total / np.multiply.outer(down, along).astype(input.dtype)
 
 
-def _sums(x: Any, rows: Windows, columns: Windows) -> Any:
-    """The sums over the windows of the last two axes."""
-    if rows.padding or rows.after or columns.padding or columns.after:
-        widths = [(0, 0)] * (x.ndim - 2)
-        widths += [(way.padding, way.after) for way in (rows, columns)]
-        x = np.pad(x, widths)
-    total = x[..., rows.part(0), :]
-    for offset in range(1, rows.kernel):
-        total = total + x[..., rows.part(offset), :]
-    x, total = total, total[..., columns.part(0)]
-    for offset in range(1, columns.kernel):
-        total = total + x[..., columns.part(offset)]
-    return total
+def avg_pool2d(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Any:
+    """Means over windows of images (n, channels, height, width), or (channels, height, width).
 
-
-def _spread_sums(g: Any, rows: Windows, columns: Windows) -> Any:
-    """The transpose of `_sums`."""
-    across = _spread(g, columns, -1)
-    return _spread(across, rows, -2)
-
-
-def _spread(g: Any, way: Windows, axis: int) -> Any:
-    shape = list(g.shape)
-    shape[axis] = way.padding + way.size + way.after
-    whole = np.zeros(shape, g.dtype)
-    rest: Any = (slice(None),) * (-1 - axis)
-    for offset in range(way.kernel):
-        part: Any = (..., way.part(offset), *rest)
-        whole[part] += g
-    own: Any = (..., slice(way.padding, way.padding + way.size), *rest)
-    return whole[own]
-
-
-def _declared(function: Any, label: str) -> Any:
-    made = Declared(function)
-    made.rule = Linear(made, [], arrays=1, name=made.__name__, batch="(h,w)->(p,q)")
-    name_nodes(made.rule, label)
-    return made
-
-
-sums = _declared(_sums, "AvgPool2DBackward0")
-spread_sums = _declared(_spread_sums, "AvgPool2DBackwardBackward0")
-sums.rule.transposes = [
-    lambda g, _out, _x, rows, columns: spread_sums(g, rows=rows, columns=columns)
-]
-spread_sums.rule.transposes = [
-    lambda g, _out, _x, rows, columns: sums(g, rows=rows, columns=columns)
-]
+    kernel_size, stride (as kernel_size unless given) and padding: an int or two. ceil_mode: the
+    windows that reach beyond the edge count. count_include_pad: so do the zeros of the padding.
+    """
+    return _avg_pool2d(
+        input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )

@@ -1,0 +1,59 @@
+"""Activations with the parameters that only `nn.functional` has: inplace, and a dim left out.
+
+Knows how they differ from those of the namespace `torch`. Must not know how these are computed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.torch._call import OPERATIONS
+
+Operation = Callable[..., Any]
+
+
+def _activation(name: str) -> Operation:
+    def call(input: Any, *args: Any, inplace: bool = False, **kwargs: Any) -> Any:
+        found = OPERATIONS[f"{name}_" if inplace else name]
+        return found(input, *args, **kwargs)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"`torch.{name}`; with inplace, written into its argument."
+    return call
+
+
+relu = _activation("relu")
+tanh = _activation("tanh")
+sigmoid = _activation("sigmoid")
+
+
+def _along(word: str) -> Operation:
+    def call(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+        if dim is None:
+            dim = _implicit_dim(word, input.ndim)
+        return OPERATIONS[word](input, dim, dtype=dtype)
+
+    call.__name__ = call.__qualname__ = word
+    call.__doc__ = f"{word} along a dimension."
+    return call
+
+
+def _implicit_dim(word: str, ndim: int) -> int:
+    warnings.warn(
+        f"Implicit dimension choice for {word} has been deprecated. Change the call to include "
+        "dim=X as an argument.",
+        UserWarning,
+        stacklevel=4,
+    )
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+softmax = _along("softmax")
+log_softmax = _along("log_softmax")
+
+
+def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """`softmax(-input)`."""
+    return softmax(-input, dim, dtype=dtype)

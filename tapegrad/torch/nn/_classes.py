@@ -1,0 +1,229 @@
+"""Classes by their numbers: one_hot, nll_loss, and the cross entropy of several classes.
+
+Knows the layout of entries, in which cross_entropy logs itself. Must not know the rules
+(`_losses`), or modules.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import of_all_examples
+from tapegrad._tape import spec_of
+from tapegrad.torch._call import private
+from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._graph import new, next_number, node_class
+from tapegrad.torch._modes import MODE
+from tapegrad.torch._tensor import LEAF, Tensor, accumulator_of, ndarray, of_value
+from tapegrad.torch.nn import _losses
+from tapegrad.torch.nn._reducing import reduced, word_for
+
+mode_of = MODE.get
+
+
+def _nll_label(input: Any, _target: Any, _weight: Any, _ignored: int, reduction: str) -> str:
+    if input.ndim <= 2:
+        return "NllLossBackward0"
+    return "ViewBackward0" if input.ndim != 4 and reduction == "none" else "NllLoss2DBackward0"
+
+
+def _check_classes(x: Any, target: Any) -> None:
+    if target.dtype.kind not in "iu":
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {word_of(target.dtype)}"
+        )
+    if len(x.shape) == 0:
+        raise ValueError("Expected input to have at least 1 dimension")
+    batch = x.shape[:1] if len(x.shape) > 1 else ()
+    if len(x.shape) > 1 and target.shape[:1] != batch:
+        given = target.shape[0] if target.shape else 0
+        raise ValueError(
+            f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({given})."
+        )
+    if tuple(target.shape) != (*batch, *x.shape[2:]):
+        raise RuntimeError(
+            f"Expected target size {[*batch, *x.shape[2:]]}, got {list(target.shape)}"
+        )
+
+
+@private(_nll_label, name="nll_loss")
+def _nll(input: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
+    _check_classes(input, target)
+    return _nll_of_arrays(input, target, weight, ignore_index, reduction)
+
+
+def _nll_of_arrays(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
+    if len(x.shape) == 1:
+        x, target = np.expand_dims(x, 0), np.expand_dims(target, 0)
+        loss, _ = _losses.picked_losses(x, target, weight, reduction, ignore_index)
+        return loss[0] if reduction == "none" else loss
+    return _losses.picked_losses(x, target, weight, reduction, ignore_index)[0]
+
+
+def nll_loss(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The mean of `-input` at the classes of `target`: input holds logarithms of probabilities.
+
+    input: (n, classes, ...) or (classes). target: (n, ...) of integers. weight: a number a class.
+    """
+    word = word_for(size_average, reduce, reduction)
+    return _nll(input, target, weight, ignore_index, word)
+
+
+def _cross_entropy_label(
+    input: Any, target: Any, weight: Any, ignored: int, reduction: str, smoothing: float
+) -> str:
+    if target.is_floating_point():
+        return "DivBackward1" if reduction == "mean" else "NegBackward0"
+    return "AddBackward0" if smoothing else _nll_label(input, target, weight, ignored, reduction)
+
+
+@private(_cross_entropy_label, name="cross_entropy")
+def _cross_entropy(
+    input: Any,
+    target: Any,
+    weight: Any,
+    ignore_index: int,
+    reduction: str,
+    label_smoothing: float,
+) -> Any:
+    axis = 1 if len(input.shape) > 1 else 0
+    if target.dtype.kind == "f":
+        return _soft_cross_entropy(input, target, weight, reduction, label_smoothing, axis)
+    _check_classes(input, target)
+    scores = _losses.log_probabilities(input, axis)
+    if not label_smoothing:
+        return _nll_of_arrays(scores, target, weight, ignore_index, reduction)
+    if axis == 0:
+        scores, target = np.expand_dims(scores, 0), np.expand_dims(target, 0)
+    hard, counts = _losses.picked_losses(scores, target, weight, reduction, ignore_index)
+    weighted = scores if weight is None else scores * _beside_classes(weight, scores, 1)
+    valid = target != ignore_index
+    even = -np.where(valid, np.sum(weighted, axis=1), 0)
+    even = np.sum(even) / np.sum(counts) if reduction == "mean" else reduced(even, reduction)
+    share = label_smoothing / scores.shape[1]
+    made = (1 - label_smoothing) * hard + share * even
+    return made[0] if axis == 0 and reduction == "none" else made
+
+
+def _beside_classes(weight: Any, scores: Any, axis: int) -> Any:
+    return np.reshape(weight, (-1, *(1,) * (len(scores.shape) - 1 - axis)))
+
+
+def _soft_cross_entropy(
+    x: Any, target: Any, weight: Any, reduction: str, label_smoothing: float, axis: int
+) -> Any:
+    if x.shape != target.shape:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if label_smoothing:
+        target = target * (1 - label_smoothing) + label_smoothing / x.shape[axis]
+    scores = _losses.log_probabilities(x, axis) * target
+    if weight is not None:
+        scores = scores * _beside_classes(weight, scores, axis)
+    if reduction == "mean":
+        return -np.sum(scores) / (math.prod(x.shape) / x.shape[axis])
+    return -np.sum(scores, axis=axis) if reduction == "none" else -reduced(scores, reduction)
+
+
+NLL_NODE = node_class("NllLossBackward0")
+
+
+def cross_entropy(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:
+    """The cross entropy of logits with classes, or with probabilities of classes.
+
+    input: (n, classes, ...) or (classes). target: (n, ...) of integers, or of the shape of input.
+    weight: one number a class. ignore_index: a class that does not count. Returns the mean (each
+    element by its weight), the sum, or the losses of shape (n, ...) with reduction="none".
+
+    >>> import tapegrad.torch as torch
+    >>> logits = torch.tensor([[2.0, 0.0], [0.0, 0.0]])
+    >>> torch.nn.functional.cross_entropy(logits, torch.tensor([0, 1]))
+    tensor(0.4100)
+    """
+    if type(input) is Tensor and type(target) is Tensor:
+        made = _short_cross_entropy(
+            input,
+            target,
+            weight is size_average is reduce is None
+            and reduction == "mean"
+            and ignore_index < 0
+            and not label_smoothing,
+        )
+        if made is not None:
+            return made
+    word = word_for(size_average, reduce, reduction)
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    return _cross_entropy(input, target, weight, ignore_index, word, label_smoothing)
+
+
+def _short_cross_entropy(input: Any, target: Any, usual: bool) -> Tensor | None:
+    """The mean over rows of logits, all of whose classes count; None for anything else."""
+    x, classes = input.value, target.value
+    if (
+        not usual
+        or type(x) is not ndarray
+        or type(classes) is not ndarray
+        or classes.dtype.char != "l"
+        or x.ndim != 2
+        or classes.ndim != 1
+        or x.dtype.kind != "f"
+        or len(x) != len(classes)
+        or not x.size
+    ):
+        return None
+    if np.maximum.reduce(classes.view(np.uint64)) >= x.shape[1]:  # negative ones are large there
+        return None
+    mode = mode_of()
+    if mode is not None and (mode.grad or mode.inference or mode.watchers):
+        return None
+    losses, probabilities = _losses.class_losses(x, classes)
+    out = np.asarray(np.add.reduce(losses) / x.dtype.type(len(x)))
+    x_node = input.node
+    if mode is not None or x_node is None:
+        return of_value(out)
+    if x_node is LEAF:
+        x_node = accumulator_of(input)
+    result: Tensor = new(Tensor)
+    result.value = out
+    result.node = node = new(NLL_NODE)
+    node._number = next_number()
+    kept = {"kept": probabilities}
+    node._entry = _losses.CLASSES, spec_of(out), (x, classes), kept, (x_node, -1), None
+    return result
+
+
+@private("NotDifferentiable")
+def one_hot(tensor: Any, num_classes: int = -1) -> Any:
+    """Rows that are 1 at the given classes, else 0: int64 of shape (..., num_classes)."""
+    if tensor.dtype != np.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    value = of_all_examples(tensor)
+    if value.size and value.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes == -1:
+        if not value.size:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        num_classes = int(value.max()) + 1
+    elif value.size and value.max() >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return (np.expand_dims(tensor, -1) == np.arange(num_classes)).astype(np.int64)

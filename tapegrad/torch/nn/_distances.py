@@ -1,0 +1,183 @@
+"""Losses that compare two tensors element by element: mse_loss, l1_loss and their smooth kin.
+
+Knows the layout of entries, in which mse_loss logs itself. Must not know the rules (`_losses`), or
+modules.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import plain
+from tapegrad._tape import spec_of
+from tapegrad.torch._call import private
+from tapegrad.torch._graph import new, next_number, node_class
+from tapegrad.torch._modes import MODE
+from tapegrad.torch._pointwise import promoted
+from tapegrad.torch._tensor import LEAF, Tensor, accumulator_of, ndarray, of_value
+from tapegrad.torch.nn import _losses
+from tapegrad.torch.nn._reducing import parameter, reduced, weighted, word_for
+
+mode_of = MODE.get
+
+
+def _pair(rule: Any, input: Any, target: Any, word: str, reduction: str, **params: Any) -> Any:
+    x, y = promoted(input, target)
+    if x.shape != y.shape:
+        try:
+            shape = np.broadcast_shapes(x.shape, y.shape)
+        except ValueError:
+            raise _broadcast_error(x.shape, y.shape) from None
+        warnings.warn(
+            f"Using a target size (torch.Size({list(y.shape)})) that is different to the input "
+            f"size (torch.Size({list(x.shape)})). This will likely lead to incorrect results due "
+            "to broadcasting. Please ensure they have the same size.",
+            UserWarning,
+            stacklevel=5,
+        )
+        x, y = np.broadcast_to(x, shape), np.broadcast_to(y, shape)
+    if x.dtype.kind not in "fc":
+        raise RuntimeError(f'"{word}" not implemented for integers')
+    return rule.apply(x, y, **params, **parameter(reduction))
+
+
+def _broadcast_error(x: Any, y: Any) -> RuntimeError:
+    for axis in range(1, min(len(x), len(y)) + 1):
+        if x[-axis] != y[-axis] and 1 not in (x[-axis], y[-axis]):
+            break
+    return RuntimeError(
+        f"The size of tensor a ({x[-axis]}) must match the size of tensor b ({y[-axis]}) at "
+        f"non-singleton dimension {max(len(x), len(y)) - axis}"
+    )
+
+
+@private("MseLossBackward0", name="mse_loss")
+def _mse(input: Any, target: Any, reduction: str, weight: Any = None) -> Any:
+    if weight is None:
+        return _pair(_losses.MSE, input, target, "mse", reduction)
+    return weighted(_pair(_losses.MSE, input, target, "mse", "none"), weight, reduction)
+
+
+MSE_NODE = node_class("MseLossBackward0")
+
+
+def mse_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Any = None,
+) -> Any:
+    """The mean of the squares of `input - target`; reduction: "mean", "sum" or "none".
+
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.0]))
+    tensor(2.5000)
+    """
+    x = input.value if type(input) is Tensor else None
+    y = target.value if type(target) is Tensor else None
+    if (
+        reduction == "mean"
+        and size_average is reduce is weight is None
+        and type(x) is ndarray
+        and type(y) is ndarray
+        and x.dtype is y.dtype
+        and x.shape == y.shape
+        and x.dtype.kind == "f"
+        and x.size
+    ):
+        mode = mode_of()
+        if mode is None or not (mode.grad or mode.inference or mode.watchers):
+            apart = np.subtract(x, y).ravel()
+            out = np.asarray(apart.dot(apart) / x.dtype.type(x.size))
+            if mode is None and (input.node is not None or target.node is not None):
+                return _logged_pair(_losses.MSE, MSE_NODE, out, input, target)
+            return of_value(out)
+    return _mse(input, target, word_for(size_average, reduce, reduction), weight)
+
+
+def _logged_pair(rule: Any, kind: Any, out: Any, input: Any, target: Any) -> Tensor:
+    """The mean loss of two tensors: the frequent case, whose entry is made here."""
+    x_node, y_node = input.node, target.node
+    if x_node is LEAF:
+        x_node = accumulator_of(input)
+    elif x_node is None:
+        x_node = -1
+    if y_node is LEAF:
+        y_node = accumulator_of(target)
+    elif y_node is None:
+        y_node = -1
+    result: Tensor = new(Tensor)
+    result.value = out
+    result.node = node = new(kind)
+    node._number = next_number()
+    node._entry = rule, spec_of(out), (input.value, target.value), {}, (x_node, y_node), None
+    return result
+
+
+_L1_LABELS = {"mean": "MeanBackward0", "sum": "SumBackward0", "none": "AbsBackward0"}
+
+
+@private(lambda input, target, reduction, *_: _L1_LABELS.get(reduction, "AbsBackward0"))
+def _l1(input: Any, target: Any, reduction: str, weight: Any = None) -> Any:
+    if np.iscomplexobj(plain(input)) or np.iscomplexobj(plain(target)):
+        losses = np.absolute(input - target)  # whose slope is more than a sign
+    elif weight is None:
+        return _pair(_losses.L1, input, target, "l1", reduction)
+    else:
+        losses = _pair(_losses.L1, input, target, "l1", "none")
+    return reduced(losses, reduction) if weight is None else weighted(losses, weight, reduction)
+
+
+def l1_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Any = None,
+) -> Any:
+    """The mean of the absolute values of `input - target`."""
+    return _l1(input, target, word_for(size_average, reduce, reduction), weight)
+
+
+@private("SmoothL1LossBackward0")
+def _smooth_l1(input: Any, target: Any, reduction: str, beta: float) -> Any:
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    return _pair(_losses.SMOOTH_L1, input, target, "smooth_l1", reduction, beta=beta)
+
+
+def smooth_l1_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Any:
+    """Squares where the two differ by less than beta, else absolute values."""
+    return _smooth_l1(input, target, word_for(size_average, reduce, reduction), beta)
+
+
+@private("HuberLossBackward0")
+def _huber(input: Any, target: Any, reduction: str, delta: float) -> Any:
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    return _pair(_losses.HUBER, input, target, "huber", reduction, delta=delta)
+
+
+def huber_loss(
+    input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
+) -> Any:
+    """Squares where the two differ by at most delta, else delta times absolute values."""
+    if weight is None:
+        return _huber(input, target, reduction, delta)
+    losses = _huber(input, target, "none", delta) * weight
+    if reduction == "mean":
+        return losses.sum() / weight.sum()
+    return losses.sum() if reduction == "sum" else losses

@@ -1,0 +1,111 @@
+"""Losses of probabilities: kl_div, and the cross entropy of two classes, also from logits.
+
+Knows PyTorch's parameters and checks. Must not know the rules (`_losses`), or modules.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import of_all_examples, plain
+from tapegrad.torch._call import private
+from tapegrad.torch._elementwise import _xlogy
+from tapegrad.torch._pointwise import promoted
+from tapegrad.torch.nn import _losses
+from tapegrad.torch.nn._reducing import parameter, reduced, word_for
+
+_KL_LABELS = {"mean": "MeanBackward0", "batchmean": "DivBackward0", "none": "SubBackward0"}
+
+
+@private(lambda _x, _y, word, _: _KL_LABELS.get(word, "SumBackward0"), name="kl_div")
+def _kl(input: Any, target: Any, reduction: str, log_target: bool) -> Any:
+    x, y = promoted(input, target)
+    losses = np.exp(y) * (y - x) if log_target else _xlogy(y, y) - y * x
+    if reduction == "batchmean":
+        return np.sum(losses) / (x.shape[0] if x.shape else 1)
+    return reduced(losses, reduction)
+
+
+def kl_div(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Any:
+    """The divergence of probabilities `target` from those whose logarithms are `input`."""
+    word = word_for(size_average, reduce, reduction)
+    if word == "mean":
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size."
+            "'batchmean' divides only by the batch size, and aligns with the KL div math "
+            "definition.'mean' will be changed to behave the same as 'batchmean' in the next "
+            "major release.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return _kl(input, target, word, log_target)
+
+
+@private("BinaryCrossEntropyBackward0")
+def _binary(input: Any, target: Any, weight: Any, reduction: str) -> Any:
+    if input.shape != target.shape:
+        raise ValueError(
+            f"Using a target size (torch.Size({list(target.shape)})) that is different to the "
+            f"input size (torch.Size({list(input.shape)})) is deprecated. Please ensure they have "
+            "the same size."
+        )
+    if input.dtype != target.dtype:
+        raise RuntimeError("Found dtype of target that differs from that of input")
+    value = of_all_examples(input)
+    if np.any((value < 0) | (value > 1)):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    if weight is None:
+        return _losses.BINARY.apply(input, target, **parameter(reduction))
+    losses = _losses.BINARY.apply(input, target, reduction="none") * weight
+    return reduced(losses, reduction)
+
+
+def binary_cross_entropy(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The cross entropy of probabilities `input` with those of `target`, of one class each."""
+    return _binary(input, target, weight, word_for(size_average, reduce, reduction))
+
+
+@private("BinaryCrossEntropyWithLogitsBackward0")
+def _with_logits(input: Any, target: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
+    if input.shape != target.shape:
+        raise ValueError(
+            f"Target size (torch.Size({list(target.shape)})) must be the same as input size "
+            f"(torch.Size({list(input.shape)}))"
+        )
+    x, y = promoted(input, target)
+    params = {} if pos_weight is None else {"pos_weight": plain(pos_weight)}
+    if weight is None:
+        return _losses.WITH_LOGITS.apply(x, y, **params, **parameter(reduction))
+    losses = _losses.WITH_LOGITS.apply(x, y, reduction="none", **params) * weight
+    return reduced(losses, reduction)
+
+
+def binary_cross_entropy_with_logits(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    pos_weight: Any = None,
+) -> Any:
+    """`binary_cross_entropy` of `sigmoid(input)`, without its rounding."""
+    word = word_for(size_average, reduce, reduction)
+    return _with_logits(input, target, weight, pos_weight, word)

@@ -1,0 +1,47 @@
+"""Lengths and directions of vectors along a dimension, and their bilinear products.
+
+Knows what counts as too short to have a direction. Must not know losses or modules.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._rule import plain
+from tapegrad.torch._call import OPERATIONS, operation, private
+from tapegrad.torch._pointwise import promoted
+
+
+def _bounded_norm(x: Any, p: float, axis: int, eps: float) -> Any:
+    length = np.linalg.norm(x, p, axis, keepdims=True)
+    return np.where(plain(length) >= eps, length, np.asarray(eps, length.dtype))
+
+
+@private("DivBackward0")
+def _normalize(input: Any, p: float, dim: Any, eps: float) -> Any:
+    return input / _bounded_norm(input, p, dim, eps)
+
+
+def normalize(
+    input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None
+) -> Any:
+    """The tensor over its p-norm along a dimension, which counts as at least eps."""
+    made = _normalize(input, p, dim, eps)
+    return made if out is None else out.copy_(made)
+
+
+@operation("SumBackward1", method=False)
+def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+    """The cosines of the angles between vectors along a dimension."""
+    x, y = promoted(x1, x2)
+    return np.sum(
+        (x / _bounded_norm(x, 2, dim, eps)) * (y / _bounded_norm(y, 2, dim, eps)), axis=dim
+    )
+
+
+def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+    """`input1 @ weight[k] @ input2` for every k, plus bias."""
+    made = OPERATIONS["einsum"]("...i,kij,...j->...k", input1, weight, input2)
+    return made if bias is None else made + bias

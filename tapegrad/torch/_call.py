@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import warnings
 import weakref
 from collections.abc import Callable
@@ -24,6 +25,7 @@ import numpy as np
 
 from tapegrad._tape import PROJECT, Traced
 from tapegrad.torch import _modes
+from tapegrad.torch._dims import clash_of
 from tapegrad.torch._dtypes import can_store, word_of
 from tapegrad.torch._dual import is_above, is_dual, tangent_of
 from tapegrad.torch._graph import Node, is_on_graph, made_since, next_number, node_class
@@ -154,18 +156,12 @@ def _as_pytorch_does(compute: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _mismatch(error: ValueError, arguments: list[Any]) -> RuntimeError:
-    """PyTorch's error for two shapes of which neither stretches to the other."""
+    """PyTorch's error for the shapes of arguments that NumPy does not stretch to each other."""
     shapes = [x.shape for x in arguments if isinstance(getattr(x, "shape", None), tuple)]
-    for position, first in enumerate(shapes):
-        for second in shapes[position + 1 :]:
-            rank = max(len(first), len(second))
-            sides = zip(first[::-1], second[::-1], strict=False)
-            for back, (a, b) in enumerate(sides):
-                if a != b and 1 not in (a, b):
-                    return RuntimeError(
-                        f"The size of tensor a ({a}) must match the size of tensor b ({b}) at "
-                        f"non-singleton dimension {rank - 1 - back}"
-                    )
+    for first, second in itertools.combinations(shapes, 2):
+        found = clash_of(first, second)
+        if found is not None:
+            return found
     return RuntimeError(str(error))
 
 

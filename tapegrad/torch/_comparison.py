@@ -22,6 +22,7 @@ from tapegrad.torch._pointwise import (
     _inplace_operator,
     _install,
     _is_operand,
+    _operator,
     full_like_number,
     promoted,
 )
@@ -69,15 +70,7 @@ def _declare_comparison(word: str, ufunc: np.ufunc, also: str, sign: str) -> Non
     setattr(Tensor, also, call)
     setattr(Tensor, f"{also}_", getattr(Tensor, f"{word}_"))
 
-    def compare(self: Any, other: Any) -> Any:
-        if type(other) is not Tensor and type(other) is not float:
-            if not _is_operand(other):
-                return NotImplemented
-            if isinstance(other, (np.ndarray, np.generic)):
-                other = Tensor.from_operand(other)  # type: ignore[attr-defined]
-        return call(self, other)
-
-    setattr(Tensor, f"__{word}__", compare)
+    setattr(Tensor, f"__{word}__", _operator(call))
 
 
 for _line in (

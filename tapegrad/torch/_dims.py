@@ -1,11 +1,12 @@
-"""`dim` arguments: dimensions counted from either end, with PyTorch's errors.
+"""Dimensions: `dim` arguments, counted from either end, and shapes that stretch to each other.
 
-Must not know tensors.
+Knows PyTorch's errors. Must not know tensors.
 """
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 
@@ -35,6 +36,30 @@ def axes_of(dim: Any, ndim: int) -> Any:
             raise RuntimeError(f"dim {place} appears multiple times in the list of dims")
         places = (*places, place)
     return places if ndim and places else None
+
+
+def joined_shape(shapes: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape of a broadcast; RuntimeError where there is none."""
+    joined: tuple[int, ...] = ()
+    for shape in shapes:
+        error = clash_of(joined, shape)
+        if error is not None:
+            raise error
+        rank = max(len(joined), len(shape))
+        a, b = ((1,) * (rank - len(s)) + tuple(s) for s in (joined, shape))
+        joined = tuple(y if x == 1 else x for x, y in zip(a, b, strict=True))
+    return joined
+
+
+def clash_of(x: Sequence[int], y: Sequence[int]) -> RuntimeError | None:
+    """PyTorch's error for two shapes of which neither stretches to the other."""
+    for back, (a, b) in enumerate(zip(x[::-1], y[::-1], strict=False), start=1):
+        if a != b and 1 not in (a, b):
+            return RuntimeError(
+                f"The size of tensor a ({a}) must match the size of tensor b ({b}) at "
+                f"non-singleton dimension {max(len(x), len(y)) - back}"
+            )
+    return None
 
 
 def along_one(array: Any, dim: Any) -> tuple[Any, int]:

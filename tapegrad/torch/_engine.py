@@ -12,7 +12,6 @@ their conjugates, so what passes in or out here is conjugated.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -38,6 +37,7 @@ from tapegrad.torch._graph import (
     kept_values,
     new,
     next_number,
+    number_of,
     parents_of,
 )
 from tapegrad.torch._tensor import (
@@ -347,9 +347,6 @@ def is_singular(entry: Any) -> bool:
     """Whether the cotangent of a call is a limit, as of equal eigenvalues."""
     singular = getattr(entry[0], "singular", None)
     return singular is not None and entry[1] is not FREED and bool(singular(entry[1]))
-
-
-number_of = operator.attrgetter("_number")
 
 
 def _completed_by(

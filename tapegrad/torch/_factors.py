@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from tapegrad.torch._dims import joined_shape
 from tapegrad.torch._dtypes import of_numpy, word_of
 
 # What PyTorch's messages call a dtype: the type's name in C++.
@@ -178,12 +179,5 @@ def _check_stacks(x: Any, y: Any) -> None:
                 f"{[x.shape[0], x.shape[-1]]} but got: {list(y.shape[-3:-1])}."
             )
         raise_product(x.shape, y.shape)
-    before, other = x.shape[:-2], y.shape[:-2]
-    for axis in range(1, min(len(before), len(other)) + 1):
-        a, b = before[-axis], other[-axis]
-        if a != b and 1 not in (a, b):
-            raise RuntimeError(
-                f"The size of tensor a ({a}) must match the size of tensor b ({b}) at "
-                f"non-singleton dimension {max(len(before), len(other)) - axis}"
-            )
+    joined_shape((x.shape[:-2], y.shape[:-2]))
     check_scalar_types(x, y)

@@ -291,17 +291,7 @@ def edge_of(parent: Any) -> tuple[Node | None, int]:
 
 def reachable(roots: Iterable[Node]) -> list[Node]:
     """All nodes that the given ones were made from, and these, in order of time."""
-    seen = set(roots)
-    stack = list(seen)
-    while stack:
-        entry = stack.pop()._entry
-        if entry is None:
-            continue
-        for parent in parents_of(entry):
-            if parent != -1 and parent not in seen:
-                seen.add(parent)
-                stack.append(parent)
-    return sorted(seen, key=number_of)
+    return made_since(roots, 0)
 
 
 def made_since(roots: Iterable[Node], start: int) -> list[Node]:

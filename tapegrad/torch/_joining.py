@@ -37,6 +37,13 @@ def _require_list(arrays: Any, word: str) -> Any:
     return arrays
 
 
+def _require_some(arrays: Any, word: str) -> Any:
+    """A list of tensors; TypeError for anything else, RuntimeError for an empty one."""
+    if not _require_list(arrays, word):
+        raise RuntimeError(f"{word} expects a non-empty TensorList")
+    return arrays
+
+
 def _joined(arrays: Sequence[Any], dim: int) -> Any:
     if not arrays:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -76,9 +83,7 @@ def cat(tensors: Any, dim: int = 0) -> Any:
 @operation("StackBackward0", method=False)
 def stack(tensors: Any, dim: int = 0) -> Any:
     """Tensors of one shape along a new dimension."""
-    arrays = _require_list(tensors, "stack")
-    if not arrays:
-        raise RuntimeError("stack expects a non-empty TensorList")
+    arrays = _require_some(tensors, "stack")
     first = arrays[0].shape
     for number, array in enumerate(arrays):
         if array.shape != first:
@@ -147,18 +152,14 @@ def _at_least(array: Any, count: int) -> Any:
 @operation("CatBackward0", method=False)
 def hstack(tensors: Any) -> Any:
     """Tensors side by side: along dimension 1, vectors along 0."""
-    arrays = [_at_least(array, 1) for array in _require_list(tensors, "hstack")]
-    if not arrays:
-        raise RuntimeError("hstack expects a non-empty TensorList")
+    arrays = [_at_least(array, 1) for array in _require_some(tensors, "hstack")]
     return _joined(arrays, 0 if arrays[0].ndim == 1 else 1)
 
 
 @operation("CatBackward0", method=False)
 def vstack(tensors: Any) -> Any:
     """Tensors one below the other: along dimension 0, vectors as rows."""
-    arrays = [_at_least(array, 2) for array in _require_list(tensors, "vstack")]
-    if not arrays:
-        raise RuntimeError("vstack expects a non-empty TensorList")
+    arrays = [_at_least(array, 2) for array in _require_some(tensors, "vstack")]
     return _joined(arrays, 0)
 
 
@@ -168,9 +169,7 @@ OPERATIONS["row_stack"] = vstack
 @operation("CatBackward0", method=False)
 def dstack(tensors: Any) -> Any:
     """Tensors one behind the other, along dimension 2."""
-    arrays = [_at_least(array, 3) for array in _require_list(tensors, "dstack")]
-    if not arrays:
-        raise RuntimeError("dstack expects a non-empty TensorList")
+    arrays = [_at_least(array, 3) for array in _require_some(tensors, "dstack")]
     return _joined(arrays, 2)
 
 
@@ -179,10 +178,8 @@ def column_stack(tensors: Any) -> Any:
     """Tensors side by side, vectors as columns."""
     arrays = [
         array.reshape((array.size, 1)) if array.ndim < 2 else array
-        for array in _require_list(tensors, "column_stack")
+        for array in _require_some(tensors, "column_stack")
     ]
-    if not arrays:
-        raise RuntimeError("column_stack expects a non-empty TensorList")
     return _joined(arrays, 1)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from tapegrad._rule import plain
 from tapegrad._tape import spec_of
 from tapegrad.torch._call import private
+from tapegrad.torch._dims import joined_shape
 from tapegrad.torch._graph import new, next_number, node_class
 from tapegrad.torch._modes import MODE
 from tapegrad.torch._pointwise import promoted
@@ -27,10 +28,7 @@ mode_of = MODE.get
 def _pair(rule: Any, input: Any, target: Any, word: str, reduction: str, **params: Any) -> Any:
     x, y = promoted(input, target)
     if x.shape != y.shape:
-        try:
-            shape = np.broadcast_shapes(x.shape, y.shape)
-        except ValueError:
-            raise _broadcast_error(x.shape, y.shape) from None
+        shape = joined_shape((x.shape, y.shape))
         warnings.warn(
             f"Using a target size (torch.Size({list(y.shape)})) that is different to the input "
             f"size (torch.Size({list(x.shape)})). This will likely lead to incorrect results due "
@@ -42,16 +40,6 @@ def _pair(rule: Any, input: Any, target: Any, word: str, reduction: str, **param
     if x.dtype.kind not in "fc":
         raise RuntimeError(f'"{word}" not implemented for integers')
     return rule.apply(x, y, **params, **parameter(reduction))
-
-
-def _broadcast_error(x: Any, y: Any) -> RuntimeError:
-    for axis in range(1, min(len(x), len(y)) + 1):
-        if x[-axis] != y[-axis] and 1 not in (x[-axis], y[-axis]):
-            break
-    return RuntimeError(
-        f"The size of tensor a ({x[-axis]}) must match the size of tensor b ({y[-axis]}) at "
-        f"non-singleton dimension {max(len(x), len(y)) - axis}"
-    )
 
 
 @private("MseLossBackward0", name="mse_loss")

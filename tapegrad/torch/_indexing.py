@@ -6,15 +6,17 @@ memory.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tapegrad._tape import READ, Mapped, pick, spec_of
-from tapegrad.torch._call import finish, tell
+from tapegrad.torch._call import OPERATIONS, finish, tell
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._filling import filled_as
-from tapegrad.torch._graph import Node, new, next_number
+from tapegrad.torch._graph import Node, new, next_number, node_class
 from tapegrad.torch._index import Parsed, parse
 from tapegrad.torch._inplace import overwrite, put
 from tapegrad.torch._modes import MODE
@@ -105,6 +107,21 @@ def chosen(self: Tensor, index: Any, label: type[Node]) -> Tensor:
         node._entry = READ, None, spec_of(value), index, node_for(self), None
         made.node = node
     return made
+
+
+def install_lookup(word: str, index_for: Callable[..., Any], label: str) -> None:
+    """Let tensors outside of transforms be read at an index at once, as one entry."""
+    general, node = OPERATIONS[word], node_class(label)
+
+    @functools.wraps(general)
+    def call(input: Any, *args: Any, **words: Any) -> Any:
+        if words or type(input) is not Tensor or MODE.get() is not None:
+            return general(input, *args, **words)
+        found = index_for(input.value, *args) if type(input.value) is ndarray else None
+        return general(input, *args) if found is None else chosen(input, found, node)
+
+    OPERATIONS[word] = call
+    setattr(Tensor, word, call)
 
 
 def _differs(index: Any) -> bool:

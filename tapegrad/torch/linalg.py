@@ -1,7 +1,7 @@
 """`torch.linalg`, and the older names of the same functions in `torch`.
 
 Knows PyTorch's conventions and errors; derivatives are the core's, of NumPy's functions. Must not
-know modules.
+know how norms are computed (`_norms`), or modules.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from tapegrad._rule import plain
 from tapegrad.torch import return_types
 from tapegrad.torch._call import OPERATIONS, operation, private
 from tapegrad.torch._contractions import cross_along, matrix_power, multi_dot
-from tapegrad.torch._declared import general
-from tapegrad.torch._dims import axes_of
-from tapegrad.torch._dtypes import as_numpy, word_of
+from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._exponential import exponential
+from tapegrad.torch._matrices import require_matrices
+from tapegrad.torch._norms import cond, matrix_norm, matrix_rank, norm, vector_norm
 from tapegrad.torch._pointwise import cast
 from tapegrad.torch._products import matmul
-from tapegrad.torch._reductions import vector_norm as reduced_norm
 from tapegrad.torch._tensor import Tensor
 
 Operation = Callable[..., Any]
@@ -42,27 +42,6 @@ def _adjoint(x: Any) -> Any:
     return np.conjugate(flipped) if x.dtype.kind == "c" else flipped
 
 
-# --- What fits ----------------------------------------------------------------------------------
-
-
-def _require_matrices(word: str, x: Any, *, square: bool = False) -> None:
-    if len(x.shape) < 2:
-        raise RuntimeError(f"{word}: The input tensor A must have at least 2 dimensions.")
-    if square and x.shape[-1] != x.shape[-2]:
-        raise RuntimeError(
-            f"{word}: A must be batches of square matrices, but they are {x.shape[-2]} by "
-            f"{x.shape[-1]} matrices"
-        )
-    _require_inexact(word, x)
-
-
-def _require_inexact(word: str, x: Any) -> None:
-    if x.dtype.kind not in "fc":
-        raise RuntimeError(
-            f"{word}: Expected a floating point or complex tensor as input. Got {word_of(x.dtype)}"
-        )
-
-
 def _tried(message: str, compute: Operation, *args: Any, **kwargs: Any) -> Any:
     """A function of NumPy's, whose LinAlgError becomes this layer's."""
     try:
@@ -77,7 +56,7 @@ def _tried(message: str, compute: Operation, *args: Any, **kwargs: Any) -> Any:
 @private("LinalgInvExBackward0", name="linalg_inv")
 def inv(A: Any) -> Any:
     """The inverse of a square matrix, or of each of a stack; LinAlgError if it is singular."""
-    _require_matrices("linalg.inv", A, square=True)
+    require_matrices("linalg.inv", A, square=True)
     message = (
         "linalg.inv: The inversion could not be completed because the input matrix is singular."
     )
@@ -90,7 +69,7 @@ also(inv, "inverse")
 @private("LinalgInvExBackward0", name="linalg_inv_ex")
 def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
     """The inverse, and 0 where it exists."""
-    _require_matrices("linalg.inv", A, square=True)
+    require_matrices("linalg.inv", A, square=True)
     return return_types.linalg_inv_ex(np.linalg.inv(A), np.zeros(A.shape[:-2], np.int32))
 
 
@@ -102,7 +81,7 @@ def pinv(
 
     rtol: eps times the longer side unless atol or rtol is given.
     """
-    _require_matrices("linalg.pinv", A)
+    require_matrices("linalg.pinv", A)
     given = rcond if rtol is None else rtol
     if given is None:
         given = max(A.shape[-2:]) * np.finfo(A.dtype).eps if atol is None else 0.0
@@ -115,12 +94,12 @@ def pinv(
 @operation("LinalgPinvBackward0")
 def pinverse(input: Any, rcond: float = 1e-15) -> Any:
     """The pseudo-inverse: the older name of `linalg.pinv`."""
-    _require_matrices("linalg.pinv", input)
+    require_matrices("linalg.pinv", input)
     return np.linalg.pinv(input, rcond)
 
 
 def _solve(A: Any, B: Any, left: bool = True) -> Any:
-    _require_matrices("linalg.solve", A, square=True)
+    require_matrices("linalg.solve", A, square=True)
     vector = len(B.shape) == 1 or (len(B.shape) == len(A.shape) - 1 and B.shape == A.shape[:-1])
     if (
         not vector
@@ -178,7 +157,7 @@ def solve_triangular(
     A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Any:
     """`solve` with only one triangle of A; unitriangular: its diagonal counts as 1."""
-    _require_matrices("linalg.solve_triangular", A, square=True)
+    require_matrices("linalg.solve_triangular", A, square=True)
     return _solve(_triangle(A, upper, unitriangular), B, left)
 
 
@@ -233,7 +212,7 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
     driver: "gelsy" unless given. Residuals only where A has more rows than columns and full rank,
     and not for "gelsy"; singular values only for "gelsd" and "gelss".
     """
-    _require_matrices("linalg.lstsq", A)
+    require_matrices("linalg.lstsq", A)
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(
             "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
@@ -263,7 +242,7 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
 @private("LinalgDetBackward0", name="linalg_det")
 def det(A: Any) -> Any:
     """The determinant of a square matrix, or of each of a stack."""
-    _require_matrices("linalg.det", A, square=True)
+    require_matrices("linalg.det", A, square=True)
     return np.linalg.det(A)
 
 
@@ -273,21 +252,21 @@ also(det, "det")
 @private("LinalgSlogdetBackward0", name="linalg_slogdet")
 def slogdet(A: Any) -> Any:
     """The sign of the determinant, and the logarithm of its absolute value."""
-    _require_matrices("linalg.slogdet", A, square=True)
+    require_matrices("linalg.slogdet", A, square=True)
     return return_types.linalg_slogdet(*np.linalg.slogdet(A))
 
 
 @operation("LinalgSlogdetBackward0", name="slogdet")
 def _old_slogdet(input: Any) -> Any:
     """The sign of the determinant, and the logarithm of its absolute value."""
-    _require_matrices("linalg.slogdet", input, square=True)
+    require_matrices("linalg.slogdet", input, square=True)
     return return_types.slogdet(*np.linalg.slogdet(input))
 
 
 @operation("WhereBackward0")
 def logdet(input: Any) -> Any:
     """The logarithm of the determinant: NaN where that is negative."""
-    _require_matrices("logdet", input, square=True)
+    require_matrices("logdet", input, square=True)
     sign, logarithm = np.linalg.slogdet(input)
     if input.dtype.kind == "c":
         return logarithm + np.log(sign)
@@ -298,7 +277,7 @@ def logdet(input: Any) -> Any:
 
 
 def _cholesky(A: Any, upper: bool = False) -> Any:
-    _require_matrices("linalg.cholesky", A, square=True)
+    require_matrices("linalg.cholesky", A, square=True)
     message = (
         "linalg.cholesky: The factorization could not be completed because the input is not "
         "positive-definite."
@@ -323,7 +302,7 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> A
 
 
 def _qr(A: Any, mode: str) -> tuple[Any, Any]:
-    _require_matrices("linalg.qr", A)
+    require_matrices("linalg.qr", A)
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), "
@@ -353,7 +332,7 @@ def _old_qr(input: Any, some: bool = True) -> Any:
 @private("LinalgSvdBackward0", name="linalg_svd")
 def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """U, S and Vh with `A == U @ diag(S) @ Vh`, S in descending order."""
-    _require_matrices("linalg.svd", A)
+    require_matrices("linalg.svd", A)
     u, s, vh = np.linalg.svd(A, full_matrices=full_matrices)
     return return_types.linalg_svd(u, s, vh)
 
@@ -361,7 +340,7 @@ def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any
 @operation("LinalgSvdBackward0", name="svd")
 def _old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
     """U, S and V with `input == U @ diag(S) @ V.mH`; U and V are zeros if not compute_uv."""
-    _require_matrices("linalg.svd", input)
+    require_matrices("linalg.svd", input)
     if not compute_uv:
         sides = (np.zeros((*input.shape[:-2], n, n), input.dtype) for n in input.shape[-2:])
         left, right = sides
@@ -373,7 +352,7 @@ def _old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
 @private("LinalgSvdBackward0", name="linalg_svdvals")
 def svdvals(A: Any, *, driver: str | None = None) -> Any:
     """The singular values, in descending order."""
-    _require_matrices("linalg.svdvals", A)
+    require_matrices("linalg.svdvals", A)
     return np.linalg.svd(A, compute_uv=False)
 
 
@@ -384,7 +363,7 @@ def _as_complex(x: Any) -> Any:
 @private("LinalgEigBackward0", name="linalg_eig")
 def eig(A: Any) -> Any:
     """The eigenvalues and eigenvectors (columns of length 1) of a square matrix, complex."""
-    _require_matrices("linalg.eig", A, square=True)
+    require_matrices("linalg.eig", A, square=True)
     values, vectors = np.linalg.eig(A)
     return return_types.linalg_eig(_as_complex(values), _as_complex(vectors))
 
@@ -392,7 +371,7 @@ def eig(A: Any) -> Any:
 @private("LinalgEigBackward0", name="linalg_eigvals")
 def eigvals(A: Any) -> Any:
     """The eigenvalues of a square matrix, complex."""
-    _require_matrices("linalg.eigvals", A, square=True)
+    require_matrices("linalg.eigvals", A, square=True)
     return _as_complex(np.linalg.eigvals(A))
 
 
@@ -402,211 +381,28 @@ def eigh(A: Any, UPLO: Any = "L") -> Any:
 
     UPLO: the triangle that is read, "L" or "U".
     """
-    _require_matrices("linalg.eigh", A, square=True)
+    require_matrices("linalg.eigh", A, square=True)
     return return_types.linalg_eigh(*np.linalg.eigh(A, UPLO))
 
 
 @private("LinalgEighBackward0", name="linalg_eigvalsh")
 def eigvalsh(A: Any, UPLO: Any = "L") -> Any:
     """The eigenvalues, ascending, of a Hermitian matrix."""
-    _require_matrices("linalg.eigvalsh", A, square=True)
+    require_matrices("linalg.eigvalsh", A, square=True)
     return np.linalg.eigvalsh(A, UPLO)
 
 
-# --- Norms --------------------------------------------------------------------------------------
-
-
-def _typed(word: str, x: Any, dtype: Any) -> Any:
-    _require_inexact(word, x)
-    if dtype is None:
-        return x
-    given = as_numpy(dtype)
-    if given.kind != x.dtype.kind:
-        kind = "complex" if x.dtype.kind == "c" else "real"
-        raise RuntimeError(
-            f"{word}: dtype should be {kind} for {kind} inputs, but got {word_of(given)}"
-        )
-    return cast(x, given)
-
-
-def _vector_norm(x: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
-    return reduced_norm(x, ord, axes_of(dim, len(x.shape)), keepdim)
-
-
-@private("LinalgVectorNormBackward0", name="linalg_vector_norm")
-def vector_norm(
-    x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
-) -> Any:
-    """The norm of all elements, or along dimensions: (sum of abs(x)**ord) ** (1/ord).
-
-    ord: inf and -inf give the largest and smallest absolute value, 0 counts what is not zero.
-    """
-    return _vector_norm(_typed("linalg.vector_norm", x, dtype), ord, dim, keepdim)
-
-
-_SPECTRAL = {"nuc": "SumBackward1", 2: "AmaxBackward0", -2: "AminBackward0"}
-
-
-def _matrix_label(A: Any, ord: Any = "fro", *_: Any, **__: Any) -> str:
-    if ord == "fro":
-        return "LinalgVectorNormBackward0"
-    return _SPECTRAL.get(ord, "AmaxBackward0" if str(ord)[:1] != "-" else "AminBackward0")
-
-
-def _matrix_norm(A: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
-    if isinstance(ord, str) and ord not in ("fro", "nuc"):
-        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
-    if not isinstance(ord, str) and abs(ord) not in (1, 2, np.inf):
-        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
-    if len(A.shape) < 2:
-        raise RuntimeError(
-            "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
-        )
-    return np.linalg.norm(A, ord, axes_of(dim, len(A.shape)), keepdims=keepdim)
-
-
-@private(_matrix_label, name="linalg_matrix_norm")
-def matrix_norm(
-    A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
-) -> Any:
-    """The norm of matrices: ord "fro", "nuc", inf, -inf, 1, -1, 2 or -2."""
-    return _matrix_norm(_typed("linalg.matrix_norm", A, dtype), ord, dim, keepdim)
-
-
-def _is_of_matrices(x: Any, ord: Any, dim: Any) -> bool:
-    if isinstance(ord, str):
-        return True
-    if dim is None:
-        return ord is not None and len(x.shape) == 2
-    return ord is not None and isinstance(dim, (tuple, list)) and len(dim) == 2
-
-
-def _norm_label(A: Any, ord: Any = None, dim: Any = None, *_: Any, **__: Any) -> str:
-    if _is_of_matrices(A, ord, dim):
-        return _matrix_label(A, ord)
-    return "LinalgVectorNormBackward0"
-
-
-def _any_norm(x: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
-    if ord is not None and dim is None and len(x.shape) not in (1, 2):
-        raise RuntimeError(
-            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
-            f"{len(x.shape)}D."
-        )
-    if _is_of_matrices(x, ord, dim):
-        return _matrix_norm(x, ord, (-2, -1) if dim is None else dim, keepdim)
-    return _vector_norm(x, 2 if ord is None else ord, dim, keepdim)
-
-
-@private(_norm_label, name="linalg_norm")
-def norm(
-    A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
-) -> Any:
-    """The norm of matrices where ord is given for two dimensions, else of vectors."""
-    return _any_norm(_typed("linalg.vector_norm", A, dtype), ord, dim, keepdim)
-
-
-@private("SqueezeBackward1", name="linalg_cond")
-def cond(A: Any, p: Any = None) -> Any:
-    """The condition number: a norm of a matrix times that of its inverse."""
-    _require_matrices("linalg.cond", A)
-    return np.linalg.cond(A, p)
-
-
-@private("NotDifferentiable", name="linalg_matrix_rank")
-def matrix_rank(
-    A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
-) -> Any:
-    """How many singular values are above max(atol, rtol times the largest)."""
-    _require_matrices("linalg.matrix_rank", A)
-    value, atol = plain(A), plain(tol if atol is None else atol)
-    if rtol is None:
-        rtol = max(A.shape[-2:]) * np.finfo(A.dtype).eps if atol is None else 0.0
-    if hermitian:
-        s = np.absolute(np.linalg.eigvalsh(value))
-    else:
-        s = np.linalg.svd(value, compute_uv=False)
-    largest = np.max(s, axis=-1, keepdims=True, initial=0)
-    least = np.maximum(np.expand_dims(0.0 if atol is None else atol, -1), largest * plain(rtol))
-    return np.sum(s > least, axis=-1)
-
-
-# --- Functions of matrices ----------------------------------------------------------------------
-
-# Coefficients of the numerator of the diagonal Pade approximant of order 13, and the norm up to
-# which it is exact to rounding: N. Higham, "The scaling and squaring method for the matrix
-# exponential revisited" (2005), table 2.3.
-_PADE = (
-    64764752532480000.0,
-    32382376266240000.0,
-    7771770303897600.0,
-    1187353796428800.0,
-    129060195264000.0,
-    10559470521600.0,
-    670442572800.0,
-    33522128640.0,
-    1323241920.0,
-    40840800.0,
-    960960.0,
-    16380.0,
-    182.0,
-    1.0,
-)
-_PADE_REACH = 5.371920351148152
-
-
-def _exponential(a: Any) -> Any:
-    """The exponentials of a stack of matrices, by scaling and squaring."""
-    largest = float(np.max(np.sum(np.absolute(plain(a)), axis=-2), initial=0))
-    halvings = max(0, int(np.ceil(np.log2(largest / _PADE_REACH)))) if largest > 0 else 0
-    if not np.isfinite(largest):
-        return np.full(a.shape, np.nan, a.dtype)
-    a = a / 2.0**halvings
-    unit = np.eye(a.shape[-1], dtype=a.dtype)
-    square = np.matmul(a, a)
-    odd, even, power = _PADE[1] * unit, _PADE[0] * unit, unit
-    for place in range(2, 14, 2):
-        power = np.matmul(power, square)
-        even = even + _PADE[place] * power
-        odd = odd + _PADE[place + 1] * power
-    odd = np.matmul(a, odd)
-    result = np.linalg.solve(even - odd, even + odd)
-    for _ in range(halvings):
-        result = np.matmul(result, result)
-    return result
-
-
-def _derivative_of_exponential(a: Any, change: Any) -> Any:
-    """How the exponential moves with a: a corner of that of [[a, change], [0, a]]."""
-    count = a.shape[-1]
-    above = np.concatenate([a, change], axis=-1)
-    below = np.concatenate([np.zeros_like(a), a], axis=-1)
-    return exponential(np.concatenate([above, below], axis=-2))[..., :count, count:]
-
-
-@general(
-    "LinalgMatrixExpBackward0",
-    lambda g, _out, a: _derivative_of_exponential(a.swapaxes(-1, -2), g),
-    lambda dots, _out, a: _derivative_of_exponential(a, dots[0]),
-    batch="(m,m)",
-)
-def exponential(a: Any) -> Any:
-    """The exponential of each of a stack of matrices."""
-    wide = {"f": np.float64, "c": np.complex128}[a.dtype.kind]
-    return _exponential(a.astype(wide)).astype(a.dtype)
+# --- Functions of matrices, and products ---------------------------------------------------------
 
 
 @private("LinalgMatrixExpBackward0", name="linalg_matrix_exp")
 def matrix_exp(A: Any) -> Any:
     """The exponential of a square matrix, or of each of a stack."""
-    _require_matrices("linalg.matrix_exp", A, square=True)
+    require_matrices("linalg.matrix_exp", A, square=True)
     return exponential(A)
 
 
 also(matrix_exp, "matrix_exp")
-
-
-# --- Products -----------------------------------------------------------------------------------
 
 
 @private("LinalgCrossBackward0", name="linalg_cross")

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad import BatchingError, vmap
-from tapegrad.torch._engine import Pass, conjugated, free
+from tapegrad.torch._engine import Pass
+from tapegrad.torch._gradients import conjugated
+from tapegrad.torch._running import free
 from tapegrad.torch._tensor import Tensor, array_below, node_of
 
 ABSENT = np.zeros(())  # in the place of the cotangent of what was not reached

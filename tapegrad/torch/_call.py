@@ -30,18 +30,8 @@ from tapegrad.torch._dtypes import can_store, word_of
 from tapegrad.torch._dual import is_above, is_dual, tangent_of
 from tapegrad.torch._graph import Node, is_on_graph, made_since, next_number, node_class
 from tapegrad.torch._inplace import overwrite, write
-from tapegrad.torch._tensor import (
-    LEAF,
-    Tensor,
-    array_of,
-    count_write,
-    ndarray,
-    of_array,
-    of_value,
-    owner_of,
-    share_version,
-    version_of,
-)
+from tapegrad.torch._tensor import LEAF, Tensor, array_of, ndarray, of_array, of_value
+from tapegrad.torch._versions import count_write, owner_of, share_version, version_of
 
 # The operations by name: what `torch.<name>` is.
 OPERATIONS: dict[str, Callable[..., Any]] = {}

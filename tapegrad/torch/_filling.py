@@ -15,7 +15,8 @@ from tapegrad._rule import innermost, plain
 from tapegrad.torch._call import OPERATIONS
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._inplace import check_writable, write
-from tapegrad.torch._tensor import Tensor, array_of, count_write, ndarray
+from tapegrad.torch._tensor import Tensor, array_of, ndarray
+from tapegrad.torch._versions import count_write
 
 
 def registered(function: Callable[..., Any]) -> Callable[..., Any]:

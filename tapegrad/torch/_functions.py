@@ -21,7 +21,7 @@ from tapegrad._tape import Mapped, Outputs, spec_of
 from tapegrad.torch import _modes
 from tapegrad.torch._call import link_view
 from tapegrad.torch._dual import PLAIN, is_above, is_dual
-from tapegrad.torch._engine import as_gradient, conjugated
+from tapegrad.torch._gradients import as_gradient, conjugated
 from tapegrad.torch._graph import (
     FunctionNode,
     Node,
@@ -38,12 +38,12 @@ from tapegrad.torch._tensor import (
     Tensor,
     array_below,
     array_of,
-    count_write,
     ndarray,
     node_of,
     of_array,
     of_value,
 )
+from tapegrad.torch._versions import count_write
 
 
 class _Calling(Rule):

@@ -14,7 +14,8 @@ from tapegrad.torch._call import OPERATIONS, operation
 from tapegrad.torch._filling import registered
 from tapegrad.torch._inplace import check_writable
 from tapegrad.torch._pointwise import cast, floating
-from tapegrad.torch._tensor import Tensor, count_write, of_value, share_version
+from tapegrad.torch._tensor import Tensor, of_value
+from tapegrad.torch._versions import count_write, share_version
 
 
 def _detach(input: Tensor) -> Tensor:

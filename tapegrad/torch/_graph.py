@@ -91,7 +91,7 @@ class Node:
         return self._prehooks.add(hook)
 
     def __call__(self, *gradients: Any) -> Any:
-        from tapegrad.torch._engine import call_node
+        from tapegrad.torch._running import call_node
 
         return call_node(self, gradients)
 

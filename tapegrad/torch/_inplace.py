@@ -34,16 +34,15 @@ from tapegrad.torch._tensor import (
     LEAF,
     Tensor,
     array_of,
-    count_write,
-    is_differentiated,
     ndarray,
     node_of,
     of_array,
     of_value,
-    owner_of,
     require_floating,
     retain_at,
 )
+from tapegrad.torch._tracing import is_differentiated
+from tapegrad.torch._versions import count_write, owner_of
 
 COPY_SLICES = node_class("CopySlices")
 

@@ -9,7 +9,8 @@ import math
 from typing import Any
 
 from tapegrad.torch._call import private
-from tapegrad.torch._tensor import Tensor, ndarray, of_value, owner_of, plain_of
+from tapegrad.torch._tensor import Tensor, ndarray, of_value, plain_of
+from tapegrad.torch._versions import owner_of
 
 # --- Memory -------------------------------------------------------------------------------------
 

@@ -16,7 +16,8 @@ from tapegrad._tape import PROJECT
 from tapegrad.torch import _modes
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph import FunctionNode, Node, fresh_node
-from tapegrad.torch._tensor import LEAF, Tensor, accumulator_of, of_value, version_of
+from tapegrad.torch._tensor import LEAF, Tensor, accumulator_of, of_value
+from tapegrad.torch._versions import version_of
 
 TWICE = (
     "Trying to backward through the graph a second time (or directly access saved tensors after "

@@ -18,7 +18,8 @@ from tapegrad.torch._dtypes import Size, as_numpy, dtype, sizes_of, word_of
 from tapegrad.torch._graph import new, next_number, node_class
 from tapegrad.torch._inplace import check_writable, outdate_views
 from tapegrad.torch._modes import is_logging
-from tapegrad.torch._tensor import Tensor, count_write, ndarray, of_value, share_version
+from tapegrad.torch._tensor import Tensor, ndarray, of_value
+from tapegrad.torch._versions import count_write, share_version
 from tapegrad.torch._views import (
     ALL,
     Expand,

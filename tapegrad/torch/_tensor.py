@@ -1,7 +1,7 @@
 """`Tensor`: a value, and the node of the graph that it came from.
 
-Knows how a tensor lies over the graph and over memory: leaves, versions, views. Must not know
-what operations exist; the modules of operations give Tensor its methods.
+Knows how a tensor lies over the graph and over memory: leaves, views. Must not know how writes are
+counted, or what operations exist; the modules of operations give Tensor its methods.
 
 `value` is a NumPy array; within a functional transform it is one of the core's traced arrays.
 `node` is None for a constant, LEAF for a leaf that requires grad, else the node of the operation.
@@ -13,15 +13,14 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad._forward import Cell
 from tapegrad._rule import plain
-from tapegrad._tape import PROJECT, Mapped, Tape, Traced
+from tapegrad._tape import PROJECT, Mapped
 from tapegrad.torch import _modes
-from tapegrad.torch._dtypes import CPU, Size, device, dtype, of_numpy, strided, word_of
+from tapegrad.torch._dtypes import CPU, Size, device, dtype, of_numpy, strided
 from tapegrad.torch._dual import PLAIN, cell_of, is_above, is_dual, tangent_of
 from tapegrad.torch._graph import (
     GRAPH,
@@ -34,36 +33,11 @@ from tapegrad.torch._graph import (
     new,
     next_number,
 )
+from tapegrad.torch._tracing import is_differentiated, unlogged
+from tapegrad.torch._versions import Version, share_version
 
 LEAF: Any = object()  # the node of a leaf that requires grad
 ndarray = np.ndarray
-
-
-class Version:
-    """How often memory was written to: shared by a tensor, its views and what it detached to."""
-
-    __slots__ = ("count", "times")
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.times: list[int] = []  # of the latest writes, in the numbering of nodes
-
-    def at(self, number: int) -> int:
-        """The version when the node of a number was made."""
-        return self.count - sum(time > number for time in self.times)
-
-
-# The versions of arrays that were ever written to in place, by the id of the array that owns the
-# memory. A backward pass asks it whether what an entry kept is still what it was.
-WRITTEN: dict[int, tuple[Any, Version]] = {}
-REMEMBERED = 256  # writes whose time is known: more only make a message less exact
-
-
-def owner_of(value: Any) -> Any:
-    """The array that owns the memory of an array."""
-    while type(value.base) is ndarray:
-        value = value.base
-    return value
 
 
 class Tensor:
@@ -569,46 +543,6 @@ def plain_of(tensor: Tensor) -> Any:
     return value
 
 
-def unlogged(value: Any, floor: float) -> Any:
-    """A traced value without the reverse transforms up to a level; tangents stay, and batches."""
-    if isinstance(value, Mapped):
-        inner = unlogged(value.value, floor)
-        return value if inner is value.value else value.mapping.wrap(inner)
-    if not isinstance(value, Traced):
-        return value
-    tape = value.tape
-    inner = unlogged(value.value, floor)
-    if type(tape) is Tape and tape.level not in FORWARD and tape.level <= floor:
-        return inner
-    if tape is GRAPH:
-        return inner
-    slot = value.slot
-    if isinstance(slot, Cell):
-        slot = cell_of(unlogged(slot.tangent, floor))
-    elif inner is value.value:
-        return value
-    return tape.array(inner, slot, tape, value.spec)
-
-
-def is_differentiated(value: Any, *, forward: bool = False) -> bool:
-    """Whether a functional transform in reverse mode, or also in forward mode, traces a value."""
-    while type(value) is not ndarray:
-        if isinstance(value, Traced):
-            tape = value.tape
-            if type(tape) is Tape and tape.level not in FORWARD:
-                return True
-            if forward and tape is not GRAPH and not is_dual(value):
-                return True
-        elif not isinstance(value, Mapped):
-            return False
-        value = value.value
-    return False
-
-
-# The levels of reverse tapes that a forward transform has: no_grad is not for it.
-FORWARD: set[float] = set()
-
-
 def node_of(tensor: Tensor) -> Any:
     """The node where the gradient of a tensor arrives, or None."""
     return accumulator_of(tensor) if tensor.node is LEAF else tensor.node
@@ -658,59 +592,6 @@ def require_current(view: Tensor) -> None:
         "it is forbidden. You can clarify your code by moving both the view and the inplace "
         "either both inside the no_grad block (if you don't want the inplace to be tracked) or "
         "both outside (if you want the inplace to be tracked)."
-    )
-
-
-# --- Versions -----------------------------------------------------------------------------------
-
-
-def version_of(tensor: Tensor) -> Version:
-    """The counter of a tensor's writes."""
-    version = tensor._version_of
-    if version is None:
-        version = tensor._version_of = Version()
-    return version
-
-
-def share_version(tensor: Tensor, other: Tensor) -> None:
-    """Let two tensors over the same memory count writes together."""
-    other._version_of = version_of(tensor)
-
-
-def count_write(tensor: Tensor) -> None:
-    """Note that a tensor's memory was written to: what kept it before must not use it."""
-    version = version_of(tensor)
-    version.count += 1
-    version.times.append(next_number())
-    if len(version.times) > REMEMBERED:
-        del version.times[: REMEMBERED // 2]
-    value = tensor.value
-    if type(value) is not ndarray:
-        return
-    owner = owner_of(value)
-    key = id(owner)
-    known = WRITTEN.get(key)
-    if known is None or known[1] is not version:
-        WRITTEN[key] = (weakref.ref(owner, lambda _: WRITTEN.pop(key, None)), version)
-
-
-def changed_since(value: Any, number: int) -> Version | None:
-    """The counter of an array that was written to after the node of a number was made."""
-    known = WRITTEN.get(id(owner_of(value)))
-    if known is None or not known[1].times or known[1].times[-1] < number:
-        return None
-    return known[1]
-
-
-def raise_changed(value: Any, node: Node, version: Version) -> NoReturn:
-    """PyTorch's error for a value that a derivative needs and that was changed in place."""
-    kind = word_of(value.dtype)
-    raise RuntimeError(
-        "one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: [torch.{kind}Tensor {list(value.shape)}], which {node.name()} needs, is at "
-        f"version {version.count}; expected version {version.at(node._number)} instead. Hint: "
-        "enable anomaly detection to find the operation that failed to compute its gradient, with "
-        "torch.autograd.set_detect_anomaly(True)."
     )
 
 

@@ -22,7 +22,8 @@ from tapegrad._tape import PROJECT, READ, Outputs, spec_of
 from tapegrad.torch._call import OPERATIONS, SPELLINGS, finish, link_view, tell
 from tapegrad.torch._graph import Node, fresh_node, new, next_number, node_class
 from tapegrad.torch._modes import MODE, is_logging
-from tapegrad.torch._tensor import LEAF, Tensor, accumulator_of, array_of, ndarray, owner_of
+from tapegrad.torch._tensor import LEAF, Tensor, accumulator_of, array_of, ndarray
+from tapegrad.torch._versions import owner_of
 
 Call = Callable[..., Any]
 ALL = slice(None)

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.torch._engine import Pass, accumulate, as_gradient, root_of
+from tapegrad.torch._engine import Pass
+from tapegrad.torch._gradients import accumulate, as_gradient, root_of
 from tapegrad.torch._graph import AccumulateGrad, GradientEdge
 from tapegrad.torch._tensor import Tensor, node_of, of_value
 

@@ -16,7 +16,8 @@ import numpy as np
 
 import tapegrad
 from tapegrad.torch._modes import enable_grad
-from tapegrad.torch._tensor import Tensor, array_of, is_differentiated, of_value
+from tapegrad.torch._tensor import Tensor, array_of, of_value
+from tapegrad.torch._tracing import is_differentiated
 from tapegrad.torch.autograd._passes import grad
 
 Function = Callable[..., Any]

@@ -18,7 +18,8 @@ from tapegrad._tape import Outputs
 from tapegrad.torch import _modes
 from tapegrad.torch._engine import PASS, Pass
 from tapegrad.torch._graph import AccumulateGrad, FunctionNode, GradientEdge, Node, edge_of
-from tapegrad.torch._tensor import LEAF, Tensor, node_of, of_value, version_of
+from tapegrad.torch._tensor import LEAF, Tensor, node_of, of_value
+from tapegrad.torch._versions import version_of
 
 # Why saved tensors may have no hooks in this thread, if they may not.
 DISABLED: ContextVar[str | None] = ContextVar("tapegrad_torch_no_saved_hooks", default=None)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tapegrad.torch._tensor import Tensor, of_value, share_version
+from tapegrad.torch._tensor import Tensor, of_value
+from tapegrad.torch._versions import share_version
 
 
 class _VariableMeta(type):

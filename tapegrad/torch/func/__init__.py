@@ -17,7 +17,7 @@ from typing import Any
 import tapegrad
 from tapegrad._tree import flatten, tree_map
 from tapegrad.torch._dual import tangent_of
-from tapegrad.torch._engine import conjugated
+from tapegrad.torch._gradients import conjugated
 from tapegrad.torch._tensor import Tensor, array_of
 from tapegrad.torch.func import _checks
 from tapegrad.torch.func._arrays import arrays, forward, gradients, of_arrays, reverse, tensors

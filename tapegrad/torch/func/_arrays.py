@@ -14,8 +14,9 @@ import numpy as np
 from tapegrad._tape import CURRENT, Mapped, Traced
 from tapegrad._tree import tree_map
 from tapegrad.torch import _modes
-from tapegrad.torch._engine import conjugated
-from tapegrad.torch._tensor import FORWARD, Tensor, array_of, of_array
+from tapegrad.torch._gradients import conjugated
+from tapegrad.torch._tensor import Tensor, array_of, of_array
+from tapegrad.torch._tracing import FORWARD
 
 Function = Callable[..., Any]
 

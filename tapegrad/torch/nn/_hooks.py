@@ -15,7 +15,8 @@ from tapegrad._forms import General
 from tapegrad._tape import Outputs, spec_of
 from tapegrad.torch import _modes
 from tapegrad.torch._graph import Node, name_nodes
-from tapegrad.torch._tensor import Tensor, array_of, of_array, share_version
+from tapegrad.torch._tensor import Tensor, array_of, of_array
+from tapegrad.torch._versions import share_version
 
 
 class _Passed(General):

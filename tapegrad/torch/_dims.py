@@ -6,7 +6,7 @@ Knows PyTorch's errors. Must not know tensors.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -36,19 +36,6 @@ def axes_of(dim: Any, ndim: int) -> Any:
             raise RuntimeError(f"dim {place} appears multiple times in the list of dims")
         places = (*places, place)
     return places if ndim and places else None
-
-
-def joined_shape(shapes: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
-    """The shape of a broadcast; RuntimeError where there is none."""
-    joined: tuple[int, ...] = ()
-    for shape in shapes:
-        error = clash_of(joined, shape)
-        if error is not None:
-            raise error
-        rank = max(len(joined), len(shape))
-        a, b = ((1,) * (rank - len(s)) + tuple(s) for s in (joined, shape))
-        joined = tuple(y if x == 1 else x for x, y in zip(a, b, strict=True))
-    return joined
 
 
 def clash_of(x: Sequence[int], y: Sequence[int]) -> RuntimeError | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from tapegrad.torch._dims import joined_shape
+from tapegrad.torch._dims import clash_of
 from tapegrad.torch._dtypes import of_numpy, word_of
 
 # What PyTorch's messages call a dtype: the type's name in C++.
@@ -179,5 +179,7 @@ def _check_stacks(x: Any, y: Any) -> None:
                 f"{[x.shape[0], x.shape[-1]]} but got: {list(y.shape[-3:-1])}."
             )
         raise_product(x.shape, y.shape)
-    joined_shape((x.shape[:-2], y.shape[:-2]))
+    error = clash_of(x.shape[:-2], y.shape[:-2])
+    if error is not None:
+        raise error
     check_scalar_types(x, y)

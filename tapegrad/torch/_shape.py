@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.torch._call import OPERATIONS, Steps
-from tapegrad.torch._dims import joined_shape, wrapped
+from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import Size, as_numpy, dtype, sizes_of, word_of
 from tapegrad.torch._graph import new, next_number, node_class
 from tapegrad.torch._inplace import check_writable, outdate_views
@@ -463,6 +463,22 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 def broadcast_shapes(*shapes: Any) -> Any:
     """The shape that tensors of these shapes have together."""
     return Size(joined_shape([tuple(s) if isinstance(s, (tuple, list)) else (s,) for s in shapes]))
+
+
+def joined_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape of a broadcast; RuntimeError where there is none."""
+    joined: tuple[int, ...] = ()
+    for shape in shapes:
+        rank = max(len(joined), len(shape))
+        a, b = ((1,) * (rank - len(s)) + tuple(s) for s in (joined, shape))
+        for place, (x, y) in enumerate(zip(a, b, strict=True)):
+            if x != y and 1 not in (x, y):
+                raise RuntimeError(
+                    f"The size of tensor a ({x}) must match the size of tensor b ({y}) at "
+                    f"non-singleton dimension {place}"
+                )
+        joined = tuple(y if x == 1 else x for x, y in zip(a, b, strict=True))
+    return joined
 
 
 # --- In place -----------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ import numpy as np
 from tapegrad._rule import plain
 from tapegrad._tape import spec_of
 from tapegrad.torch._call import private
-from tapegrad.torch._dims import joined_shape
 from tapegrad.torch._graph import new, next_number, node_class
 from tapegrad.torch._modes import MODE
 from tapegrad.torch._pointwise import promoted
@@ -28,7 +27,7 @@ mode_of = MODE.get
 def _pair(rule: Any, input: Any, target: Any, word: str, reduction: str, **params: Any) -> Any:
     x, y = promoted(input, target)
     if x.shape != y.shape:
-        shape = joined_shape((x.shape, y.shape))
+        shape = np.broadcast_shapes(x.shape, y.shape)
         warnings.warn(
             f"Using a target size (torch.Size({list(y.shape)})) that is different to the input "
             f"size (torch.Size({list(x.shape)})). This will likely lead to incorrect results due "

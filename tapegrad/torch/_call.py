@@ -16,7 +16,6 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
-import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -32,6 +31,7 @@ from tapegrad.torch._graph import Node, is_on_graph, made_since, next_number, no
 from tapegrad.torch._inplace import overwrite, write
 from tapegrad.torch._tensor import LEAF, Tensor, array_of, ndarray, of_array, of_value
 from tapegrad.torch._versions import count_write, owner_of, share_version, version_of
+from tapegrad.torch._warning import warn
 
 # The operations by name: what `torch.<name>` is.
 OPERATIONS: dict[str, Callable[..., Any]] = {}
@@ -284,12 +284,10 @@ def deliver(out: Any, made: Any) -> Any:
 def _resize(out: Tensor, made: Tensor) -> None:
     """Give `out` the shape of a result, with memory of its own."""
     if out.numel():
-        warnings.warn(
+        warn(
             "An output with one or more elements was resized since it had shape "
             f"{list(out.shape)}, which does not match the required output shape "
             f"{list(made.shape)}. Pass a tensor of that shape, or an empty one.",
-            UserWarning,
-            stacklevel=4,
         )
     out.value = made.value.astype(out.value.dtype)
     count_write(out)

@@ -6,7 +6,6 @@ Knows PyTorch's parameters; the derivatives are the core's. Must not know affine
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from tapegrad._rule import plain
 from tapegrad.torch._call import OPERATIONS, operation, private
 from tapegrad.torch._factors import check_scalar_types
 from tapegrad.torch._pointwise import promoted
+from tapegrad.torch._warning import warn
 
 
 def einsum(*args: Any) -> Any:
@@ -121,11 +121,9 @@ def cross_along(input: Any, other: Any, dim: int) -> Any:
 def cross(input: Any, other: Any, dim: int | None = None) -> Any:
     """The cross products of vectors of three elements along `dim`: the first of length 3."""
     if dim is None:
-        warnings.warn(
+        warn(
             "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass "
             "the dim explicitly or simply use torch.linalg.cross.",
-            UserWarning,
-            stacklevel=3,
         )
         found = [axis for axis, side in enumerate(input.shape) if side == 3]
         if not found:

@@ -6,7 +6,6 @@ what operations there are.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from tapegrad.torch._call import private
 from tapegrad.torch._legacy import TYPES, type_dtype
 from tapegrad.torch._pointwise import cast
 from tapegrad.torch._tensor import Tensor, ndarray, plain_of
+from tapegrad.torch._warning import warn
 
 # --- NumPy --------------------------------------------------------------------------------------
 
@@ -94,11 +94,9 @@ def _as_number(self: Tensor) -> Any:
     if self.value.size != 1:
         raise ValueError("only one element tensors can be converted to Python scalars")
     if self.node is not None:
-        warnings.warn(
+        warn(
             "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
             "behavior.\nConsider using tensor.detach() first.",
-            UserWarning,
-            stacklevel=3,
         )
     return item(self)
 

@@ -6,7 +6,6 @@ Knows which dtype PyTorch gives to data. Must not know shapes and ranges.
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
@@ -16,6 +15,7 @@ from tapegrad.torch import _dtypes
 from tapegrad.torch._call import OPERATIONS
 from tapegrad.torch._dtypes import as_numpy
 from tapegrad.torch._tensor import Tensor, of_value, plain_of
+from tapegrad.torch._warning import warn
 
 
 def tensor(
@@ -67,12 +67,10 @@ def _given_dtype(dtype: Any) -> np.dtype[Any]:
 def array_of_data(data: Any, given: np.dtype[Any] | None, call: str) -> Any:
     """Data as an array of its own, of a dtype or the one that it suggests."""
     if isinstance(data, Tensor):
-        warnings.warn(
+        warn(
             "To copy construct from a tensor, it is recommended to use "
             "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
             f"rather than {call}(sourceTensor).",
-            UserWarning,
-            stacklevel=3,
         )
         value = data.detach().value
         return value.copy() if given is None else value.astype(given)
@@ -270,12 +268,10 @@ def from_numpy(ndarray: Any) -> Tensor:
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     check_array(ndarray)
     if not ndarray.flags.writeable:
-        warnings.warn(
+        warn(
             "The given NumPy array is not writable, and PyTorch does not support non-writable "
             "tensors. This means writing to this tensor will raise an error. You may want to copy "
             "the array to protect its data or make it writable before converting it to a tensor.",
-            UserWarning,
-            stacklevel=2,
         )
     return of_value(np.asarray(ndarray).view())
 

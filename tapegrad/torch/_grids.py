@@ -6,7 +6,6 @@ Knows PyTorch's forms of these in terms of NumPy's functions. Must not know how 
 from __future__ import annotations
 
 import itertools
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from tapegrad.torch import _declared
 from tapegrad.torch._call import OPERATIONS, operation, private
 from tapegrad.torch._dtypes import of_numpy, word_of
 from tapegrad.torch._tensor import Tensor
+from tapegrad.torch._warning import warn
 
 
 @_declared.elementwise("ComplexBackward0", lambda _out, *_: 1, lambda _out, *_: 1j)
@@ -71,11 +71,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """
     parts: Any = tensors[0] if len(tensors) == 1 and type(tensors[0]) in (list, tuple) else tensors
     if indexing is None:
-        warnings.warn(
+        warn(
             "torch.meshgrid: in an upcoming release, it will be required to pass the indexing "
             "argument.",
-            UserWarning,
-            stacklevel=2,
         )
     elif indexing not in ("ij", "xy"):
         raise RuntimeError(

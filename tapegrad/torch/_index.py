@@ -9,7 +9,6 @@ take part in the choice, so the two steps are two indices here.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ import numpy as np
 from tapegrad._rule import plain
 from tapegrad._tape import Mapped, Traced
 from tapegrad.torch._tensor import Tensor
+from tapegrad.torch._warning import warn
 
 ALL = slice(None)
 
@@ -140,11 +140,9 @@ def _as_parts(index: Any) -> Any:
         isinstance(part, (list, tuple, slice, Tensor, np.ndarray, type(None), type(...)))
         for part in index
     ):
-        warnings.warn(
+        warn(
             "Using a non-tuple sequence for multidimensional indexing is deprecated and will be "
             "changed in pytorch 2.9; use x[tuple(seq)] instead of x[seq].",
-            UserWarning,
-            stacklevel=4,
         )
         return tuple(index)
     return (index,)
@@ -191,11 +189,9 @@ def _array(array: Any) -> Any:
     if not array.shape:
         return bool(array) if kind == "b" else int(array)
     if array.dtype == np.uint8:
-        warnings.warn(
+        warn(
             "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
             "instead.",
-            UserWarning,
-            stacklevel=5,
         )
         return array.astype(bool)
     return array.copy()

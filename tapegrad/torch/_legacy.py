@@ -5,7 +5,6 @@ Knows how their arguments are told apart. Must not know operations.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from tapegrad.torch import _dtypes
 from tapegrad.torch._call import OPERATIONS
 from tapegrad.torch._data import numbers_as_array
 from tapegrad.torch._tensor import Tensor, of_value
+from tapegrad.torch._warning import warn
 
 
 def legacy_tensor(*args: Any, **kwargs: Any) -> Tensor:
@@ -114,11 +114,9 @@ def type_dtype(given: Any) -> np.dtype[Any]:
 
 def set_default_tensor_type(t: Any) -> None:
     """Older name of `set_default_dtype`, for a type of tensors."""
-    warnings.warn(
+    warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
         "torch.set_default_dtype() as alternative.",
-        UserWarning,
-        stacklevel=2,
     )
     _dtypes.set_default_dtype(_dtypes.of_numpy(type_dtype(t)))
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
+
+from tapegrad.torch._warning import warn
 
 
 class Mode(NamedTuple):
@@ -96,13 +97,12 @@ class Manager:
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isclass(function):
-            warnings.warn(
+            warn(
                 "Decorating classes is deprecated and will be disabled in future versions. You "
                 "should only decorate functions or methods. To preserve the current behavior of "
                 "class decoration, you can directly decorate the `__init__` method and nothing "
                 "else.",
                 FutureWarning,
-                stacklevel=2,
             )
             return self._decorate(lambda *args, **kwargs: function(*args, **kwargs))
         if inspect.isgeneratorfunction(function):

@@ -6,14 +6,13 @@ Knows the paths of views. Must not know indexing, or how views are logged and wr
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad.torch._call import OPERATIONS, Steps
-from tapegrad.torch._dims import wrapped
+from tapegrad.torch._dims import clash_of, wrapped
 from tapegrad.torch._dtypes import Size, as_numpy, dtype, sizes_of, word_of
 from tapegrad.torch._graph import new, next_number, node_class
 from tapegrad.torch._inplace import check_writable, outdate_views
@@ -33,6 +32,7 @@ from tapegrad.torch._views import (
     view_of,
     whole,
 )
+from tapegrad.torch._warning import warn
 
 VIEW = label_of("View")
 SELECT = label_of("Select")
@@ -326,13 +326,11 @@ def _reversed(self: Tensor) -> Tensor:
     """The dimensions in reverse order: the transpose of a matrix."""
     ndim = len(self.value.shape)
     if ndim != 2:
-        warnings.warn(
+        warn(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
             "deprecated. Consider `x.mT` to transpose batches of matrices or "
             "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a "
             "tensor.",
-            UserWarning,
-            stacklevel=2,
         )
     return view_of(self, Permute(range(ndim)[::-1]), PERMUTE)
 
@@ -346,11 +344,9 @@ def _matrix_transposed(self: Tensor) -> Tensor:
 
 
 def _of_no_dimensions(self: Tensor, word: str) -> Tensor:
-    warnings.warn(
+    warn(
         f"Tensor.{word} is deprecated on 0-D tensors. This function is the identity in these "
         "cases.",
-        UserWarning,
-        stacklevel=3,
     )
     return permute(self, ())
 
@@ -469,14 +465,11 @@ def joined_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """The shape of a broadcast; RuntimeError where there is none."""
     joined: tuple[int, ...] = ()
     for shape in shapes:
+        error = clash_of(joined, shape)
+        if error is not None:
+            raise error
         rank = max(len(joined), len(shape))
         a, b = ((1,) * (rank - len(s)) + tuple(s) for s in (joined, shape))
-        for place, (x, y) in enumerate(zip(a, b, strict=True)):
-            if x != y and 1 not in (x, y):
-                raise RuntimeError(
-                    f"The size of tensor a ({x}) must match the size of tensor b ({y}) at "
-                    f"non-singleton dimension {place}"
-                )
         joined = tuple(y if x == 1 else x for x, y in zip(a, b, strict=True))
     return joined
 

@@ -10,7 +10,6 @@ What few tensors have lives in their `__dict__`, with defaults in the class.
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -35,6 +34,7 @@ from tapegrad.torch._graph import (
 )
 from tapegrad.torch._tracing import is_differentiated, unlogged
 from tapegrad.torch._versions import Version, share_version
+from tapegrad.torch._warning import warn
 
 LEAF: Any = object()  # the node of a leaf that requires grad
 ndarray = np.ndarray
@@ -263,12 +263,10 @@ class Tensor:
     @property
     def grad(self) -> Tensor | None:
         if self._grad is None and not self.is_leaf and not self._retains:
-            warnings.warn(
+            warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
                 "Its .grad attribute won't be populated during autograd.backward(). Call "
                 ".retain_grad() on the tensor if its gradient is wanted, or access the leaf.",
-                UserWarning,
-                stacklevel=2,
             )
         return self._grad
 

@@ -5,7 +5,6 @@ Knows the engine. Must not know operations.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from tapegrad.torch._engine import Pass
 from tapegrad.torch._gradients import accumulate, as_gradient, root_of
 from tapegrad.torch._graph import AccumulateGrad, GradientEdge
 from tapegrad.torch._tensor import Tensor, node_of, of_value
+from tapegrad.torch._warning import warn
 
 
 def backward(
@@ -84,12 +84,11 @@ def grad(
     these. is_grads_batched: grad_outputs have one more dimension in front, and so the results.
     """
     if not only_inputs:
-        warnings.warn(
+        warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To "
             "accumulate gradient for other parts of the graph, please use "
             "torch.autograd.backward.",
             FutureWarning,
-            stacklevel=2,
         )
     if materialize_grads and allow_unused is False:
         raise ValueError(
@@ -190,7 +189,7 @@ def _wanted_node(x: Any) -> Any:
 
 
 def _warn_old(old: str, name: str) -> None:
-    warnings.warn(f"{old} is deprecated. Use {name} instead.", DeprecationWarning, stacklevel=3)
+    warn(f"{old} is deprecated. Use {name} instead.", DeprecationWarning)
 
 
 __all__ = ["backward", "grad"]

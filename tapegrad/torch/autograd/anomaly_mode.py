@@ -7,10 +7,8 @@ Beyond PyTorch: it also tells the first call whose result held a NaN or an infin
 
 from __future__ import annotations
 
-import os
 import sys
 import traceback
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,10 +20,7 @@ from tapegrad._rule import plain
 from tapegrad.torch import _modes
 from tapegrad.torch._graph import Node, is_on_graph, made_since, next_number, title
 from tapegrad.torch._tensor import Tensor
-
-OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
-
-CONTEXTLIB = contextmanager.__code__.co_filename
+from tapegrad.torch._warning import is_ours, warn
 
 # The node whose backward is running, which the nodes that it makes refer to.
 RUNNING: ContextVar[Node | None] = ContextVar("tapegrad_torch_running", default=None)
@@ -64,7 +59,7 @@ def _user_frames() -> list[Any]:
     frame: Any = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if not code.co_filename.startswith(OURS):
+        if not is_ours(code.co_filename):
             found.append((code.co_filename, frame.f_lineno, code.co_name, None))
         frame = frame.f_back
     return found[::-1]
@@ -109,7 +104,7 @@ class Anomaly:
                     error.add_note(
                         f"The first call with a NaN or an infinity in its result: {first}."
                     )
-                warnings.warn(text, UserWarning, stacklevel=_depth())
+                warn(text)
                 error._told = True  # type: ignore[attr-defined]
             raise
         finally:
@@ -199,18 +194,6 @@ def _report(node: Node) -> str:
     return text
 
 
-def _depth() -> int:
-    """The stack level of the innermost frame of the user's."""
-    depth = 1
-    frame: Any = sys._getframe(1)
-    while frame.f_back is not None and (
-        frame.f_code.co_filename.startswith(OURS) or frame.f_code.co_filename == CONTEXTLIB
-    ):
-        frame = frame.f_back
-        depth += 1
-    return depth
-
-
 # --- Managers -----------------------------------------------------------------------------------
 
 
@@ -224,11 +207,9 @@ class detect_anomaly(_modes.Manager):
         super().__init__()
         self.check_nan = check_nan
         self.changes = {"anomaly": Anomaly(check_nan)}
-        warnings.warn(
+        warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should "
             "only be enabled for debugging.",
-            UserWarning,
-            stacklevel=2,
         )
 
     def clone(self) -> _modes.Manager:

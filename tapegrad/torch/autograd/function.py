@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ from tapegrad.torch._functions import Backward, VmapInfo, call, refuse
 from tapegrad.torch._graph import FunctionNode
 from tapegrad.torch._saved import TWICE, Saved, check_saveable
 from tapegrad.torch._tensor import Tensor, node_of
+from tapegrad.torch._warning import warn
 
 
 class FunctionCtx:
@@ -72,10 +72,9 @@ class FunctionCtx:
     @property
     def saved_variables(self) -> tuple[Any, ...]:
         """The old name of `saved_tensors`."""
-        warnings.warn(
+        warn(
             "'saved_variables' is deprecated; use 'saved_tensors'",
             DeprecationWarning,
-            stacklevel=2,
         )
         return self.saved_tensors
 
@@ -154,12 +153,11 @@ class Function(metaclass=FunctionMeta):
     generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(
+        warn(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all "
             "static, so you should invoke them on the class itself. Instantiating an autograd "
             "function will raise an error in a future version of PyTorch.",
             DeprecationWarning,
-            stacklevel=2,
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

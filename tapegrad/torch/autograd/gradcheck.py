@@ -8,7 +8,6 @@ imaginary axis, which gives the two Wirtinger derivatives that PyTorch's gradien
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from tapegrad.torch._graph import AccumulateGrad
 from tapegrad.torch._tensor import Tensor, of_value, plain_of
+from tapegrad.torch._warning import warn
 from tapegrad.torch.autograd import forward_ad
 from tapegrad.torch.autograd._passes import grad
 
@@ -208,11 +208,10 @@ class _Check:
             )
         for position, x in enumerate(self.inputs):
             if _is_checked(x) and x.value.dtype not in (np.float64, np.complex128):
-                warnings.warn(
+                warn(
                     f"Input #{position} requires gradient and is not a double precision floating "
                     "point or complex. This check will likely fail if all the inputs are not of "
                     "double precision floating point or complex. ",
-                    stacklevel=3,
                 )
             if _is_checked(x) and any(
                 stride == 0 and side > 1

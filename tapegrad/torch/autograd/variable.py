@@ -5,11 +5,11 @@ Knows tensors. Must not know operations.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from tapegrad.torch._tensor import Tensor, of_value
 from tapegrad.torch._versions import share_version
+from tapegrad.torch._warning import warn
 
 
 class _VariableMeta(type):
@@ -28,17 +28,14 @@ class Variable(metaclass=_VariableMeta):
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
         """A tensor over the same memory. TypeError for what is no tensor."""
-        warnings.warn(
+        warn(
             "Variable is deprecated. Use tensors instead: "
             "`torch.tensor(data, requires_grad=True)` or `tensor.requires_grad_()`.",
             DeprecationWarning,
-            stacklevel=2,
         )
         if volatile is not None:
-            warnings.warn(
+            warn(
                 "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
-                UserWarning,
-                stacklevel=2,
             )
         if data is None:
             data = Tensor()

@@ -5,11 +5,11 @@ Knows how they differ from those of the namespace `torch`. Must not know how the
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from tapegrad.torch._call import OPERATIONS
+from tapegrad.torch._warning import warn
 
 Operation = Callable[..., Any]
 
@@ -41,11 +41,9 @@ def _along(word: str) -> Operation:
 
 
 def _implicit_dim(word: str, ndim: int) -> int:
-    warnings.warn(
+    warn(
         f"Implicit dimension choice for {word} has been deprecated. Change the call to include "
         "dim=X as an argument.",
-        UserWarning,
-        stacklevel=4,
     )
     return 0 if ndim in (0, 1, 3) else 1
 

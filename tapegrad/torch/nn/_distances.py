@@ -6,7 +6,6 @@ modules.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from tapegrad.torch._graph import new, next_number, node_class
 from tapegrad.torch._modes import MODE
 from tapegrad.torch._pointwise import promoted
 from tapegrad.torch._tensor import LEAF, Tensor, accumulator_of, ndarray, of_value
+from tapegrad.torch._warning import warn
 from tapegrad.torch.nn import _losses
 from tapegrad.torch.nn._reducing import parameter, reduced, weighted, word_for
 
@@ -28,12 +28,10 @@ def _pair(rule: Any, input: Any, target: Any, word: str, reduction: str, **param
     x, y = promoted(input, target)
     if x.shape != y.shape:
         shape = np.broadcast_shapes(x.shape, y.shape)
-        warnings.warn(
+        warn(
             f"Using a target size (torch.Size({list(y.shape)})) that is different to the input "
             f"size (torch.Size({list(x.shape)})). This will likely lead to incorrect results due "
             "to broadcasting. Please ensure they have the same size.",
-            UserWarning,
-            stacklevel=5,
         )
         x, y = np.broadcast_to(x, shape), np.broadcast_to(y, shape)
     if x.dtype.kind not in "fc":

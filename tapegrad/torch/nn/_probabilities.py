@@ -5,7 +5,6 @@ Knows PyTorch's parameters and checks. Must not know the rules (`_losses`), or m
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from tapegrad._rule import of_all_examples, plain
 from tapegrad.torch._call import private
 from tapegrad.torch._elementwise import _xlogy
 from tapegrad.torch._pointwise import promoted
+from tapegrad.torch._warning import warn
 from tapegrad.torch.nn import _losses
 from tapegrad.torch.nn._reducing import parameter, reduced, word_for
 
@@ -40,13 +40,11 @@ def kl_div(
     """The divergence of probabilities `target` from those whose logarithms are `input`."""
     word = word_for(size_average, reduce, reduction)
     if word == "mean":
-        warnings.warn(
+        warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size."
             "'batchmean' divides only by the batch size, and aligns with the KL div math "
             "definition.'mean' will be changed to behave the same as 'batchmean' in the next "
             "major release.",
-            UserWarning,
-            stacklevel=2,
         )
     return _kl(input, target, word, log_target)
 

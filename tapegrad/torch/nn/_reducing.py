@@ -5,23 +5,22 @@ Knows PyTorch's words, also its old ones, and arrays. Must not know which losses
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
+from tapegrad.torch._warning import warn
+
 
 def word_for(size_average: Any, reduce: Any, reduction: str) -> str:
-    """The word for a reduction, also from the old arguments for it; its caller's is warned."""
+    """The word for a reduction, also from the old arguments for it, with a warning."""
     if size_average is None and reduce is None:
         return reduction
     averaged = size_average is None or size_average
     summed = reduce is None or reduce
     word = "none" if not summed else "mean" if averaged else "sum"
-    warnings.warn(
+    warn(
         f"size_average and reduce args will be deprecated, please use reduction='{word}' instead.",
-        UserWarning,
-        stacklevel=3,
     )
     return word
 

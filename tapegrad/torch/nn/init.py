@@ -6,7 +6,6 @@ Knows tensors. Must not know modules.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from tapegrad.torch._inplace import overwrite
 from tapegrad.torch._modes import no_grad
 from tapegrad.torch._tensor import Tensor, of_value
+from tapegrad.torch._warning import warn
 
 _GAINS = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 _UNIT = (
@@ -119,7 +119,7 @@ def kaiming_uniform_(
 ) -> Any:
     """Even numbers of a variance that rectifiers keep: K. He and others (2015)."""
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", UserWarning, stacklevel=2)
+        warn("Initializing zero-element tensors is a no-op")
         return tensor
     bound = math.sqrt(3.0) * _kaiming_deviation(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound, generator)
@@ -134,7 +134,7 @@ def kaiming_normal_(
 ) -> Any:
     """As kaiming_uniform_, from a normal distribution."""
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", UserWarning, stacklevel=2)
+        warn("Initializing zero-element tensors is a no-op")
         return tensor
     return normal_(tensor, 0.0, _kaiming_deviation(tensor, a, mode, nonlinearity), generator)
 

@@ -50,6 +50,7 @@ from tapegrad._tape import (
     pick,
     require_numbers,
     spec_of,
+    writable,
 )
 from tapegrad._ufunc_methods import call_method, call_with_keywords
 
@@ -693,18 +694,9 @@ def _write(x: Array, index: Any, value: Any) -> None:
     value = _fitted(x, index, value)
     inner = isinstance(value, Traced) and value.tape.root is x.tape.root
     raw = value.value if inner else value
-    buffer = _exclusive_buffer(x)
-    buffer = beside(buffer, raw)
+    buffer = beside_index(beside(writable(_exclusive_buffer(x)), raw), index)
     tape = x.tape
-    buffer = beside_index(buffer, index)
-    if x.shape:
-        buffer[index] = raw
-    else:
-        buffer = (
-            (buffer * 0 + raw).reshape(())
-            if isinstance(raw, (Traced, Mapped))
-            else np.array(raw, dtype=x.dtype).reshape(())
-        )
+    buffer[index] = raw
     slot = tape.fresh()
     kept = (x.spec, spec_of(value) if hasattr(value, "shape") else None)
     tape.log((slot, WRITE, None, kept, index, (x.slot, value.slot if inner else -1), None))
@@ -724,7 +716,7 @@ def _fitted(x: Array, index: Any, value: Any) -> Any:
             "v.real, or make x complex."
         )
     if isinstance(value, Traced) and value.ndim > 0:
-        room = pick(plain(x), index).ndim if x.shape else 0
+        room = pick(plain(x), index).ndim
         if value.ndim > room:
             value = value.reshape(value.shape[value.ndim - room :])
     return value

@@ -209,13 +209,20 @@ class NdarrayInterface:
         # By name, when asked for: that namespace is built on top of the arrays.
         return importlib.import_module("tapegrad.numpy")
 
-    def __dlpack__(self, **_: Any) -> NoReturn:
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: Any = None,
+        dl_device: Any = None,
+        copy: Any = None,
+    ) -> NoReturn:
         """Always raises: another library would see the plain memory."""
         refuse("x.__dlpack__()", "Use tapegrad.stop_gradient(x).")
 
-    def __dlpack_device__(self) -> NoReturn:
-        """Always raises: another library would see the plain memory."""
-        refuse("x.__dlpack_device__()", "Use tapegrad.stop_gradient(x).")
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The type and number of the device in DLPack's words: the CPU."""
+        return (1, 0)
 
     def fill(self, value: Any) -> None:
         """Set every element; the old values have no derivative any more."""
@@ -327,6 +334,9 @@ class NdarrayInterface:
     def __trunc__(self) -> int:
         return int(np.trunc(self))
 
+    def __invert__(self) -> Any:
+        return np.invert(self)  # NumPy's TypeError, as for every floating array
+
     def __divmod__(self, other: Any) -> Any:
         return np.floor_divide(self, other), np.remainder(self, other)
 
@@ -346,11 +356,17 @@ def _operator(name: str, function: Callable[..., Any], *, swap: bool = False) ->
 
 
 def _define_operators() -> None:
-    arithmetic = {
+    operators = {
         "floordiv": np.floor_divide,
         "mod": np.remainder,
+        # Of bits: NumPy's TypeError, as for every floating array.
+        "and": np.bitwise_and,
+        "or": np.bitwise_or,
+        "xor": np.bitwise_xor,
+        "lshift": np.left_shift,
+        "rshift": np.right_shift,
     }
-    for name, function in arithmetic.items():
+    for name, function in operators.items():
         _operator(f"__{name}__", function)
         _operator(f"__r{name}__", function, swap=True)
     for name in _SAME_AS_FUNCTION:

@@ -35,6 +35,7 @@ from tapegrad._tape import (
     beside_index,
     pick,
     spec_of,
+    writable,
 )
 
 
@@ -91,9 +92,10 @@ def _push_general(entry: Entry, dot_of: Callable[[Any], Any], careful: bool, reu
 
 
 def _push_write(x: Any, index: Any, x_dot: Any, v_dot: Any, *, reuse: bool) -> Any:
-    out_dot = _zeros_beside(v_dot, x) if x_dot is None else x_dot if reuse else x_dot.copy()
-    if not x.shape:
-        return out_dot * 0 if v_dot is None else out_dot * 0 + v_dot
+    if x_dot is None:
+        out_dot = _zeros_beside(v_dot, x)
+    else:
+        out_dot = x_dot if reuse and x.shape else writable(x_dot.copy())
     out_dot = beside_index(beside(out_dot, v_dot), index)
     out_dot[index] = 0 if v_dot is None else v_dot
     return out_dot

@@ -36,6 +36,7 @@ from tapegrad._tape import (
     beside_index,
     is_basic,
     is_numpy,
+    writable,
 )
 
 
@@ -303,7 +304,8 @@ def _pull_write(bars: Any, owned: set[int], g: Any, entry: Entry, start: int) ->
     """`out = x with x[index] = v`: v gets the cotangent there, x all the rest."""
     slot, _, _, (x, v), index, (x_slot, v_slot), _ = entry
     if slot not in owned:
-        g = g.copy() if g.shape else g
+        g = g.copy()
+    g = writable(g)
     if not is_basic(index):
         g = beside_index(g, index)
     if v_slot >= start:
@@ -314,10 +316,7 @@ def _pull_write(bars: Any, owned: set[int], g: Any, entry: Entry, start: int) ->
             v_bar = last_writers(v_bar, x.shape, index)
         _accumulate(bars, owned, v_slot, fit(v_bar, v, WRITE), v)
     if x_slot >= start:
-        if g.shape:
-            g[index] = 0
-        else:
-            g = g * 0
+        g[index] = 0
         before = bars[x_slot]
         bars[x_slot] = g if before is None else before + g
         owned.add(x_slot)

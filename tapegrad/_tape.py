@@ -164,6 +164,13 @@ class Mapped:
         def handle(self) -> Any: ...
 
 
+def writable(value: Any) -> Any:
+    """A value that can be written to at an index: what may be a NumPy scalar, as an array."""
+    if isinstance(value, Traced) and not value.shape:
+        return value.copy()
+    return np.asarray(value) if isinstance(value, np.generic) else value
+
+
 def level_of(value: Any) -> int:
     """The level of the transform that a value belongs to; -1 for a plain one."""
     if isinstance(value, Traced):

@@ -572,6 +572,29 @@ def test_every_name_of_ndarray_is_there(name):
     assert look(lambda x: hasattr(x, name), M)
 
 
+BITS = {
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "~": lambda x, _: ~x,
+}
+
+
+@pytest.mark.parametrize("sign", BITS)
+def test_operators_of_bits_are_those_of_numpy(sign):
+    """A TypeError for floating numbers, with NumPy's words; integers of a vmap have them."""
+    for x, y in ((M, 1), (M, M), (M, np.ones(M.shape, int))):
+        with pytest.raises(TypeError, match="not supported for the input types"):
+            look(lambda x, y=y: BITS[sign](x, y), x)
+    with pytest.raises(TypeError, match="not supported for the input types"):
+        look(lambda x: BITS[sign](1, x) if sign != "~" else ~x, M)
+    n = np.arange(6).reshape(2, 3)
+    found = tapegrad.vmap(lambda row: BITS[sign](row, 2))(n)
+    np.testing.assert_array_equal(found, BITS[sign](n, 2))
+
+
 # --- Methods ------------------------------------------------------------------------------------
 
 METHODS = {

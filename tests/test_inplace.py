@@ -22,6 +22,7 @@ from tapegrad import (
     linearize,
     stop_gradient,
     vjp,
+    vmap,
 )
 
 X = np.array([0.6, -1.25, 1.9])
@@ -1009,3 +1010,47 @@ def test_any_program_of_writes_and_views(program, shape):
     np.testing.assert_allclose(
         grad(lambda x: jvp(scalar, (x,), (v,))[1])(x), forward, rtol=1e-8, atol=1e-8
     )
+
+
+# --- Arrays without axes ------------------------------------------------------------------------
+
+PLACES = ["()", "...", "None", "(None, ...)", "True", "False", "np.array(True)", "np.array(False)"]
+
+
+@pytest.mark.parametrize("place", [*PLACES, "(..., False)", "(True, ...)", "(None, False)"])
+def test_a_number_is_written_where_the_index_says(place):
+    """Conditions too: `x[False] = v` writes nowhere, as in NumPy."""
+    index = eval(place, {"np": np})
+
+    def f(x):
+        y = np.copy(np.sin(x))
+        y[index] = x * x * 3.0
+        y = y * 1.0
+        z = np.copy(y)
+        z[index] = 5.0
+        w = np.copy(x)
+        w[index] += x**3
+        return y * 2 + z * x + w * y
+
+    x = np.array(0.7)
+    chosen = np.ones(())[index].size > 0
+    y = (lambda x: 3 * x * x) if chosen else np.sin
+
+    def expected(x):
+        return y(x) * 2 + (5.0 if chosen else y(x)) * x + (x + chosen * x**3) * y(x)
+
+    def third(g):
+        return jacfwd(jacrev(jacfwd(g)))(x)
+
+    for transform in (
+        lambda g: vjp(g, x)[0],
+        lambda g: grad(g)(x),
+        lambda g: jvp(g, (x,), (1.0,))[1],
+        lambda g: hessian(g)(x),
+        lambda g: jacrev(jacrev(g))(x),
+        lambda g: jacfwd(jacfwd(g))(x),
+        lambda g: vmap(g)(np.array([0.7, 0.2])),
+        lambda g: vmap(grad(g))(np.array([0.7, 0.2])),
+        third,
+    ):
+        np.testing.assert_allclose(transform(f), transform(expected), rtol=1e-12)

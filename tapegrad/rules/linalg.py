@@ -239,7 +239,8 @@ def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = ...
     options = {} if rtol is ... else {"rtol": rtol}
     relative = _relative_cutoff(a, rcond, rtol)
     if a.size == 0 or rcond is not None and rtol is not ...:  # the latter is NumPy's error
-        return PINV.apply_bound([a], {"rcond": rcond, **options})
+        fixed = {name: plain(value) for name, value in {"rcond": rcond, **options}.items()}
+        return PINV.apply_bound([a], fixed)
     largest = 8 * max(a.shape[-2:]) * np.finfo(a.dtype).eps
     if not hermitian and innermost([relative]) is None and np.all(relative <= largest):
         return PINV.apply_bound([a], {"rcond": rcond, **options})

@@ -155,6 +155,17 @@ def test_pinv_refuses_two_cutoffs_and_takes_empty_matrices():
     assert tapegrad.vjp(np.linalg.pinv, np.zeros((2, 0)))[0].shape == (0, 2)
 
 
+@pytest.mark.parametrize("shape", [(2, 3), (2, 0), (0, 2, 2)])
+def test_a_traced_cutoff_of_pinv_is_a_constant(shape):
+    def f(a, rtol):
+        return np.linalg.pinv(a, rtol=rtol)
+
+    a, rtol = np.ones(shape), np.asarray(1e-6)
+    out, pullback = tapegrad.vjp(f, a, rtol)
+    np.testing.assert_allclose(out, f(a, rtol))
+    assert pullback(np.ones_like(out))[1] == 0
+
+
 SYSTEMS = [
     ((4, 2), (4,)),
     ((4, 2), (4, 3)),

@@ -7,7 +7,7 @@ Without traced parts each call is NumPy's own.
 
 from __future__ import annotations
 
-import math
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
@@ -200,24 +200,30 @@ def arange(
     *bounds: Any, dtype: Any = None, device: Any = None, like: Any = None, **named: Any
 ) -> Any:
     """As `numpy.arange`, differentiable by the bounds; how many numbers there are is constant."""
-    traced = any(isinstance(bound, _INSIDE) for bound in (*bounds, *named.values()))
-    if like is not None or not traced:
-        return _numpy.arange(*bounds, dtype=dtype, **named, **_given(device=device, like=like))
-    names = ("stop",) if len(bounds) == 1 and "stop" not in named else ("start", "stop", "step")
-    given = {**dict(zip(names, bounds, strict=False)), **named}
-    start, stop, step = given.get("start", 0), given["stop"], given.get("step", 1)
-    if any(isinstance(bound, Mapped) for bound in (start, stop, step)):
+    given = (*bounds, *named.values())
+    if like is not None or not any(isinstance(bound, _INSIDE) for bound in given):
+        return _numpy.arange(*bounds, **named, **_given(dtype=dtype, device=device, like=like))
+    if any(isinstance(bound, Mapped) for bound in given):
         raise BatchingError(
             "np.arange: how many numbers there are has to be the same for all examples of a vmap. "
             "Use start + step * np.arange(n)."
         )
     _refuse_objects(dtype, "np.arange")
-    if dtype is None:
-        dtype = np.result_type(*(plain(part) for part in (start, stop, step)))
-    count = max(0, math.ceil((plain(stop) - plain(start)) / plain(step)))
+    fixed = {name: plain(bound) for name, bound in named.items()}
+    # NumPy's errors, its dtype, and how many there are.
+    made = _numpy.arange(*map(plain, bounds), **fixed, **_given(dtype=dtype, device=device))
+    names = ("stop",) if len(bounds) == 1 and "stop" not in named else ("start", "stop", "step")
+    parts = {**dict(zip(names, bounds, strict=False)), **named}
+    start = 0 if parts.get("stop") is None else parts.get("start", 0)
+    step = parts.get("step", 1)
     # NumPy's own way: the gap is what rounding leaves between the first two.
-    first, second = asarray(start, dtype), asarray(start + step, dtype)
-    return first + np.arange(count, dtype=dtype) * (second - first)
+    first, second = asarray(start, made.dtype), asarray(start + step, made.dtype)
+    return first + np.arange(made.size, dtype=made.dtype) * (second - first)
+
+
+arange.__signature__ = inspect.signature(  # type: ignore[attr-defined]
+    lambda start_or_stop, /, stop=None, step=1, *, dtype=None, device=None, like=None: None
+)
 
 
 def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Any:

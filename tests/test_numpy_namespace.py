@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import subprocess
 import sys
@@ -358,3 +359,42 @@ def test_a_plain_vectorize_refuses_traced_values():
     seen = []
     grad(lambda x: seen.append(np.vectorize(branch)(x)) or np.sum(x))(X)
     assert isinstance(seen[0], Array)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "np.arange(x)",
+        "np.arange(stop=x)",
+        "np.arange(x, None, 0.7)",
+        "np.arange(0.5, x, 0.7, 'f4')",
+        "np.arange(x, 9, dtype='f4')",
+        "np.arange(x, 1)",
+        "np.arange(5, x, -0.5)",
+        "np.arange(x, step=2.0)",
+        "np.arange(start=x)",
+        "np.arange(0, 1, x, float, 3)",
+        "np.arange(1, 2, 3, stop=x)",
+        "np.arange(start_or_stop=x)",
+    ],
+)
+def test_arange_takes_what_numpy_takes(call):
+    def found(namespace, x):
+        return eval(call, {"np": namespace, "x": x})
+
+    try:
+        expected = found(numpy, 3.3)
+    except TypeError as error:
+        with pytest.raises(TypeError) as caught:
+            tapegrad.jvp(lambda x: found(np, x), (3.3,), (1.0,))
+        assert str(caught.value) == str(error)
+        return
+    for value in (found(np, 3.3), tapegrad.jvp(lambda x: found(np, x), (3.3,), (1.0,))[0]):
+        numpy.testing.assert_array_equal(value, expected)
+        assert value.dtype == expected.dtype
+
+
+def test_arange_has_the_signature_of_numpy():
+    assert str(inspect.signature(np.arange)) == (
+        "(start_or_stop, /, stop=None, step=1, *, dtype=None, device=None, like=None)"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import re
 import subprocess
 import sys
 
@@ -385,9 +386,8 @@ def test_arange_takes_what_numpy_takes(call):
     try:
         expected = found(numpy, 3.3)
     except TypeError as error:
-        with pytest.raises(TypeError) as caught:
+        with pytest.raises(TypeError, match=re.escape(str(error))):
             tapegrad.jvp(lambda x: found(np, x), (3.3,), (1.0,))
-        assert str(caught.value) == str(error)
         return
     for value in (found(np, 3.3), tapegrad.jvp(lambda x: found(np, x), (3.3,), (1.0,))[0]):
         numpy.testing.assert_array_equal(value, expected)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import operator
-import sys
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
@@ -29,6 +28,7 @@ from tapegrad._chosen import Chosen, holds_condition, read, write
 from tapegrad._creation import CREATION
 from tapegrad._errors import BatchingError, LeakedValueError
 from tapegrad._forms import Composite, Unsupported
+from tapegrad._memory import ALONE, is_view, references
 from tapegrad._ndarray import NdarrayInterface
 from tapegrad._rule import (
     REGISTRY,
@@ -110,7 +110,7 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         value = self.value
         if type(value) is np.ndarray and value.ndim > 1:  # the frequent case
             return np.ndarray
-        is_number = len(value.shape) == 1 and not _is_view(value)
+        is_number = len(value.shape) == 1 and not is_view(value)
         return type(self) if is_number or not isinstance(value, np.ndarray) else np.ndarray
 
     @property
@@ -160,7 +160,7 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
 
     def is_number(self) -> bool:
         """Whether each example is a number, which nothing can be written into."""
-        return len(self.value.shape) == 1 and not _is_view(self.value)
+        return len(self.value.shape) == 1 and not is_view(self.value)
 
     def look_up(self, table: Any, index: Any) -> Any:
         """`table[index]` of an array that all examples share, by their own indices."""
@@ -354,7 +354,7 @@ class Batched(NdarrayInterface, NDArrayOperatorsMixin, Mapped):
     def _refuse_views(self) -> None:
         """Raise where other arrays see this memory, which is about to be left for a traced one."""
         value = self.value
-        if getattr(value, "base", None) is not None or _references(value) > _ALONE:
+        if getattr(value, "base", None) is not None or references(value) > ALONE:
             raise BatchingError(
                 f"{self.mapping.name}: the first value of a transform or vmap around this one "
                 "cannot be written into an array that has views, nor through one of them. Make "
@@ -633,13 +633,6 @@ _operator("truediv", np.divide, operator.truediv)
 _operator("pow", np.power, operator.pow)
 
 
-def _is_view(value: Any) -> bool:
-    """Whether a value is part of another array; that of a traced view is its parent."""
-    if isinstance(value, Mapped):
-        return _is_view(value.value)
-    return hasattr(value, "parent") or getattr(value, "base", None) is not None
-
-
 def _in_place(name: str, ufunc: np.ufunc) -> None:
     """`x += y`: a write into an array, but a new value for a number, as NumPy's are."""
 
@@ -673,23 +666,6 @@ for _name, _ufunc in (
 def _example(value: Any) -> Any:
     """Something with the shape and dtype of one example."""
     return np.zeros(value.shape, value.dtype) if isinstance(value, Batched) else value
-
-
-_references: Callable[[Any], int] = getattr(sys, "getrefcount", lambda _: sys.maxsize)
-
-
-class _Holder:
-    """Holds a value as a batched array does, to count the references that this makes."""
-
-    def __init__(self) -> None:
-        self.value = np.empty(1)
-
-    def count(self) -> int:
-        value = self.value
-        return _references(value)
-
-
-_ALONE = _Holder().count()
 
 
 def _where_computed(where: Any, result: Any, out: Any) -> Any:

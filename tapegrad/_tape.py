@@ -88,6 +88,7 @@ class Traced:
     __slots__ = ("slot", "spec", "tape", "value")
 
     tape: Any  # a Tape; of a view, that of its parent's present state
+    is_view = False  # whether it is part of another, which it is written through to
 
     def __init__(self, value: Any, slot: Any, tape: Tape, spec: Spec) -> None:
         self.value = value
@@ -120,6 +121,8 @@ class Traced:
         def reshape(self, *shape: Any, **kwargs: Any) -> Any: ...
 
         def add_part(self, index: Any, value: Any) -> None: ...
+
+        def rebind(self, new: Traced) -> None: ...
 
 
 class Mapped:

@@ -30,7 +30,10 @@ CORE = (
     "_ndarray",
     "_ufunc_methods",
     "_creation",
+    "_memory",
+    "_writes",
     "_array",
+    "_ufunc_calls",
     "_mapped",
     "_draws",
     "_inputs",
@@ -56,7 +59,7 @@ OUTSIDE = {
         *("rules", "_forward", "_scattering"),
     },
     # Installed last: it reads the registered rules.
-    "_operators": {"_rule", "_forms", "_array", "rules"},
+    "_operators": {"_rule", "_forms", "_array", "_ufunc_calls", "rules"},
 }
 
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "misc", "common"}

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._rule import memory_of
 from tapegrad._tape import Mapped, Traced, is_ndarray
 
 # --- Who else holds it --------------------------------------------------------------------------
@@ -102,3 +103,31 @@ def laid_out_as(before: Any, value: Any) -> Any:
         room[...] = value
         return room
     return value
+
+
+def laid_out_as_read(found: Any, array: Any, index: Any) -> Any:
+    """Elements picked by an array, in memory as NumPy has those of one example.
+
+    On that depends of what reshapes they are views.
+    """
+    if not len(found):
+        return found
+    one = memory_of(array.mapping.wrap(found))
+    wanted = memory_of(array)
+    if not is_ndarray(one) or not is_ndarray(wanted):
+        return found
+    strides = wanted[index].strides
+    if one.strides == strides:
+        return found
+    return _in_order(found, sorted(range(one.ndim), key=lambda i: -abs(strides[i])))
+
+
+def _in_order(found: Any, order: list[int]) -> Any:
+    """An array that nobody else has, with its last axes in memory in an order."""
+    if type(found) is np.ndarray:
+        ahead = found.ndim - len(order)
+        axes = (*range(ahead), *(ahead + i for i in order))
+        return np.transpose(np.ascontiguousarray(np.transpose(found, axes)), np.argsort(axes))
+    if not hasattr(found, "parent"):
+        found.value = _in_order(found.value, order)
+    return found

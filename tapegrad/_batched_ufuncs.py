@@ -45,18 +45,13 @@ def call_ufunc(
         call: Callable[..., Any] = lambda *arrays: ufunc(*arrays, **kwargs)  # noqa: E731
         result = call_with_signature(mapping, ufunc.signature, call, list(inputs))
     else:
-        result = map_results(mapping, _call_aligned(mapping, ufunc, inputs, kwargs))
+        inputs = tuple(map(stacked, inputs))
+        rank = max(map(rank_of, inputs))
+        aligned = [mapping.fitted(x, rank) for x in inputs]
+        result = map_results(mapping, ufunc(*aligned, **kwargs))
         if where is not True:
             result = _where_computed(where, result, out)
     return result if out is None else write_out(out, result, f"np.{ufunc.__name__}")
-
-
-def _call_aligned(
-    mapping: Mapping, ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    inputs = tuple(map(stacked, inputs))
-    rank = max(map(rank_of, inputs))
-    return ufunc(*[mapping.fitted(x, rank) for x in inputs], **kwargs)
 
 
 def _where_computed(where: Any, result: Any, out: Any) -> Any:
@@ -120,7 +115,7 @@ def _reduce(
         options["initial"] = initial
     if where is not True:
         options["where"] = mapping.fitted(where, ndim)
-    shifted = tuple(_shifted(a, ndim) for a in axes)
+    shifted = tuple([_shifted(a, ndim) for a in axes])
     return _done(mapping, ufunc.reduce(value, axis=shifted, **options), out)
 
 

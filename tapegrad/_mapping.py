@@ -41,7 +41,7 @@ class Mapping:
 
     def front(self, value: Any) -> Any:
         """A value with the examples along axis 0: its own, or itself for each."""
-        if self.owns(value):
+        if isinstance(value, Mapping.array) and value.mapping is self:  # `owns`, written out
             return value.value
         if not hasattr(value, "shape"):
             value = np.asarray(value)
@@ -49,7 +49,7 @@ class Mapping:
 
     def fitted(self, value: Any, rank: int) -> Any:
         """A value of up to `rank` axes beside others with their examples along axis 0."""
-        if not self.owns(value):
+        if not (isinstance(value, Mapping.array) and value.mapping is self):
             return value
         inner = value.value
         missing = rank - (len(inner.shape) - 1)

@@ -1,7 +1,7 @@
 """The arithmetic operators of batched values: two examples of one rank go a short way.
 
-Knows the class of batched values. Everything that is not plain (other ranks, arrays that all
-examples share, other vmaps) goes to the ufunc, and so to `_mapped`.
+Knows the class of batched values. Must not know how anything else is computed: what is not plain
+(other ranks, arrays that all examples share, other vmaps) goes to the ufunc, and so to `_mapped`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How values lie in memory, and who else holds that memory.
 
-Knows strides, and what traced and batched values have inside. Must not know indices, writes or the
-classes of those values: a copy of one is another of its kind, with another value inside.
+Knows strides, and what traced and batched values have inside. Must not know what is read or
+written, or the classes of those values: a copy of one is of its kind, with another value inside.
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ def call_ufunc(
     else:
         inputs = tuple(map(stacked, inputs))
         rank = max(map(rank_of, inputs))
-        aligned = [mapping.fitted(x, rank) for x in inputs]
-        result = map_results(mapping, ufunc(*aligned, **kwargs))
+        # No name here holds an operand's memory: an out= may have to leave it.
+        result = map_results(mapping, ufunc(*[mapping.fitted(x, rank) for x in inputs], **kwargs))
         if where is not True:
             result = _where_computed(where, result, out)
     return result if out is None else write_out(out, result, f"np.{ufunc.__name__}")

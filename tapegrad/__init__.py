@@ -5,6 +5,7 @@
 array([0., 1.])
 """
 
+from tapegrad import _batched_operators as _batched_operators
 from tapegrad import _operators as _operators
 from tapegrad import rules
 from tapegrad._array import Array

@@ -20,7 +20,7 @@ from tapegrad._errors import (
     message,
     name_of,
 )
-from tapegrad._mapped import Batched, Mapping
+from tapegrad._mapping import Mapping
 from tapegrad._tape import CURRENT, Traced, is_array
 from tapegrad._transformed import Transformed
 from tapegrad._tree import flatten, flatten_prefix, unflatten
@@ -210,7 +210,7 @@ def _own(x: Any) -> Any:
 
 def _output(name: str, mapping: Mapping, leaf: Any, axis: Any) -> Any:
     """A result with its axis of examples in place."""
-    batched = isinstance(leaf, Batched) and leaf.mapping is mapping
+    batched = mapping.owns(leaf)
     if axis is None:
         if batched:
             raise InputError(

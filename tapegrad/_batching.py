@@ -27,6 +27,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tapegrad._errors import BatchingError
+from tapegrad._mapping import Mapping
 from tapegrad._rule import Rule
 from tapegrad._tape import Mapped
 from tapegrad._tree import flatten, unflatten
@@ -36,7 +37,7 @@ Call = Callable[[list[Any], dict[str, Any]], Any]
 AXES = ("axis", "axes", "axis1", "axis2", "source", "destination")
 
 
-def call_batched(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+def call_batched(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
     """A rule's function on arrays of which some are batched, by the rule's word."""
     if rule.batch == "ragged":
         _ragged(mapping, rule, arrays, params)
@@ -60,6 +61,13 @@ def _holds_batched(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return any(map(_holds_batched, value))
     return isinstance(value, Mapped)
+
+
+def stacked(value: Any) -> Any:
+    """A list with batched parts as one array; anything else as it is."""
+    if isinstance(value, Mapped):  # the frequent case
+        return value
+    return np.stack(value) if isinstance(value, (list, tuple)) and _holds_batched(value) else value
 
 
 _INSTEAD = {
@@ -87,7 +95,7 @@ def _typed(x: Any, beside: Any) -> Any:
     return x
 
 
-def map_results(mapping: Any, result: Any) -> Any:
+def map_results(mapping: Mapping, result: Any) -> Any:
     """One or several results with the examples along axis 0, as the function sees them."""
     if isinstance(result, (tuple, list)):
         parts = [map_results(mapping, part) for part in result]
@@ -98,15 +106,16 @@ def map_results(mapping: Any, result: Any) -> Any:
 # --- Elementwise --------------------------------------------------------------------------------
 
 
-def _rank(x: Any) -> int:
+def rank_of(x: Any) -> int:
+    """How many axes a value has, an array or anything that NumPy takes for one."""
     return len(x.shape) if hasattr(x, "shape") else np.ndim(x)
 
 
-def _is_batched(mapping: Any, x: Any) -> bool:
+def _is_batched(mapping: Mapping, x: Any) -> bool:
     return isinstance(x, Mapped) and getattr(x, "mapping", None) is mapping
 
 
-def _aligned(mapping: Any, x: Any, rank: int) -> Any:
+def _aligned(mapping: Mapping, x: Any, rank: int) -> Any:
     """The examples of x along axis 0, with axes of size 1 before its own up to a rank."""
     if not _is_batched(mapping, x):
         return x
@@ -118,8 +127,8 @@ def _aligned(mapping: Any, x: Any, rank: int) -> Any:
     return np.reshape(value, (mapping.size, *(1,) * missing, *own))
 
 
-def _align(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
-    rank = max((_rank(x) for x in arrays if x is not None), default=0)
+def _align(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+    rank = max((rank_of(x) for x in arrays if x is not None), default=0)
     return map_results(mapping, rule.call([_aligned(mapping, x, rank) for x in arrays], params))
 
 
@@ -149,8 +158,8 @@ def shifted(axis: Any, ndim: int) -> Any:
     return int(axis) % ndim + 1
 
 
-def _shift(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
-    ndim = _rank(arrays[0])
+def _shift(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+    ndim = rank_of(arrays[0])
     fronted = [None if x is None else mapping.front(x) for x in arrays]
     if not rule.sequence:  # what comes beside the first array broadcasts with it
         rest = [None if x is None else _aligned(mapping, x, ndim) for x in arrays[1:]]
@@ -165,7 +174,7 @@ def _shift(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) 
     return map_results(mapping, rule.call(fronted, moved))
 
 
-def _shift_flat(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+def _shift_flat(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
     axis = params.get("axis", _defaults(rule.function).get("axis"))
     if axis is None:
         flat = [
@@ -181,10 +190,10 @@ def _shift_flat(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, A
     return _shift(mapping, rule, arrays, params)
 
 
-def _with_shape(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+def _with_shape(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
     shape = params["shape"]
     shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    rank = max(len(shape), _rank(arrays[0])) if rule.function is np.broadcast_to else 0
+    rank = max(len(shape), rank_of(arrays[0])) if rule.function is np.broadcast_to else 0
     value = _aligned(mapping, arrays[0], rank) if rank else mapping.front(arrays[0])
     return map_results(mapping, rule.call([value], {**params, "shape": (mapping.size, *shape)}))
 
@@ -205,7 +214,7 @@ def _signature(word: str) -> tuple[list[list[str]], list[list[str]]]:
 
 
 def call_with_signature(
-    mapping: Any, word: str, call: Callable[..., Any], arrays: list[Any]
+    mapping: Mapping, word: str, call: Callable[..., Any], arrays: list[Any]
 ) -> Any:
     """A function that broadcasts over all axes before its core dimensions."""
     cores, results = _signature(word)
@@ -214,12 +223,12 @@ def call_with_signature(
     loops = []
     for x, core in zip(arrays, cores, strict=False):
         x = x if x is None or hasattr(x, "shape") else np.asarray(x)
-        if x is not None and _rank(x) < len(core):
+        if x is not None and rank_of(x) < len(core):
             absent = next(name for name in core if name.endswith("?"))
             missing.add(absent)
             x = np.expand_dims(x, core.index(absent))
         fitted.append(x)
-        loops.append(0 if x is None else _rank(x) - len(core))
+        loops.append(0 if x is None else rank_of(x) - len(core))
     most = max(loops)
     out = call(
         *(
@@ -238,9 +247,9 @@ def call_with_signature(
 # --- One by one ---------------------------------------------------------------------------------
 
 
-def _of_no_example(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+def _of_no_example(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
     """The results of a made-up example, which tells their shapes, without it."""
-    one = type(mapping)(mapping.name, 1)
+    one = Mapping(mapping.name, 1)
 
     def made_up(x: Any) -> Any:
         if not _is_batched(mapping, x):
@@ -289,7 +298,7 @@ def _stacked(column: Sequence[Any]) -> Any:
 
 
 def call_one_by_one(
-    mapping: Any, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]
+    mapping: Mapping, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]
 ) -> Any:
     """A function of arguments of any form, once an example."""
     leaves, structure = flatten((args, kwargs))
@@ -309,7 +318,7 @@ def _with_rows(values: list[Any], batched: list[bool], rows: list[Any]) -> list[
     return [next(each) if is_one else x for x, is_one in zip(values, batched, strict=True)]
 
 
-def _loop(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+def _loop(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
     batched = [_is_batched(mapping, x) for x in arrays]
 
     def one(rows: list[Any]) -> Any:
@@ -319,7 +328,7 @@ def _loop(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -
     return map_results(mapping, looped(fronted, one))
 
 
-def _ragged(mapping: Any, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+def _ragged(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
     raise BatchingError(
         f"{mapping.name}: {rule.name} of a batched value; the shape of its result may differ "
         "from example to example. Use np.where, or loop over the examples."

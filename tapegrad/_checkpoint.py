@@ -16,7 +16,7 @@ import numpy as np
 from tapegrad._custom import CustomCall, check_closure
 from tapegrad._errors import BatchingError, InputError, RuleError, message, name_of
 from tapegrad._forward import ForwardTape, jvp
-from tapegrad._mapped import Mapping
+from tapegrad._mapping import Mapping
 from tapegrad._reverse import pull_once
 from tapegrad._rule import innermost, plain
 from tapegrad._tape import CURRENT, Mapped, Traced, handle, is_inexact, level_of

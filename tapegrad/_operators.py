@@ -1,7 +1,7 @@
 """The arithmetic operators of the traced array: the hottest code of the library.
 
 Knows the short layout of entries, and the rules of the ufuncs behind the operators. Everything
-that is not plain (broadcasting, other dtypes, other tapes, views) goes to `_array.binary`.
+that is not plain (broadcasting, other dtypes, other tapes, views) goes to `_ufunc_calls.binary`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from tapegrad._array import Array, as_operand, binary, is_scalar, new, product
+from tapegrad._array import Array, as_operand, new
 from tapegrad._forms import Elementwise, Multilinear
 from tapegrad._rule import REGISTRY, plain, write_out
+from tapegrad._ufunc_calls import binary, is_scalar, product
 from tapegrad.rules import products as _rules
 
 assert _rules, "the operators' rules are declared by importing them"

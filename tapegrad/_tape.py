@@ -88,6 +88,7 @@ class Traced:
     __slots__ = ("slot", "spec", "tape", "value")
 
     tape: Any  # a Tape; of a view, that of its parent's present state
+    is_view = False  # whether it is part of another, which it is written through to
 
     def __init__(self, value: Any, slot: Any, tape: Tape, spec: Spec) -> None:
         self.value = value
@@ -121,6 +122,8 @@ class Traced:
 
         def add_part(self, index: Any, value: Any) -> None: ...
 
+        def rebind(self, new: Traced) -> None: ...
+
 
 class Mapped:
     """A value of a vmap, which shows one example of many; `_mapped` makes the class.
@@ -148,6 +151,12 @@ class Mapped:
 
         @property
         def dtype(self) -> np.dtype[Any]: ...
+
+        @property
+        def ndim(self) -> int: ...
+
+        @property
+        def size(self) -> int: ...
 
         def __getitem__(self, index: Any) -> Any: ...
 

@@ -26,12 +26,20 @@ CORE = (
     "_rule",
     "_forms",
     "_chosen",
+    "_mapping",
     "_batching",
     "_ndarray",
     "_ufunc_methods",
     "_creation",
+    "_memory",
+    "_writes",
     "_array",
+    "_ufunc_calls",
+    "_places",
+    "_batched_ufuncs",
+    "_undecided",
     "_mapped",
+    "_batched_operators",
     "_draws",
     "_inputs",
     "_reverse",
@@ -56,7 +64,7 @@ OUTSIDE = {
         *("rules", "_forward", "_scattering"),
     },
     # Installed last: it reads the registered rules.
-    "_operators": {"_rule", "_forms", "_array", "rules"},
+    "_operators": {"_rule", "_forms", "_array", "_ufunc_calls", "rules"},
 }
 
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "misc", "common"}

@@ -81,9 +81,9 @@ def _converted(x: Any, dtype: Any, order: Order, copy: bool | None, call: str) -
 
 def _is_ordered(value: Any, order: Order) -> bool:
     """Whether a value lies in memory as asked for; examples of a vmap have no order."""
-    if not is_ndarray(value) or order not in ("C", "F"):
+    if not is_ndarray(value) or order not in ("C", "F", "c", "f"):
         return True
-    return bool(value.flags.c_contiguous if order == "C" else value.flags.f_contiguous)
+    return bool(value.flags.c_contiguous if order in "Cc" else value.flags.f_contiguous)
 
 
 def array(

@@ -12,7 +12,7 @@ from typing import Any
 
 from tapegrad._batch import vmap
 from tapegrad._errors import RuleError, message, name_of
-from tapegrad._fitting import zeros_of
+from tapegrad._fitting import apart, zeros_of
 from tapegrad._forms import General, transpose_linear
 from tapegrad._rule import REGISTRY, deepest_tape, innermost, plain
 from tapegrad._tape import CURRENT, Mapped, Traced, is_inexact, level_of, spec_of
@@ -100,11 +100,11 @@ class CustomCall(General):
         if self._pull is None:
             return self._transposed_jvp(g, out, args, params, wanted)
         if innermost([*g, *args]) is not None:
-            return [self._as_value(bar) for bar in self._pull(g, args)]
+            return [self._as_value(bar) for bar in self._pull(apart(g), args)]
         # A transform inside has a tape of its own, and releases at once what it logs.
         token = CURRENT.set(None)
         try:
-            return [self._as_value(bar) for bar in self._pull(g, args)]
+            return [self._as_value(apart(bar)) for bar in self._pull(apart(g), args)]
         finally:
             CURRENT.reset(token)
 

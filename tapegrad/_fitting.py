@@ -84,6 +84,16 @@ def zeros_of(like: Any) -> Any:
     return np.zeros_like(like)
 
 
+def apart(bars: Any) -> Any:
+    """Cotangents that share no memory with these: the program's own rules may keep what they see.
+
+    A gradient is changed in place by whoever asked for it.
+    """
+    if isinstance(bars, (list, tuple)):
+        return [apart(bar) for bar in bars]
+    return bars.copy() if type(bars) is np.ndarray else bars
+
+
 def is_finite(bar: Any) -> bool:
     """Whether a cotangent has no infinity or NaN, told by its sum: one pass, no array of flags.
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import NotDifferentiableError, RuleError, name_of
-from tapegrad._fitting import Scatter, fit, is_finite, zeros_of
+from tapegrad._fitting import Scatter, apart, fit, is_finite, zeros_of
 from tapegrad._replay import replay_backward
 from tapegrad._rule import BATCH_WORDS, REGISTRY, Rule, plain, write_out
 from tapegrad._tape import (
@@ -295,6 +295,7 @@ class General(Rule):
     """Anything else: a vjp is given, and a jvp or the transpose of the vjp."""
 
     form = "general"
+    foreign = True  # the program's own function, which may keep what it sees
 
     def __init__(
         self,
@@ -321,6 +322,8 @@ class General(Rule):
             options.setdefault("arrays", _positional_count(given) - 2)
         super().__init__(function, **options)
         self._jvp = jvp
+        home = getattr(function, "__module__", None) or "numpy"  # ufuncs of old have none
+        self.foreign = home.partition(".")[0] not in ("numpy", "tapegrad")
 
     def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
         count = len(wanted)
@@ -342,6 +345,13 @@ class General(Rule):
     ) -> Sequence[Any]:
         if isinstance(out, Outputs):
             g = [zeros_of(o) if part is None else part for part, o in zip(g, out, strict=True)]
+        if self.foreign:
+            return list(apart(self._pulled(apart(g), out, args, params, wanted)))
+        return self._pulled(g, out, args, params, wanted)
+
+    def _pulled(
+        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
+    ) -> Sequence[Any]:
         if self._joint is not None:
             bars = self._joint(g, out, *args, **params)
             return self._checked(bars if isinstance(bars, (tuple, list)) else (bars,), args)

@@ -177,6 +177,9 @@ class Rule:
             if twice:
                 raise TypeError(f"{self.name}: got two values for argument {min(twice)!r}.")
             params.update(kwargs)
+        order = params.get("order")
+        if type(order) is str and order in "cfak":
+            params["order"] = order.upper()
         given = [params.pop(name, None) for name in self._array_names]
         if self.sequence:
             parts = [lift(part) for part in given[0]]

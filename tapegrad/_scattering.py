@@ -105,7 +105,7 @@ def add_at(buffer: Any, index: Any, value: Any) -> Any:
     return buffer
 
 
-ROW = 256  # bytes, from which on rows are copied faster than added, repeated ones included
+ROW = 256  # bytes, from which on rows that are mostly named once are copied faster than added
 
 
 def put_at(zeros: Any, index: Any, value: Any) -> Any:
@@ -119,6 +119,7 @@ def put_at(zeros: Any, index: Any, value: Any) -> Any:
         and type(value) is np.ndarray
         and _is_positions(rows)
         and rows.ndim == 1
+        and len(rows) <= len(zeros)
         and zeros.nbytes >= ROW * len(zeros)
         and zeros.dtype is value.dtype
     )
@@ -163,7 +164,7 @@ def _flat_positions(buffer: Any, index: Any, value: Any) -> tuple[Any, Any, Any]
     if rest % 2 == 0 and dtype in PAIRS:
         dtype, rest = PAIRS[dtype], rest // 2
     if len(arrays) == 1:
-        places = arrays[0].reshape(-1)
+        places = arrays[0].reshape(-1).astype(np.intp, copy=False)  # products leave narrow dtypes
         if buffer.ndim > 1:
             places = places % sides[0] * rest
     else:

@@ -31,6 +31,7 @@ def _reshaped(x: Any, shape: Any, order: str) -> Any:
 
 def _ravel(a: Any, order: str) -> Any:
     """The elements in a row; "A" and "K" ask for the order in memory, known here and not later."""
+    order = (order or "C").upper()
     if order == "A":
         order = "F" if memory_of(a).flags.fnc else "C"
     elif order == "K":

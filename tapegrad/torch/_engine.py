@@ -46,6 +46,18 @@ LARGE = 256  # elements from which the core adds cotangents in place
 PASS: ContextVar[Pass | None] = ContextVar("tapegrad_torch_pass", default=None)
 
 
+class _All(set[int]):
+    """Stands for the numbers of all arrays there are."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
+
+
+# What may not become a gradient where hooks or Functions ran: they may keep what they saw, and a
+# gradient is added to in its memory.
+SEEN = _All()
+
+
 class Pass:
     """One backward pass.
 
@@ -152,6 +164,8 @@ class Pass:
         before = _modes.change(grad=self.create)
         token = CURRENT.set(None)
         outer = PASS.set(self)
+        if self.watched:
+            self.taken = SEEN
         try:
             # Infinities at singular points are for the strong product to judge.
             with np.errstate(all="ignore"):
@@ -190,6 +204,8 @@ class Pass:
             elif out is not None or x is not None or y is not None:  # `freed`, written out
                 node._entry = rule, FREED, None, None, x_node, y_node
         replay_backward(entries, bars, consume=True, large=large)
+        if custom:
+            self.taken = SEEN
         if not self.keep:
             for node in custom:
                 node._release()

@@ -15,7 +15,7 @@ import numpy as np
 
 from tapegrad._errors import BatchingError, NotDifferentiableError
 from tapegrad._rule import lift, plain
-from tapegrad._tape import Mapped, Traced, is_ndarray
+from tapegrad._tape import Mapped, Traced, is_ndarray, is_scalar
 
 Order = Literal["K", "A", "C", "F"] | None
 _INSIDE = (Traced, Mapped)  # what stands for arrays inside transforms
@@ -67,6 +67,10 @@ def _converted(x: Any, dtype: Any, order: Order, copy: bool | None, call: str) -
     converted = x if dtype is None else x.astype(dtype, copy=False)
     if not isinstance(converted, _INSIDE):
         return converted
+    if is_scalar(converted):  # NumPy makes an array of it
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        return _numpy.copy(converted, order or "K")
     ordered = _is_ordered(plain(converted), order)
     if converted is x and (copy or not ordered):
         if copy is False:

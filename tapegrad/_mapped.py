@@ -50,8 +50,8 @@ class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         value = self.value
         if type(value) is np.ndarray and value.ndim > 1:  # the frequent case
             return np.ndarray
-        is_number = len(value.shape) == 1 and not is_view(value)
-        return type(self) if is_number or not isinstance(value, np.ndarray) else np.ndarray
+        is_array = isinstance(value, np.ndarray) and not self.is_number()
+        return np.ndarray if is_array else type(self)
 
     @property
     def level(self) -> int:
@@ -96,6 +96,8 @@ class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         result = call_batched(mapping, rule, arrays, params)
         if rule.view and self.is_number() and isinstance(result, Batched):
             return result.handle()  # a number has no memory that others could see
+        if rule.fresh and type(result) is Batched and len(result.value.shape) == 1:
+            return Cell(result.value, mapping)
         return result
 
     def is_number(self) -> bool:
@@ -116,7 +118,8 @@ class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
 
     def adopt(self, buffer: Any) -> Any:
         """A buffer that batched values can be written into: a copy of it for each example."""
-        return Batched(self.mapping.front(buffer).copy(), self.mapping)
+        made = self.mapping.front(buffer).copy()
+        return (Batched if len(made.shape) > 1 else Cell)(made, self.mapping)
 
     def add_part(self, index: Any, value: Any) -> None:
         """`self[index] += value` of a replay, where this array is the replay's own."""
@@ -317,6 +320,24 @@ class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
 
 
 Mapping.array = Batched
+
+
+class Cell(Batched):
+    """An array without axes, as np.copy and np.zeros(()) make it: written to, and seen by views.
+
+    A number, which is what any other value without axes stands for, is neither.
+    """
+
+    __slots__ = ()
+
+    def is_number(self) -> bool:
+        return False
+
+    def handle(self) -> Any:
+        return Cell(super().handle().value, self.mapping)
+
+    def copy(self, order: Any = "C") -> Any:
+        return Cell(super().copy(order).value, self.mapping)
 
 
 def _look_up_own(array: Batched, index: Any) -> Batched:

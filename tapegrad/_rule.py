@@ -50,6 +50,7 @@ class Rule:
     form = "rule"
     unary = False
     strong = False
+    fresh = False  # the result is an array of its own even where the argument is a number
     in_order = False  # the same elements in C order, but for order="F": a new shape
     product = False  # x * y: the replay takes the other factor without a call
     times: Function
@@ -67,6 +68,7 @@ class Rule:
         batch: str | Function = "loop",
         view: bool | str = False,
         in_order: bool = False,
+        fresh: bool = False,
         implementation: Function | None = None,
         singular: Function | None = None,
     ) -> None:
@@ -77,8 +79,7 @@ class Rule:
         self.singular = singular  # tells of a result whether its cotangent is a limit
         self.batch = batch
         self.view = view  # NumPy may return a view of the first argument, or "part" of it
-        if in_order:
-            self.in_order = True
+        self.in_order, self.fresh = in_order, fresh
         self._arrays = arrays
         self._signature = signature
         self._names: tuple[str, ...] = ()

@@ -173,6 +173,20 @@ class Mapped:
         def handle(self) -> Any: ...
 
 
+def is_scalar(x: Any) -> bool:
+    """Whether a traced value stands for a NumPy scalar, which never changes, not for an array.
+
+    One example of a vmap counts as a number unless it is a view: that is what most programs mean.
+    """
+    is_view = False
+    while isinstance(x, Traced):
+        is_view = is_view or x.is_view
+        x = x.value
+    if isinstance(x, Mapped):
+        return not is_view and x.is_number()
+    return isinstance(x, np.generic)
+
+
 def writable(value: Any) -> Any:
     """A value that can be written to at an index: what may be a NumPy scalar, as an array."""
     if isinstance(value, Traced) and not value.shape:

@@ -14,7 +14,7 @@ import numpy as np
 from tapegrad._array import PAIRS, UNARY, Array, as_operand, no_rule
 from tapegrad._forms import Elementwise, Multilinear
 from tapegrad._rule import REGISTRY, innermost
-from tapegrad._tape import Mapped, Tape, Traced, require_numbers
+from tapegrad._tape import Mapped, Tape, Traced, is_scalar, require_numbers
 from tapegrad._ufunc_methods import call_method, call_with_keywords
 
 
@@ -91,20 +91,6 @@ def product(rule: Multilinear, x: Any, y: Any) -> Any:
 def _is_inner(other: Any, tape: Tape) -> bool:
     """Whether an operand belongs to a vmap inside the transform of a tape, and so comes first."""
     return isinstance(other, Mapped) and other.level > tape.level
-
-
-def is_scalar(x: Any) -> bool:
-    """Whether a traced value stands for a NumPy scalar, which never changes, not for an array.
-
-    One example of a vmap counts as a number unless it is a view: that is what most programs mean.
-    """
-    is_view = False
-    while isinstance(x, Traced):
-        is_view = is_view or x.is_view
-        x = x.value
-    if isinstance(x, Mapped):
-        return not is_view and x.is_number()
-    return isinstance(x, np.generic)
 
 
 def call_ufunc(

@@ -912,3 +912,55 @@ def test_custom_rules_mean_what_they_mean_in_jax():
                 )
     value, gradient = value_and_grad(ours[0])(0.7, 1.3)
     np.testing.assert_allclose(value, np.sin(0.7) * 1.3)
+
+
+# --- What a rule keeps --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda kept, x: np.sum(kept(x) * 3),
+        lambda kept, x: np.sum(kept(x) + x),
+        lambda kept, x: np.sum(np.reshape(kept(x), (3, 4))[np.array([0, 2, 2])]),
+        lambda kept, x: np.sum(kept(np.reshape(x, (3, 4)))[np.array([0, 2, 2])]),
+    ],
+)
+def test_a_gradient_is_not_the_cotangent_that_a_rule_has_kept(f):
+    seen = []
+
+    @tapegrad.custom_vjp
+    def kept(x):
+        return x
+
+    kept.defvjp(lambda x: (x, None), lambda _, g: (seen.append(g), (g,))[1])
+    gradient = tapegrad.grad(lambda x: f(kept, x))(np.arange(12.0))
+    before = seen[0].copy()
+    gradient[...] = -7
+    np.testing.assert_array_equal(seen[0], before)
+
+
+def test_a_rule_may_change_its_cotangent_and_return_its_constants():
+    twice = np.full(3, 2.0)
+
+    @tapegrad.custom_vjp
+    def doubled(x):
+        return 2 * x
+
+    def backward(constant, g):
+        g *= constant
+        return (g,)
+
+    doubled.defvjp(lambda x: (2 * x, twice), backward)
+    gradient = tapegrad.grad(lambda x: np.sum(doubled(x) + x))
+    np.testing.assert_array_equal(gradient(np.ones(3)), [3, 3, 3])
+
+    @tapegrad.primitive
+    def total(x):
+        return np.sum(x)
+
+    tapegrad.general(total, vjp=[lambda _g, _out, _x: twice])
+    made = tapegrad.grad(total)(np.ones(3))
+    made += 1
+    np.testing.assert_array_equal(twice, [2, 2, 2])
+    np.testing.assert_array_equal(tapegrad.grad(total)(np.ones(3)), [2, 2, 2])

@@ -240,3 +240,20 @@ def test_two_gradients_through_one_cotangent_share_no_memory():
     first, second = gradients(np.ones(12), np.ones(12))
     first += 1
     np.testing.assert_array_equal(second.reshape(3, 4)[:, 0], [2, 0, 0])
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16, np.uint16, np.uint64])
+@pytest.mark.parametrize("width", [1, 7, 64, 300])
+def test_positions_of_narrow_dtypes(dtype, width):
+    """Products of a position and a side do not fit into the dtype of the positions."""
+    few, many = (np.arange(n) % 10 for n in (20, 300))
+    for rows in (few, many):
+        table, counts = np.ones((10, width)), np.bincount(rows)
+        expected = np.broadcast_to(counts[:, None], table.shape)
+        picked = rows.astype(dtype)
+        np.testing.assert_array_equal(grad(lambda x, i=picked: np.sum(x[i]))(table), expected)
+        np.testing.assert_array_equal(
+            grad(lambda x, i=picked: np.sum(np.take(x, i, axis=0) + x[i]))(table), 2 * expected
+        )
+        turned = grad(lambda x, i=picked: np.sum(x[:, i]))(table.T)
+        np.testing.assert_array_equal(turned, expected.T)

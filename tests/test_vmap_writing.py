@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from tolerances import assert_close
 
-from tapegrad import BatchingError, grad, hessian, jvp, vmap
+import tapegrad.numpy
+from tapegrad import BatchingError, grad, hessian, jvp, vjp, vmap
 
 X = np.random.default_rng(3).normal(size=(4, 3))
 ROWS = np.random.default_rng(4).normal(size=(4, 3, 3))
@@ -580,3 +581,92 @@ def test_an_error_names_what_works(wrong, says, right, loops):
     with pytest.raises(BatchingError, match=says):
         vmap(wrong)(X, I)
     assert_close(vmap(right)(X, I), loop(loops, X, I))
+
+
+# --- Arrays without axes ------------------------------------------------------------------------
+
+MAKE = {
+    "np.copy": lambda np, x: np.copy(x),
+    "np.zeros_like": lambda np, x: np.zeros_like(x),
+    "np.full_like": lambda np, x: np.full_like(x, 2.0),
+    "np.array": lambda np, x: np.array(x),
+    "np.asarray": lambda np, x: np.asarray(x),
+    "np.copy of a copy": lambda np, x: np.copy(x).copy(),
+    "x * 1": lambda np, x: np.array(x * 1.0),
+}
+
+
+def all_of_it(np, y, x):
+    y[()] = 3 * x
+    return y
+
+
+def by_ellipsis(np, y, x):
+    y[...] = 3 * x
+    return y
+
+
+def by_another_name(np, y, x):
+    other = y
+    y += x
+    return other
+
+
+def through_reshape(np, y, x):
+    row = y.reshape((1,))
+    row[0] = 3 * x
+    return y
+
+
+def through_a_view(np, y, x):
+    view = y[...]
+    view += x * x
+    return y
+
+
+def through_ravel(np, y, x):
+    row = np.ravel(y)
+    row *= x
+    return y
+
+
+def of_a_copy(np, y, x):
+    row = np.copy(y).reshape(1)
+    row += x
+    return y + row[0]
+
+
+WRITE = (all_of_it, by_ellipsis, by_another_name, through_reshape, through_a_view, through_ravel)
+
+
+@pytest.mark.parametrize("write", [*WRITE, of_a_copy])
+@pytest.mark.parametrize("make", MAKE)
+def test_arrays_without_axes_are_written_to_as_numpys_are(make, write):
+    """np.copy(2.0) is an array of one number: other names and views of it see what is written."""
+    namespace = tapegrad.numpy
+
+    def f(x):
+        return np.sum(write(namespace, MAKE[make](namespace, x), x)) * x
+
+    points = np.array([2.0, -0.5])
+    expected = np.array([f(point) for point in points])
+    slopes = np.array([(f(p + 1e-6) - f(p - 1e-6)) / 2e-6 for p in points])
+    np.testing.assert_allclose([vjp(f, p)[0] for p in points], expected)
+    np.testing.assert_allclose(vmap(f)(points), expected)
+    np.testing.assert_allclose([grad(f)(p) for p in points], slopes, rtol=1e-6)
+    np.testing.assert_allclose(vmap(grad(f))(points), slopes, rtol=1e-6)
+    np.testing.assert_allclose(grad(lambda p: np.sum(vmap(f)(p)))(points), slopes, rtol=1e-6)
+    np.testing.assert_allclose(jvp(vmap(f), (points,), (np.ones(2),))[1], slopes, rtol=1e-6)
+    np.testing.assert_allclose(vmap(vmap(f))(points[:, None] + np.zeros(3))[:, 1], expected)
+
+
+def test_a_sum_without_axes_is_kept_in_nested_vmaps():
+    def f(x, y):
+        total = np.zeros((), like=y)
+        for i in range(3):
+            total += x[i] * y
+        return total
+
+    x, y = np.arange(6.0).reshape(2, 3), np.array([1.0, 2.0])
+    found = vmap(vmap(f, in_axes=(None, 0)), in_axes=(0, None))(x, y)
+    np.testing.assert_allclose(found, x.sum(1)[:, None] * y)

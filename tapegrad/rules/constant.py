@@ -145,6 +145,7 @@ def _full_like_batch(a: Any, fill_value: Any, shape: Any = None, **options: Any)
 composite(
     np.zeros_like,
     _zeros_like,
+    fresh=True,
     batch=lambda a, shape=None, **options: np.zeros_like(
         a, shape=_with_examples(a, shape), **options
     ),
@@ -152,6 +153,7 @@ composite(
 composite(
     np.ones_like,
     _ones_like,
+    fresh=True,
     batch=lambda a, shape=None, **options: np.ones_like(
         a, shape=_with_examples(a, shape), **options
     ),
@@ -159,8 +161,9 @@ composite(
 composite(
     np.empty_like,
     _empty_like,
+    fresh=True,
     batch=lambda prototype, shape=None, **options: np.zeros_like(
         prototype, shape=_with_examples(prototype, shape), **options
     ),
 )
-composite(np.full_like, _full_like, arrays=2, batch=_full_like_batch)
+composite(np.full_like, _full_like, arrays=2, fresh=True, batch=_full_like_batch)

@@ -203,7 +203,7 @@ def _rolled_by_positions(a: Any, shift: Any, axis: int) -> Any:
 
 
 composite(np.roll, _roll)
-linear(np.copy, lambda g, _out, _x, *_a, **_k: g, batch=_copied_examples)
+linear(np.copy, lambda g, _out, _x, *_a, **_k: g, fresh=True, batch=_copied_examples)
 
 
 def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:

@@ -425,3 +425,48 @@ def test_saved_hooks_as_a_decorator():
 
     assert run(torch.ones(2, requires_grad=True)).requires_grad
     assert seen == [1]
+
+
+# --- What the program keeps ---------------------------------------------------------------------
+
+
+class Keeps(torch.autograd.Function):
+    """The identity, which keeps the cotangents that it sees."""
+
+    seen: list = []  # noqa: RUF012
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        Keeps.seen.append(g)
+        return g
+
+
+KEPT = {
+    "a Function": lambda x, seen: (Keeps.apply(x) * 3).sum(),
+    "a Function beside": lambda x, seen: (Keeps.apply(x) + x).sum(),
+    "a Function and rows": lambda x, seen: Keeps.apply(x).reshape(3, 4)[[0, 2, 2]].sum(),
+    "a hook of a leaf": lambda x, seen: x.register_hook(seen.append) and (x * 2).sum(),
+    "a hook of a result": lambda x, seen: _hooked(x * 2, seen) + x.sum(),
+}
+
+
+def _hooked(z, seen):
+    z.register_hook(seen.append)
+    return z.sum()
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_kept_cotangent_is_not_added_to_by_a_later_pass(name):
+    Keeps.seen.clear()
+    x = torch.arange(12.0, requires_grad=True)
+    seen = [] if "hook" in name else Keeps.seen
+    y = KEPT[name](x, seen)
+    y.backward(retain_graph=True)
+    first, gradient = seen[0].tolist(), x.grad.tolist()
+    y.backward()
+    assert seen[0].tolist() == first
+    assert x.grad.tolist() == [2 * g for g in gradient]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
+import tapegrad.numpy
 from tapegrad import ConversionError, grad, vjp
 from tapegrad.testing import check_rule
 
@@ -323,3 +324,35 @@ def test_views_follow_later_writes_and_copies_do_not(function):
         return sum(np.sum(part * part) for part in parts)
 
     check_rule(total, X)
+
+
+ORDERED = [("reshape", order) for order in "cfa"] + [  # there is no reshape in order "K"
+    (call, order)
+    for call in ("ravel", "flatten", "copy", "np.copy", "np.array")
+    for order in "cfak"
+]
+
+
+@pytest.mark.parametrize(("call", "order"), ORDERED)
+def test_orders_in_lower_case(call, order):
+    calls = {
+        "reshape": lambda x, order: x.reshape((3, 2), order=order),
+        "ravel": lambda x, order: np.ravel(x, order),
+        "flatten": lambda x, order: x.flatten(order),
+        "copy": lambda x, order: x.copy(order),
+        "np.copy": lambda x, order: np.copy(x, order),
+        "np.array": lambda x, order: tapegrad.numpy.array(x, order=order),
+    }
+
+    def f(x, order):
+        return np.sum(calls[call](x, order).reshape(-1) * np.arange(6.0))
+
+    for x in (np.arange(6.0).reshape(2, 3), np.asfortranarray(np.arange(6.0).reshape(2, 3))):
+        small, large = order, order.upper()
+        for transform in (tapegrad.grad, tapegrad.jacfwd, tapegrad.hessian):
+            found = transform(lambda x, o=small: f(x, o))(x)
+            np.testing.assert_array_equal(found, transform(lambda x, o=large: f(x, o))(x))
+        layout = np.asfortranarray if x.flags.f_contiguous else np.ascontiguousarray
+        units = [layout(unit.reshape(2, 3)) for unit in np.eye(6)]
+        slopes = np.reshape([f(unit, order) for unit in units], (2, 3))
+        np.testing.assert_array_equal(tapegrad.grad(lambda x, o=small: f(x, o))(x), slopes)

@@ -97,7 +97,7 @@ class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         if rule.view and self.is_number() and isinstance(result, Batched):
             return result.handle()  # a number has no memory that others could see
         if rule.fresh and type(result) is Batched and len(result.value.shape) == 1:
-            return Cell(result.value, mapping)
+            return ZeroDimensional(result.value, mapping)
         return result
 
     def is_number(self) -> bool:
@@ -119,7 +119,7 @@ class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
     def adopt(self, buffer: Any) -> Any:
         """A buffer that batched values can be written into: a copy of it for each example."""
         made = self.mapping.front(buffer).copy()
-        return (Batched if len(made.shape) > 1 else Cell)(made, self.mapping)
+        return (Batched if len(made.shape) > 1 else ZeroDimensional)(made, self.mapping)
 
     def add_part(self, index: Any, value: Any) -> None:
         """`self[index] += value` of a replay, where this array is the replay's own."""
@@ -322,8 +322,8 @@ class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
 Mapping.array = Batched
 
 
-class Cell(Batched):
-    """An array without axes, as np.copy and np.zeros(()) make it: written to, and seen by views.
+class ZeroDimensional(Batched):
+    """A 0-d array, as np.copy and np.zeros(()) make it: written to, and seen by views.
 
     A number, which is what any other value without axes stands for, is neither.
     """
@@ -334,10 +334,10 @@ class Cell(Batched):
         return False
 
     def handle(self) -> Any:
-        return Cell(super().handle().value, self.mapping)
+        return ZeroDimensional(super().handle().value, self.mapping)
 
     def copy(self, order: Any = "C") -> Any:
-        return Cell(super().copy(order).value, self.mapping)
+        return ZeroDimensional(super().copy(order).value, self.mapping)
 
 
 def _look_up_own(array: Batched, index: Any) -> Batched:

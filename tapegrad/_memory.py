@@ -87,7 +87,8 @@ def copy_like(view: Any) -> Any:
 
 def laid_out_as(before: Any, value: Any) -> Any:
     """A value in memory as the one before it: a write does not change how an array lies there."""
-    if isinstance(before, Mapped) and isinstance(value, Mapped):
+    kind: Any = Traced if isinstance(before, Traced) else Mapped
+    if isinstance(before, kind) and isinstance(value, kind):
         inner = laid_out_as(before.value, value.value)
         if inner is value.value:
             return value

@@ -1054,3 +1054,34 @@ def test_a_number_is_written_where_the_index_says(place):
         third,
     ):
         np.testing.assert_allclose(transform(f), transform(expected), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        lambda f, x, v: jvp(grad(f), (x,), (v,))[1],
+        lambda f, x, v: hvp(f, (x,), (v,)),
+        lambda f, x, v: grad(lambda x: np.sum(grad(f)(x) * v))(x),
+        lambda f, x, v: jacfwd(grad(f))(x) @ v,
+        lambda f, x, v: grad(lambda x: jvp(f, (x,), (v,))[1])(x),
+    ],
+)
+def test_a_write_through_a_reversed_view_keeps_the_layout_in_nested_transforms(derivative):
+    """ravel() is a view of an array as it lies in memory: b below, as it did before the write."""
+
+    def f(x):
+        b = x + 0.25
+        np.flip(b)[:1] += x[0] ** 2
+        e = b.ravel()
+        b[0] = b[0] + x[0] ** 2
+        return np.sum(e**2 * np.array([1.0, 2.0, -0.5]))
+
+    def same(x):
+        return (
+            (x[0] + 0.25 + x[0] ** 2) ** 2
+            + 2 * (x[1] + 0.25) ** 2
+            - 0.5 * (x[2] + 0.25 + x[0] ** 2) ** 2
+        )
+
+    x, v = np.array([-0.8, 0.3, 1.1]), np.array([1.0, 0.5, -0.4])
+    np.testing.assert_allclose(derivative(f, x, v), hessian(same)(x) @ v, rtol=1e-12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import traced_namespace
 from array_api_calls import ANY, FUNCTIONS, OBJECTS, REAL, WRITES, arguments
 from hypothesis import given
 from hypothesis.extra.array_api import make_strategies_namespace
@@ -192,3 +193,21 @@ def test_information_about_the_namespace_is_numpys():
     assert info.default_device() == "cpu"
     assert info.default_dtypes() == np.__array_namespace_info__().default_dtypes()
     assert tapegrad.numpy.__array_api_version__ == np.__array_api_version__
+
+
+# --- The namespace on which the public suite runs -----------------------------------------------
+
+
+def test_new_arrays_of_the_traced_namespace_are_traced():
+    found = []
+
+    def test():
+        xp = traced_namespace
+        found.extend([xp.asarray([1.0, 2.0]), xp.zeros(2, dtype=xp.complex64), xp.full((), 3.0)])
+        found.append(xp.sum(found[0] * 2.0))
+        found.append(xp.asarray([1, 2]))
+
+    traced_namespace.run_traced(test)
+    assert [isinstance(x, tapegrad.Array) for x in found] == [True] * 4 + [False]
+    assert type(traced_namespace.asarray([1.0])) is np.ndarray  # outside of a test
+    assert traced_namespace.sin is np.sin

@@ -346,24 +346,22 @@ class General(Rule):
         if isinstance(out, Outputs):
             g = [zeros_of(o) if part is None else part for part, o in zip(g, out, strict=True)]
         if self.foreign:
-            return list(apart(self._pulled(apart(g), out, args, params, wanted)))
-        return self._pulled(g, out, args, params, wanted)
-
-    def _pulled(
-        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
-    ) -> Sequence[Any]:
+            g = apart(g)
+        bars: Sequence[Any]
         if self._joint is not None:
-            bars = self._joint(g, out, *args, **params)
-            return self._checked(bars if isinstance(bars, (tuple, list)) else (bars,), args)
-        if self._each is None:
-            return self._transposed_jvp(g, out, args, params, wanted)
-        if len(args) == 1 and self._each[0] is not None:  # the frequent case
-            return (self._as_value(self._each[0](g, out, args[0], **params)),)
-        bars = [
-            vjp(g, out, *args, **params) if want and vjp is not None else None
-            for vjp, want in zip(self._each, wanted, strict=False)
-        ]
-        return self._checked(bars + [None] * (len(args) - len(bars)), args)
+            given = self._joint(g, out, *args, **params)
+            bars = self._checked(given if isinstance(given, (tuple, list)) else (given,), args)
+        elif self._each is None:
+            bars = self._transposed_jvp(g, out, args, params, wanted)
+        elif len(args) == 1 and self._each[0] is not None:  # the frequent case
+            bars = (self._as_value(self._each[0](g, out, args[0], **params)),)
+        else:
+            found = [
+                vjp(g, out, *args, **params) if want and vjp is not None else None
+                for vjp, want in zip(self._each, wanted, strict=False)
+            ]
+            bars = self._checked(found + [None] * (len(args) - len(found)), args)
+        return apart(bars) if self.foreign else bars
 
     def _checked(self, parts: Sequence[Any], like: Sequence[Any]) -> Sequence[Any]:
         """What a rule returned, one value (or None) each; numbers become arrays."""

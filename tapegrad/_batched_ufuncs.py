@@ -39,19 +39,29 @@ def call_ufunc(
     where = kwargs.pop("where", True)
     if where is not True:  # nothing to warn of, and nothing kept, where it does not hold
         inputs = tuple(np.where(where, x, 1) if hasattr(x, "shape") else x for x in inputs)
-    if ufunc is np.matmul and not kwargs:
-        return _matmul(mapping, *inputs)
-    if ufunc.signature is not None:
+    inputs = tuple(map(stacked, inputs))
+    if not any(map(mapping.owns, inputs)) and where is True:  # out= alone is batched
+        result = ufunc(*inputs, **kwargs)
+    elif ufunc is np.matmul and not kwargs:
+        result = _number(mapping, _matmul(mapping, *inputs))
+    elif ufunc.signature is not None:
         call: Callable[..., Any] = lambda *arrays: ufunc(*arrays, **kwargs)  # noqa: E731
         result = call_with_signature(mapping, ufunc.signature, call, list(inputs))
+        result = _number(mapping, result)
     else:
-        inputs = tuple(map(stacked, inputs))
         rank = max(map(rank_of, inputs))
         # No name here holds an operand's memory: an out= may have to leave it.
         result = map_results(mapping, ufunc(*[mapping.fitted(x, rank) for x in inputs], **kwargs))
         if where is not True:
             result = _where_computed(where, result, out)
     return result if out is None else write_out(out, result, f"np.{ufunc.__name__}")
+
+
+def _number(mapping: Mapping, result: Any) -> Any:
+    """The result of a ufunc: without axes it is a number, and never a 0-d array."""
+    if isinstance(result, tuple):
+        return tuple(_number(mapping, part) for part in result)
+    return mapping.wrap(result.value) if mapping.owns(result) else result
 
 
 def _where_computed(where: Any, result: Any, out: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tapegrad._errors import BatchingError, NotDifferentiableError
-from tapegrad._rule import lift, plain
+from tapegrad._rule import lift, memory_of, plain
 from tapegrad._tape import Mapped, Traced, is_ndarray, is_scalar
 
 Order = Literal["K", "A", "C", "F"] | None
@@ -71,7 +71,7 @@ def _converted(x: Any, dtype: Any, order: Order, copy: bool | None, call: str) -
         if copy is False:
             raise ValueError("Unable to avoid copy while creating an array as requested.")
         return _numpy.copy(converted, order or "K")
-    ordered = _is_ordered(plain(converted), order)
+    ordered = _is_ordered(memory_of(converted), order)
     if converted is x and (copy or not ordered):
         if copy is False:
             raise ValueError("Unable to avoid copy while creating an array as requested.")
@@ -84,7 +84,7 @@ def _converted(x: Any, dtype: Any, order: Order, copy: bool | None, call: str) -
 
 
 def _is_ordered(value: Any, order: Order) -> bool:
-    """Whether a value lies in memory as asked for; examples of a vmap have no order."""
+    """Whether a value lies in memory as asked for."""
     if not is_ndarray(value) or order not in ("C", "F", "c", "f"):
         return True
     return bool(value.flags.c_contiguous if order in "Cc" else value.flags.f_contiguous)

@@ -22,7 +22,7 @@ from tapegrad._creation import CREATION
 from tapegrad._errors import BatchingError
 from tapegrad._forms import Composite, Unsupported
 from tapegrad._mapping import Mapping
-from tapegrad._memory import ALONE, is_view, laid_out_as_read, references
+from tapegrad._memory import ALONE, laid_out_as_read, references
 from tapegrad._ndarray import NdarrayInterface
 from tapegrad._places import in_rows, is_basic_part, parts_of, places_of, row_numbers
 from tapegrad._rule import REGISTRY, Rule, innermost, refuse_other_meaning, write_out
@@ -73,7 +73,7 @@ class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
 
     @property
     def real(self) -> Any:
-        return Batched(self.value.real, self.mapping)
+        return self.alike(self.value.real)
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -81,7 +81,7 @@ class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
 
     @property
     def imag(self) -> Any:
-        return Batched(self.value.imag, self.mapping)
+        return self.alike(self.value.imag)
 
     @imag.setter
     def imag(self, value: Any) -> None:
@@ -96,13 +96,19 @@ class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         result = call_batched(mapping, rule, arrays, params)
         if rule.view and self.is_number() and isinstance(result, Batched):
             return result.handle()  # a number has no memory that others could see
-        if rule.fresh and type(result) is Batched and len(result.value.shape) == 1:
-            return ZeroDimensional(result.value, mapping)
-        return result
+        if type(result) is not Batched or len(result.value.shape) > 1:
+            return result
+        if rule.view == "number":
+            return Batched(result.value.copy(), mapping)
+        return ZeroDimensional(result.value, mapping) if rule.fresh or rule.view else result
 
     def is_number(self) -> bool:
         """Whether each example is a number, which nothing can be written into."""
-        return len(self.value.shape) == 1 and not is_view(self.value)
+        return len(self.value.shape) == 1
+
+    def alike(self, value: Any) -> Any:
+        """Another value for this one: a 0-d array for a 0-d array."""
+        return Batched(value, self.mapping)
 
     def look_up(self, table: Any, index: Any) -> Any:
         """`table[index]` of an array that all examples share, by their own indices."""
@@ -218,9 +224,9 @@ class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
             found = self.value[(slice(None), *rest)]
             if not all(map(is_basic_part, rest)):
                 found = laid_out_as_read(found, self, rest)
-            if len(found.shape) == 1 and Ellipsis not in rest or self.is_number():
-                found = found.copy()  # a number, which writes do not change
-            return Batched(found, self.mapping)
+            if self.is_number() or len(found.shape) == 1 and Ellipsis not in rest:
+                return Batched(found.copy(), self.mapping)  # a number, which no write changes
+            return (Batched if len(found.shape) > 1 else ZeroDimensional)(found, self.mapping)
         if holds_condition(index):
             return read(self, index)
         inside = differing(index, self.level)
@@ -292,11 +298,11 @@ class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
                 f"{self.mapping.name}: expected a dtype of numbers for a batched value, got "
                 f"{np.dtype(dtype)}. An object array or text of it would hide what differs."
             )
-        return Batched(self.value.astype(dtype, *args, **kwargs), self.mapping)
+        return self.alike(self.value.astype(dtype, *args, **kwargs))
 
     def view(self, *args: Any) -> Any:
         """As `numpy.ndarray.view`, of each example."""
-        return Batched(self.value.view(*args), self.mapping)
+        return self.alike(self.value.view(*args))
 
     def copy(self, order: Any = "C") -> Any:
         """A copy, of which each example is in C order in memory unless `order` says otherwise."""
@@ -332,6 +338,9 @@ class ZeroDimensional(Batched):
 
     def is_number(self) -> bool:
         return False
+
+    def alike(self, value: Any) -> Any:
+        return ZeroDimensional(value, self.mapping)
 
     def handle(self) -> Any:
         return ZeroDimensional(super().handle().value, self.mapping)

@@ -37,13 +37,6 @@ class _Holder:
 ALONE = _Holder().count()
 
 
-def is_view(value: Any) -> bool:
-    """Whether a value is part of another array; that of a traced view is its parent."""
-    if isinstance(value, Mapped):
-        return is_view(value.value)
-    return getattr(value, "is_view", False) or getattr(value, "base", None) is not None
-
-
 def shares(out: Any, value: Any) -> bool:
     """Whether a result is a view of the array that it was made from."""
     if isinstance(out, Traced):
@@ -86,13 +79,17 @@ def copy_like(view: Any) -> Any:
 
 
 def laid_out_as(before: Any, value: Any) -> Any:
-    """A value in memory as the one before it: a write does not change how an array lies there."""
+    """A value in memory as the one before it: a write does not change how an array lies there.
+
+    Nor does it make a number of a 0-d array.
+    """
     kind: Any = Traced if isinstance(before, Traced) else Mapped
     if isinstance(before, kind) and isinstance(value, kind):
         inner = laid_out_as(before.value, value.value)
-        if inner is value.value:
+        array = kind is Mapped and value.is_number() and not before.is_number()
+        if inner is value.value and not array:
             return value
-        made = value.copy()
+        made = (before if array else value).copy()
         made.value = inner
         return made
     if (

@@ -105,6 +105,8 @@ def _strided_places(array: Mapped, parts: list[Any]) -> Any:
 
 
 def _in_bounds(index: Any, size: int, axis: int) -> Any:
+    if getattr(index, "dtype", np.intp) != np.intp:
+        index = index.astype(np.intp)  # places do not fit into narrow dtypes
     raw = index
     while isinstance(raw, Mapped):
         raw = raw.value

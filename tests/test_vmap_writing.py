@@ -670,3 +670,102 @@ def test_a_sum_without_axes_is_kept_in_nested_vmaps():
     x, y = np.arange(6.0).reshape(2, 3), np.array([1.0, 2.0])
     found = vmap(vmap(f, in_axes=(None, 0)), in_axes=(0, None))(x, y)
     np.testing.assert_allclose(found, x.sum(1)[:, None] * y)
+
+
+def tripled(v):
+    """What stands under a name after an in-place product: NumPy changes arrays, not numbers."""
+    other = v
+    other *= 3.0
+    return v
+
+
+def after(v, change):
+    change(v)
+    return v
+
+
+KINDS = {
+    "v @ v": lambda x: tripled(np.stack([x, x]) @ np.stack([x, x])),
+    "plain @ v": lambda x: tripled(np.ones(2) @ np.stack([x, x])),
+    "np.vdot": lambda x: tripled(np.vdot(np.copy(x), np.copy(x))),
+    "np.flip": lambda x: tripled(np.flip(np.copy(x))),
+    "np.nan_to_num": lambda x: tripled(np.nan_to_num(np.copy(x))),
+    "np.full_like of x": lambda x: tripled(np.full_like(x, x)),
+    "np.where": lambda x: tripled(np.where(x > 0, x, 0.0)),
+    "np.sum": lambda x: tripled(np.sum(np.stack([x, x]))),
+    "an element": lambda x: tripled(np.stack([x, x])[0]),
+    "x": lambda x: tripled(x),
+    "astype": lambda x: tripled(np.copy(x).astype(float)),
+    "through real": lambda x: after(np.copy(x), lambda v: tripled(v.real)),
+    "through np.squeeze": lambda x: after(np.copy(x), lambda v: tripled(np.squeeze(v))),
+    "through squeeze": lambda x: after(np.copy(x), lambda v: tripled(v.squeeze())),
+    "through T": lambda x: after(np.copy(x), lambda v: tripled(v.T)),
+    "through astype": lambda x: after(np.copy(x), lambda v: tripled(v.astype(float, copy=False))),
+    "a row, then all": lambda x: tripled(after(np.copy(x), lambda v: v.reshape(1).fill(2.0))) * x,
+    "part of a row": lambda x: np.sum(after(np.stack([x, x]), lambda v: tripled(v[0, ...]))),
+    "np.multiply(out=)": lambda x: after(np.ones_like(x), lambda v: np.multiply(2, 3, out=v)) * x,
+    "np.sin(out=)": lambda x: np.sum(
+        after(np.stack([x, x]), lambda v: np.sin(np.arange(2.0), out=v)) * x
+    ),
+    "np.matmul(out=)": lambda x: np.sum(
+        after(np.stack([x, x]), lambda v: np.matmul(np.eye(2) * 2, v * x, out=v))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_numbers_and_0d_arrays_are_what_numpy_makes(name):
+    f = KINDS[name]
+    points = np.array([0.3, 0.9])
+    expected = [f(point) for point in points]
+    slopes = np.array([(f(p + 1e-6) - f(p - 1e-6)) / 2e-6 for p in points])
+    np.testing.assert_allclose(vmap(f)(points), expected)
+    np.testing.assert_allclose([grad(f)(p) for p in points], slopes, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(vmap(grad(f))(points), slopes, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(
+        grad(lambda p: np.sum(vmap(f)(p)))(points), slopes, rtol=1e-6, atol=1e-9
+    )
+    found = vmap(lambda p: jvp(f, (p,), (1.0,))[1])(points)
+    np.testing.assert_allclose(found, slopes, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint64])
+def test_positions_of_narrow_dtypes_that_differ(dtype):
+    table = np.arange(1500.0).reshape(500, 3)
+    rows = np.array([99, 50, 1])
+    picked = rows.astype(dtype)
+    np.testing.assert_array_equal(
+        vmap(lambda i: np.asarray(table, like=i)[i])(picked), table[rows]
+    )
+    np.testing.assert_array_equal(
+        vmap(lambda i: np.asarray(table, like=i)[i, 1])(picked), table[rows, 1]
+    )
+    expected = np.zeros_like(table)
+    expected[rows] = 2
+    found = grad(lambda x: np.sum(vmap(lambda i: x[i] * 2)(picked)))(table)
+    np.testing.assert_array_equal(found, expected)
+
+
+LAID_OUT = {
+    "asfortranarray": lambda np, v: np.asfortranarray(v),
+    "asfortranarray of v.T": lambda np, v: np.asfortranarray(v.T),
+    "ascontiguousarray": lambda np, v: np.ascontiguousarray(v),
+    "ascontiguousarray of v.T": lambda np, v: np.ascontiguousarray(v.T),
+    "asarray in order F": lambda np, v: np.asarray(v, order="F"),
+    "require F": lambda np, v: np.require(v, requirements="F"),
+    "asarray": lambda np, v: np.asarray(v),
+}
+
+
+@pytest.mark.parametrize("name", LAID_OUT)
+def test_an_array_in_another_order_is_a_copy(name):
+    def f(x):
+        v = np.copy(x)
+        LAID_OUT[name](tapegrad.numpy, v)[...] *= 2
+        return np.sum(v * np.arange(4.0).reshape(2, 2))
+
+    batch = ROWS[:, :2, :2]
+    np.testing.assert_allclose(vmap(f)(batch), [f(x) for x in batch])
+    np.testing.assert_allclose(vmap(grad(f))(batch), [grad(f)(x) for x in batch])
+    slope = np.arange(4.0).reshape(2, 2) * (f(batch[0]) / np.sum(batch[0].ravel() * np.arange(4)))
+    np.testing.assert_allclose(grad(f)(batch[0]), slope)

@@ -125,7 +125,7 @@ def _full_like(
         holder = a if hasattr(a, "tape") else None
         filled = np.full_like(base, fill_value)
         return _like(lambda: filled, holder)
-    return np.broadcast_to(fill_value, base.shape).astype(base.dtype)
+    return np.copy(np.broadcast_to(fill_value, base.shape).astype(base.dtype))
 
 
 def _with_examples(a: Any, shape: Any) -> Any:

@@ -238,10 +238,10 @@ def _nan_to_num(
         result = result[0] + 1j * result[1]
     else:
         result = _replaced(x, replacements)
-    if copy:
-        return result
-    x[...] = result
-    return x
+    if not copy:
+        x[...] = result
+        result = x
+    return result if result.shape else result[()]  # NumPy makes a number of a 0-d array
 
 
 def _replaced(x: Any, replacements: tuple[Any, Any, Any]) -> Any:

@@ -39,7 +39,9 @@ def _choose_branch(condition: Any, x: Any, y: Any) -> Any:
     return np.where(condition, x, y)
 
 
-WHERE = linear(_choose_branch, _where_x, _where_y, fixed=1, name="np.where", batch="align")
+WHERE = linear(
+    _choose_branch, _where_x, _where_y, fixed=1, name="np.where", fresh=True, batch="align"
+)
 composite(np.where, _where)
 
 # --- taking

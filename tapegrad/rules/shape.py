@@ -144,7 +144,7 @@ linear(
 )
 linear(np.squeeze, _to_argument, view=True, in_order=True, batch=_squeezed_examples)
 linear(np.expand_dims, _to_argument, view=True, in_order=True, batch=_expanded_examples)
-linear(np.flip, lambda g, _out, _x, axis=None: np.flip(g, axis), view=True, batch="axis")
+linear(np.flip, lambda g, _out, _x, axis=None: np.flip(g, axis), view="number", batch="axis")
 linear(
     np.rot90, lambda g, _out, _x, k=1, axes=(0, 1): np.rot90(g, -k, axes), view=True, batch="axis"
 )

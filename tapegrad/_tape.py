@@ -176,7 +176,7 @@ class Mapped:
 def is_scalar(x: Any) -> bool:
     """Whether a traced value stands for a NumPy scalar, which never changes, not for an array.
 
-    One example of a vmap counts as a number unless it is a view: that is what most programs mean.
+    One example of a vmap is a number or a 0-d array by what made it, as NumPy decides.
     """
     is_view = False
     while isinstance(x, Traced):

@@ -219,7 +219,7 @@ def arange(
     names = ("stop",) if len(bounds) == 1 and "stop" not in named else ("start", "stop", "step")
     parts = {**dict(zip(names, bounds, strict=False)), **named}
     start = 0 if parts.get("stop") is None else parts.get("start", 0)
-    step = parts.get("step", 1)
+    step = 1 if parts.get("step") is None else parts["step"]
     # NumPy's own way: the gap is what rounding leaves between the first two.
     first, second = asarray(start, made.dtype), asarray(start + step, made.dtype)
     return first + np.arange(made.size, dtype=made.dtype) * (second - first)

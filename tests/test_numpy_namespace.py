@@ -368,6 +368,7 @@ def test_a_plain_vectorize_refuses_traced_values():
         "np.arange(x)",
         "np.arange(stop=x)",
         "np.arange(x, None, 0.7)",
+        "np.arange(0.5, x, None)",
         "np.arange(0.5, x, 0.7, 'f4')",
         "np.arange(x, 9, dtype='f4')",
         "np.arange(x, 1)",

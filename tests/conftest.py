@@ -1,9 +1,12 @@
-"""Settings that every test shares: how Hypothesis draws its examples."""
+"""Settings that every test shares: how Hypothesis draws its examples, and random matrices."""
 
 from __future__ import annotations
 
 import os
 
+import matrices
+import numpy as np
+import pytest
 from hypothesis import HealthCheck, settings
 
 # No deadline: the first call of a test pays for imports, and machines differ. In CI the examples
@@ -20,3 +23,9 @@ settings.register_profile("thorough", settings.get_profile("default"), max_examp
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
 )
+
+
+@pytest.fixture(autouse=True)
+def same_matrices(monkeypatch):
+    """Each test draws the same matrices, whichever ran before it and wherever it runs."""
+    monkeypatch.setattr(matrices, "RNG", np.random.default_rng(5))

@@ -40,7 +40,7 @@ def call_ufunc(
     if where is not True:  # nothing to warn of, and nothing kept, where it does not hold
         inputs = tuple(np.where(where, x, 1) if hasattr(x, "shape") else x for x in inputs)
     inputs = tuple(map(stacked, inputs))
-    if not any(map(mapping.owns, inputs)) and where is True:  # out= alone is batched
+    if not any(map(mapping.owns, inputs)):  # out= or where= alone is batched
         result = ufunc(*inputs, **kwargs)
     elif ufunc is np.matmul and not kwargs:
         result = _number(mapping, _matmul(mapping, *inputs))
@@ -52,8 +52,8 @@ def call_ufunc(
         rank = max(map(rank_of, inputs))
         # No name here holds an operand's memory: an out= may have to leave it.
         result = map_results(mapping, ufunc(*[mapping.fitted(x, rank) for x in inputs], **kwargs))
-        if where is not True:
-            result = _where_computed(where, result, out)
+    if where is not True:
+        result = _where_computed(where, result, out)
     return result if out is None else write_out(out, result, f"np.{ufunc.__name__}")
 
 

@@ -78,7 +78,9 @@ class Rule:
         self.sequence = sequence  # the first argument is a sequence of arrays
         self.singular = singular  # tells of a result whether its cotangent is a limit
         self.batch = batch
-        self.view = view  # NumPy may return a view of the first argument, or a "part", "number"
+        # NumPy may return a view of the first argument; "part": one that is not written through,
+        # "number": of a 0-d array a number.
+        self.view = view
         self.in_order, self.fresh = in_order, fresh
         self._arrays = arrays
         self._signature = signature

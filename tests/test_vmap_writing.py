@@ -769,3 +769,15 @@ def test_an_array_in_another_order_is_a_copy(name):
     np.testing.assert_allclose(vmap(grad(f))(batch), [grad(f)(x) for x in batch])
     slope = np.arange(4.0).reshape(2, 2) * (f(batch[0]) / np.sum(batch[0].ravel() * np.arange(4)))
     np.testing.assert_allclose(grad(f)(batch[0]), slope)
+
+
+@pytest.mark.parametrize("x", [2.0, np.array([2.0, -1.0])])
+def test_a_ufunc_of_plain_numbers_where_a_condition_of_each_example_holds(x):
+    def f(v, condition):
+        y = np.zeros_like(v)
+        np.multiply(x, 3.0, out=y, where=condition)
+        return y * v
+
+    conditions = np.array([[True, False], [False, True]])
+    expected = [f(v, condition) for v, condition in zip(X[:2, :2], conditions, strict=True)]
+    np.testing.assert_array_equal(vmap(f)(X[:2, :2], conditions), expected)

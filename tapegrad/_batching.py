@@ -28,6 +28,7 @@ import numpy as np
 
 from tapegrad._errors import BatchingError
 from tapegrad._mapping import Mapping
+from tapegrad._numpy_versions import signature_of
 from tapegrad._rule import Rule
 from tapegrad._tape import Mapped
 from tapegrad._tree import flatten, unflatten
@@ -139,7 +140,7 @@ def _align(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, An
 def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
     """The axis parameters of a function, with their defaults."""
     try:
-        parameters = inspect.signature(function).parameters
+        parameters = signature_of(function).parameters
     except ValueError:
         return {}
     return {

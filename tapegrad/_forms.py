@@ -486,6 +486,8 @@ class Composite(Rule):
         self.definition = definition
 
     def apply(self, *args: Any, **kwargs: Any) -> Any:
+        if self.deprecated:
+            self.refuse_deprecated(kwargs)
         args, kwargs = self.split_out(args, kwargs)
         out = kwargs.pop("out", None)
         result = self.definition(*args, **kwargs)
@@ -506,7 +508,7 @@ class Constant(Rule):
         if traced_out:
             kwargs.pop("out")
         named = {name: plain(value) for name, value in kwargs.items()}
-        result = self.function(*map(plain, args), **named)
+        result = self.implementation(*map(plain, args), **named)
         if not traced_out:
             return result
         return write_out(out, result, self.name, broadcast=isinstance(self.function, np.ufunc))

@@ -6,7 +6,6 @@ Must not know rules, or how arrays log.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from contextvars import Token
 from typing import Any, Self
@@ -45,6 +44,7 @@ from tapegrad._tape import (
 )
 from tapegrad._transformed import Transformed
 from tapegrad._tree import flatten, flatten_like, tree_map
+from tapegrad._warning import warn
 
 Function = Callable[..., Any]
 
@@ -412,10 +412,9 @@ def _pull_scalar(
     _check_scalar(name, out, leaves, holomorphic)
     if not stretch.owns(out):
         if not stretch.entries:
-            warnings.warn(
+            warn(
                 f"{name}: the output does not depend on the input; the gradient is zero.",
                 IndependentOutputWarning,
-                stacklevel=5,
             )
         return [None] * len(slots)
     one = np.ones(out.shape, out.dtype) if out.shape else out.dtype.type(1)

@@ -9,7 +9,6 @@ tangent (`push`), and how the function batches (`batch`).
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from tapegrad._errors import BatchingError, NotDifferentiableError, name_of
 from tapegrad._fitting import Scatter, cast
+from tapegrad._numpy_versions import deprecated_keywords, signature_of
 from tapegrad._pushing import derivatives_along
 from tapegrad._tape import (
     Mapped,
@@ -82,6 +82,7 @@ class Rule:
         # "number": of a 0-d array a number.
         self.view = view
         self.in_order, self.fresh = in_order, fresh
+        self.deprecated = deprecated_keywords(function)
         self._arrays = arrays
         self._signature = signature
         self._names: tuple[str, ...] = ()
@@ -179,6 +180,8 @@ class Rule:
             twice = params.keys() & kwargs.keys()
             if twice:
                 raise TypeError(f"{self.name}: got two values for argument {min(twice)!r}.")
+            if self.deprecated:
+                self.refuse_deprecated(kwargs)
             params.update(kwargs)
         order = params.get("order")
         if type(order) is str and order in "cfak":
@@ -188,6 +191,14 @@ class Rule:
             parts = [lift(part) for part in given[0]]
             return [x if hasattr(x, "shape") else np.asarray(x) for x in parts], params
         return [lift(array) for array in given], params
+
+    def refuse_deprecated(self, kwargs: dict[str, Any]) -> None:
+        """Raise TypeError for a keyword that NumPy is about to drop."""
+        for name in self.deprecated.keys() & kwargs.keys():
+            raise TypeError(
+                f"{self.name}: the keyword {name!r} is deprecated, and not taken with traced "
+                f"values. {self.deprecated[name]}"
+            )
 
     def split_out(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -213,7 +224,7 @@ class Rule:
         else:
             names = [
                 parameter.name
-                for parameter in inspect.signature(self.function).parameters.values()
+                for parameter in signature_of(self.function).parameters.values()
                 if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
             ]
         arrays = self._arrays

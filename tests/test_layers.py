@@ -16,6 +16,8 @@ ROOT = Path(tapegrad.__file__).parent
 # From the bottom of the tower up; a module may import any that stands before it.
 CORE = (
     "_errors",
+    "_numpy_versions",
+    "_warning",
     "_transformed",
     "_tree",
     "_tape",
@@ -57,10 +59,21 @@ OUTSIDE = {
     "_cli": {"", "_cli", "_picture", "_errors", "_tree", "_tape", "_inputs", "_reverse"},
     "sparse": {"", "sparse", *CORE},
     "__main__": {"_cli"},
-    "rules": {"_forms", "_rule", "rules"},
-    "numpy": {"", "numpy", "_errors", "_creation", "_rule", "_forms", "rules"},
+    "rules": {"_forms", "_numpy_versions", "_rule", "_warning", "rules"},
+    "numpy": {"", "numpy", "_errors", "_numpy_versions", "_creation", "_rule", "_forms", "rules"},
     "torch": {
-        *("", "torch", "_tree", "_tape", "_fitting", "_replay", "_pushing", "_rule", "_forms"),
+        *(
+            "",
+            "torch",
+            "_tree",
+            "_tape",
+            "_warning",
+            "_fitting",
+            "_replay",
+            "_pushing",
+            "_rule",
+            "_forms",
+        ),
         *("rules", "_forward", "_scattering"),
     },
     # Installed last: it reads the registered rules.
@@ -136,7 +149,7 @@ def test_every_module_has_a_layer():
 
 @pytest.mark.parametrize("name", [name for name in MODULES if name.startswith("rules.")])
 def test_a_file_of_rules_imports_only_numpy_the_rule_forms_and_other_rules(name):
-    assert own_imports(name) <= {"_forms", "_rule", "rules"}
+    assert own_imports(name) <= {"_forms", "_numpy_versions", "_rule", "_warning", "rules"}
     assert foreign_imports(name) <= {"numpy"}
 
 

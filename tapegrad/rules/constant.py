@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 
 from tapegrad._forms import composite, constant
+from tapegrad._numpy_versions import EXPIRING
 from tapegrad._rule import lift, plain
+from tapegrad._warning import named_at_the_programs_line
 
 _UFUNCS = (
     "floor ceil trunc rint floor_divide signbit spacing isfinite isinf isnan isnat "
     "equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor "
     "logical_not"
 ).split()
-_ALIGNED = "round around fix isreal iscomplex isposinf isneginf".split()
+_ALIGNED = "round around isreal iscomplex isposinf isneginf".split()
 _ALONG_AXES = "count_nonzero any all".split()
 _ALONG_ONE = "argmax argmin argsort argpartition".split()
 _OF_PAIRS = "searchsorted isin digitize".split()
@@ -34,6 +36,14 @@ for names, batch, arrays in (
     (_RAGGED, "ragged", 1),
 ):
     constant(*(getattr(np, name) for name in names), batch=batch, arrays=arrays)
+for name in EXPIRING:
+    function = getattr(np, name)
+    constant(
+        function,
+        batch="align" if name == "fix" else "loop",
+        arrays=1 if name == "fix" else 2,
+        implementation=named_at_the_programs_line(function),
+    )
 
 
 def side_by_side(x: Any, y: Any) -> tuple[Any, Any]:

@@ -102,6 +102,5 @@ def _cumulative_prod_jvp(
 
 linear(np.cumsum, cumsum_transpose, batch="flat")
 general(np.cumprod, vjp=[cumprod_vjp], jvp=cumprod_jvp, batch="flat")
-if hasattr(np, "cumulative_sum"):  # since NumPy 2.1
-    linear(np.cumulative_sum, _cumulative_sum_transpose, batch="flat")
-    general(np.cumulative_prod, vjp=[_cumulative_prod_vjp], jvp=_cumulative_prod_jvp, batch="flat")
+linear(np.cumulative_sum, _cumulative_sum_transpose, batch="flat")
+general(np.cumulative_prod, vjp=[_cumulative_prod_vjp], jvp=_cumulative_prod_jvp, batch="flat")

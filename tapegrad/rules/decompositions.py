@@ -9,13 +9,13 @@ are symmetric, and of a tangent only the symmetric part counts.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from tapegrad._forms import Constant, composite, general
 from tapegrad._rule import derivatives_along, plain, somewhere
+from tapegrad._warning import warn
 from tapegrad.rules.limits import replays_to_come
 from tapegrad.rules.matrices import (
     adjoint,
@@ -151,9 +151,7 @@ _OLD_MODES = {"f": "reduced", "full": "reduced", "e": "economic", "economic": "e
 
 def _qr(a: Any, mode: str = "reduced") -> Any:
     if mode in _OLD_MODES:
-        warnings.warn(
-            f"np.linalg.qr: mode={mode!r} is deprecated.", DeprecationWarning, stacklevel=4
-        )
+        warn(f"np.linalg.qr: mode={mode!r} is deprecated.", DeprecationWarning)
         mode = _OLD_MODES[mode]
     if a.ndim < 2:
         mode = "reduced"  # where NumPy raises its error

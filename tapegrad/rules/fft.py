@@ -12,13 +12,13 @@ for an even length, the highest one. The transposes count them so.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._forms import composite, linear
+from tapegrad._warning import warn
 
 
 def _of_length(x: Any, count: int, axis: int) -> Any:
@@ -119,11 +119,10 @@ def _sides_and_axes(
     """The length of the transform along each axis, and the axes, as NumPy reads `s` and `axes`."""
     if axes is None:
         if s is not None:
-            warnings.warn(
+            warn(
                 "np.fft: s without axes is deprecated in NumPy 2.0. Pass axes=range(len(s)) or "
                 "the axes that are meant.",
                 DeprecationWarning,
-                stacklevel=5,
             )
         axes = range(-(a.ndim if s is None else len(s)), 0)
     if s is None:

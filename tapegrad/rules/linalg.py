@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._forms import Constant, composite, constant, general, strong_product
+from tapegrad._numpy_versions import COND_IS_REAL
 from tapegrad._rule import innermost, plain, somewhere
 from tapegrad.rules.matrices import (
     adjoint,
@@ -281,7 +282,8 @@ def _cond(x: Any, p: Any = None) -> Any:
     else:
         axes = (-2, -1)
         found = np.linalg.norm(x, p, axes) * np.linalg.norm(np.linalg.inv(x), p, axes)
-    return np.where(infinite, value, found) if somewhere(infinite) else found
+    found = np.where(infinite, value, found) if somewhere(infinite) else found
+    return found if COND_IS_REAL else found.astype(value.dtype, copy=False)
 
 
 composite(np.linalg.cond, _cond)

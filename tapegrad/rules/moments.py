@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from tapegrad._forms import composite, general, strong_product
 from tapegrad._rule import is_numpy, lift, plain, somewhere
+from tapegrad._warning import warn
 from tapegrad.rules.reduction import axes_of, count_of, masked, spread
 
 # --- means
@@ -318,7 +318,7 @@ def _cov(
     rows = _variables(m, y, rowvar, dtype)
     centred, weighted, degrees = _centred(rows, fweights, aweights, ddof)
     if somewhere(plain(degrees) <= 0):
-        warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
+        warn("Degrees of freedom <= 0 for slice", RuntimeWarning)
         degrees = np.where(plain(degrees) <= 0, 0.0, degrees)
     products = np.dot(centred, _conjugated(np.swapaxes(weighted, 0, 1)))
     scale = np.true_divide(1, degrees).astype(np.finfo(products.dtype).dtype)

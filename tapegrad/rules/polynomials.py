@@ -6,13 +6,13 @@ that of what remains. `np.poly1d` arguments give `np.poly1d` results, as in NumP
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from tapegrad._forms import composite, general, strong_product
 from tapegrad._rule import innermost, of_all_examples, plain, somewhere
+from tapegrad._warning import warn
 from tapegrad.rules.differences import as_array
 from tapegrad.rules.least_squares import SOLUTION, residuals_of
 
@@ -282,7 +282,7 @@ def _polyfit(
     if full:
         return solution, residuals, rank, np.linalg.svdvals(powers), rcond
     if somewhere(rank != order):
-        warnings.warn("Polyfit may be poorly conditioned", np.exceptions.RankWarning, stacklevel=2)
+        warn("Polyfit may be poorly conditioned", np.exceptions.RankWarning)
     if not cov:
         return solution
     covariance = np.linalg.inv(np.matmul(np.transpose(powers), powers)) / np.outer(scale, scale)

@@ -7,7 +7,6 @@ Functions that conjugate an argument themselves (vdot, vecdot, vecmat) conjugate
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Sequence
 from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from typing import Any
@@ -15,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad._forms import composite, constant, linear, multilinear
+from tapegrad._numpy_versions import HAS_MATVEC
+from tapegrad._warning import warn
 
 
 def _shaped(x: Any) -> Any:
@@ -201,16 +202,15 @@ def _vdot_y(g: Any, _out: Any, x: Any, _y: Any) -> Any:
 
 multilinear(np.vdot, _vdot_x, _vdot_y, signature="a, b", batch=_vdot_examples)
 
-if hasattr(np, "vecdot"):
-    multilinear(
-        np.vecdot,
-        lambda g, _out, _x, y: np.conjugate(_column(g) * _shaped(y)),
-        lambda g, _out, x, _y: _column(g) * np.conjugate(_shaped(x)),
-        signature="x1, x2",
-        batch="(n),(n)",
-    )
+multilinear(
+    np.vecdot,
+    lambda g, _out, _x, y: np.conjugate(_column(g) * _shaped(y)),
+    lambda g, _out, x, _y: _column(g) * np.conjugate(_shaped(x)),
+    signature="x1, x2",
+    batch="(n),(n)",
+)
 
-if hasattr(np, "matvec"):
+if HAS_MATVEC:
     multilinear(
         np.matvec,
         lambda g, _out, _x, y: _column(g) * _row(_shaped(y)),
@@ -231,8 +231,7 @@ def _vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return np.vecdot(np.moveaxis(_shaped(x1), axis, -1), np.moveaxis(_shaped(x2), axis, -1))
 
 
-if hasattr(np.linalg, "vecdot"):
-    composite(np.linalg.vecdot, _vecdot)
+composite(np.linalg.vecdot, _vecdot)
 
 # --- outer products
 
@@ -265,11 +264,7 @@ def _cross(
             f"np.cross: expected vectors of 2 or 3 elements, got {x.shape[0]} and {y.shape[0]}."
         )
     if 2 in sizes:
-        warnings.warn(
-            "np.cross of vectors of 2 elements is deprecated by NumPy.",
-            DeprecationWarning,
-            stacklevel=3,
-        )
+        warn("np.cross of vectors of 2 elements is deprecated by NumPy.", DeprecationWarning)
     if sizes == {2}:
         return x[0] * y[1] - x[1] * y[0]
     x, y = (v if len(v) == 3 else np.concatenate([v, np.zeros_like(v[:1])]) for v in (x, y))

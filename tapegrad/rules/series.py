@@ -12,6 +12,7 @@ import numpy as np
 from numpy.polynomial import polynomial
 
 from tapegrad._forms import composite
+from tapegrad._numpy_versions import HAS_VALND, POLYNOMIALS_DISPATCH
 
 Steps = Callable[[int], tuple[float, float, float]]
 
@@ -54,16 +55,23 @@ def _numbers(x: Any) -> Any:
     return x if hasattr(x, "shape") else np.asarray(x)
 
 
-def _polyval2d(x: Any, y: Any, c: Any) -> Any:
-    x, y = _numbers(x), _numbers(y)
-    if x.shape != y.shape:
-        raise ValueError("x, y are incompatible")
-    return _series_of_powers(y, _series_of_powers(x, c), tensor=False)
-
-
 def _polygrid2d(x: Any, y: Any, c: Any) -> Any:
     return _series_of_powers(y, _series_of_powers(x, c))
 
 
-composite(polynomial.polyval2d, _polyval2d, arrays=3)
-composite(polynomial.polygrid2d, _polygrid2d, arrays=3)
+def _polyvalnd(pts: Any, c: Any) -> Any:
+    first, *others = map(_numbers, pts)
+    if any(x.shape != first.shape for x in others):
+        names = ", ".join("xyz"[: len(others) + 1]) if len(others) in (1, 2) else "ordinates"
+        raise ValueError(f"{names} are incompatible")
+    total = _series_of_powers(first, c)
+    for x in others:
+        total = _series_of_powers(x, total, tensor=False)
+    return total
+
+
+if POLYNOMIALS_DISPATCH:
+    composite(polynomial.polyval2d, lambda x, y, c: _polyvalnd((x, y), c), arrays=3)
+    composite(polynomial.polygrid2d, _polygrid2d, arrays=3)
+if HAS_VALND:
+    composite(polynomial.polyvalnd, _polyvalnd, arrays=2)

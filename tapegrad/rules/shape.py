@@ -12,6 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view
 
 from tapegrad._forms import Linear, composite, linear
+from tapegrad._numpy_versions import MESHGRID_IS_TUPLE
 from tapegrad._rule import Scatter, innermost, lift, memory_of, pick, plain
 
 # --- one array, rearranged; NumPy may return a view of it
@@ -277,7 +278,9 @@ def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str =
         shape[place] = -1
         grids.append(np.reshape(x, shape))
     made = grids if sparse else np.broadcast_arrays(*grids)
-    return tuple(np.copy(x) for x in made) if copy else made  # a list if sparse, as in NumPy
+    if copy:
+        return tuple(np.copy(x) for x in made)
+    return made if sparse and not MESHGRID_IS_TUPLE else tuple(made)
 
 
 composite(np.broadcast_arrays, _broadcast_arrays)
@@ -405,8 +408,7 @@ def _unstack(x: Any, /, *, axis: int = 0) -> Any:
     return tuple(x[(*lead, i)] for i in range(x.shape[axis]))
 
 
-if hasattr(np, "unstack"):  # new in NumPy 2.1
-    composite(np.unstack, _unstack)
+composite(np.unstack, _unstack)
 
 
 def _trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:

@@ -42,12 +42,13 @@ def _sort(
     order: Any = None,
     *,
     stable: Any = None,
-    **newer: Any,
+    **descending: Any,
 ) -> Any:
     # The method is NumPy's to choose: what it does to ties, the values do not show.
-    np.sort(np.zeros(1), kind=kind, order=order, stable=stable, **newer)  # its errors
+    np.sort(np.zeros(1), kind=kind, order=order, stable=stable, **descending)  # its errors
+    keep_ties: dict[str, Any] = {"stable": True} if descending else {"kind": "stable"}
     return _picked_along(
-        a, axis, lambda values, along: np.argsort(values, along, kind="stable", **newer)
+        a, axis, lambda values, along: np.argsort(values, along, **keep_ties, **descending)
     )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy._core import umath
 
 from tapegrad._forms import composite, constant, unsupported
+from tapegrad._numpy_versions import HAS_UFUNC_OF_PARTS
 from tapegrad._rule import unsupported_module
 
 # NumPy itself refuses floating arrays for these, so a call on traced values is NumPy's TypeError.
@@ -13,17 +14,30 @@ _OF_INTEGERS = (
     "bitwise_and bitwise_or bitwise_xor bitwise_count invert left_shift right_shift gcd lcm"
 ).split()
 constant(np.packbits, np.unpackbits, batch="flat")
-constant(*(getattr(np, name) for name in _OF_INTEGERS if hasattr(np, name)))
+constant(*(getattr(np, name) for name in _OF_INTEGERS))
 
 
-# The ufuncs of text have no numeric loop. np.strings shows some, but takes its time to import.
-for _name, _ufunc in vars(umath).items():
-    if isinstance(_ufunc, np.ufunc) and not _ufunc.types:
-        _shown = _name.startswith("is") or _name == "str_len"
-        constant(_ufunc, name=f"np.strings.{_name}" if _shown else f"np._core.umath.{_name}")
+# The ufuncs of text. np.strings shows some, but takes its time to import.
+_OF_TEXT = "isalnum isalpha isdecimal isdigit islower isnumeric isspace istitle isupper str_len"
+_BEHIND_STRINGS = """
+    _center _expandtabs _expandtabs_length _ljust _lstrip_chars _lstrip_whitespace _partition
+    _partition_index _replace _rjust _rpartition _rpartition_index _rstrip_chars
+    _rstrip_whitespace _slice _strip_chars _strip_whitespace _zfill count endswith find index
+    rfind rindex startswith
+"""
+_umath = vars(umath)
+for _name in _OF_TEXT.split():
+    constant(_umath[_name], name=f"np.strings.{_name}")
+for _name in _BEHIND_STRINGS.split():
+    if _name in _umath:
+        constant(_umath[_name], name=f"np._core.umath.{_name}")
 
-composite(vars(umath)["clip"], lambda x1, x2, x3: np.clip(x1, x2, x3))  # what np.clip calls
-composite(vars(umath)["_ones_like"], np.ones_like)
+# Ufuncs that NumPy's own functions call.
+composite(_umath["clip"], lambda x1, x2, x3: np.clip(x1, x2, x3))
+composite(_umath["_ones_like"], np.ones_like)
+if HAS_UFUNC_OF_PARTS:
+    composite(_umath["real"], lambda x: np.real(x))
+    composite(_umath["imag"], lambda x: np.imag(x))
 
 unsupported(
     np.busday_count,

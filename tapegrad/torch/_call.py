@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._tape import PROJECT, Traced
+from tapegrad._warning import warn
 from tapegrad.torch import _modes
 from tapegrad.torch._dims import clash_of
 from tapegrad.torch._dtypes import can_store, word_of
@@ -31,7 +32,6 @@ from tapegrad.torch._graph import Node, is_on_graph, made_since, next_number, no
 from tapegrad.torch._inplace import overwrite, write
 from tapegrad.torch._tensor import LEAF, Tensor, array_of, ndarray, of_array, of_value
 from tapegrad.torch._versions import count_write, owner_of, share_version, version_of
-from tapegrad.torch._warning import warn
 
 # The operations by name: what `torch.<name>` is.
 OPERATIONS: dict[str, Callable[..., Any]] = {}

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad._rule import plain
+from tapegrad._warning import warn
 from tapegrad.torch._call import OPERATIONS, operation, private
 from tapegrad.torch._factors import check_scalar_types
 from tapegrad.torch._pointwise import promoted
-from tapegrad.torch._warning import warn
 
 
 def einsum(*args: Any) -> Any:

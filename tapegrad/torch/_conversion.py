@@ -12,12 +12,12 @@ import numpy as np
 
 from tapegrad import BatchingError
 from tapegrad._tape import Mapped, Traced
+from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
 from tapegrad.torch._call import private
 from tapegrad.torch._legacy import TYPES, type_dtype
 from tapegrad.torch._pointwise import cast
 from tapegrad.torch._tensor import Tensor, ndarray, plain_of
-from tapegrad.torch._warning import warn
 
 # --- NumPy --------------------------------------------------------------------------------------
 

@@ -11,11 +11,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
 from tapegrad.torch._call import OPERATIONS
 from tapegrad.torch._dtypes import as_numpy
 from tapegrad.torch._tensor import Tensor, of_value, plain_of
-from tapegrad.torch._warning import warn
 
 
 def tensor(

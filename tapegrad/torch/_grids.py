@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._warning import warn
 from tapegrad.torch import _declared
 from tapegrad.torch._call import OPERATIONS, operation, private
 from tapegrad.torch._dtypes import of_numpy, word_of
 from tapegrad.torch._tensor import Tensor
-from tapegrad.torch._warning import warn
 
 
 @_declared.elementwise("ComplexBackward0", lambda _out, *_: 1, lambda _out, *_: 1j)

@@ -16,8 +16,8 @@ import numpy as np
 
 from tapegrad._rule import plain
 from tapegrad._tape import Mapped, Traced
+from tapegrad._warning import warn
 from tapegrad.torch._tensor import Tensor
-from tapegrad.torch._warning import warn
 
 ALL = slice(None)
 

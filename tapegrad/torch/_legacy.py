@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
 from tapegrad.torch._call import OPERATIONS
 from tapegrad.torch._data import numbers_as_array
 from tapegrad.torch._tensor import Tensor, of_value
-from tapegrad.torch._warning import warn
 
 
 def legacy_tensor(*args: Any, **kwargs: Any) -> Tensor:

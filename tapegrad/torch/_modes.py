@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
-from tapegrad.torch._warning import warn
+from tapegrad._warning import warn
 
 
 class Mode(NamedTuple):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._warning import warn
 from tapegrad.torch._call import OPERATIONS, Steps
 from tapegrad.torch._dims import clash_of, wrapped
 from tapegrad.torch._dtypes import Size, as_numpy, dtype, sizes_of, word_of
@@ -32,7 +33,6 @@ from tapegrad.torch._views import (
     view_of,
     whole,
 )
-from tapegrad.torch._warning import warn
 
 VIEW = label_of("View")
 SELECT = label_of("Select")

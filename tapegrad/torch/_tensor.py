@@ -18,6 +18,7 @@ import numpy as np
 
 from tapegrad._rule import plain
 from tapegrad._tape import PROJECT, Mapped
+from tapegrad._warning import warn
 from tapegrad.torch import _modes
 from tapegrad.torch._dtypes import CPU, Size, device, dtype, of_numpy, strided
 from tapegrad.torch._dual import PLAIN, cell_of, is_above, is_dual, tangent_of
@@ -34,7 +35,6 @@ from tapegrad.torch._graph import (
 )
 from tapegrad.torch._tracing import is_differentiated, unlogged
 from tapegrad.torch._versions import Version, share_version
-from tapegrad.torch._warning import warn
 
 LEAF: Any = object()  # the node of a leaf that requires grad
 ndarray = np.ndarray

@@ -11,10 +11,6 @@ from tapegrad.testing import check_grads, check_rule
 X = np.array([[0.3, -1.2, 2.1], [1.7, 0.4, -0.6]])
 
 
-running = pytest.mark.skipif(not hasattr(np, "cumulative_sum"), reason="new in NumPy 2.1")
-
-
-@running
 @pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
 @pytest.mark.parametrize("start", [False, True])
 def test_running_sums_and_products_from_a_start(name, start):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tapegrad import grad, vjp
+from tapegrad._numpy_versions import PADS_BY_AXIS
 from tapegrad.testing import check_rule
 
 X = np.array([[0.3, -1.2, 2.1], [1.7, 0.4, -0.6]])
@@ -99,7 +100,7 @@ def test_a_function_that_writes_the_pads():
 
 
 def test_widths_by_axis():
-    if np.lib.NumpyVersion(np.__version__) >= "2.4.0":
+    if PADS_BY_AXIS:
         check_rule(lambda x: np.pad(x, {-1: (1, 2)}), X)
         check_rule(lambda x: np.pad(x, {0: 1}, "edge"), X)
 

@@ -7,6 +7,7 @@ import pytest
 
 import tapegrad
 from tapegrad import grad, vjp
+from tapegrad._numpy_versions import HAS_MATVEC
 from tapegrad.testing import check_grads
 
 RNG = np.random.default_rng(3)
@@ -122,7 +123,7 @@ PRODUCTS = {
     "vecdot": (np.vecdot, (2, 3), (4, 1, 3)),
     "linalg.vecdot": (lambda x, y: np.linalg.vecdot(x, y, axis=0), (3, 2), (3, 2)),
 }
-if hasattr(np, "matvec"):
+if HAS_MATVEC:
     PRODUCTS["matvec"] = (np.matvec, (4, 2, 3), (3,))
     PRODUCTS["vecmat"] = (np.vecmat, (3,), (4, 3, 2))
 

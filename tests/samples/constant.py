@@ -7,13 +7,17 @@ from hypothesis import strategies as st
 from makers import array, axes, axis, axis_or_none, beside, like, square
 from sampling import FLAGS, LAPACK, N1, REAL, X1, X, each, la, pick, sample
 
+from tapegrad._numpy_versions import EXPIRING
+
 each([np.floor, np.ceil, np.trunc, np.spacing, np.signbit], X, dtypes=REAL)
 each([np.rint, np.isfinite, np.isinf, np.isnan, np.logical_not], X)
 sample(np.floor_divide, X, beside, dtypes=REAL)
 each([np.equal, np.not_equal, np.logical_and, np.logical_or, np.logical_xor], X, beside)
 each([np.less, np.less_equal, np.greater, np.greater_equal], X, beside)
 each([np.round, np.around], X, decimals=st.integers(0, 2))
-each([np.fix, np.isposinf, np.isneginf], X, dtypes=REAL)
+each([np.isposinf, np.isneginf], X, dtypes=REAL)
+each([getattr(np, name) for name in EXPIRING if name == "fix"], X, dtypes=REAL)
+each([getattr(np, name) for name in EXPIRING if name == "in1d"], X, beside)
 each([np.argmax, np.argmin, np.argsort], N1, axis=axis_or_none)
 sample(np.argpartition, array(3, 4), st.integers(0, 2), axis=axis)
 each([np.argwhere, np.nonzero], X1)

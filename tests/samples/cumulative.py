@@ -9,6 +9,5 @@ from sampling import FLAGS, X1, each
 WIDER = maybe("G")  # dtype=: of more precision than any, and complex
 
 each([np.cumsum, np.cumprod], X1, axis=axis_or_none, dtype=WIDER)
-if hasattr(np, "cumulative_sum"):  # since NumPy 2.1
-    running = [np.cumulative_sum, np.cumulative_prod]
-    each(running, X1, axis=axis, include_initial=FLAGS, dtype=WIDER)
+running = [np.cumulative_sum, np.cumulative_prod]
+each(running, X1, axis=axis, include_initial=FLAGS, dtype=WIDER)

@@ -7,12 +7,15 @@ from hypothesis import strategies as st
 from makers import array, bare, matrix, square
 from sampling import LAPACK, SMALL, X2, X, each, la, pick, sample
 
+from tapegrad._numpy_versions import HAS_MATVEC
+
 sample(np.dot, bare("i", "j"), bare("j", "k"))
 sample(np.inner, bare("i", "j"), bare("k", "j"))
 sample(np.vdot, bare("i", "j"), bare("i", "j"))
 each([np.matmul, la.matmul], matrix("i", "j"), matrix("j", "k"))
 each([np.vecdot, la.vecdot], matrix("i"), matrix("i"))
-each([f for f in (getattr(np, "matvec", None),) if f], matrix("i", "j"), matrix("j"))
+if HAS_MATVEC:
+    each([np.matvec], matrix("i", "j"), matrix("j"))
 each([f for f in (getattr(np, "vecmat", None),) if f], matrix("i"), matrix("i", "j"))
 each([np.tensordot, la.tensordot], array(2, 1, 3), array(1, 3, 2), axes=pick(2, ([1, -1], [0, 1])))
 # NumPy 2.4's einsum writes past the end of its result for axes of no elements: none is here.

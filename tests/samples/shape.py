@@ -61,5 +61,4 @@ sample(np.meshgrid, X01, X01, X01, sparse=FLAGS, indexing=pick("xy", "ij"), copy
 sample(np.resize, X, other_size)
 sample(np.trim_zeros, X, mask, trim=pick("fb", "f", "b"), via=masked)
 sample(sliding_window_view, array(3, 4), pick(2, 4), axis=pick(1, -1))
-if hasattr(np, "unstack"):
-    sample(np.unstack, X1, axis=axis)
+sample(np.unstack, X1, axis=axis)

@@ -65,7 +65,7 @@ class Basis:
     def _at_tuples(self, c: Any, *points: Any) -> Any:
         first, *others = map(asarray, points)
         if any(x.shape != first.shape for x in others):
-            names = ", ".join("xyz"[: len(points)])
+            names = ", ".join("xyz"[: len(points)]) if len(points) in (2, 3) else "ordinates"
             raise ValueError(f"{names} are incompatible")
         c = self.val(first, c)
         for x in others:
@@ -77,6 +77,9 @@ class Basis:
 
     def val3d(self, x: Any, y: Any, z: Any, c: Any) -> Any:
         return self._at_tuples(c, x, y, z)
+
+    def valnd(self, pts: Any, c: Any) -> Any:
+        return self._at_tuples(c, *pts)
 
     def grid2d(self, x: Any, y: Any, c: Any) -> Any:
         return self.val(y, self.val(x, c))

@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.polynomial import chebyshev as _numpys
 
+from tapegrad._numpy_versions import HAS_VALND
 from tapegrad.numpy.polynomial._basis import Basis
 from tapegrad.numpy.polynomial._coefficients import differentiable
 
@@ -20,6 +21,8 @@ _BASIS = Basis(_numpys, "cheb", _steps)
 chebval = _BASIS.function("val")
 chebval2d = _BASIS.function("val2d")
 chebval3d = _BASIS.function("val3d")
+if HAS_VALND:
+    chebvalnd = _BASIS.function("valnd")
 chebgrid2d = _BASIS.function("grid2d")
 chebgrid3d = _BASIS.function("grid3d")
 chebvander = _BASIS.function("vander")

@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.polynomial import hermite as _numpys
 
+from tapegrad._numpy_versions import HAS_VALND
 from tapegrad.numpy.polynomial._basis import Basis
 from tapegrad.numpy.polynomial._coefficients import differentiable
 
@@ -20,6 +21,8 @@ _BASIS = Basis(_numpys, "herm", _steps)
 hermval = _BASIS.function("val")
 hermval2d = _BASIS.function("val2d")
 hermval3d = _BASIS.function("val3d")
+if HAS_VALND:
+    hermvalnd = _BASIS.function("valnd")
 hermgrid2d = _BASIS.function("grid2d")
 hermgrid3d = _BASIS.function("grid3d")
 hermvander = _BASIS.function("vander")

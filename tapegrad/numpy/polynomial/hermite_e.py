@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.polynomial import hermite_e as _numpys
 
+from tapegrad._numpy_versions import HAS_VALND
 from tapegrad.numpy.polynomial._basis import Basis
 from tapegrad.numpy.polynomial._coefficients import differentiable
 
@@ -20,6 +21,8 @@ _BASIS = Basis(_numpys, "herme", _steps)
 hermeval = _BASIS.function("val")
 hermeval2d = _BASIS.function("val2d")
 hermeval3d = _BASIS.function("val3d")
+if HAS_VALND:
+    hermevalnd = _BASIS.function("valnd")
 hermegrid2d = _BASIS.function("grid2d")
 hermegrid3d = _BASIS.function("grid3d")
 hermevander = _BASIS.function("vander")

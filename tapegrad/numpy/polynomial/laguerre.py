@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.polynomial import laguerre as _numpys
 
+from tapegrad._numpy_versions import HAS_VALND
 from tapegrad.numpy.polynomial._basis import Basis
 from tapegrad.numpy.polynomial._coefficients import differentiable
 
@@ -20,6 +21,8 @@ _BASIS = Basis(_numpys, "lag", _steps)
 lagval = _BASIS.function("val")
 lagval2d = _BASIS.function("val2d")
 lagval3d = _BASIS.function("val3d")
+if HAS_VALND:
+    lagvalnd = _BASIS.function("valnd")
 laggrid2d = _BASIS.function("grid2d")
 laggrid3d = _BASIS.function("grid3d")
 lagvander = _BASIS.function("vander")

@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.polynomial import legendre as _numpys
 
+from tapegrad._numpy_versions import HAS_VALND
 from tapegrad.numpy.polynomial._basis import Basis
 from tapegrad.numpy.polynomial._coefficients import differentiable
 
@@ -20,6 +21,8 @@ _BASIS = Basis(_numpys, "leg", _steps)
 legval = _BASIS.function("val")
 legval2d = _BASIS.function("val2d")
 legval3d = _BASIS.function("val3d")
+if HAS_VALND:
+    legvalnd = _BASIS.function("valnd")
 leggrid2d = _BASIS.function("grid2d")
 leggrid3d = _BASIS.function("grid3d")
 legvander = _BASIS.function("vander")

@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.polynomial import polynomial as _numpys
 
+from tapegrad._numpy_versions import HAS_VALND
 from tapegrad.numpy.polynomial._basis import Basis
 from tapegrad.numpy.polynomial._basis import values_from_roots as _values_from_roots
 from tapegrad.numpy.polynomial._coefficients import differentiable
@@ -16,6 +17,8 @@ _BASIS = Basis(_numpys, "poly", powers)
 polyval = _BASIS.function("val")
 polyval2d = _BASIS.function("val2d")
 polyval3d = _BASIS.function("val3d")
+if HAS_VALND:
+    polyvalnd = _BASIS.function("valnd")
 polygrid2d = _BASIS.function("grid2d")
 polygrid3d = _BASIS.function("grid3d")
 polyvander = _BASIS.function("vander")

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._warning import warn
 from tapegrad.torch._engine import Pass
 from tapegrad.torch._gradients import accumulate, as_gradient, root_of
 from tapegrad.torch._graph import AccumulateGrad, GradientEdge
 from tapegrad.torch._tensor import Tensor, node_of, of_value
-from tapegrad.torch._warning import warn
 
 
 def backward(

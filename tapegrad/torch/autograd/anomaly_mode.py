@@ -17,10 +17,10 @@ from typing import Any, Self
 import numpy as np
 
 from tapegrad._rule import plain
+from tapegrad._warning import is_ours, warn
 from tapegrad.torch import _modes
 from tapegrad.torch._graph import Node, is_on_graph, made_since, next_number, title
 from tapegrad.torch._tensor import Tensor
-from tapegrad.torch._warning import is_ours, warn
 
 # The node whose backward is running, which the nodes that it makes refer to.
 RUNNING: ContextVar[Node | None] = ContextVar("tapegrad_torch_running", default=None)

@@ -10,12 +10,12 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad._warning import warn
 from tapegrad.torch import _modes
 from tapegrad.torch._functions import Backward, VmapInfo, call, refuse
 from tapegrad.torch._graph import FunctionNode
 from tapegrad.torch._saved import TWICE, Saved, check_saveable
 from tapegrad.torch._tensor import Tensor, node_of
-from tapegrad.torch._warning import warn
 
 
 class FunctionCtx:

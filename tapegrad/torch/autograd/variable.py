@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad._warning import warn
 from tapegrad.torch._tensor import Tensor, of_value
 from tapegrad.torch._versions import share_version
-from tapegrad.torch._warning import warn
 
 
 class _VariableMeta(type):

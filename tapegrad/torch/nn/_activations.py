@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad._warning import warn
 from tapegrad.torch._call import OPERATIONS
-from tapegrad.torch._warning import warn
 
 Operation = Callable[..., Any]
 

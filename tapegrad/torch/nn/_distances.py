@@ -12,12 +12,12 @@ import numpy as np
 
 from tapegrad._rule import plain
 from tapegrad._tape import spec_of
+from tapegrad._warning import warn
 from tapegrad.torch._call import private
 from tapegrad.torch._graph import new, next_number, node_class
 from tapegrad.torch._modes import MODE
 from tapegrad.torch._pointwise import promoted
 from tapegrad.torch._tensor import LEAF, Tensor, accumulator_of, ndarray, of_value
-from tapegrad.torch._warning import warn
 from tapegrad.torch.nn import _losses
 from tapegrad.torch.nn._reducing import parameter, reduced, weighted, word_for
 

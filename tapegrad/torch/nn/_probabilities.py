@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad._rule import of_all_examples, plain
+from tapegrad._warning import warn
 from tapegrad.torch._call import private
 from tapegrad.torch._elementwise import _xlogy
 from tapegrad.torch._pointwise import promoted
-from tapegrad.torch._warning import warn
 from tapegrad.torch.nn import _losses
 from tapegrad.torch.nn._reducing import parameter, reduced, word_for
 

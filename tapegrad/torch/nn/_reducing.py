@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.torch._warning import warn
+from tapegrad._warning import warn
 
 
 def word_for(size_average: Any, reduce: Any, reduction: str) -> str:

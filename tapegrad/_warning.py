@@ -1,0 +1,58 @@
+"""Warnings at the line of the program that is to be changed.
+
+Knows which frames are this package's. Must not know what is warned of.
+Python shows a DeprecationWarning by default only where it names a line of the program itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+# The folder of tapegrad, and that of NumPy, whose np.errstate stands between our frames.
+OURS = tuple(os.path.dirname(os.path.abspath(file)) + os.sep for file in (__file__, np.__file__))
+CONTEXTLIB = contextlib.contextmanager.__code__.co_filename
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the innermost line outside this package, however deep the call stands in it."""
+    level = 2
+    frame: Any = sys._getframe(1)
+    while frame.f_back is not None and is_ours(frame.f_code.co_filename):
+        frame = frame.f_back
+        level += 1
+    warnings.warn(text, category, stacklevel=level)
+
+
+def named_at_the_programs_line(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, whose own warnings name the innermost line outside this package.
+
+    For functions that warn whenever they are called: `warnings.catch_warnings` is slow, and not
+    isolated between threads before Python 3.14.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = function(*args, **kwargs)
+        for warning in caught:
+            warn(str(warning.message), warning.category)
+        return result
+
+    return call
+
+
+def is_ours(file: str) -> bool:
+    """Whether a file of code is this package's, or one that stands between its own."""
+    return file.startswith(OURS) or file == CONTEXTLIB
+
+
+__all__ = ["is_ours", "named_at_the_programs_line", "warn"]

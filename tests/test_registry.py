@@ -292,25 +292,18 @@ def test_what_has_no_rule_yet_says_so(monkeypatch):
         tapegrad.grad(lambda x: np.real(np.fft.fft(x))[0])(np.ones(3))
 
 
-UNKNOWN = {
-    "a function": (np.fft.fft, r"np\.fft\.fft: no derivative rule"),
-    "a ufunc": (np.logaddexp, r"np\.logaddexp: no derivative rule"),
-}
-
-
-@pytest.mark.parametrize(("function", "message"), UNKNOWN.values(), ids=UNKNOWN)
 @pytest.mark.parametrize("transform", [tapegrad.grad, tapegrad.hessian])
-def test_a_function_of_a_newer_numpy_is_refused_when_it_is_called(
-    monkeypatch, function, message, transform
-):
-    monkeypatch.delitem(REGISTRY, function)
-    arguments = (np.ones((2, 3)),) * (function.nin if isinstance(function, np.ufunc) else 1)
+def test_a_function_of_a_newer_numpy_is_refused_when_it_is_called(monkeypatch, transform):
+    monkeypatch.delitem(REGISTRY, np.fft.fft)
+    with pytest.raises(tapegrad.NotDifferentiableError, match=r"np\.fft\.fft: no derivative rule"):
+        transform(lambda x: np.sum(np.real(np.fft.fft(x) ** 2)))(np.ones(3))
 
-    def program(x):
-        return np.sum(np.real(function(*(x * a for a in arguments))))
 
-    with pytest.raises(tapegrad.NotDifferentiableError, match=message):
-        transform(program)(np.ones(3))
+@pytest.mark.parametrize("arguments", [1, 2, 3])
+def test_a_ufunc_of_a_newer_numpy_is_refused_when_it_is_called(arguments):
+    newer = np.frompyfunc(lambda *x: x[0], arguments, 1)
+    with pytest.raises(tapegrad.NotDifferentiableError, match="no derivative rule"):
+        tapegrad.grad(lambda x: np.sum(newer(*(x,) * arguments)))(np.ones(3))
 
 
 def test_a_function_of_a_newer_numpy_is_refused_inside_vmap(monkeypatch):
@@ -321,9 +314,9 @@ def test_a_function_of_a_newer_numpy_is_refused_inside_vmap(monkeypatch):
 
 
 def test_plain_calls_of_a_function_without_a_rule_are_numpys(monkeypatch):
-    monkeypatch.delitem(REGISTRY, np.logaddexp)
-    gradient = tapegrad.grad(lambda x: np.sum(x * np.logaddexp([1.0, 2.0], 0)))(np.ones(2))
-    np.testing.assert_array_equal(gradient, np.logaddexp([1.0, 2.0], 0))
+    monkeypatch.delitem(REGISTRY, np.fft.fft)
+    gradient = tapegrad.grad(lambda x: np.sum(x * np.real(np.fft.fft([1.0, 2.0]))))(np.ones(2))
+    np.testing.assert_array_equal(gradient, [3.0, -1.0])
 
 
 def test_deprecated_keywords_are_refused_in_words():

@@ -18,6 +18,8 @@ from makers import (
 from numpy.lib.stride_tricks import sliding_window_view
 from sampling import FLAGS, N1, SMALL, X1, X2, X, each, pick, sample
 
+from tapegrad._numpy_versions import TRIMS_AXES
+
 X01 = array(dims=(0, 1))
 
 
@@ -59,6 +61,7 @@ each([np.dsplit], array(1, 2, 4), pick(2, [1, 3]))
 sample(np.astype, X, np.clongdouble, copy=FLAGS)
 sample(np.meshgrid, X01, X01, X01, sparse=FLAGS, indexing=pick("xy", "ij"), copy=FLAGS)
 sample(np.resize, X, other_size)
-sample(np.trim_zeros, X, mask, trim=pick("fb", "f", "b"), via=masked)
+trimmed = X if TRIMS_AXES else array(dims=(1, 1))
+sample(np.trim_zeros, trimmed, mask, trim=pick("fb", "f", "b"), via=masked)
 sample(sliding_window_view, array(3, 4), pick(2, 4), axis=pick(1, -1))
 sample(np.unstack, X1, axis=axis)

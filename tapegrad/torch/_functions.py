@@ -25,7 +25,6 @@ from tapegrad.torch._gradients import as_gradient, conjugated
 from tapegrad.torch._graph import (
     FunctionNode,
     Node,
-    fresh_node,
     new,
     next_number,
     reachable,
@@ -367,43 +366,6 @@ def _itself(base: Any) -> Any:
     return base
 
 
-# --- Refusals -----------------------------------------------------------------------------------
-
-
-class _Refusing(Rule):
-    """A rule whose derivative is an error."""
-
-    form = "unsupported"
-
-    def __init__(self, text: str) -> None:
-        super().__init__(_no_function, name="Error")
-        self.text = text
-
-    def pull(self, *_: Any) -> NoReturn:
-        """Raise RuntimeError."""
-        raise RuntimeError(self.text)
-
-    def push(self, *_: Any) -> NoReturn:
-        """Raise RuntimeError."""
-        raise RuntimeError(self.text)
-
-
-class Error(Node):
-    """The node of a tensor whose derivative is an error."""
-
-    __slots__ = ()
-
-
-def refuse(tensor: Tensor, text: str, parents: Sequence[Node]) -> Tensor:
-    """A tensor of the same value, whose derivative by what `parents` come from is an error."""
-    node = fresh_node()
-    node.__class__ = Error
-    spec = spec_of(tensor.value)
-    parents = tuple(parents) or (-1,)  # type: ignore[assignment]
-    node._entry = _Refusing(text), spec, (spec,) * len(parents), {}, parents, None
-    return of_value(tensor.value, node)
-
-
 # --- Within functional transforms ---------------------------------------------------------------
 
 
@@ -543,4 +505,4 @@ def _wrapped(mapping: Any, output: Any, dim: int | None) -> Any:
     return of_array(mapping.wrap(np.moveaxis(array_of(output), dim, 0)))
 
 
-__all__ = ["Backward", "VmapInfo", "call", "refuse"]
+__all__ = ["Backward", "VmapInfo", "call"]

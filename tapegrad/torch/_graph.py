@@ -90,11 +90,6 @@ class Node:
             self._watched = True
         return self._prehooks.add(hook)
 
-    def __call__(self, *gradients: Any) -> Any:
-        from tapegrad.torch._running import call_node
-
-        return call_node(self, gradients)
-
     def _register_hook_dict(self, hooks: Any) -> None:
         raise NotImplementedError("use register_hook")
 

@@ -20,6 +20,7 @@ from tapegrad._tape import WRITE, beside, differing, is_basic, level_of, spec_of
 from tapegrad.torch import _modes
 from tapegrad.torch._dtypes import can_store, of_numpy, word_of
 from tapegrad.torch._dual import is_dual
+from tapegrad.torch._error_node import error_node
 from tapegrad.torch._graph import (
     GRAPH,
     array_on_graph,
@@ -381,11 +382,9 @@ def _output_of(tensor: Tensor) -> str:
 
 def _refuse_view(view: Tensor) -> None:
     """Let the derivative of a custom Function's view be an error: its base was written to."""
-    from tapegrad.torch._functions import refuse
-
     text = f"{_output_of(view)} is a view and its base or another view of its base has been "
     parents = [] if view.node is None else [node_of(view)]
-    view.node = refuse(view, f"{text}modified inplace. {CUSTOM}", parents).node
+    view.node = error_node(spec_of(view.value), f"{text}modified inplace. {CUSTOM}", parents)
 
 
 def check_result(tensor: Tensor, value: Any) -> None:

@@ -13,12 +13,22 @@ from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
 from tapegrad.torch._call import OPERATIONS
 from tapegrad.torch._data import numbers_as_array
+from tapegrad.torch._methods import method_of
 from tapegrad.torch._tensor import Tensor, of_value
 
 
 def legacy_tensor(*args: Any, **kwargs: Any) -> Tensor:
     """What `torch.Tensor(...)` makes: sizes, a sequence of data, or a tensor to share."""
     return _made(args, kwargs, _dtypes.default_float(), any_dtype=True)
+
+
+@method_of(Tensor, "__new__")
+def _new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """`Tensor(...)`, and that of a subclass."""
+    made = legacy_tensor(*args, **kwargs) if args or kwargs else of_value(np.zeros(0, np.float32))
+    if cls is not Tensor:
+        made.__class__ = cls
+    return made
 
 
 def _made(

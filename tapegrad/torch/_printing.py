@@ -14,6 +14,7 @@ from tapegrad._tape import Traced
 from tapegrad.torch import _dtypes
 from tapegrad.torch._call import OPERATIONS
 from tapegrad.torch._dual import is_dual
+from tapegrad.torch._duals import unpack_dual
 from tapegrad.torch._tensor import LEAF, Tensor, ndarray, of_value
 
 PROFILES: dict[str, dict[str, Any]] = {
@@ -205,8 +206,6 @@ def _repr_traced(tensor: Tensor) -> str:
     """A tensor within a functional transform: the transform's name around what it stands for."""
     value = tensor.value
     if is_dual(value):
-        from tapegrad.torch.autograd.forward_ad import unpack_dual
-
         primal, tangent = unpack_dual(tensor)
         text = repr_of(primal)
         return text if tangent is None else f"{text[:-1]}, tangent={repr_of(tangent)})"

@@ -107,7 +107,6 @@ def _logged_product(input: Any, other: Any, x: Any, y: Any, logs: bool) -> Tenso
 
 OPERATIONS["matmul"] = matmul
 matmul.compute = _matmul.compute  # type: ignore[attr-defined]
-setattr(Tensor, "matmul", matmul)  # noqa: B010 - which Tensor does not declare
 
 
 def _matmul_operator(self: Any, other: Any) -> Any:
@@ -118,7 +117,11 @@ def _matmul_inplace(self: Any, other: Any) -> Any:
     return self.copy_(matmul(self, other)) if isinstance(other, Tensor) else NotImplemented
 
 
-for _word, _call in (("__matmul__", _matmul_operator), ("__imatmul__", _matmul_inplace)):
+for _word, _call in (
+    ("matmul", matmul),
+    ("__matmul__", _matmul_operator),
+    ("__imatmul__", _matmul_inplace),
+):
     setattr(Tensor, _word, _call)
 
 

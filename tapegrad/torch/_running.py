@@ -34,6 +34,7 @@ from tapegrad.torch._graph import (
     next_number,
     parents_of,
 )
+from tapegrad.torch._methods import method_of
 from tapegrad.torch._tensor import array_below, ndarray
 from tapegrad.torch._versions import WRITTEN, owner_of, raise_changed
 
@@ -190,3 +191,8 @@ def call_node(node: Node, gradients: Sequence[Any]) -> Any:
     parts = parts[: count_of(node)]
     made = tuple(None if part is None else as_gradient(part) for part in parts)
     return made[0] if len(made) == 1 else made
+
+
+@method_of(Node, "__call__")
+def _call(self: Node, *gradients: Any) -> Any:
+    return call_node(self, gradients)

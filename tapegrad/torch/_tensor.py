@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad._rule import plain
-from tapegrad._tape import PROJECT, Mapped
+from tapegrad._tape import PROJECT, Mapped, spec_of
 from tapegrad._warning import warn
 from tapegrad.torch import _modes
 from tapegrad.torch._dtypes import CPU, Size, device, dtype, of_numpy, strided
 from tapegrad.torch._dual import PLAIN, cell_of, is_above, is_dual, tangent_of
+from tapegrad.torch._error_node import error_node
 from tapegrad.torch._graph import (
     GRAPH,
     AccumulateGrad,
@@ -115,17 +116,6 @@ class Tensor:
 
     __array_priority__ = 1000
     __hash__ = object.__hash__
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        if args or kwargs:
-            from tapegrad.torch._creation import legacy_tensor
-
-            made = legacy_tensor(*args, **kwargs)
-        else:
-            made = of_value(np.zeros(0, np.float32))
-        if cls is not Tensor:
-            made.__class__ = cls
-        return made
 
     # -- what it is ------------------------------------------------------------------------------
 
@@ -400,24 +390,6 @@ class Tensor:
             self._after = Hooks()
         return self._after.add(hook)
 
-    def backward(
-        self,
-        gradient: Any = None,
-        retain_graph: bool | None = None,
-        create_graph: bool = False,
-        inputs: Any = None,
-    ) -> None:
-        """Add to the `grad` of the leaves the derivative of this tensor.
-
-        gradient: of the same shape; may be left out for one element. retain_graph: keep what the
-        graph holds for another pass. create_graph: make the gradients differentiable. inputs: the
-        only tensors whose `grad` is wanted. RuntimeError where there is no graph, where it was
-        freed, or where a kept value was changed in place.
-        """
-        from tapegrad.torch.autograd import backward
-
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
-
 
 def require_floating(given: np.dtype[Any]) -> None:
     """Raise RuntimeError for a dtype that cannot require grad."""
@@ -504,10 +476,8 @@ def tangent_on_graph(tensor: Tensor) -> Any:
     if tangent is None or tangent is PLAIN:
         tangent = tangent_of(tensor.value)
         if tensor._dual is None and tensor.node is not None and tangent is not None:
-            from tapegrad.torch._functions import refuse
-
-            made = refuse(of_value(tangent), THIRD, [node_of(tensor)])
-            return array_on_graph(made.value, made.node)
+            node = error_node(spec_of(tangent), THIRD, [node_of(tensor)])
+            return array_on_graph(of_value(tangent).value, node)
     return tangent
 
 

@@ -14,6 +14,7 @@ from tapegrad._warning import warn
 from tapegrad.torch._engine import Pass
 from tapegrad.torch._gradients import accumulate, as_gradient, root_of
 from tapegrad.torch._graph import AccumulateGrad, GradientEdge
+from tapegrad.torch._methods import method_of
 from tapegrad.torch._tensor import Tensor, node_of, of_value
 
 
@@ -56,6 +57,24 @@ def backward(
     work.run()
     if inputs is not None:
         _accumulate_inner(inputs, work)
+
+
+@method_of(Tensor, "backward")
+def _backward(
+    self: Tensor,
+    gradient: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add to the `grad` of the leaves the derivative of this tensor.
+
+    gradient: of the same shape; may be left out for one element. retain_graph: keep what the
+    graph holds for another pass. create_graph: make the gradients differentiable. inputs: the
+    only tensors whose `grad` is wanted. RuntimeError where there is no graph, where it was
+    freed, or where a kept value was changed in place.
+    """
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 def _accumulate_inner(inputs: Sequence[Tensor], work: Pass) -> None:

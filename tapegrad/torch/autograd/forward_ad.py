@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tapegrad.torch._dual import Below, cell_of, is_dual
+from tapegrad.torch._duals import UnpackedDualTensor, unpack_dual
 from tapegrad.torch._graph import array_on_graph, node_class
 from tapegrad.torch._modes import is_grad_enabled
 from tapegrad.torch._tensor import (
@@ -24,17 +25,9 @@ from tapegrad.torch._tensor import (
     of_value,
     plain_of,
     settled,
-    tangent_on_graph,
 )
 
 LEVEL: ContextVar[Below | None] = ContextVar("tapegrad_torch_dual_level", default=None)
-
-
-class UnpackedDualTensor(NamedTuple):
-    """What `unpack_dual` returns."""
-
-    primal: Tensor
-    tangent: Tensor | None
 
 
 def enter_dual_level() -> int:
@@ -132,20 +125,6 @@ def _viewed(tensor: Tensor) -> Any:
     view = array_on_graph(tensor.value, node)[...].slot
     view.__class__ = node_class("ViewBackward0")
     return view
-
-
-def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """`(primal, tangent)`: the tensor without its tangent, and this; None where it has none."""
-    settled(tensor)
-    value = tensor.value
-    if not is_dual(value):
-        return UnpackedDualTensor(tensor, None)
-    primal = of_value(value.value, tensor.node)
-    dot = tangent_on_graph(tensor)
-    if dot is None:
-        return UnpackedDualTensor(primal, None)
-    tangent = of_array(dot)
-    return UnpackedDualTensor(primal, of_value(plain_of(tangent), tangent.node))
 
 
 __all__ = [

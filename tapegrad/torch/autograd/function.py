@@ -10,12 +10,14 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad._tape import spec_of
 from tapegrad._warning import warn
 from tapegrad.torch import _modes
-from tapegrad.torch._functions import Backward, VmapInfo, call, refuse
+from tapegrad.torch._error_node import error_node
+from tapegrad.torch._functions import Backward, VmapInfo, call
 from tapegrad.torch._graph import FunctionNode
 from tapegrad.torch._saved import TWICE, Saved, check_saveable
-from tapegrad.torch._tensor import Tensor, node_of
+from tapegrad.torch._tensor import Tensor, node_of, of_value
 
 
 class FunctionCtx:
@@ -269,7 +271,12 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
             parents += [parent for parent in ctx._entry[4] if parent != -1]
         text = "trying to differentiate twice a function that was marked with @once_differentiable"
         several = outputs if isinstance(outputs, tuple) else (outputs,)
-        made = tuple(refuse(y, text, parents) if isinstance(y, Tensor) else y for y in several)
+        made = tuple(
+            of_value(y.value, error_node(spec_of(y.value), text, parents))
+            if isinstance(y, Tensor)
+            else y
+            for y in several
+        )
         return made if isinstance(outputs, tuple) else made[0]
 
     return within

@@ -22,9 +22,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from samples import SAMPLES
 from sampling import Sample
 
-from tapegrad._creation import CREATION
-from tapegrad._forms import Composite, Constant, Unsupported
-from tapegrad._rule import REGISTRY, UNSUPPORTED_MODULES, Rule
+from tapegrad._arrays.creation import CREATION
+from tapegrad._core.forms import Composite, Constant, Unsupported
+from tapegrad._core.rule import REGISTRY, UNSUPPORTED_MODULES, Rule
 from tapegrad.testing._grads import MODES, derivatives
 from tapegrad.testing._laws import Exactness, check_first_order
 from tapegrad.testing._rules import Call

@@ -5,23 +5,16 @@
 array([0., 1.])
 """
 
-from tapegrad import _batched_operators as _batched_operators
-from tapegrad import _operators as _operators
 from tapegrad import rules
-from tapegrad._array import Array
-from tapegrad._batch import vmap
-from tapegrad._checkpoint import checkpoint, checkpoint_sequence
-from tapegrad._custom import custom_jvp, custom_vjp, primitive, stop_gradient
-from tapegrad._derived import (
-    elementwise_grad,
-    ggnvp,
-    hessian,
-    hvp,
-    jacfwd,
-    jacobian,
-    jacrev,
-    linear_transpose,
-    vhp,
+from tapegrad._arrays.traced import Array
+from tapegrad._core.forms import (
+    composite,
+    constant,
+    elementwise,
+    general,
+    linear,
+    multilinear,
+    unsupported,
 )
 from tapegrad._errors import (
     BatchingError,
@@ -35,17 +28,22 @@ from tapegrad._errors import (
     ShapeMismatchError,
     TapegradError,
 )
-from tapegrad._forms import (
-    composite,
-    constant,
-    elementwise,
-    general,
-    linear,
-    multilinear,
-    unsupported,
+from tapegrad._transforms.checkpoint import checkpoint, checkpoint_sequence
+from tapegrad._transforms.custom import custom_jvp, custom_vjp, primitive, stop_gradient
+from tapegrad._transforms.derived import (
+    elementwise_grad,
+    ggnvp,
+    hessian,
+    hvp,
+    jacfwd,
+    jacobian,
+    jacrev,
+    linear_transpose,
+    vhp,
 )
-from tapegrad._forward import jvp, linearize
-from tapegrad._reverse import IndependentOutputWarning, grad, value_and_grad, vjp
+from tapegrad._transforms.forward import jvp, linearize
+from tapegrad._transforms.reverse import IndependentOutputWarning, grad, value_and_grad, vjp
+from tapegrad._transforms.vmap import vmap
 from tapegrad._tree import register as register_pytree
 
 __version__ = "0.1.0"

@@ -9,7 +9,7 @@ from generic_calls import is_floating
 from judging import Answer
 
 from tapegrad import jvp, vjp
-from tapegrad._rule import plain
+from tapegrad._core.values import plain
 
 
 def floating_part(program, leaves):

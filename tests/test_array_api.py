@@ -12,8 +12,8 @@ from hypothesis.extra.array_api import make_strategies_namespace
 import tapegrad
 import tapegrad.numpy
 from tapegrad import Array, vjp
+from tapegrad._core.values import plain
 from tapegrad._numpy_versions import EIGVALS_STAY_COMPLEX, SORTS_DESCENDING
-from tapegrad._rule import plain
 
 DTYPES = {"float32": (ANY, REAL), "float64": (ANY, REAL), "complex128": (ANY,)}
 CALLS = [

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from samples import SAMPLES
 
 from tapegrad import grad, hvp, jvp, vjp
-from tapegrad._rule import REGISTRY, rules_of_form
+from tapegrad._core.rule import REGISTRY, rules_of_form
 from tapegrad.testing import check_rule
 
 QUICK = settings(max_examples=20, suppress_health_check=list(HealthCheck))

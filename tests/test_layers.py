@@ -1,4 +1,4 @@
-"""The layers: each module imports only from the layers above it. The order below is the design."""
+"""The layers: each room imports only from the rooms below it. The order below is the design."""
 
 from __future__ import annotations
 
@@ -13,72 +13,76 @@ import tapegrad
 
 ROOT = Path(tapegrad.__file__).parent
 
-# From the bottom of the tower up; a module may import any that stands before it.
-CORE = (
+# The tower, from the bottom up: a room may import any that stands before it, and its own files.
+# "" is the public API, tapegrad/__init__.py.
+TOWER = (
     "_errors",
     "_numpy_versions",
     "_warning",
-    "_transformed",
     "_tree",
-    "_tape",
-    "_fitting",
-    "_scattering",
-    "_replay",
-    "_pushing",
-    "_rule",
-    "_forms",
-    "_chosen",
-    "_mapping",
-    "_batching",
-    "_ndarray",
-    "_ufunc_methods",
-    "_creation",
-    "_memory",
-    "_writes",
-    "_array",
-    "_ufunc_calls",
-    "_places",
-    "_batched_ufuncs",
-    "_undecided",
-    "_mapped",
-    "_batched_operators",
-    "_draws",
-    "_inputs",
-    "_reverse",
-    "_forward",
-    "_batch",
-    "_derived",
-    "_custom",
-    "_checkpoint",
+    "_core",
+    "rules",
+    "_arrays",
+    "_batched",
+    "_transforms",
+    "",
+    "numpy",
+    "sparse",
+    "testing",
+    "_cli",
+    "__main__",
+    "torch._methods",
+    "torch._dims",
+    "torch._dtypes",
+    "torch._graph",
+    "torch._rules",
+    "torch._tensor",
+    "torch.return_types",
+    "torch._ops",
+    "torch._engine",
+    "torch.random",
+    "torch.linalg",
+    "torch.special",
+    "torch.func",
+    "torch.autograd",
+    "torch.nn",
+    "torch.optim",
+    "torch",
 )
 
-# What stands outside the core, and what of tapegrad it may import. "" is the public API.
-OUTSIDE = {
-    "testing": {"", "testing", "rules", *CORE},
-    "_picture": set(),
-    "_cli": {"", "_cli", "_picture", "_errors", "_tree", "_tape", "_inputs", "_reverse"},
-    "sparse": {"", "sparse", *CORE},
-    "__main__": {"_cli"},
-    "rules": {"_forms", "_numpy_versions", "_rule", "_warning", "rules"},
-    "numpy": {"", "numpy", "_errors", "_numpy_versions", "_creation", "_rule", "_forms", "rules"},
-    "torch": {
-        *(
-            "",
-            "torch",
-            "_tree",
-            "_tape",
-            "_warning",
-            "_fitting",
-            "_replay",
-            "_pushing",
-            "_rule",
-            "_forms",
-        ),
-        *("rules", "_forward", "_scattering"),
-    },
-    # Installed last: it reads the registered rules.
-    "_operators": {"_rule", "_forms", "_array", "_ufunc_calls", "rules"},
+# The files of the engine, from the bottom up; each may import those before it.
+CORE = (
+    "values",
+    "entry",
+    "tape",
+    "fit",
+    "scatter",
+    "out",
+    "backward",
+    "forward",
+    "forward_tape",
+    "rule",
+    "forms",
+    "limits",
+)
+
+# What a file of rules may import: the ground, the forms, and what they ask of values.
+GROUND = {"_errors", "_numpy_versions", "_warning"}
+OF_RULES = GROUND | {"_core.forms", "_core.values", "_core.limits"}
+
+# What a lower room is handed from above, and by which module: the only ways up.
+SOCKETS = {
+    ("_core.tape", "Tape.array"): "_arrays.traced",
+    ("_arrays.traced", "Array.call_ufunc"): "_arrays.ufuncs",
+    ("_batched.level", "Mapping.array"): "_batched.array",
+    ("torch._graph.node", "Node.__call__"): "torch._engine.node_run",
+    ("torch._tensor.tensor", "Tensor.__new__"): "torch._ops.create.legacy",
+    ("torch._tensor.tensor", "Tensor.backward"): "torch.autograd._passes",
 }
+
+# Modules that are imported by name when a program asks for them, upward: the one is the namespace
+# on top of all, `x.__array_namespace__()`.
+BY_NAME = {"_arrays.interface": "'tapegrad.numpy'"}
 
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "misc", "common"}
 
@@ -116,9 +120,9 @@ def _imported_from(package: str, names: list[ast.alias]) -> set[str]:
 
 
 def own_imports(name: str) -> set[str]:
-    """What a module imports of tapegrad, by first part: "_rule", "rules", "" for the API."""
+    """The modules of tapegrad that a module imports: "_core.rule", "rules.linalg", ""."""
     within = {found for found in imports(MODULES[name]) if found.split(".")[0] == "tapegrad"}
-    return {found.removeprefix("tapegrad").lstrip(".").split(".")[0] for found in within}
+    return {found.removeprefix("tapegrad").lstrip(".") for found in within}
 
 
 def foreign_imports(name: str) -> set[str]:
@@ -127,30 +131,101 @@ def foreign_imports(name: str) -> set[str]:
     return tops - {"tapegrad"} - sys.stdlib_module_names
 
 
-def layer_of(name: str) -> str:
-    return name.split(".", maxsplit=1)[0]
+def room_of(name: str) -> str:
+    """The package or file of the tower that a module belongs to."""
+    first, _, rest = name.partition(".")
+    return f"torch.{rest.split('.')[0]}" if first == "torch" and rest else first
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if layer_of(name) in CORE])
-def test_core_imports_only_from_the_layers_above(name):
-    above = set(CORE[: CORE.index(layer_of(name))])
-    assert own_imports(name) <= above
+def test_every_module_stands_in_the_tower():
+    assert {room_of(name) for name in MODULES} == set(TOWER)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_imports_only_from_the_rooms_below(name):
+    """Imports inside functions and for types count."""
+    floor = TOWER.index(room_of(name))
+    above = {found for found in own_imports(name) if TOWER.index(room_of(found)) > floor}
+    assert above == set()
+
+
+def test_one_module_is_imported_by_name():
+    """What an import statement does not show. Public packages load their own parts so, too."""
+    found = {}
+    for name, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            by_name = isinstance(node, ast.Call) and "import_module" in ast.unparse(node.func)
+            if by_name and room_of(name) not in ("numpy", "_cli", "__main__"):
+                found[name] = ast.unparse(node.args[0])
+    assert found == BY_NAME
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if room_of(name) in ("_core", "rules")])
+def test_the_engine_and_the_rules_need_numpy_alone(name):
     assert foreign_imports(name) <= {"numpy"}
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if layer_of(name) in OUTSIDE])
-def test_outside_the_core_a_module_imports_what_its_row_allows(name):
-    assert own_imports(name) <= OUTSIDE[layer_of(name)]
+@pytest.mark.parametrize("position", range(len(CORE)))
+def test_a_file_of_the_engine_imports_only_from_those_below(position):
+    below = {f"_core.{file}" for file in CORE[:position]}
+    found = own_imports(f"_core.{CORE[position]}")
+    assert {name for name in found if name.startswith("_core")} <= below
 
 
-def test_every_module_has_a_layer():
-    assert {layer_of(name) for name in MODULES} - {""} <= {*CORE, *OUTSIDE}
+def test_the_engine_has_no_other_files():
+    assert {name for name in MODULES if name.startswith("_core.")} == {
+        f"_core.{file}" for file in CORE
+    }
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if name.startswith("rules.")])
-def test_a_file_of_rules_imports_only_numpy_the_rule_forms_and_other_rules(name):
-    assert own_imports(name) <= {"_forms", "_numpy_versions", "_rule", "_warning", "rules"}
-    assert foreign_imports(name) <= {"numpy"}
+def test_a_file_of_rules_imports_the_forms_and_other_rules(name):
+    inner = {found for found in own_imports(name) if found.split(".")[0] != "rules"}
+    assert inner <= OF_RULES
+
+
+def test_no_files_import_each_other_in_a_circle():
+    files = {name for name, path in MODULES.items() if path.name != "__init__.py"}
+    waiting = {name: (own_imports(name) & files) - {name} for name in files}
+    while True:  # what imports nothing that is left cannot be part of a circle
+        free = [name for name, found in waiting.items() if found.isdisjoint(waiting)]
+        if not free:
+            break
+        for name in free:
+            del waiting[name]
+    assert waiting == {}
+
+
+def handed_upward(name: str) -> set[tuple[str, str]]:
+    """Attributes of imported classes that a module sets: (its module, "Class.attribute")."""
+    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
+    sources = {
+        alias.asname or alias.name: node.module.removeprefix("tapegrad").lstrip(".")
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module and "tapegrad" in node.module
+        for alias in node.names
+    }
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            targets = [t for t in node.targets if isinstance(t, ast.Attribute)]
+            found |= {(ast.unparse(t.value), t.attr) for t in targets}
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("setattr", "method_of"):
+            holder, attribute = node.args[:2]
+            if isinstance(attribute, ast.Constant):
+                found.add((ast.unparse(holder), attribute.value))
+    return {(sources[holder], f"{holder}.{name}") for holder, name in found if holder in sources}
+
+
+def test_the_sockets_are_the_only_ways_up():
+    """Tensor gets its methods from the modules of operations: those are no sockets."""
+    found = {}
+    for name in MODULES:
+        for socket in handed_upward(name):
+            of_tensor = socket[1].startswith("Tensor.") and name.startswith("torch._ops.")
+            if not of_tensor or socket in SOCKETS:
+                found[socket] = name
+    assert found == SOCKETS
 
 
 def test_the_public_module_only_re_exports():

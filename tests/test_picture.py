@@ -8,8 +8,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tapegrad import _picture
-from tapegrad._picture import Row, render_dot, render_mermaid, render_svg
+from tapegrad._cli import _picture
+from tapegrad._cli._picture import Row, render_dot, render_mermaid, render_svg
 
 NAMESPACE = {"svg": "http://www.w3.org/2000/svg"}
 

@@ -12,10 +12,10 @@ from numpy.testing import overrides
 from samples import SAMPLES
 
 import tapegrad
-from tapegrad._creation import CREATION
-from tapegrad._forms import Composite, Constant, Unsupported
+from tapegrad._arrays.creation import CREATION
+from tapegrad._core.forms import UNSUPPORTED_MODULES, Composite, Constant, Unsupported
+from tapegrad._core.rule import BATCH_WORDS, REGISTRY, Rule
 from tapegrad._numpy_versions import EXPIRING, INSTALLED, KNOWN, deprecated_keywords, signature_of
-from tapegrad._rule import BATCH_WORDS, REGISTRY, UNSUPPORTED_MODULES, Rule
 
 # Functions of NumPy that no sample draws, and why.
 UNSAMPLED = {

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tapegrad
-from tapegrad import _derived as derived
 from tapegrad import grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
-from tapegrad._tape import ADD, WRITE
+from tapegrad._core.entry import ADD, WRITE
+from tapegrad._transforms import derived
 
 X = np.linspace(0.2, 0.9, 6)
 T = np.linspace(-1.0, 1.0, 6)

@@ -17,7 +17,7 @@ from samples import SAMPLES
 
 import tapegrad
 from tapegrad import sparse
-from tapegrad._rule import REGISTRY
+from tapegrad._core.rule import REGISTRY
 from tapegrad.sparse import _sets
 from tapegrad.sparse._colouring import WIDE
 from tapegrad.sparse._measured import Measured

@@ -29,7 +29,7 @@ from tapegrad import (
     value_and_grad,
     vjp,
 )
-from tapegrad._tape import CURRENT, Tape
+from tapegrad._core.tape import CURRENT, Tape
 
 X = np.array([1.0, 2.0, 3.0])
 

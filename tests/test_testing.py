@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tapegrad
-from tapegrad._rule import REGISTRY
+from tapegrad._core.rule import REGISTRY
 from tapegrad.testing import arrays, check_grads, check_rule, shapes
 from tapegrad.testing._strategies import LAYOUTS, laid_out
 

@@ -12,8 +12,8 @@ from samples import SAMPLES
 from tolerances import assert_close
 
 from tapegrad import BatchingError, grad, jvp, vmap
+from tapegrad._core.rule import REGISTRY
 from tapegrad._numpy_versions import EXPIRING
-from tapegrad._rule import REGISTRY
 from tapegrad._tree import flatten
 
 each_sample = pytest.mark.parametrize(

@@ -21,8 +21,7 @@ import numpy as np
 
 import tapegrad
 import tapegrad.numpy
-from tapegrad._rule import plain
-from tapegrad._tape import is_inexact
+from tapegrad._core.values import is_inexact, plain
 
 CREATION = (
     "asarray zeros ones full empty arange linspace eye "

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tapegrad._cli._picture import Row, render_dot, render_mermaid, render_svg
 from tapegrad._cli._target import CommandError
-from tapegrad._picture import Row, render_dot, render_mermaid, render_svg
-from tapegrad._reverse import tape_rows
+from tapegrad._transforms.rows import tape_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._creation import arange, array, holds_traced
+from tapegrad._arrays.creation import arange, array, holds_traced
 from tapegrad._errors import NotDifferentiableError
 
 

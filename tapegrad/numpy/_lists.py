@@ -12,8 +12,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad._creation import gather, holds_traced
-from tapegrad._rule import REGISTRY
+from tapegrad._arrays.creation import gather, holds_traced
+from tapegrad._core.rule import REGISTRY
 
 # By module, the functions that take lists for arrays here.
 LIFTED: dict[str, frozenset[str]] = {

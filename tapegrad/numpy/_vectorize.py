@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._creation import array, asarray, holds_traced
-from tapegrad._rule import is_ndarray
+from tapegrad._arrays.creation import array, asarray, holds_traced
+from tapegrad._core.values import is_ndarray
 
 
 class vectorize(np.vectorize):

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._forms import composite, constant
+from tapegrad._core.forms import composite, constant
+from tapegrad._core.values import lift, plain
 from tapegrad._numpy_versions import EXPIRING
-from tapegrad._rule import lift, plain
 from tapegrad._warning import named_at_the_programs_line
 
 _UFUNCS = (

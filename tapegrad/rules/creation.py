@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from tapegrad._forms import composite, general, linear
-from tapegrad._rule import plain
+from tapegrad._core.forms import composite, general, linear
+from tapegrad._core.values import plain
 from tapegrad.rules.constant import side_by_side
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._forms import general, linear
-from tapegrad._rule import plain
+from tapegrad._core.forms import general, linear
+from tapegrad._core.values import plain
 from tapegrad.rules.reduction import of_kind
 
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._forms import Constant, composite, general
-from tapegrad._rule import derivatives_along, plain, somewhere
+from tapegrad._core.forms import Constant, composite, general
+from tapegrad._core.limits import derivatives_along
+from tapegrad._core.values import plain, somewhere
 from tapegrad._warning import warn
 from tapegrad.rules.limits import replays_to_come
 from tapegrad.rules.matrices import (

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from tapegrad._forms import composite, general, linear
-from tapegrad._rule import innermost, lift, plain
+from tapegrad._core.forms import composite, general, linear
+from tapegrad._core.values import innermost, lift, plain
 
 
 def as_array(value: Any) -> Any:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._forms import composite, elementwise, general, linear
-from tapegrad._rule import plain, somewhere
+from tapegrad._core.forms import composite, elementwise, general, linear
+from tapegrad._core.values import plain, somewhere
 
 LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._forms import composite
-from tapegrad._rule import plain, somewhere
+from tapegrad._core.forms import composite
+from tapegrad._core.values import plain, somewhere
 from tapegrad.rules.differences import as_array
 
 _SMALL = np.dtype("f"), np.dtype("F"), np.dtype("b"), np.dtype("B"), np.dtype("h"), np.dtype("H")

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._forms import composite, linear
+from tapegrad._core.forms import composite, linear
 from tapegrad._warning import warn
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._forms import composite, linear
-from tapegrad._rule import BatchingError, innermost, lift, of_all_examples, pick, plain
+from tapegrad._core.forms import composite, linear
+from tapegrad._core.values import innermost, lift, of_all_examples, pick, plain
+from tapegrad._errors import BatchingError
 from tapegrad.rules.index import plain_array
 
 # --- Edges

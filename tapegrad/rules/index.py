@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from tapegrad._forms import composite, constant, linear
-from tapegrad._rule import is_ndarray, lift, pick, plain
+from tapegrad._core.forms import composite, constant, linear
+from tapegrad._core.values import is_ndarray, lift, pick, plain
 
 
 def _where_x(g: Any, _out: Any, condition: Any, _x: Any, _y: Any) -> Any:

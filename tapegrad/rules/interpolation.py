@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._forms import Constant, composite, general, linear, transpose_linear
-from tapegrad._rule import Function, innermost, plain, somewhere
+from tapegrad._core.forms import Constant, Function, composite, general, linear, transpose_linear
+from tapegrad._core.values import innermost, plain, somewhere
 from tapegrad.rules.differences import as_array
 
 

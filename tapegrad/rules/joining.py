@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._forms import composite, linear
-from tapegrad._rule import lift
+from tapegrad._core.forms import composite, linear
+from tapegrad._core.values import lift
 from tapegrad.rules.shape import behind, padded
 
 

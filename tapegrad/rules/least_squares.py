@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._forms import composite, general
-from tapegrad._rule import innermost, plain, somewhere
+from tapegrad._core.forms import composite, general
+from tapegrad._core.values import innermost, plain, somewhere
 from tapegrad.rules.matrices import adjoint, column, conjugated, shaped
 
 # --- The solution of a system whose rank stays

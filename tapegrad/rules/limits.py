@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import derivatives_along, of_all_examples, plain, somewhere
+from tapegrad._core.limits import derivatives_along
+from tapegrad._core.values import of_all_examples, plain, somewhere
 from tapegrad.rules.matrices import column, row
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._forms import Constant, composite, constant, general, strong_product
+from tapegrad._core.forms import Constant, composite, constant, general, strong_product
+from tapegrad._core.values import innermost, plain, somewhere
 from tapegrad._numpy_versions import COND_IS_REAL
-from tapegrad._rule import innermost, plain, somewhere
 from tapegrad.rules.matrices import (
     adjoint,
     column,

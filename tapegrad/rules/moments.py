@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._forms import composite, general, strong_product
-from tapegrad._rule import is_numpy, lift, plain, somewhere
+from tapegrad._core.forms import composite, general, strong_product
+from tapegrad._core.values import is_numpy, lift, plain, somewhere
 from tapegrad._warning import warn
 from tapegrad.rules.reduction import axes_of, count_of, masked, spread
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._forms import composite, constant, general
-from tapegrad._rule import plain, somewhere
+from tapegrad._core.forms import composite, constant, general
+from tapegrad._core.values import plain, somewhere
 from tapegrad.rules import moments, reduction
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from tapegrad._forms import composite, general, strong_product
-from tapegrad._rule import plain, somewhere
+from tapegrad._core.forms import composite, general, strong_product
+from tapegrad._core.values import plain, somewhere
 from tapegrad.rules.limits import over_zeros
 from tapegrad.rules.matrices import conjugated
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._forms import composite, general
-from tapegrad._rule import is_numpy, lift, plain
+from tapegrad._core.forms import composite, general
+from tapegrad._core.values import is_numpy, lift, plain
 
 Sides = tuple[Any, Any]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._forms import composite, general, strong_product
-from tapegrad._rule import innermost, of_all_examples, plain, somewhere
+from tapegrad._core.forms import composite, general, strong_product
+from tapegrad._core.values import innermost, of_all_examples, plain, somewhere
 from tapegrad._warning import warn
 from tapegrad.rules.differences import as_array
 from tapegrad.rules.least_squares import SOLUTION, residuals_of

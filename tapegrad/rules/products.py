@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._forms import composite, constant, linear, multilinear
+from tapegrad._core.forms import composite, constant, linear, multilinear
 from tapegrad._numpy_versions import HAS_MATVEC
 from tapegrad._warning import warn
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._forms import composite, elementwise, general
-from tapegrad._rule import cast, lift, plain, somewhere
+from tapegrad._core.forms import composite, elementwise, general
+from tapegrad._core.values import cast, lift, plain, somewhere
 
 
 def spread(g: Any, x: Any, axis: Any, keepdims: Any) -> Any:

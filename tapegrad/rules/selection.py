@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from tapegrad._forms import composite
-from tapegrad._rule import BatchingError, innermost, lift, pick, plain, somewhere
+from tapegrad._core.forms import composite
+from tapegrad._core.values import innermost, lift, pick, plain, somewhere
+from tapegrad._errors import BatchingError
 from tapegrad.rules.index import picked, plain_array
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import polynomial
 
-from tapegrad._forms import composite
+from tapegrad._core.forms import composite
 from tapegrad._numpy_versions import HAS_VALND, POLYNOMIALS_DISPATCH
 
 Steps = Callable[[int], tuple[float, float, float]]
@@ -74,4 +74,4 @@ if POLYNOMIALS_DISPATCH:
     composite(polynomial.polyval2d, lambda x, y, c: _polyvalnd((x, y), c), arrays=3)
     composite(polynomial.polygrid2d, _polygrid2d, arrays=3)
 if HAS_VALND:
-    composite(polynomial.polyvalnd, _polyvalnd, arrays=2)
+    composite(vars(polynomial)["polyvalnd"], _polyvalnd, arrays=2)

@@ -11,9 +11,9 @@ from numpy.exceptions import AxisError
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view
 
-from tapegrad._forms import Linear, composite, linear
+from tapegrad._core.forms import Linear, composite, linear
+from tapegrad._core.values import Scatter, innermost, lift, memory_of, pick, plain
 from tapegrad._numpy_versions import MESHGRID_IS_TUPLE
-from tapegrad._rule import Scatter, innermost, lift, memory_of, pick, plain
 
 # --- one array, rearranged; NumPy may return a view of it
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._forms import composite
-from tapegrad._rule import is_ndarray, is_numpy, memory_of, plain
+from tapegrad._core.forms import composite
+from tapegrad._core.values import is_ndarray, is_numpy, memory_of, plain
 from tapegrad.rules.index import picked
 
 # --- order

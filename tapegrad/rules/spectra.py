@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._forms import composite, general, strong_product
-from tapegrad._rule import plain, somewhere
+from tapegrad._core.forms import composite, general, strong_product
+from tapegrad._core.values import plain, somewhere
 from tapegrad.rules.limits import (
     are_close,
     over_columns,

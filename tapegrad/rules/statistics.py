@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._forms import general, strong_product
-from tapegrad._rule import is_ndarray, plain, somewhere
+from tapegrad._core.forms import general, strong_product
+from tapegrad._core.values import is_ndarray, plain, somewhere
 from tapegrad.rules.moments import weights_beside
 from tapegrad.rules.reduction import axes_of
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy._core import umath
 
-from tapegrad._forms import composite, constant, unsupported
+from tapegrad._core.forms import composite, constant, unsupported, unsupported_module
 from tapegrad._numpy_versions import HAS_UFUNC_OF_PARTS
-from tapegrad._rule import unsupported_module
 
 # NumPy itself refuses floating arrays for these, so a call on traced values is NumPy's TypeError.
 _OF_INTEGERS = (

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._forms import composite
-from tapegrad._rule import innermost, is_ndarray, lift, plain
+from tapegrad._core.forms import composite
+from tapegrad._core.values import innermost, is_ndarray, lift, plain
 from tapegrad.rules.index import along, picked, plain_array, take
 
 

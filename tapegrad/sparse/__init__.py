@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import InputError, describe, message, name_of
-from tapegrad._reverse import grad
+from tapegrad._transforms.reverse import grad
 from tapegrad.sparse._arrays import as_pattern, as_scipy
 from tapegrad.sparse._colouring import colour_columns
 from tapegrad.sparse._measured import Measured

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._pushing import parents_of
-from tapegrad._tape import ADD, PROJECT, READ, WRITE, Entry
+from tapegrad._core.entry import ADD, PROJECT, READ, WRITE, Entry, parents_of
 from tapegrad.sparse._functions import labels_of
 from tapegrad.sparse._sets import NONE, Sets
 from tapegrad.sparse._steps import Step

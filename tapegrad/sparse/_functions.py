@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._tape import Outputs, Spec
+from tapegrad._core.entry import Outputs, Spec
 from tapegrad.sparse._contractions import PAIRS, products, subscripts_of
 from tapegrad.sparse._sets import NONE
 from tapegrad.sparse._steps import Step

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.values import Mapped, Traced, cast
 from tapegrad._errors import NotDifferentiableError, OutputError, describe, message, name_of
-from tapegrad._fitting import cast
-from tapegrad._forward import linearize
-from tapegrad._inputs import Argnums, Inputs, Selection, as_cotangent
-from tapegrad._tape import Mapped, Traced
+from tapegrad._transforms.forward import linearize
+from tapegrad._transforms.inputs import Argnums, Inputs, Selection, as_cotangent
 from tapegrad._tree import flatten
 from tapegrad.sparse._dependence import dependence, live
 from tapegrad.sparse._products import Pattern

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._tape import PROJECT, READ, Entry, Outputs, Spec
+from tapegrad._core.entry import PROJECT, READ, Entry, Outputs, Spec
 from tapegrad.sparse._sets import NONE, Sets
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad._errors import InputError, describe, message, name_of
-from tapegrad._forward import jvp
-from tapegrad._inputs import as_input
-from tapegrad._reverse import vjp
+from tapegrad._transforms.forward import jvp
+from tapegrad._transforms.inputs import as_input
+from tapegrad._transforms.reverse import vjp
 from tapegrad._tree import Structure, flatten, unflatten
 from tapegrad.testing._differences import FlatFunction, direction
 from tapegrad.testing._laws import Exactness, Subject, check_first_order

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from tapegrad._errors import describe
-from tapegrad._forward import jvp
-from tapegrad._reverse import vjp
+from tapegrad._transforms.forward import jvp
+from tapegrad._transforms.reverse import vjp
 from tapegrad.testing._differences import (
     FlatFunction,
     central_differences,

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.forms import Composite, Constant
+from tapegrad._core.rule import REGISTRY, Rule
+from tapegrad._core.values import Traced, is_ndarray, is_numpy
 from tapegrad._errors import describe, name_of
-from tapegrad._forms import Composite, Constant
-from tapegrad._forward import jvp, linearize
-from tapegrad._reverse import vjp
-from tapegrad._rule import REGISTRY, Rule
-from tapegrad._tape import Traced, is_ndarray, is_numpy
+from tapegrad._transforms.forward import jvp, linearize
+from tapegrad._transforms.reverse import vjp
 from tapegrad._tree import flatten, unflatten
 from tapegrad.testing._differences import FlatFunction, direction
 from tapegrad.testing._grads import MODES, derivatives, inexact_leaves

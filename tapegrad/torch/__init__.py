@@ -9,37 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.torch import (
-    _activations,
-    _affine,
-    _comparison,
-    _contractions,
-    _conversion,
-    _creation,
-    _cumulative,
     _dtypes,
-    _elementwise,
-    _extrema,
-    _further,
-    _grids,
-    _indexing,
-    _joining,
-    _masks,
-    _memory,
-    _parts,
-    _pointwise,
-    _printing,
-    _products,
-    _protocols,
-    _questions,
-    _random,
-    _random_writes,
-    _ranges,
-    _reductions,
-    _scatter,
-    _selecting,
-    _shape,
-    _sorting,
-    _statistics,
     autograd,
     func,
     linalg,
@@ -49,7 +19,6 @@ from tapegrad.torch import (
     return_types,
     special,
 )
-from tapegrad.torch._call import OPERATIONS
 from tapegrad.torch._dtypes import (
     Size,
     channels_last,
@@ -63,7 +32,7 @@ from tapegrad.torch._dtypes import (
     set_default_dtype,
     strided,
 )
-from tapegrad.torch._modes import (
+from tapegrad.torch._graph.modes import (
     enable_grad,
     inference_mode,
     is_grad_enabled,
@@ -71,7 +40,23 @@ from tapegrad.torch._modes import (
     no_grad,
     set_grad_enabled,
 )
-from tapegrad.torch._tensor import Tensor
+from tapegrad.torch._ops.create import creation, random_fill, ranges
+from tapegrad.torch._ops.create import random as _random
+from tapegrad.torch._ops.declare import OPERATIONS
+from tapegrad.torch._ops.elementwise import activations, arithmetic, comparison, functions
+from tapegrad.torch._ops.index import getitem, masks, scatter, select
+from tapegrad.torch._ops.linalg import affine, contractions, products
+from tapegrad.torch._ops.object import (
+    conversion,
+    memory,
+    numpy_protocols,
+    predicates,
+    printing,
+    subclasses,
+)
+from tapegrad.torch._ops.reduce import cumulative, extrema, sorting, statistics, sums
+from tapegrad.torch._ops.shape import grids, joining, reshape, slices
+from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
@@ -80,36 +65,36 @@ from tapegrad.torch.func import vmap
 
 # Modules of operations, imported for what they declare.
 MODULES = (
-    _activations,
-    _affine,
-    _comparison,
-    _contractions,
-    _cumulative,
-    _elementwise,
-    _extrema,
-    _further,
-    _pointwise,
-    _products,
-    _reductions,
-    _shape,
-    _parts,
-    _indexing,
-    _joining,
-    _masks,
-    _scatter,
-    _selecting,
-    _sorting,
-    _statistics,
-    _conversion,
-    _memory,
-    _creation,
-    _grids,
-    _printing,
-    _protocols,
+    activations,
+    affine,
+    comparison,
+    contractions,
+    cumulative,
+    functions,
+    extrema,
+    subclasses,
+    arithmetic,
+    products,
+    sums,
+    reshape,
+    slices,
+    getitem,
+    joining,
+    masks,
+    scatter,
+    select,
+    sorting,
+    statistics,
+    conversion,
+    memory,
+    creation,
+    grids,
+    printing,
+    numpy_protocols,
     _random,
-    _random_writes,
-    _ranges,
-    _questions,
+    random_fill,
+    ranges,
+    predicates,
     random,
 )
 

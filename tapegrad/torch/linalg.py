@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import plain
+from tapegrad._core.values import plain
 from tapegrad.torch import return_types
-from tapegrad.torch._call import OPERATIONS, operation, private
-from tapegrad.torch._contractions import cross_along, matrix_power, multi_dot
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._exponential import exponential
-from tapegrad.torch._matrices import require_matrices
-from tapegrad.torch._norms import cond, matrix_norm, matrix_rank, norm, vector_norm
-from tapegrad.torch._pointwise import cast
-from tapegrad.torch._products import matmul
-from tapegrad.torch._tensor import Tensor
+from tapegrad.torch._ops.declare import OPERATIONS, operation, private
+from tapegrad.torch._ops.elementwise.arithmetic import cast
+from tapegrad.torch._ops.linalg.contractions import cross_along, matrix_power, multi_dot
+from tapegrad.torch._ops.linalg.matrix_checks import require_matrices
+from tapegrad.torch._ops.linalg.products import matmul
+from tapegrad.torch._ops.reduce.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
+from tapegrad.torch._rules.matrix_exponential import exponential
+from tapegrad.torch._tensor.tensor import Tensor
 
 Operation = Callable[..., Any]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tapegrad.torch._call import OPERATIONS
-from tapegrad.torch._generator import Generator, default_generator
-from tapegrad.torch._tensor import Tensor
+from tapegrad.torch._ops.create.generator import Generator, default_generator
+from tapegrad.torch._ops.declare import OPERATIONS
+from tapegrad.torch._tensor.tensor import Tensor
 
 
 def manual_seed(seed: Any) -> Generator:

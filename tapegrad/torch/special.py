@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.torch import _elementwise, _reductions
-from tapegrad.torch._call import OPERATIONS
+from tapegrad.torch._ops.declare import OPERATIONS
+from tapegrad.torch._ops.elementwise import functions
+from tapegrad.torch._ops.reduce import sums
 
 # The names that differ from those of the namespace `torch`.
 _OTHERS = {"expit": "sigmoid", "gammaln": "lgamma", "psi": "digamma"}
@@ -13,7 +14,7 @@ _SAME = (
     "digamma erf erfc erfinv exp2 expm1 log1p log_softmax logit logsumexp polygamma round sinc "
     "softmax xlogy"
 ).split()
-MODULES = (_elementwise, _reductions)
+MODULES = (functions, sums)
 
 
 def __getattr__(name: str) -> Any:

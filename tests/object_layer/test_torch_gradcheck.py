@@ -10,8 +10,8 @@ import pytest
 from transcripts import Log, compare
 
 import tapegrad.torch as torch
-from tapegrad.torch._call import OPERATIONS
-from tapegrad.torch._generator import DRAWN
+from tapegrad.torch._ops.create.generator import DRAWN
+from tapegrad.torch._ops.declare import OPERATIONS
 from tapegrad.torch.autograd import gradcheck, gradgradcheck
 from tapegrad.torch.autograd.gradcheck import GradcheckError
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.polynomial._polybase import ABCPolyBase
 
-from tapegrad._creation import array, asarray, holds_traced
+from tapegrad._arrays.creation import array, asarray, holds_traced
+from tapegrad._core.forms import General, Linear
+from tapegrad._core.values import plain
 from tapegrad._errors import NotDifferentiableError
-from tapegrad._forms import General, Linear
-from tapegrad._rule import plain
 from tapegrad.numpy.polynomial import _coefficients
 from tapegrad.numpy.polynomial._coefficients import (
     coefficients,

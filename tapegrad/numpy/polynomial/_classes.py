@@ -13,9 +13,9 @@ import numpy.polynomial
 from numpy.polynomial import polyutils
 from numpy.polynomial._polybase import ABCPolyBase
 
-from tapegrad._creation import holds_traced
+from tapegrad._arrays.creation import holds_traced
+from tapegrad._core.values import plain
 from tapegrad._errors import NotDifferentiableError
-from tapegrad._rule import plain
 from tapegrad.numpy.polynomial import (
     _coefficients,
     chebyshev,

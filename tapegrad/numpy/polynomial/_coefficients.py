@@ -14,9 +14,10 @@ import numpy as np
 from numpy.polynomial import polyutils
 from numpy.polynomial._polybase import ABCPolyBase
 
-from tapegrad._creation import array, asarray, holds_traced
+from tapegrad._arrays.creation import array, asarray, holds_traced
+from tapegrad._core.rule import Rule
+from tapegrad._core.values import plain
 from tapegrad._errors import NotDifferentiableError
-from tapegrad._rule import Rule, plain
 
 
 def differentiable(function: Callable[..., Any], definition: Callable[..., Any]) -> Any:

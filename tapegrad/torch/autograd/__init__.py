@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapegrad.torch._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from tapegrad.torch._graph.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 from tapegrad.torch.autograd._passes import backward, grad
 from tapegrad.torch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from tapegrad.torch.autograd.function import Function

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from tapegrad._warning import warn
-from tapegrad.torch._engine import Pass
-from tapegrad.torch._gradients import accumulate, as_gradient, root_of
-from tapegrad.torch._graph import AccumulateGrad, GradientEdge
+from tapegrad.torch._engine.backward_pass import Pass
+from tapegrad.torch._graph.node import AccumulateGrad, GradientEdge
 from tapegrad.torch._methods import method_of
-from tapegrad.torch._tensor import Tensor, node_of, of_value
+from tapegrad.torch._tensor.gradients import accumulate, as_gradient, root_of
+from tapegrad.torch._tensor.tensor import Tensor, node_of, of_value
 
 
 def backward(
@@ -121,7 +121,7 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     wanted = [_wanted_node(x) for x in inputs]
     if is_grads_batched:
-        from tapegrad.torch._batched import batched_grad
+        from tapegrad.torch._engine.batched_grad import batched_grad
 
         found = batched_grad(_sequence(outputs), wanted, grad_outputs, keep, create_graph)
     else:

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.torch._dual import Below, cell_of, is_dual
-from tapegrad.torch._duals import UnpackedDualTensor, unpack_dual
-from tapegrad.torch._graph import array_on_graph, node_class
-from tapegrad.torch._modes import is_grad_enabled
-from tapegrad.torch._tensor import (
+from tapegrad.torch._graph.dual import Below, cell_of, is_dual
+from tapegrad.torch._graph.modes import is_grad_enabled
+from tapegrad.torch._graph.node import array_on_graph, node_class
+from tapegrad.torch._tensor.duals import UnpackedDualTensor, unpack_dual
+from tapegrad.torch._tensor.tensor import (
     Tensor,
     array_of,
     ndarray,

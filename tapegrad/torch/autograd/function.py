@@ -10,14 +10,14 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad._tape import spec_of
+from tapegrad._core.entry import spec_of
 from tapegrad._warning import warn
-from tapegrad.torch import _modes
-from tapegrad.torch._error_node import error_node
-from tapegrad.torch._functions import Backward, VmapInfo, call
-from tapegrad.torch._graph import FunctionNode
-from tapegrad.torch._saved import TWICE, Saved, check_saveable
-from tapegrad.torch._tensor import Tensor, node_of, of_value
+from tapegrad.torch._engine.function_call import Backward, VmapInfo, call
+from tapegrad.torch._engine.saved import TWICE, Saved, check_saveable
+from tapegrad.torch._graph import modes
+from tapegrad.torch._graph.error_node import error_node
+from tapegrad.torch._graph.node import FunctionNode
+from tapegrad.torch._tensor.tensor import Tensor, node_of, of_value
 
 
 class FunctionCtx:
@@ -260,9 +260,9 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def within(ctx: Any, *args: Any) -> Any:
-        with _modes.no_grad():
+        with modes.no_grad():
             outputs = function(ctx, *args)
-        if not _modes.is_grad_enabled():
+        if not modes.is_grad_enabled():
             return outputs
         parents = [node_of(arg) for arg in args if isinstance(arg, Tensor) and arg.requires_grad]
         if not parents:

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 import tapegrad
-from tapegrad.torch._modes import enable_grad
-from tapegrad.torch._tensor import Tensor, array_of, of_value
-from tapegrad.torch._tracing import is_differentiated
+from tapegrad.torch._graph.modes import enable_grad
+from tapegrad.torch._graph.tracing import is_differentiated
+from tapegrad.torch._tensor.tensor import Tensor, array_of, of_value
 from tapegrad.torch.autograd._passes import grad
 
 Function = Callable[..., Any]
@@ -355,7 +355,7 @@ def jacobian(
 
 def _rows(out: Tensor, inputs: Tensors, *, strict: bool, create_graph: bool) -> Tensors:
     """The Jacobian of one output, a backward pass an element."""
-    from tapegrad.torch._call import OPERATIONS
+    from tapegrad.torch._ops.declare import OPERATIONS
 
     flat = out.reshape(-1)
     lists: list[list[Tensor]] = [[] for _ in inputs]

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Self
 
-from tapegrad.torch._modes import Manager, enable_grad, inference_mode, no_grad, set_grad_enabled
+from tapegrad.torch._graph.modes import (
+    Manager,
+    enable_grad,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+)
 
 
 class set_multithreading_enabled(Manager):

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad._warning import warn
-from tapegrad.torch._graph import AccumulateGrad
-from tapegrad.torch._tensor import Tensor, of_value, plain_of
+from tapegrad.torch._graph.node import AccumulateGrad
+from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch.autograd import forward_ad
 from tapegrad.torch.autograd._passes import grad
 

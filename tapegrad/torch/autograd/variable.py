@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad._warning import warn
-from tapegrad.torch._tensor import Tensor, of_value
-from tapegrad.torch._versions import share_version
+from tapegrad.torch._graph.versions import share_version
+from tapegrad.torch._tensor.tensor import Tensor, of_value
 
 
 class _VariableMeta(type):

@@ -16,9 +16,9 @@ from typing import Any
 
 import tapegrad
 from tapegrad._tree import flatten, tree_map
-from tapegrad.torch._dual import tangent_of
-from tapegrad.torch._gradients import conjugated
-from tapegrad.torch._tensor import Tensor, array_of
+from tapegrad.torch._graph.dual import tangent_of
+from tapegrad.torch._tensor.gradients import conjugated
+from tapegrad.torch._tensor.tensor import Tensor, array_of
 from tapegrad.torch.func import _checks
 from tapegrad.torch.func._arrays import arrays, forward, gradients, of_arrays, reverse, tensors
 from tapegrad.torch.func._module import functional_call, stack_module_state

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._tape import CURRENT, Mapped, Traced
+from tapegrad._core.tape import CURRENT
+from tapegrad._core.values import Mapped, Traced
 from tapegrad._tree import tree_map
-from tapegrad.torch import _modes
-from tapegrad.torch._gradients import conjugated
-from tapegrad.torch._tensor import Tensor, array_of, of_array
-from tapegrad.torch._tracing import FORWARD
+from tapegrad.torch._graph import modes
+from tapegrad.torch._graph.tracing import FORWARD
+from tapegrad.torch._tensor.gradients import conjugated
+from tapegrad.torch._tensor.tensor import Tensor, array_of, of_array
 
 Function = Callable[..., Any]
 
@@ -61,14 +62,14 @@ def reverse(func: Function) -> Function:
 
     @functools.wraps(func)
     def call(*args: Any, **kwargs: Any) -> Any:
-        mode = _modes.MODE.get()
+        mode = modes.MODE.get()
         if mode is None or mode.grad:
             return inner(*args, **kwargs)
-        before = _modes.change(grad=True, inference=False, floor=CURRENT.get().level - 0.5)
+        before = modes.change(grad=True, inference=False, floor=CURRENT.get().level - 0.5)
         try:
             return inner(*args, **kwargs)
         finally:
-            _modes.restore(before)
+            modes.restore(before)
 
     return call
 

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from tapegrad import InputError, ShapeMismatchError, TapegradError
-from tapegrad._tape import CURRENT
+from tapegrad._core.tape import CURRENT
 from tapegrad._tree import flatten, flatten_prefix
-from tapegrad.torch._tensor import Tensor, require_floating
+from tapegrad.torch._tensor.tensor import Tensor, require_floating
 
 Argnums = int | tuple[int, ...]
 

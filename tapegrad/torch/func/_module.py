@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tapegrad.torch._tensor import Tensor
+from tapegrad.torch._tensor.tensor import Tensor
 
 
 def functional_call(
@@ -104,7 +104,7 @@ def _in_place_of(module: Any, given: Mapping[str, Tensor]) -> Iterator[None]:
 
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The parameters and buffers of several modules of one kind, stacked along a new dimension."""
-    from tapegrad.torch._call import OPERATIONS
+    from tapegrad.torch._ops.declare import OPERATIONS
 
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")

@@ -13,9 +13,9 @@ import numpy as np
 
 import tapegrad
 from tapegrad._tree import flatten
-from tapegrad.torch._generator import DRAWN
-from tapegrad.torch._inplace import overwrite
-from tapegrad.torch._tensor import of_array
+from tapegrad.torch._ops.create.generator import DRAWN
+from tapegrad.torch._tensor.tensor import of_array
+from tapegrad.torch._tensor.writes import overwrite
 from tapegrad.torch.func import _checks
 from tapegrad.torch.func._arrays import arrays, tensors
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad._warning import warn
-from tapegrad.torch._call import OPERATIONS
+from tapegrad.torch._ops.declare import OPERATIONS
 
 Operation = Callable[..., Any]
 

@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import of_all_examples
-from tapegrad._tape import spec_of
-from tapegrad.torch._call import private
+from tapegrad._core.entry import spec_of
+from tapegrad._core.values import of_all_examples
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._graph import new, next_number, node_class
-from tapegrad.torch._modes import MODE
-from tapegrad.torch._tensor import LEAF, Tensor, accumulator_of, ndarray, of_value
-from tapegrad.torch.nn import _losses
-from tapegrad.torch.nn._reducing import reduced, word_for
+from tapegrad.torch._graph.modes import MODE
+from tapegrad.torch._graph.node import new, node_class
+from tapegrad.torch._graph.order import next_number
+from tapegrad.torch._ops.declare import private
+from tapegrad.torch._rules import losses as _losses
+from tapegrad.torch._rules.reducing import reduced, word_for
+from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, ndarray, of_value
 
 mode_of = MODE.get
 

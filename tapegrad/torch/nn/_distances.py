@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import plain
-from tapegrad._tape import spec_of
+from tapegrad._core.values import plain
 from tapegrad._warning import warn
-from tapegrad.torch._call import private
-from tapegrad.torch._graph import new, next_number, node_class
-from tapegrad.torch._modes import MODE
-from tapegrad.torch._pointwise import promoted
-from tapegrad.torch._tensor import LEAF, Tensor, accumulator_of, ndarray, of_value
-from tapegrad.torch.nn import _losses
-from tapegrad.torch.nn._reducing import parameter, reduced, weighted, word_for
+from tapegrad.torch._graph.modes import MODE
+from tapegrad.torch._graph.node import node_class
+from tapegrad.torch._ops.declare import private
+from tapegrad.torch._ops.elementwise.arithmetic import promoted
+from tapegrad.torch._ops.fast import _logged_pair
+from tapegrad.torch._rules import losses as _losses
+from tapegrad.torch._rules.reducing import parameter, reduced, weighted, word_for
+from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
 
 mode_of = MODE.get
 
@@ -83,25 +83,6 @@ def mse_loss(
                 return _logged_pair(_losses.MSE, MSE_NODE, out, input, target)
             return of_value(out)
     return _mse(input, target, word_for(size_average, reduce, reduction), weight)
-
-
-def _logged_pair(rule: Any, kind: Any, out: Any, input: Any, target: Any) -> Tensor:
-    """The mean loss of two tensors: the frequent case, whose entry is made here."""
-    x_node, y_node = input.node, target.node
-    if x_node is LEAF:
-        x_node = accumulator_of(input)
-    elif x_node is None:
-        x_node = -1
-    if y_node is LEAF:
-        y_node = accumulator_of(target)
-    elif y_node is None:
-        y_node = -1
-    result: Tensor = new(Tensor)
-    result.value = out
-    result.node = node = new(kind)
-    node._number = next_number()
-    node._entry = rule, spec_of(out), (input.value, target.value), {}, (x_node, y_node), None
-    return result
 
 
 _L1_LABELS = {"mean": "MeanBackward0", "sum": "SumBackward0", "none": "AbsBackward0"}

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad._forms import General
-from tapegrad._tape import Outputs, spec_of
-from tapegrad.torch import _modes
-from tapegrad.torch._graph import Node, name_nodes
-from tapegrad.torch._tensor import Tensor, array_of, of_array
-from tapegrad.torch._versions import share_version
+from tapegrad._core.entry import Outputs, spec_of
+from tapegrad._core.forms import General
+from tapegrad.torch._graph import modes
+from tapegrad.torch._graph.names import name_nodes
+from tapegrad.torch._graph.node import Node
+from tapegrad.torch._graph.versions import share_version
+from tapegrad.torch._tensor.tensor import Tensor, array_of, of_array
 
 
 class _Passed(General):
@@ -46,7 +47,7 @@ def passed_through(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int],
         for place, value in enumerate(values)
         if isinstance(value, Tensor) and value.node is not None
     ]
-    if not places or not _modes.is_grad_enabled():
+    if not places or not modes.is_grad_enabled():
         return values, [], None
     made = PASSED.apply_bound([array_of(values[place]) for place in places], {})
     replaced = list(values)

@@ -14,13 +14,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from tapegrad.torch._affine import linear
 from tapegrad.torch._dtypes import as_numpy, default_float
-from tapegrad.torch._tensor import of_value
+from tapegrad.torch._ops.linalg.affine import linear
+from tapegrad.torch._rules.reducing import word_for
+from tapegrad.torch._tensor.tensor import of_value
 from tapegrad.torch.nn import functional, init
 from tapegrad.torch.nn._module import Module
 from tapegrad.torch.nn._parameter import Parameter
-from tapegrad.torch.nn._reducing import word_for
 
 # --- Containers ---------------------------------------------------------------------------------
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Self
 
 from tapegrad.torch import _dtypes
-from tapegrad.torch._graph import Handle, Hooks
-from tapegrad.torch._inplace import overwrite
-from tapegrad.torch._modes import no_grad
-from tapegrad.torch._tensor import Tensor, plain_of
+from tapegrad.torch._graph.hooks import Handle, Hooks
+from tapegrad.torch._graph.modes import no_grad
+from tapegrad.torch._tensor.tensor import Tensor, plain_of
+from tapegrad.torch._tensor.writes import overwrite
 from tapegrad.torch.nn._parameter import Buffer, Parameter
 
 

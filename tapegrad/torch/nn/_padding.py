@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.torch._call import private
+from tapegrad.torch._ops.declare import private
 
 _MODES: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.torch._graph import new
-from tapegrad.torch._tensor import LEAF, Tensor, of_value, plain_of, require_floating
-from tapegrad.torch._versions import share_version
+from tapegrad.torch._graph.node import new
+from tapegrad.torch._graph.versions import share_version
+from tapegrad.torch._tensor.tensor import LEAF, Tensor, of_value, plain_of, require_floating
 
 
 class Parameter(Tensor):

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.torch._call import private
-from tapegrad.torch.nn import _windows
+from tapegrad.torch._ops.declare import private
+from tapegrad.torch._rules import windows
 
 
 def _two(value: Any) -> tuple[int, int]:
@@ -40,7 +40,7 @@ def _avg_pool2d(
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     rows, columns = (
-        _windows.windows_of(*along, ceil_mode)
+        windows.windows_of(*along, ceil_mode)
         for along in zip(input.shape[-2:], kernel, steps, pads, strict=True)
     )
     if rows.number < 1 or columns.number < 1:
@@ -48,7 +48,7 @@ def _avg_pool2d(
             f"Given input size: ({'x'.join(map(str, input.shape[-3:]))}). Calculated output size: "
             f"({input.shape[-3]}x{rows.number}x{columns.number}). Output size is too small"
         )
-    total = _windows.sums(input, rows=rows, columns=columns)
+    total = windows.sums(input, rows=rows, columns=columns)
     if divisor_override is not None:
         return total / divisor_override
     down = rows.extents(padded=count_include_pad)

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import of_all_examples, plain
+from tapegrad._core.values import of_all_examples, plain
 from tapegrad._warning import warn
-from tapegrad.torch._call import private
-from tapegrad.torch._elementwise import _xlogy
-from tapegrad.torch._pointwise import promoted
-from tapegrad.torch.nn import _losses
-from tapegrad.torch.nn._reducing import parameter, reduced, word_for
+from tapegrad.torch._ops.declare import private
+from tapegrad.torch._ops.elementwise.arithmetic import promoted
+from tapegrad.torch._ops.elementwise.functions import _xlogy
+from tapegrad.torch._rules import losses as _losses
+from tapegrad.torch._rules.reducing import parameter, reduced, word_for
 
 _KL_LABELS = {"mean": "MeanBackward0", "batchmean": "DivBackward0", "none": "SubBackward0"}
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._rule import plain
-from tapegrad.torch._call import OPERATIONS, operation, private
-from tapegrad.torch._pointwise import promoted
+from tapegrad._core.values import plain
+from tapegrad.torch._ops.declare import OPERATIONS, operation, private
+from tapegrad.torch._ops.elementwise.arithmetic import promoted
 
 
 def _bounded_norm(x: Any, p: float, axis: int, eps: float) -> Any:

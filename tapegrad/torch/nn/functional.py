@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.torch import _activations
-from tapegrad.torch._affine import linear
-from tapegrad.torch._call import OPERATIONS
+from tapegrad.torch._ops.declare import OPERATIONS
+from tapegrad.torch._ops.elementwise import activations
+from tapegrad.torch._ops.linalg.affine import linear
 from tapegrad.torch.nn._activations import log_softmax, relu, sigmoid, softmax, softmin, tanh
 from tapegrad.torch.nn._classes import cross_entropy, nll_loss, one_hot
 from tapegrad.torch.nn._distances import huber_loss, l1_loss, mse_loss, smooth_l1_loss
@@ -28,7 +28,7 @@ def __getattr__(name: str) -> Any:
     """Other activations are those of the namespace `torch`."""
     found = OPERATIONS.get(name)
     if found is None:
-        found = getattr(_activations, name, None)
+        found = getattr(activations, name, None)
     if found is None or name.startswith("_"):
         raise AttributeError(f"module 'tapegrad.torch.nn.functional' has no attribute {name!r}")
     return found

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad._warning import warn
-from tapegrad.torch._inplace import overwrite
-from tapegrad.torch._modes import no_grad
-from tapegrad.torch._tensor import Tensor, of_value
+from tapegrad.torch._graph.modes import no_grad
+from tapegrad.torch._tensor.tensor import Tensor, of_value
+from tapegrad.torch._tensor.writes import overwrite
 
 _GAINS = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
 _UNIT = (

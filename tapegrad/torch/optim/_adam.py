@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad.torch._dtypes import default_float
-from tapegrad.torch._tensor import of_value
-from tapegrad.torch._versions import count_write
+from tapegrad.torch._graph.versions import count_write
+from tapegrad.torch._tensor.tensor import of_value
 from tapegrad.torch.optim._optimizer import Optimizer, as_real, number_of, require_not_negative
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.torch._graph import Handle, Hooks
-from tapegrad.torch._modes import enable_grad
-from tapegrad.torch._tensor import Tensor, of_value
+from tapegrad.torch._graph.hooks import Handle, Hooks
+from tapegrad.torch._graph.modes import enable_grad
+from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch.nn._module import forget_gradient
 
 

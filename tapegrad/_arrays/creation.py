@@ -1,0 +1,302 @@
+"""NumPy's functions that make arrays, for parts of which some are traced.
+
+Knows how nested lists become one array. NumPy hands these calls over for their like= argument
+alone; `tapegrad.numpy` offers them under NumPy's names. Must not know tapes or single rules.
+Without traced parts each call is NumPy's own.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
+
+import numpy as np
+
+from tapegrad._core.values import Mapped, Traced, is_ndarray, is_scalar, lift, memory_of, plain
+from tapegrad._errors import BatchingError, NotDifferentiableError
+
+Order = Literal["K", "A", "C", "F"] | None
+_INSIDE = (Traced, Mapped)  # what stands for arrays inside transforms
+_numpy: Any = np  # for calls whose arguments are handed on as they came
+
+
+def gather(value: Any, call: str) -> Any:
+    """A value with traced parts as one traced array; a value without them as it is.
+
+    Raises ValueError for lists of unlike lengths, TypeError for parts that are not numbers.
+    """
+    gathered = lift(value)
+    if isinstance(gathered, Traced) and gathered.dtype.kind not in "fc":
+        raise TypeError(
+            f"{call}: expected numbers beside traced values, got parts that make an array of "
+            f"{gathered.dtype}."
+        )
+    return gathered
+
+
+def holds_traced(value: Any) -> bool:
+    """Whether a value is traced, or a list or tuple with traced parts."""
+    if isinstance(value, (list, tuple)):
+        return any(map(holds_traced, value))
+    return isinstance(value, _INSIDE)
+
+
+def _refuse_objects(dtype: Any, call: str) -> None:
+    if dtype is not None and np.dtype(dtype).kind not in "biufc":
+        raise NotDifferentiableError(
+            f"{call}: expected a dtype of numbers for traced values, got {np.dtype(dtype)}. Keep "
+            "traced values in a list instead."
+        )
+
+
+def _refuse_device(device: Any) -> None:
+    if device not in (None, "cpu"):
+        raise ValueError(f"Device not understood. Only 'cpu' is allowed, but got: {device!r}")
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """The options of a call that are not None: NumPy's releases do not all have the same ones."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _converted(x: Any, dtype: Any, order: Order, copy: bool | None, call: str) -> Any:
+    """A traced array as a dtype and a memory order; `copy` as in np.asarray."""
+    _refuse_objects(dtype, call)
+    converted = x if dtype is None else x.astype(dtype, copy=False)
+    if not isinstance(converted, _INSIDE):
+        return converted
+    if is_scalar(converted):  # NumPy makes an array of it
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        return _numpy.copy(converted, order or "K")
+    ordered = _is_ordered(memory_of(converted), order)
+    if converted is x and (copy or not ordered):
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        return _numpy.copy(x, order or "K")
+    if not ordered:
+        return _numpy.copy(converted, order or "K")
+    if copy is False and converted is not x:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    return converted
+
+
+def _is_ordered(value: Any, order: Order) -> bool:
+    """Whether a value lies in memory as asked for."""
+    if not is_ndarray(value) or order not in ("C", "F", "c", "f"):
+        return True
+    return bool(value.flags.c_contiguous if order in "Cc" else value.flags.f_contiguous)
+
+
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: Order = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    ndmax: int = 0,
+    like: Any = None,
+) -> Any:
+    """As `numpy.array`; nested lists may have traced parts: `array([x, [1.0, y]])`."""
+    gathered = gather(object, "np.array")
+    if like is not None or not isinstance(gathered, _INSIDE):
+        rest = _given(like=like, ndmax=ndmax or None)
+        return np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **rest)
+    if ndmax and len(gathered.shape) > ndmax:
+        raise NotDifferentiableError(
+            f"np.array: ndmax={ndmax} would make an object array of traced values. Leave it away."
+        )
+    if gathered is not object and copy is False:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    made = _converted(gathered, dtype, order, copy if gathered is object else None, "np.array")
+    missing = ndmin - made.ndim
+    return np.reshape(made, (1,) * missing + made.shape) if missing > 0 else made
+
+
+def asarray(
+    a: Any,
+    dtype: Any = None,
+    order: Order = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+    like: Any = None,
+) -> Any:
+    """As `numpy.asarray`; a traced array comes back as it is, lists may have traced parts."""
+    return _as_array(np.asarray, a, dtype, order, _given(device=device, copy=copy, like=like))
+
+
+def asanyarray(
+    a: Any,
+    dtype: Any = None,
+    order: Order = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+    like: Any = None,
+) -> Any:
+    """As `numpy.asanyarray`; a traced array comes back as it is, lists may have traced parts."""
+    return _as_array(np.asanyarray, a, dtype, order, _given(device=device, copy=copy, like=like))
+
+
+def _as_array(function: Any, a: Any, dtype: Any, order: Order, options: dict[str, Any]) -> Any:
+    call = f"np.{function.__name__}"
+    gathered = gather(a, call)
+    if "like" in options or not isinstance(gathered, _INSIDE):
+        return function(a, dtype, order, **options)
+    _refuse_device(options.get("device"))
+    copy = options.get("copy")
+    if gathered is not a and copy is False:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    return _converted(gathered, dtype, order, copy if gathered is a else None, call)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """As `numpy.ascontiguousarray`, of lists with traced parts too."""
+    return _laid_out(np.ascontiguousarray, a, dtype, "C", like)
+
+
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """As `numpy.asfortranarray`, of lists with traced parts too."""
+    return _laid_out(np.asfortranarray, a, dtype, "F", like)
+
+
+def _laid_out(function: Any, a: Any, dtype: Any, order: Order, like: Any) -> Any:
+    gathered = gather(a, f"np.{function.__name__}")
+    if like is not None or not isinstance(gathered, _INSIDE):
+        return function(a, dtype, **_given(like=like))
+    made = _converted(gathered, dtype, order, None, f"np.{function.__name__}")
+    return made if made.ndim else np.reshape(made, (1,))
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Order = None) -> Any:
+    """As `numpy.asarray_chkfinite`, of lists with traced parts too."""
+    made = asarray(a, dtype, order)
+    if not isinstance(made, _INSIDE):
+        return np.asarray_chkfinite(a, dtype, order)
+    np.asarray_chkfinite(plain(made))
+    return made
+
+
+def full(
+    shape: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Literal["C", "F"] = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> Any:
+    """As `numpy.full`, differentiable by the value it fills with."""
+    value = gather(fill_value, "np.full")
+    if like is not None or not isinstance(value, _INSIDE):
+        return np.full(shape, fill_value, dtype, order, **_given(device=device, like=like))
+    _refuse_device(device)
+    value = _converted(value, dtype, None, None, "np.full")
+    return np.copy(np.broadcast_to(value, shape), order)
+
+
+def arange(
+    *bounds: Any, dtype: Any = None, device: Any = None, like: Any = None, **named: Any
+) -> Any:
+    """As `numpy.arange`, differentiable by the bounds; how many numbers there are is constant."""
+    given = (*bounds, *named.values())
+    if like is not None or not any(isinstance(bound, _INSIDE) for bound in given):
+        return _numpy.arange(*bounds, **named, **_given(dtype=dtype, device=device, like=like))
+    if any(isinstance(bound, Mapped) for bound in given):
+        raise BatchingError(
+            "np.arange: how many numbers there are has to be the same for all examples of a vmap. "
+            "Use start + step * np.arange(n)."
+        )
+    _refuse_objects(dtype, "np.arange")
+    fixed = {name: plain(bound) for name, bound in named.items()}
+    # NumPy's errors, its dtype, and how many there are.
+    made = _numpy.arange(*map(plain, bounds), **fixed, **_given(dtype=dtype, device=device))
+    names = ("stop",) if len(bounds) == 1 and "stop" not in named else ("start", "stop", "step")
+    parts = {**dict(zip(names, bounds, strict=False)), **named}
+    start = 0 if parts.get("stop") is None else parts.get("start", 0)
+    step = 1 if parts.get("step") is None else parts["step"]
+    # NumPy's own way: the gap is what rounding leaves between the first two.
+    first, second = asarray(start, made.dtype), asarray(start + step, made.dtype)
+    return first + np.arange(made.size, dtype=made.dtype) * (second - first)
+
+
+arange.__signature__ = inspect.signature(  # type: ignore[attr-defined]
+    lambda start_or_stop, /, stop=None, step=1, *, dtype=None, device=None, like=None: None
+)
+
+
+def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Any:
+    """As `numpy.fromiter`, of traced numbers too."""
+    if like is not None:
+        return np.fromiter(iter, dtype, count, like=like)
+    parts: list[Any] = []
+    for part in iter:
+        if len(parts) == count:
+            break
+        parts.append(part)
+    if not holds_traced(parts):
+        return np.fromiter(parts, dtype, count)
+    if len(parts) < count:
+        raise ValueError(
+            f"iterator too short: Expected {count} but iterator had only {len(parts)} items."
+        )
+    return array(parts, dtype)
+
+
+def fromfunction(
+    function: Callable[..., Any],
+    shape: Any,
+    *,
+    dtype: Any = float,
+    like: Any = None,
+    **kwargs: Any,
+) -> Any:
+    """As `numpy.fromfunction`: the function may return traced arrays."""
+    return np.fromfunction(function, shape, dtype=dtype, **_given(like=like), **kwargs)
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+    """As `numpy.require`, of lists with traced parts too; what is required of memory is."""
+    gathered = gather(a, "np.require")
+    if like is not None or not isinstance(gathered, _INSIDE):
+        return np.require(a, dtype, requirements, **_given(like=like))
+    letters = {str(flag).upper()[0] for flag in requirements or ()}
+    if {"C", "F"} <= letters:
+        raise ValueError("Cannot specify both 'C' and 'F' order")
+    order: Order = "C" if "C" in letters else "F" if "F" in letters else "K"
+    made = _converted(gathered, dtype, order, None, "np.require")
+    return made.copy() if letters & {"O", "W"} and made is a else made
+
+
+# What NumPy hands over for like= alone, and the function that makes it here.
+CREATION: dict[Any, Any] = {
+    np.array: array,
+    np.asarray: asarray,
+    np.asanyarray: asanyarray,
+    np.ascontiguousarray: ascontiguousarray,
+    np.asfortranarray: asfortranarray,
+    np.full: full,
+    np.arange: arange,
+    np.fromiter: fromiter,
+    np.fromfunction: fromfunction,
+    np.require: require,
+} | {
+    make: make
+    for make in (
+        np.zeros,
+        np.ones,
+        np.empty,
+        np.eye,
+        np.identity,
+        np.tri,
+        np.frombuffer,
+        np.fromfile,
+        np.fromstring,
+        np.loadtxt,
+        np.genfromtxt,
+    )
+}

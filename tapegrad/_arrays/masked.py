@@ -1,0 +1,238 @@
+"""`Chosen`, what `x[condition]` is where each example of a vmap picks another number of elements.
+
+Knows where a condition stands in an index, and NumPy's `where`. Must not know the arrays of tapes
+and of vmaps, which call `read` and `write` here.
+
+The picked elements are kept as the whole array and its condition. That is enough to compute with
+each of them alone and to write the results back (`x[c] *= 2`, `x[c] = np.log(x[c])`); whatever
+would need their number or their order raises BatchingError.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from tapegrad._core.values import Mapped, level_of, lift
+from tapegrad._errors import BatchingError
+
+
+def holds_condition(index: Any) -> bool:
+    """Whether an index has a condition that differs from example to example."""
+    if type(index) is tuple:
+        return any(map(_is_condition, index))
+    return _is_condition(index)
+
+
+def _is_condition(part: Any) -> bool:
+    if type(part) is list:
+        return any(map(_is_condition, part))
+    return isinstance(part, Mapped) and not isinstance(part, Chosen) and part.dtype.kind == "b"
+
+
+def read(array: Any, index: Any) -> Chosen:
+    """`array[index]`, for an index with a condition that differs."""
+    target, condition, before = _split(array, index)
+    return Chosen(np.copy(array[target]), condition.copy(), before)
+
+
+def write(array: Any, index: Any, value: Any) -> None:
+    """`array[index] = value`, for such an index, or for a value that is `Chosen`."""
+    if not holds_condition(index):
+        value.refuse("x[...] = y[condition]")
+    target, condition, before = _split(array, index)
+    # No view of the array is held while it is written to: it may have to leave its memory.
+    array[target] = Chosen(array[target], condition, before).replaced(value)
+
+
+def _split(array: Any, index: Any) -> tuple[Any, Any, int]:
+    """The index of the whole, its condition, and how many axes of the whole stand before it."""
+    parts = list(index) if type(index) is tuple else [index]
+    (at, *more) = [i for i, part in enumerate(parts) if _is_condition(part)]
+    condition = np.stack(parts[at]) if type(parts[at]) is list else parts[at]
+    numbers = [i for i, part in enumerate(parts) if isinstance(part, (int, np.integer))]
+    spread = (*numbers, at)
+    if (
+        more
+        or not all(_is_basic(part) for i, part in enumerate(parts) if i != at)
+        or max(spread) - min(spread) >= len(spread)  # NumPy moves what they pick to the front
+    ):
+        _refuse(condition, "x[..., condition, ...] with other arrays, or numbers apart from it,")
+    rank = len(condition.shape)
+    used = rank + sum(part is not None and part is not Ellipsis for part in parts) - 1
+    room = [slice(None)] * (len(array.shape) - used)
+    ahead = [each for part in parts[:at] for each in (room if part is Ellipsis else [part])]
+    axis = sum(part is not None for part in ahead)
+    if tuple(array.shape[axis : axis + rank]) != condition.shape:
+        raise IndexError(
+            f"boolean index did not match indexed array along axis {axis}; the array has the "
+            f"shape {array.shape}, the condition {condition.shape}"
+        )
+    before = sum(not isinstance(part, (int, np.integer)) for part in ahead)
+    behind = parts[at + 1 :]
+    rest = () if any(part is Ellipsis for part in behind) else (Ellipsis,)
+    return (*ahead, *[slice(None)] * rank, *behind, *rest), condition, before
+
+
+def _is_basic(part: Any) -> bool:
+    return isinstance(part, (int, np.integer, slice, type(None), type(Ellipsis)))
+
+
+def _refuse(condition: Any, call: str) -> NoReturn:
+    raise BatchingError(
+        f"{condition.mapping.name}: {call} of a batched condition; each example may pick another "
+        "number of elements. Use np.where(condition, new, x) to change elements, where=condition "
+        "in reductions, as in np.sum(x, where=condition)."
+    )
+
+
+class Chosen(NDArrayOperatorsMixin, Mapped):
+    """The elements of an array where a batched condition holds.
+
+    Of all values it counts as that of the innermost transform, so that every call comes here.
+    """
+
+    __slots__ = ("before", "condition", "whole")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, whole: Any, condition: Any, before: int) -> None:
+        self.whole = whole
+        self.condition = condition
+        self.before = before  # axes of the whole before those of the condition
+
+    @property
+    def level(self) -> int:
+        return sys.maxsize
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        dtype: np.dtype[Any] = self.whole.dtype
+        return dtype
+
+    def behind(self) -> int:
+        """How many axes of the whole stand behind those of the condition."""
+        return len(self.whole.shape) - self.before - len(self.condition.shape)
+
+    def spread(self) -> Any:
+        """The condition beside the whole."""
+        return np.reshape(self.condition, (*self.condition.shape, *(1,) * self.behind()))
+
+    def replaced(self, value: Any) -> Any:
+        """The whole with other elements in place of these."""
+        return np.where(self.spread(), self.fitted(value), self.whole)
+
+    def fitted(self, value: Any) -> Any:
+        """Another operand or a value, beside the whole."""
+        if isinstance(value, Chosen):
+            if self.before != value.before or not _equal(self.condition, value.condition):
+                self.refuse("x[condition] beside y[another condition]")
+            return value.whole
+        if isinstance(value, (list, tuple)):
+            value = lift(value)
+        shape, behind = np.shape(value), self.behind()
+        if len(shape) <= behind:
+            return value
+        if shape[-behind - 1] != 1:
+            self.refuse("x[condition] beside an array that counts its elements")
+        cut = len(shape) - behind
+        return np.reshape(
+            value, (*shape[: cut - 1], *(1,) * len(self.condition.shape), *shape[cut:])
+        )
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) -> Any:
+        out = kwargs.pop("out", None)
+        if method != "__call__" or ufunc.signature is not None or kwargs:
+            self.refuse(f"np.{ufunc.__name__} with keywords, or a method of it,")
+        first = next((x for x in inputs if isinstance(x, Chosen)), self)
+        condition = first.spread()
+        # Nothing to warn of, and no infinite derivative, where the condition does not hold.
+        wholes = [
+            np.where(condition, first.fitted(x), 1)
+            if isinstance(x, Chosen) and x.dtype.kind != "b"
+            else first.fitted(x)
+            for x in inputs
+        ]
+        result = ufunc(*wholes)
+        if isinstance(result, tuple):
+            return tuple(Chosen(part, self.condition, self.before) for part in result)
+        if out is not None:
+            if out[0] is not first:
+                self.refuse("out= for y[condition]")
+            if not np.can_cast(result.dtype, first.dtype, "same_kind"):
+                raise TypeError(
+                    f"np.{ufunc.__name__}: cannot cast {result.dtype} to {first.dtype}."
+                )
+            result = result.astype(first.dtype)
+        return Chosen(result, first.condition, first.before)
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Chosen:
+        """As `numpy.ndarray.astype`."""
+        return Chosen(self.whole.astype(dtype, *args, **kwargs), self.condition, self.before)
+
+    def copy(self, order: str = "C") -> Chosen:
+        """The elements as they are now."""
+        del order
+        return Chosen(np.copy(self.whole), self.condition, self.before)
+
+    # -- what needs to know how many elements there are -------------------------------------------
+
+    def refuse(self, call: str) -> NoReturn:
+        """Raise the error that names the fix."""
+        _refuse(self.condition, call)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        self.refuse(f"{function.__name__}(x[condition])")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        self.refuse("np.asarray(x[condition])")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self.refuse(f"x[condition].{name}")
+
+    def call_rule(self, rule: Any, arrays: list[Any], params: dict[str, Any]) -> Any:
+        self.refuse(f"{rule.name}(x[condition])")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        self.refuse("x[condition].shape")
+
+    def __getitem__(self, index: Any) -> Any:
+        self.refuse("x[condition][...]")
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.refuse("x[condition][...] = v")
+
+    def __len__(self) -> int:  # noqa: PLE0303
+        self.refuse("len(x[condition])")
+
+    def __iter__(self) -> Any:
+        self.refuse("a loop over x[condition]")
+
+    def __bool__(self) -> bool:  # noqa: PLE0304
+        self.refuse("bool(x[condition])")
+
+    def __float__(self) -> float:
+        self.refuse("float(x[condition])")
+
+    def __int__(self) -> int:
+        self.refuse("int(x[condition])")
+
+    def __repr__(self) -> str:
+        return f"Chosen({self.whole!r} where {self.condition!r})"
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two conditions are the same, also if they were computed twice."""
+    while isinstance(one, Mapped):
+        if level_of(one) != level_of(other):
+            return False
+        one, other = one.value, other.value
+    return one is other or bool(np.array_equal(one, other))
+
+
+__all__ = ["Chosen", "holds_condition", "read", "write"]

@@ -1,0 +1,130 @@
+"""How values lie in memory, and who else holds that memory.
+
+Knows strides, and what traced and batched values have inside. Must not know what is read or
+written, or the classes of those values: a copy of one is of its kind, with another value inside.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.values import Mapped, Traced, is_ndarray, memory_of
+
+# --- Who else holds it --------------------------------------------------------------------------
+
+references: Callable[[Any], int] = getattr(sys, "getrefcount", lambda _: sys.maxsize)
+
+
+class _Holder:
+    """Holds a value as a traced or a batched array does, to count the references of that."""
+
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value = np.empty(1)
+
+    def count(self) -> int:
+        value = self.value
+        return references(value)
+
+
+# What `value = x.value; references(value)` gives where x alone holds the value.
+ALONE = _Holder().count()
+
+
+def shares(out: Any, value: Any) -> bool:
+    """Whether a result is a view of the array that it was made from."""
+    if isinstance(out, Traced):
+        return out.is_view
+    if out is value:
+        return True
+    if isinstance(out, Mapped):
+        if not isinstance(value, Mapped) or out.picked:
+            return out.picked
+        if type(out.value) is np.ndarray and type(value.value) is np.ndarray:
+            return np.may_share_memory(out.value, value.value)  # views of views, as a rule
+        return shares(out.value, value.value)
+    base = getattr(out, "base", None)
+    if base is not None and type(base) is not np.ndarray:
+        base = getattr(base, "base", base)  # np.lib.stride_tricks has a holder in between
+    return base is not None and (base is value or base is getattr(value, "base", None))
+
+
+# --- How it lies there --------------------------------------------------------------------------
+
+
+def copy_like(view: Any) -> Any:
+    """A copy that reshape and ravel treat as the view: where one has to copy, so has the other."""
+    if isinstance(view, (Traced, Mapped)):
+        made = view.copy()
+        made.value = copy_like(view.value)
+        return made
+    if not is_ndarray(view) or view.flags.forc:
+        return view.copy("K") if is_ndarray(view) else view.copy()
+    shape, itemsize = view.shape, view.itemsize
+    strides, step, natural = [0] * view.ndim, itemsize, itemsize
+    for axis in sorted(range(view.ndim), key=lambda axis: abs(view.strides[axis])):
+        # A gap of one element wherever the view has one, of any size.
+        has_gap = shape[axis] > 1 and view.strides[axis] != natural
+        strides[axis] = step + itemsize * has_gap
+        step, natural = strides[axis] * shape[axis], view.strides[axis] * shape[axis]
+    room = np.ndarray(shape, view.dtype, np.empty(step // itemsize, view.dtype), 0, strides)
+    room[...] = view
+    return room
+
+
+def laid_out_as(before: Any, value: Any) -> Any:
+    """A value in memory as the one before it: a write does not change how an array lies there.
+
+    Nor does it make a number of a 0-d array.
+    """
+    kind: Any = Traced if isinstance(before, Traced) else Mapped
+    if isinstance(before, kind) and isinstance(value, kind):
+        inner = laid_out_as(before.value, value.value)
+        array = kind is Mapped and value.is_number() and not before.is_number()
+        if inner is value.value and not array:
+            return value
+        made = (before if array else value).copy()
+        made.value = inner
+        return made
+    if (
+        type(before) is type(value) is np.ndarray
+        and before.shape == value.shape
+        and before.strides != value.strides
+    ):
+        room = copy_like(before)
+        room[...] = value
+        return room
+    return value
+
+
+def laid_out_as_read(found: Any, array: Any, index: Any) -> Any:
+    """Elements picked by an array, in memory as NumPy has those of one example.
+
+    On that depends of what reshapes they are views.
+    """
+    if not len(found):
+        return found
+    one = memory_of(array.mapping.wrap(found))
+    wanted = memory_of(array)
+    if not is_ndarray(one) or not is_ndarray(wanted):
+        return found
+    strides = wanted[index].strides
+    if one.strides == strides:
+        return found
+    return _in_order(found, sorted(range(one.ndim), key=lambda i: -abs(strides[i])))
+
+
+def _in_order(found: Any, order: list[int]) -> Any:
+    """An array that nobody else has, with its last axes in memory in an order."""
+    if type(found) is np.ndarray:
+        ahead = found.ndim - len(order)
+        axes = (*range(ahead), *(ahead + i for i in order))
+        return np.transpose(np.ascontiguousarray(np.transpose(found, axes)), np.argsort(axes))
+    if not hasattr(found, "parent"):
+        found.value = _in_order(found.value, order)
+    return found

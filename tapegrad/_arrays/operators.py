@@ -1,0 +1,271 @@
+"""The arithmetic operators of the traced array: the hottest code of the library.
+
+Knows the short layout of entries, and the rules of the ufuncs behind the operators. Everything
+that is not plain (broadcasting, other dtypes, other tapes, views) goes to `_ufunc_calls.binary`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+
+from tapegrad._arrays.traced import Array, as_operand, new
+from tapegrad._arrays.ufuncs import binary, product
+from tapegrad._core.forms import Elementwise, Multilinear
+from tapegrad._core.out import write_out
+from tapegrad._core.rule import REGISTRY
+from tapegrad._core.values import is_scalar, plain
+from tapegrad.rules import products as _rules
+
+assert _rules, "the operators' rules are declared by importing them"
+
+
+Method = Callable[..., Any]
+
+
+def _install(name: str, method: Method) -> None:
+    method.__name__ = name
+    method.__qualname__ = f"Array.{name}"
+    setattr(Array, name, method)
+
+
+def _operator(
+    ufunc: np.ufunc, function: Callable[[Any, Any], Any], name: str, sign: str
+) -> Method:
+    """Give Array `__name__`, `__rname__` and `__iname__` from the rule of a ufunc."""
+    rule = REGISTRY[ufunc]
+    assert isinstance(rule, Elementwise)
+    x_kept, y_kept, out_kept = rule.keeps[True, True]
+    x_alone, _, out_alone = rule.keeps[True, False]
+    _, y_alone, out_reflected = rule.keeps[False, True]
+
+    def forward(self: Array, other: Any) -> Any:
+        kind = type(other)
+        if kind is Array:
+            tape = self.tape
+            spec = self.spec
+            if tape is other.tape and spec is other.spec:
+                x = self.value
+                y = other.value
+                out = function(x, y)
+                slot = tape.fresh()
+                tape.log(
+                    (
+                        slot,
+                        rule,
+                        out if out_kept else None,
+                        x if x_kept else None,
+                        y if y_kept else None,
+                        self.slot,
+                        other.slot,
+                    )
+                )
+                made = new(Array)
+                made.value = out
+                made.slot = slot
+                made.tape = tape
+                made.spec = spec
+                return made
+        elif kind is float or kind is int:
+            x = self.value
+            out = function(x, other)
+            tape = self.tape
+            slot = tape.fresh()
+            tape.log(
+                (
+                    slot,
+                    rule,
+                    out if out_alone else None,
+                    x if x_alone else None,
+                    other,
+                    self.slot,
+                    -1,
+                )
+            )
+            made = new(Array)
+            made.value = out
+            made.slot = slot
+            made.tape = tape
+            made.spec = self.spec
+            return made
+        elif getattr(kind, "__array_ufunc__", 0) is None:
+            return NotImplemented
+        return binary(rule, self, as_operand(other))
+
+    def reflected(self: Array, other: Any) -> Any:
+        kind = type(other)
+        if kind is float or kind is int:
+            y = self.value
+            out = function(other, y)
+            tape = self.tape
+            slot = tape.fresh()
+            tape.log(
+                (
+                    slot,
+                    rule,
+                    out if out_reflected else None,
+                    other,
+                    y if y_alone else None,
+                    -1,
+                    self.slot,
+                )
+            )
+            made = new(Array)
+            made.value = out
+            made.slot = slot
+            made.tape = tape
+            made.spec = self.spec
+            return made
+        if getattr(kind, "__array_ufunc__", 0) is None:
+            return NotImplemented
+        return binary(rule, as_operand(other), self)
+
+    def in_place(self: Array, other: Any) -> Any:
+        result = forward(self, other)
+        return result if is_scalar(self) else write_out(self, result, f"x {sign}= y")
+
+    for prefix, method in (("", forward), ("r", reflected), ("i", in_place)):
+        _install(f"__{prefix}{name}__", method)
+    return forward
+
+
+def _comparison(name: str, function: Callable[[Any, Any], Any]) -> None:
+    """Give Array a comparison, whose result is plain."""
+
+    def method(self: Array, other: Any) -> Any:
+        return function(plain(self), plain(other))
+
+    _install(f"__{name}__", method)
+
+
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    _comparison(_name, getattr(operator, _name))
+
+
+def _prefix_operator(ufunc: np.ufunc, name: str) -> None:
+    """Give Array a prefix operator or `abs()` from a ufunc."""
+
+    def method(self: Array) -> Any:
+        return self.__array_ufunc__(ufunc, "__call__", self)
+
+    _install(f"__{name}__", method)
+
+
+def _matmul(self: Array, other: Any) -> Any:
+    if getattr(type(other), "__array_ufunc__", 0) is None:
+        return NotImplemented
+    return product(_product, self, as_operand(other))
+
+
+def _rmatmul(self: Array, other: Any) -> Any:
+    return product(_product, as_operand(other), self)
+
+
+_product = cast(Multilinear, REGISTRY[np.matmul])
+_install("__matmul__", _matmul)
+_install("__rmatmul__", _rmatmul)
+
+
+def _in_place(name: str, function: Callable[[Any, Any], Any], sign: str) -> None:
+    """Give Array the in-place form of an operator without a rule of two partials."""
+
+    def method(self: Array, other: Any) -> Any:
+        result = function(self, other)
+        return result if is_scalar(self) else write_out(self, result, f"x {sign}= y")
+
+    _install(f"__i{name}__", method)
+
+
+_in_place("mod", np.remainder, "%")
+_in_place("floordiv", np.floor_divide, "//")
+_in_place("matmul", np.matmul, "@")
+_add_any = _operator(np.add, operator.add, "add", "+")
+_operator(np.subtract, operator.sub, "sub", "-")
+_mul_any = _operator(np.multiply, operator.mul, "mul", "*")
+_sum_rule = REGISTRY[np.add]
+_product_rule = REGISTRY[np.multiply]
+
+
+def _add(self: Array, other: Any) -> Any:
+    """x + y of two traced arrays, the most frequent call of all, without what others need."""
+    if type(other) is Array:
+        tape = self.tape
+        spec = self.spec
+        if tape is other.tape and spec is other.spec:
+            out = self.value + other.value
+            slot = tape.fresh()
+            tape.log((slot, _sum_rule, None, None, None, self.slot, other.slot))
+            made = new(Array)
+            made.value = out
+            made.slot = slot
+            made.tape = tape
+            made.spec = spec
+            return made
+    return _add_any(self, other)
+
+
+def _mul(self: Array, other: Any) -> Any:
+    """x * y, likewise; a number is kept as the other factor."""
+    kind = type(other)
+    if kind is float:
+        out = self.value * other
+        tape = self.tape
+        slot = tape.fresh()
+        tape.log((slot, _product_rule, None, None, other, self.slot, -1))
+        made = new(Array)
+        made.value = out
+        made.slot = slot
+        made.tape = tape
+        made.spec = self.spec
+        return made
+    if kind is Array:
+        tape = self.tape
+        spec = self.spec
+        if tape is other.tape and spec is other.spec:
+            x = self.value
+            y = other.value
+            out = x * y
+            slot = tape.fresh()
+            tape.log((slot, _product_rule, None, x, y, self.slot, other.slot))
+            made = new(Array)
+            made.value = out
+            made.slot = slot
+            made.tape = tape
+            made.spec = spec
+            return made
+    return _mul_any(self, other)
+
+
+_install("__add__", _add)
+_install("__mul__", _mul)
+_operator(np.divide, operator.truediv, "truediv", "/")
+_power = _operator(np.power, operator.pow, "pow", "**")
+_square = REGISTRY[np.square]
+
+
+def _pow(self: Array, other: Any, modulo: None = None) -> Any:
+    """x ** y; a square, the most frequent power, has a rule without a singular point."""
+    if modulo is not None:
+        return NotImplemented
+    if type(other) is int and other == 2:
+        x = self.value
+        out = x * x
+        tape = self.tape
+        slot = tape.fresh()
+        tape.log((slot, _square, None, x, None, self.slot, -1))
+        made = new(Array)
+        made.value = out
+        made.slot = slot
+        made.tape = tape
+        made.spec = self.spec
+        return made
+    return _power(self, other)
+
+
+_install("__pow__", _pow)
+_prefix_operator(np.negative, "neg")
+_prefix_operator(np.positive, "pos")
+_prefix_operator(np.absolute, "abs")

@@ -1,0 +1,308 @@
+"""The methods and keywords of ufuncs (reduce, accumulate, outer, at, out=, where=, dtype=).
+
+Knows how NumPy defines them in terms of functions that have rules. Must not know single rules, or
+the class of traced arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._arrays.masked import holds_condition
+from tapegrad._core.forms import Constant, Unsupported
+from tapegrad._core.out import stretches, write_out
+from tapegrad._core.rule import Rule
+from tapegrad._core.values import (
+    Mapped,
+    Traced,
+    holds_traced,
+    is_basic,
+    lift,
+    of_all_examples,
+    pick,
+    plain,
+)
+from tapegrad._errors import NotDifferentiableError
+
+_REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
+    np.add: np.sum,
+    np.multiply: np.prod,
+    np.maximum: np.max,
+    np.minimum: np.min,
+}
+_ACCUMULATIONS: dict[np.ufunc, Callable[..., Any]] = {np.add: np.cumsum, np.multiply: np.cumprod}
+
+
+def call_with_keywords(
+    rule: Rule, ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """A ufunc call with any of NumPy's keywords."""
+    kwargs = dict(kwargs)
+    constant = isinstance(rule, (Constant, Unsupported))
+    if constant and (kwargs.get("where", True) is True or not holds_traced(kwargs.get("out"))):
+        return rule.apply(*inputs, **kwargs)
+    out = kwargs.pop("out", None)
+    where = kwargs.pop("where", True)
+    inputs = tuple(map(lift, inputs))
+    for name in ("order", "subok"):
+        kwargs.pop(name, None)  # how memory is laid out: nothing to differentiate
+    casting = kwargs.pop("casting", "same_kind")
+    asked = [kwargs.pop(name, None) for name in ("dtype", "signature", "sig")]
+    if any(each is not None for each in asked):
+        inputs = _as_loop_takes(ufunc, inputs, asked, casting)
+    if out is not None and ufunc.signature is None:
+        inputs = _stretched(inputs, out)
+    if kwargs:  # axis=, axes=, keepdims= of a ufunc with core dimensions
+        result = _along_axes(ufunc, inputs, **kwargs)
+    elif where is True:
+        result = ufunc(*inputs)
+    else:
+        result = _where(ufunc(*_quiet(inputs, where)), plain(where), out)
+    return result if out is None else write_out(out, result, rule.name, broadcast=True)
+
+
+def _as_loop_takes(
+    ufunc: np.ufunc, inputs: tuple[Any, ...], asked: list[Any], casting: Any
+) -> tuple[Any, ...]:
+    """Inputs in the dtypes of the loop that dtype= or signature= selects, or NumPy's TypeError."""
+    dtype, signature, sig = asked
+    signature = signature if sig is None else sig
+    if dtype is not None:
+        signature = (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
+    given = [
+        type(x) if type(x) in (int, float, complex) else getattr(x, "dtype", None) for x in inputs
+    ]
+    dtypes = [np.asarray(x).dtype if d is None else d for x, d in zip(inputs, given, strict=True)]
+    loop = ufunc.resolve_dtypes(
+        (*dtypes, *(None,) * ufunc.nout), signature=signature, casting=casting
+    )
+    return tuple(_as_type(x, taken) for x, taken in zip(inputs, loop, strict=False))
+
+
+def _as_type(x: Any, dtype: np.dtype[Any]) -> Any:
+    if not hasattr(x, "astype"):
+        return np.asarray(x, dtype)
+    if x.dtype.kind == "c" and dtype.kind != "c":
+        return np.real(x).astype(dtype)
+    return x.astype(dtype)
+
+
+def _stretched(inputs: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
+    """Inputs whose results have the shape of a larger `out`: ufuncs broadcast to it too."""
+    targets = out if isinstance(out, tuple) else (out,)
+    shape = np.broadcast_shapes(*map(np.shape, inputs))
+    for target in targets:
+        if target is not None and stretches(shape, target.shape):
+            return (np.broadcast_to(inputs[0], target.shape), *inputs[1:])
+    return inputs
+
+
+def _along_axes(
+    ufunc: np.ufunc, inputs: tuple[Any, ...], axis: Any = None, axes: Any = None, keepdims: Any = 0
+) -> Any:
+    """A call whose core dimensions are not the last ones: they are moved there, and back."""
+    given = [(axis,)] * ufunc.nin if axes is None else [*map(_as_tuple, axes)]
+    if axes is None and axis is None:
+        given = [(-1,)] * ufunc.nin
+    back = given[ufunc.nin] if len(given) > ufunc.nin else given[0] if keepdims else ()
+    moved = [
+        np.moveaxis(x, places, tuple(range(-len(places), 0)))
+        for x, places in zip(inputs, given, strict=False)
+    ]
+    result = ufunc(*moved)
+    if keepdims:
+        result = np.expand_dims(result, -1)
+    return np.moveaxis(result, tuple(range(-len(back), 0)), back)
+
+
+def _as_tuple(places: Any) -> tuple[int, ...]:
+    return places if isinstance(places, tuple) else (places,)
+
+
+def _quiet(inputs: tuple[Any, ...], where: Any) -> list[Any]:
+    """Inputs with 1 where nothing is to be computed: no warning, no infinity from there."""
+    where = plain(where)
+    return [np.where(where, x, 1) for x in inputs]
+
+
+def _where(result: Any, where: Any, out: Any) -> Any:
+    # Without out= NumPy leaves such places uninitialised; here they are zero.
+    old = out[0] if isinstance(out, tuple) else out
+    return np.where(where, result, 0 if old is None else old)
+
+
+def call_method(
+    rule: Rule, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """`ufunc.method(*inputs, **kwargs)` on traced values."""
+    if isinstance(rule, Unsupported):
+        return rule.apply(*inputs, **kwargs)
+    if method == "at":
+        return _at(ufunc, *inputs)
+    kwargs = dict(kwargs)
+    out = kwargs.pop("out", None)
+    inputs = tuple(map(lift, inputs))
+    if method == "outer":
+        result = _outer(ufunc, *inputs, **kwargs)
+    elif method == "reduce" and ufunc in _REDUCTIONS:
+        result = _known_reduction(ufunc, *inputs, **kwargs)
+    elif method == "accumulate" and ufunc in _ACCUMULATIONS:
+        result = _ACCUMULATIONS[ufunc](*inputs, **{"axis": 0, **kwargs})
+    else:
+        result = _step_by_step(ufunc, method, inputs, kwargs)
+    return result if out is None else write_out(out, result, f"{rule.name}.{method}")
+
+
+def _known_reduction(
+    ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, **options: Any
+) -> Any:
+    """A reduction that has a rule of its own: np.sum for np.add.reduce."""
+    array = array if dtype is None else array.astype(dtype)
+    given = {
+        name: value
+        for name, value in options.items()
+        if value is not _DEFAULTS[name] and value is not None
+    }
+    return _REDUCTIONS[ufunc](array, axis=axis, **given)
+
+
+_DEFAULTS = {"keepdims": False, "initial": np._NoValue, "where": True}
+
+
+def _step_by_step(
+    ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """A method as calls of the ufunc itself, one a row.
+
+    NumPy is asked first: its errors are ours, and results that are not floating are constant. A
+    floating one is not, even of a constant function: what it starts with is an element of x.
+    """
+    named = {name: plain(value) for name, value in kwargs.items()}
+    known = getattr(ufunc, method)(*map(plain, inputs), **named)
+    if known.dtype.kind not in "fc":
+        return known
+    dtype = kwargs.pop("dtype", None)
+    x = inputs[0] if dtype is None else inputs[0].astype(dtype)
+    return _STEPS[method](ufunc, x, *inputs[1:], **kwargs)
+
+
+def _fold(
+    ufunc: np.ufunc,
+    x: Any,
+    axis: Any = 0,
+    keepdims: bool = False,
+    initial: Any = np._NoValue,
+    where: Any = True,
+) -> Any:
+    """The reduction over axes, from the start value on (which is NumPy's if there is one)."""
+    given = range(x.ndim) if axis is None else _as_tuple(axis)
+    axes = tuple(sorted(at % x.ndim for at in given)) if x.ndim else ()
+    rows = np.moveaxis(x, axes, range(len(axes)))
+    rest = rows.shape[len(axes) :]
+    start = ufunc.identity if initial is np._NoValue else initial
+    if isinstance(start, (int, float)):
+        start = x.dtype.type(start)
+    steps = math.prod(x.shape[at] for at in axes)
+    rows = np.reshape(rows, (steps, *rest))
+    mask = None
+    if where is not True:
+        mask = np.moveaxis(np.broadcast_to(plain(where), x.shape), axes, range(len(axes)))
+        mask = mask.reshape(steps, *rest)
+    total, first = (rows[0], 1) if start is None else (start, 0)
+    for i in range(first, steps):
+        stepped = ufunc(total, rows[i])
+        total = stepped if mask is None else np.where(mask[i], stepped, total)
+    if np.shape(total) != rest:
+        total = np.broadcast_to(total, rest)
+    return np.expand_dims(total, axes) if keepdims else total
+
+
+def _accumulate(ufunc: np.ufunc, x: Any, axis: int = 0) -> Any:
+    x = np.moveaxis(x, axis, 0)
+    parts = [x[0]] if x.shape[0] else []
+    for i in range(1, x.shape[0]):
+        parts.append(ufunc(parts[-1], x[i]))
+    return np.moveaxis(np.stack(parts), 0, axis) if parts else x.copy()
+
+
+def _reduceat(ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0) -> Any:
+    x = np.moveaxis(x, axis, 0)
+    starts = [int(i) for i in plain(indices)]
+    ends = [*starts[1:], x.shape[0]]
+    parts = [
+        _part(ufunc, x[start:end]) if start < end else x[start]
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    return np.moveaxis(np.stack(parts), 0, axis)
+
+
+def _part(ufunc: np.ufunc, x: Any) -> Any:
+    known = _REDUCTIONS.get(ufunc)
+    return _fold(ufunc, x, initial=None) if known is None else known(x, axis=0)
+
+
+_STEPS: dict[str, Callable[..., Any]] = {
+    "reduce": _fold,
+    "accumulate": _accumulate,
+    "reduceat": _reduceat,
+}
+
+
+def _outer(ufunc: np.ufunc, x: Any, y: Any, **kwargs: Any) -> Any:
+    x = x if isinstance(x, Traced) else np.asarray(x)
+    y = y if isinstance(y, Traced) else np.asarray(y)
+    return ufunc(x.reshape(x.shape + (1,) * y.ndim), y, **kwargs)
+
+
+def _at(ufunc: np.ufunc, x: Any, index: Any, *operands: Any) -> None:
+    """`x[index] = ufunc(x[index], *operands)`, once for each time that a place is named."""
+    if not isinstance(x, Traced):
+        raise NotDifferentiableError(
+            f"np.{ufunc.__name__}.at: expected a traced array to write into, got a plain one, "
+            "which cannot carry a derivative. Make it with np.zeros_like(x) of a traced x."
+        )
+    operands = tuple(lift(operand) for operand in operands)
+    index = tuple(map(lift, index)) if type(index) is tuple else lift(index)
+    if is_basic(index) or holds_condition(index):
+        x[index] = ufunc(x[index], *operands)
+        return
+    places = pick(np.arange(x.size).reshape(x.shape), index)
+    flat = np.ravel(places)
+    values = [np.ravel(np.broadcast_to(operand, places.shape)) for operand in operands]
+    # Places named more than once are done in rounds, each of which names a place once.
+    if isinstance(flat, Mapped):
+        round_of = _rounds(of_all_examples(flat).reshape(-1, flat.shape[0]), x.size)
+    else:
+        round_of = _occurrence(flat)
+    for turn in range(int(round_of.max(initial=-1)) + 1):
+        chosen = np.flatnonzero(round_of == turn)
+        where = np.unravel_index(flat[chosen], x.shape)
+        x[where] = ufunc(x[where], *(value[chosen] for value in values))
+
+
+def _occurrence(flat: Any) -> Any:
+    """For each entry, how many equal ones stand before it."""
+    order = np.argsort(flat, kind="stable")
+    ranked = flat[order]
+    first = np.searchsorted(ranked, ranked, side="left")
+    count = np.empty_like(order)
+    count[order] = np.arange(order.size) - first
+    return count
+
+
+def _rounds(rows: Any, size: int) -> Any:
+    """For each entry a round that names a place once in every example, and keeps the order."""
+    examples = np.arange(len(rows))
+    following = np.zeros((len(rows), size), np.intp)
+    rounds = np.zeros(rows.shape[1], np.intp)
+    for entry, places in enumerate(rows.T):
+        rounds[entry] = following[examples, places].max(initial=0)
+        following[examples, places] = rounds[entry] + 1
+    return rounds
+
+
+__all__ = ["call_method", "call_with_keywords"]

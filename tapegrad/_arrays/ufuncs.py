@@ -1,0 +1,133 @@
+"""Calls of ufuncs on traced arrays: those of two operands, and what the short paths leave over.
+
+Knows the class of traced arrays, the layouts of entries and the rules' forms. Must not know single
+rules, or what NumPy's keywords and methods of a ufunc mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._arrays.traced import PAIRS, UNARY, Array, as_operand, no_rule
+from tapegrad._arrays.ufunc_methods import call_method, call_with_keywords
+from tapegrad._core.forms import Elementwise, Multilinear
+from tapegrad._core.rule import REGISTRY
+from tapegrad._core.tape import Tape, require_numbers
+from tapegrad._core.values import Mapped, Traced, innermost
+
+
+def binary(rule: Elementwise, x: Any, y: Any) -> Any:
+    """A two-argument elementwise call: logged in the short layout where nothing broadcasts."""
+    if type(x) is Array is type(y) and x.tape is y.tape and x.spec is not y.spec:
+        out = rule.function(x.value, y.value)  # the frequent case of a bias
+        return x.tape.record_pair(rule, out, x.value, y.value, x.slot, y.slot)
+    x_tape = x.tape if isinstance(x, Traced) else None
+    y_tape = y.tape if isinstance(y, Traced) else None
+    tape = x_tape or y_tape
+    if tape is None:
+        return rule.function(x, y)
+    if y_tape is not None and y_tape.level > tape.level:
+        tape = y_tape
+    if x_tape is None and _is_inner(x, tape) or y_tape is None and _is_inner(y, tape):
+        return NotImplemented
+    root = tape.root
+    x_in = x_tape is not None and x_tape.root is root
+    y_in = y_tape is not None and y_tape.root is root
+    raw_x, raw_y = x.value if x_in else x, y.value if y_in else y
+    x_slot, y_slot = x.slot if x_in else -1, y.slot if y_in else -1
+    spec = x.spec if x_in else y.spec
+    out = rule.function(raw_x, raw_y)
+    if (
+        out.shape != spec.shape
+        or out.dtype is not spec.dtype
+        or (x_in and y_in and x.spec is not y.spec)
+    ):
+        if out.dtype is not spec.dtype:
+            require_numbers(rule, out)
+        return tape.record_pair(rule, out, raw_x, raw_y, x_slot, y_slot)
+    x_kept, y_kept, out_kept = rule.keeps[x_in, y_in]
+    slot = tape.fresh()
+    tape.log(
+        (
+            slot,
+            rule,
+            out if out_kept else None,
+            None if not x_kept else raw_x if x_in else tape.keep(raw_x),
+            None if not y_kept else raw_y if y_in else tape.keep(raw_y),
+            x_slot,
+            y_slot,
+        )
+    )
+    return Array(out, slot, tape, spec)
+
+
+def product(rule: Multilinear, x: Any, y: Any) -> Any:
+    """A two-argument product, such as np.matmul."""
+    if type(x) is Array is type(y) and x.tape is y.tape:
+        out = rule.function(x.value, y.value)
+        return x.tape.record_pair(rule, out, x.value, y.value, x.slot, y.slot)
+    x_tape = x.tape if isinstance(x, Traced) else None
+    y_tape = y.tape if isinstance(y, Traced) else None
+    tape = x_tape or y_tape
+    if tape is None:
+        return rule.function(x, y)
+    if y_tape is not None and y_tape.level > tape.level:
+        tape = y_tape
+    if x_tape is None and _is_inner(x, tape) or y_tape is None and _is_inner(y, tape):
+        return NotImplemented
+    root = tape.root
+    x_in = x_tape is not None and x_tape.root is root
+    y_in = y_tape is not None and y_tape.root is root
+    raw_x, raw_y = x.value if x_in else x, y.value if y_in else y
+    out = rule.function(raw_x, raw_y)
+    require_numbers(rule, out)
+    return tape.record_pair(
+        rule, out, raw_x, raw_y, x.slot if x_in else -1, y.slot if y_in else -1
+    )
+
+
+def _is_inner(other: Any, tape: Tape) -> bool:
+    """Whether an operand belongs to a vmap inside the transform of a tape, and so comes first."""
+    return isinstance(other, Mapped) and other.level > tape.level
+
+
+def call_ufunc(
+    ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Any other call of a ufunc: several arguments, keywords, methods."""
+    if isinstance(innermost((*inputs, *kwargs.values())), Mapped):
+        return NotImplemented
+    rule = REGISTRY.get(ufunc)
+    if rule is None:
+        raise no_rule(ufunc)
+    if method != "__call__":
+        return call_method(rule, ufunc, method, inputs, kwargs)
+    if not kwargs:
+        if len(inputs) == 2:
+            call: Callable[..., Any] | None = None
+            if isinstance(rule, Multilinear):
+                call = product
+            elif isinstance(rule, Elementwise):
+                call = binary
+            if call is not None:
+                PAIRS[ufunc] = call, rule
+                return call(rule, *map(as_operand, inputs))
+        result = rule.apply(*inputs)
+        if (
+            isinstance(rule, Elementwise)
+            and rule.unary
+            and not rule.to_real
+            and isinstance(result, Array)
+        ):
+            x_kept, out_kept = rule.keeps[True,]
+            UNARY[ufunc] = rule, x_kept, out_kept
+        return result
+    return call_with_keywords(rule, ufunc, inputs, kwargs)
+
+
+Array.call_ufunc = call_ufunc
+
+__all__ = ["binary", "product"]

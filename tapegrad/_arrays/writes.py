@@ -1,0 +1,131 @@
+"""Writes into a traced array, `x[i] = v` and `x[i] += v`: x is rebound, and the tape functional.
+
+Knows the entries of writes, and when a buffer can be written to in place. Must not know the class
+of traced arrays: a view says that it is one, and hands a write on by `rebind`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._arrays.memory import ALONE, references
+from tapegrad._core.entry import ADD, WRITE, spec_of
+from tapegrad._core.scatter import add_at
+from tapegrad._core.values import (
+    Mapped,
+    Traced,
+    beside,
+    beside_index,
+    differing,
+    handle,
+    innermost,
+    lift,
+    pick,
+    plain,
+    writable,
+)
+from tapegrad._errors import BatchingError
+
+
+def _stays(index: slice) -> bool:
+    """Whether a slice has bounds that a program cannot change later, as it can an array."""
+    start, stop, step = index.start, index.stop, index.step
+    return (
+        (start is None or type(start) is int)
+        and (stop is None or type(stop) is int)
+        and (step is None or type(step) is int)
+    )
+
+
+def frozen_index(index: Any) -> Any:
+    """An index without tracing, and safe from later changes of the arrays in it."""
+    if type(index) is tuple:
+        return tuple(frozen_index(part) for part in index)
+    if type(index) is np.ndarray:
+        return index.copy()
+    if type(index) is slice and not _stays(index):
+        return slice(*map(frozen_index, (index.start, index.stop, index.step)))
+    if isinstance(index, list):
+        if innermost(index) is not None:
+            return plain(lift(index))
+        return np.array(index, None if index else np.intp)
+    return plain(index) if isinstance(index, Traced) else index
+
+
+def write_part(x: Traced, index: Any, value: Any) -> None:
+    """`x[index] = value`, differentiably."""
+    value = lift(value)
+    if x.is_view:
+        whole = handle(x)
+        write_part(whole, index, value)
+        x.rebind(whole)
+        return
+    inside = differing((value, *index) if type(index) is tuple else (value, index), x.tape.level)
+    if inside is not None:
+        raise BatchingError(
+            "x[...] = v: a value of a vmap cannot be written into an array from outside it, which "
+            "all examples share. Make the array inside, with np.array(x, like=v) of such a value."
+        )
+    if isinstance(value, Traced) and value.tape.level > x.tape.level:
+        if value.tape.root is not x.tape.root:
+            # x is a constant of the inner transform that value belongs to, until it is written to.
+            x.value, x.slot = handle(x), -1
+        x.tape = value.tape
+    value = _fitted(x, index, value)
+    inner = isinstance(value, Traced) and value.tape.root is x.tape.root
+    raw = value.value if inner else value
+    buffer = beside_index(beside(writable(_exclusive_buffer(x)), raw), index)
+    tape = x.tape
+    buffer[index] = raw
+    slot = tape.fresh()
+    kept = (x.spec, spec_of(value) if hasattr(value, "shape") else None)
+    tape.log((slot, WRITE, None, kept, index, (x.slot, value.slot if inner else -1), None))
+    tape.buffers.discard(x.slot)
+    tape.buffers.add(slot)
+    x.value = buffer
+    x.slot = slot
+
+
+def add_to_part(x: Traced, index: Any, value: Traced) -> None:
+    """`x[index] += value` of one tape's values, each place named at most once: one entry."""
+    tape = x.tape
+    buffer = _exclusive_buffer(x)
+    slot = tape.fresh()
+    tape.log((slot, ADD, None, (x.spec, value.spec), index, (x.slot, value.slot), None))
+    tape.buffers.discard(x.slot)
+    tape.buffers.add(slot)
+    x.value = add_at(buffer, index, value.value)
+    x.slot = slot
+
+
+def _fitted(x: Traced, index: Any, value: Any) -> Any:
+    """The value of a write with no more axes than its place, and of a dtype that x can hold."""
+    dtype = getattr(value, "dtype", None)
+    is_complex = isinstance(value, complex) if dtype is None else dtype.kind == "c"
+    if is_complex and x.dtype.kind != "c":
+        raise TypeError(
+            f"x[...] = v: expected real values for an array of {x.dtype}, got complex ones. Use "
+            "v.real, or make x complex."
+        )
+    if isinstance(value, Traced) and value.ndim > 0:
+        room = pick(plain(x), index).ndim
+        if value.ndim > room:
+            value = value.reshape(value.shape[value.ndim - room :])
+    return value
+
+
+def _exclusive_buffer(x: Traced) -> Any:
+    """The raw value of x for writing: itself where nobody else can hold it, else a copy."""
+    value = x.value
+    if isinstance(value, Traced):
+        return handle(value)
+    if type(value) is not np.ndarray:
+        return value.handle() if isinstance(value, Mapped) else value.copy()
+    if x.slot in x.tape.buffers and value.base is None and references(value) <= ALONE:
+        return value
+    return value.copy("K")
+
+
+__all__ = ["add_to_part", "frozen_index", "write_part"]

@@ -1,0 +1,497 @@
+"""`Batched`, the array that a function sees inside `vmap`: one example, standing for all of them.
+
+Knows how NumPy's protocols reach the batching words of rules, and how reads and writes act on a
+leading axis of examples. Must not know single functions, tapes or transforms.
+
+Its value has the examples along axis 0, which it does not show. The value may be traced, or
+batched by an outer vmap: whatever belongs to the innermost transform is unwrapped first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from tapegrad._arrays.creation import CREATION
+from tapegrad._arrays.interface import NdarrayInterface
+from tapegrad._arrays.masked import Chosen, holds_condition, read, write
+from tapegrad._arrays.memory import ALONE, laid_out_as_read, references
+from tapegrad._batched.batching_rules import call_batched, call_one_by_one, map_results
+from tapegrad._batched.conversions import Undecided
+from tapegrad._batched.indexing import in_rows, is_basic_part, parts_of, places_of, row_numbers
+from tapegrad._batched.level import Mapping
+from tapegrad._batched.ufuncs import call_ufunc
+from tapegrad._core.entry import spec_of
+from tapegrad._core.forms import Composite, Unsupported
+from tapegrad._core.out import write_out
+from tapegrad._core.rule import REGISTRY, Rule
+from tapegrad._core.values import (
+    Mapped,
+    Traced,
+    beside,
+    differing,
+    innermost,
+    level_of,
+    pick,
+    refuse_other_meaning,
+)
+from tapegrad._errors import BatchingError
+
+
+class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
+    """One example of an array inside `vmap`; operations on it are operations on all of them.
+
+    Transforms make it; programs only meet it. `shape`, `dtype` and the rest are those of one
+    example. `bool(x)`, `float(x)`, `int(x)` and `x` as the index of a plain array raise
+    BatchingError, because each example may have another value.
+    """
+
+    __slots__ = ("mapping", "value")
+
+    def __init__(self, value: Any, mapping: Mapping) -> None:
+        self.value = value
+        self.mapping = mapping
+
+    @property  # type: ignore[misc]  # object's can be set, on no instance of ours
+    def __class__(self) -> Any:
+        """ndarray where each example is an array of NumPy's: see `Array.__class__`."""
+        value = self.value
+        if type(value) is np.ndarray and value.ndim > 1:  # the frequent case
+            return np.ndarray
+        is_array = isinstance(value, np.ndarray) and not self.is_number()
+        return np.ndarray if is_array else type(self)
+
+    @property
+    def level(self) -> int:
+        return self.mapping.level
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        shape: tuple[int, ...] = self.value.shape
+        return shape[1:]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        dtype: np.dtype[Any] = self.value.dtype
+        return dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.value.shape) - 1
+
+    @property
+    def real(self) -> Any:
+        return self.alike(self.value.real)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> Any:
+        return self.alike(self.value.imag)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag[...] = value
+
+    # -- what rules and tapes ask for ------------------------------------------------------------
+
+    def call_rule(self, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+        """A rule's function on normalised arguments, some of which are batched by this vmap."""
+        mapping = self.mapping
+        mapping.require_open()
+        result = call_batched(mapping, rule, arrays, params)
+        if rule.view and self.is_number() and isinstance(result, Batched):
+            return result.handle()  # a number has no memory that others could see
+        if type(result) is not Batched or len(result.value.shape) > 1:
+            return result
+        if rule.view == "number":
+            return Batched(result.value.copy(), mapping)
+        return ZeroDimensional(result.value, mapping) if rule.fresh or rule.view else result
+
+    def is_number(self) -> bool:
+        """Whether each example is a number, which nothing can be written into."""
+        return len(self.value.shape) == 1
+
+    def alike(self, value: Any) -> Any:
+        """Another value for this one: a 0-d array for a 0-d array."""
+        return Batched(value, self.mapping)
+
+    def look_up(self, table: Any, index: Any) -> Any:
+        """`table[index]` of an array that all examples share, by their own indices."""
+        self.mapping.require_open()
+        if holds_condition(index):
+            return read(table, index)
+        return _picked(table, index, self._look_up)
+
+    def _look_up(self, table: Any, index: Any) -> Any:
+        shared = Batched(self.mapping.front(table), self.mapping)
+        places = places_of(shared, list(index) if type(index) is tuple else [index])
+        return Batched(pick(np.reshape(table, -1), places.value), self.mapping)
+
+    def adopt(self, buffer: Any) -> Any:
+        """A buffer that batched values can be written into: a copy of it for each example."""
+        made = self.mapping.front(buffer).copy()
+        return (Batched if len(made.shape) > 1 else ZeroDimensional)(made, self.mapping)
+
+    def add_part(self, index: Any, value: Any) -> None:
+        """`self[index] += value` of a replay, where this array is the replay's own."""
+        if self.mapping.owns(value) and type(value.value) is np.ndarray is type(self.value):
+            part, added = self[index].value, value.value
+            if part.shape == added.shape and part.ndim > 1:  # of one axis it would be a copy
+                part += added
+                return
+        self[index] = self[index] + value
+
+    def handle(self) -> Any:
+        """A copy, which writes through this array do not reach; in memory as this one."""
+        value = self.value
+        if isinstance(value, Mapped):
+            return Batched(value.handle(), self.mapping)
+        if type(value) is not np.ndarray:
+            return Batched(value.copy("K"), self.mapping)
+        if value.flags.c_contiguous:
+            return Batched(value.copy(), self.mapping)
+        order = sorted(range(value.ndim - 1), key=lambda i: -abs(value.strides[i + 1]))
+        axes = (0, *(i + 1 for i in order))
+        return Batched(
+            np.transpose(np.transpose(value, axes).copy(), np.argsort(axes)), self.mapping
+        )
+
+    # -- NumPy's protocols -----------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) -> Any:
+        mapping = self.mapping
+        if len(inputs) == 1 and not kwargs and method == "__call__" and mapping.open:
+            return map_results(mapping, ufunc(self.value))  # the frequent case
+        inner = innermost(inputs if not kwargs else (*inputs, *kwargs.values()))
+        if not isinstance(inner, Batched):
+            return NotImplemented  # a transform inside this vmap comes first
+        mapping = inner.mapping
+        mapping.require_open()
+        for x in inputs:
+            if type(x) is not Batched and type(x) is not np.ndarray:
+                refuse_other_meaning(x)
+        return call_ufunc(mapping, ufunc, method, inputs, kwargs)
+
+    def __array_function__(
+        self,
+        function: Callable[..., Any],
+        types: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        rule = REGISTRY.get(function)
+        if rule is None and function in CREATION:
+            return self._created(function, args, kwargs)
+        inner = innermost((*args, *kwargs.values()))
+        if not isinstance(inner, Batched):
+            return NotImplemented
+        if rule is None:
+            raise BatchingError(
+                f"{Rule(function).name}: no rule for it inside vmap. Write it in terms of "
+                "functions that have one, or loop over the examples."
+            )
+        if isinstance(rule, Composite) and rule.batch == "loop":
+            inner.mapping.require_open()
+            return call_one_by_one(inner.mapping, function, args, kwargs)
+        if (
+            isinstance(rule, Unsupported)
+            or isinstance(rule, Composite)
+            and not callable(rule.batch)
+            and rule.batch != "ragged"
+        ):
+            return rule.apply(*args, **kwargs)
+        if rule.batch == "example":
+            return function(*map(_example, args), **{k: _example(v) for k, v in kwargs.items()})
+        arrays, params = rule.bind(args, kwargs)
+        out = params.pop("out", None)
+        result = inner.call_rule(rule, arrays, params)
+        return result if out is None else write_out(out, result, rule.name)
+
+    def _created(self, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+        """What np.zeros(shape, like=self) and its kin return: one for each example."""
+        self.mapping.require_open()
+        kwargs.pop("like", None)
+        made = CREATION[function](*args, **kwargs)
+        shares = function in (np.asarray, np.asanyarray)
+        if level_of(made) >= self.level or shares and level_of(made) >= 0:
+            return made  # can be indexed by any example, as every traced array
+        if shares:  # by the examples, to be read alone
+            return Batched(self.mapping.front(made), self.mapping)
+        return self.adopt(made)
+
+    # -- indexing and writing --------------------------------------------------------------------
+
+    def __getitem__(self, index: Any) -> Any:
+        self.mapping.require_open()
+        parts = parts_of(index, self)
+        if parts is None:
+            rest = index if type(index) is tuple else (index,)
+            found = self.value[(slice(None), *rest)]
+            if not all(map(is_basic_part, rest)):
+                found = laid_out_as_read(found, self, rest)
+            if self.is_number() or len(found.shape) == 1 and Ellipsis not in rest:
+                return Batched(found.copy(), self.mapping)  # a number, which no write changes
+            return (Batched if len(found.shape) > 1 else ZeroDimensional)(found, self.mapping)
+        if holds_condition(index):
+            return read(self, index)
+        inside = differing(index, self.level)
+        if inside is not None:
+            return inside.look_up(self, index)  # by a vmap inside this one
+        return _picked(self, index, _look_up_own)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.mapping.require_open()
+        if isinstance(value, (list, tuple)):
+            value = np.stack(value) if innermost(value) is not None else np.asarray(value)
+        if type(value) is Chosen or holds_condition(index):
+            write(self, index, value)
+            return
+        written = (value, *index) if type(index) is tuple else (value, index)
+        if differing(written, self.level) is not None:
+            raise BatchingError(
+                f"{self.mapping.name}: a value of an inner vmap cannot be written into an array "
+                "that all of that one's examples share. Make the array inside, with "
+                "np.array(x, like=v) of such a value v."
+            )
+        if isinstance(value, Traced) and level_of(value) > self.level:
+            raise BatchingError(
+                f"{self.mapping.name}: a value that a transform inside it traces cannot be "
+                "written into an array from outside that transform, which carries no derivative "
+                "of its own. Make the array inside, with np.array(x, like=v) of such a value v."
+            )
+        self.make_room(value)
+        parts = parts_of(index, self)
+        if parts is None:
+            rest = index if type(index) is tuple else (index,)
+            target = (slice(None), *rest)
+            rank = len(self.value[target].shape) - 1
+            self.value[target] = self.mapping.fitted(value, rank)
+            return
+        places = places_of(self, parts)
+        rank = places.ndim
+        size = self.mapping.size
+        self.make_room(places)  # where they differ for a vmap around this one
+        flat = in_rows(self.value).copy()
+        if self.mapping.owns(places):
+            target = (row_numbers(places.value, size), places.value)
+        else:
+            target = (slice(None), places)
+        flat[target] = self.mapping.fitted(value, rank)
+        self.value[...] = np.reshape(flat, self.value.shape)
+
+    def make_room(self, value: Any) -> None:
+        """Let the examples hold a value that a transform around this vmap traces."""
+        inner = value.value if self.mapping.owns(value) else value
+        if level_of(inner) > level_of(self.value):
+            self._refuse_views()
+            self.value = beside(self.value, inner)
+
+    def _refuse_views(self) -> None:
+        """Raise where other arrays see this memory, which is about to be left for a traced one."""
+        value = self.value
+        if getattr(value, "base", None) is not None or references(value) > ALONE:
+            raise BatchingError(
+                f"{self.mapping.name}: the first value of a transform or vmap around this one "
+                "cannot be written into an array that has views, nor through one of them. Make "
+                "the array x from such a value v before: x = x + np.zeros_like(v)."
+            )
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        """As `numpy.ndarray.astype`."""
+        if np.dtype(dtype).kind not in "biufc":
+            raise BatchingError(
+                f"{self.mapping.name}: expected a dtype of numbers for a batched value, got "
+                f"{np.dtype(dtype)}. An object array or text of it would hide what differs."
+            )
+        return self.alike(self.value.astype(dtype, *args, **kwargs))
+
+    def view(self, *args: Any) -> Any:
+        """As `numpy.ndarray.view`, of each example."""
+        return self.alike(self.value.view(*args))
+
+    def copy(self, order: Any = "C") -> Any:
+        """A copy, of which each example is in C order in memory unless `order` says otherwise."""
+        if order != "C":
+            return np.copy(self, order)
+        return Batched(self.value.copy(), self.mapping)
+
+    def choose(self, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
+        """As `numpy.ndarray.choose`."""
+        return np.choose(self, choices, mode=mode, **({} if out is None else {"out": out}))
+
+    def item(self, *index: Any) -> Any:
+        """The single element (or the one at an index), still batched."""
+        return NdarrayInterface.item(self, *index).copy()
+
+    def __repr__(self) -> str:
+        return f"Batched({self.mapping.size} of {self.value!r})"
+
+    def __str__(self) -> str:
+        return repr(self)
+
+
+Mapping.array = Batched
+
+
+class ZeroDimensional(Batched):
+    """A 0-d array, as np.copy and np.zeros(()) make it: written to, and seen by views.
+
+    A number, which is what any other value without axes stands for, is neither.
+    """
+
+    __slots__ = ()
+
+    def is_number(self) -> bool:
+        return False
+
+    def alike(self, value: Any) -> Any:
+        return ZeroDimensional(value, self.mapping)
+
+    def handle(self) -> Any:
+        return ZeroDimensional(super().handle().value, self.mapping)
+
+    def copy(self, order: Any = "C") -> Any:
+        return ZeroDimensional(super().copy(order).value, self.mapping)
+
+
+def _look_up_own(array: Batched, index: Any) -> Batched:
+    """Elements of each example, by indices that differ between its examples or an outer vmap's."""
+    places = places_of(array, list(index) if type(index) is tuple else [index])
+    value, mapping = array.value, array.mapping
+    if not isinstance(places, Batched):
+        rows = in_rows(value)
+        found = np.take(rows, places, 1) if type(value) is np.ndarray else rows[:, places]
+        return Batched(laid_out_as_read(found, array, index), mapping)
+    if places.mapping is not mapping:
+        return Batched(pick(in_rows(value), (slice(None), places)), mapping)
+    if type(value) is np.ndarray and len(value) > 1 and not value.strides[0]:
+        return Batched(pick(np.reshape(value[0], -1), places.value), mapping)  # for all
+    flat = in_rows(value)
+    return Batched(pick(flat, (row_numbers(places.value), places.value)), mapping)
+
+
+def _read_part(array: Batched, index: Any) -> Any:
+    return Batched(array.value, array.mapping)[index]
+
+
+def _picked(array: Any, index: Any, look_up: Callable[[Any, Any], Batched]) -> Batched:
+    found = look_up(array, index)
+    parts = index if type(index) is tuple else (index,)
+    if len(found.value.shape) > 1 and all(is_basic_part(x) or _is_place(x) for x in parts):
+        return Picked(found, array, index, look_up)
+    return found.handle() if isinstance(found.value, Picked) else found
+
+
+_REARRANGED = ()  # stands for the index of x[i].T and the like
+
+
+def _is_place(part: Any) -> bool:
+    return isinstance(part, Mapped) and not isinstance(part, Chosen) and not part.shape
+
+
+class Picked(Batched):
+    """`x[i]` by a number i of each example's own, which NumPy makes a view of x.
+
+    As the places differ it is no view of memory: it is looked up again when it is used, and a
+    write into it goes to x.
+    """
+
+    __slots__ = ("found", "index", "kind", "look_up_again", "parent", "seen", "spec")
+
+    picked = True
+
+    def __init__(
+        self, found: Batched, parent: Any, index: Any, look_up: Callable[[Any, Any], Batched]
+    ) -> None:
+        self.mapping, self.spec, self.kind = found.mapping, spec_of(found), found.__class__
+        self.parent, self.index, self.look_up_again = parent, index, look_up
+        self.found, self.seen = found.value, _version(parent)
+
+    @property  # type: ignore[misc]  # object's can be set, on no instance of ours
+    def __class__(self) -> Any:
+        """As for its value, without a look at what that is by now."""
+        return self.kind
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.spec.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.spec.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.spec.ndim
+
+    @property
+    def value(self) -> Any:
+        version = _version(self.parent)
+        if version is None or version is not self.seen:
+            self.found, self.seen = self.look_up_again(self.parent, self.index).value, version
+        if type(self.found) is np.ndarray:
+            self.found.flags.writeable = False  # what is a view of it cannot write to the parent
+        return self.found
+
+    def call_rule(self, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+        """As of other arrays; but views of this one are for reading alone."""
+        if not rule.view or arrays[0] is not self:
+            return super().call_rule(rule, arrays, params)
+
+        def rearranged(array: Picked, _: Any) -> Any:
+            return Batched(array.value, array.mapping).call_rule(rule, [array], params)
+
+        return _picked(self, _REARRANGED, rearranged)
+
+    def __getitem__(self, index: Any) -> Any:
+        return _picked(self, index, _read_part)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if self.index is _REARRANGED:
+            self.refuse(
+                "a write into a rearranged x[i]", "Write into x[i] itself, or copy it before."
+            )
+        whole = self.copy()
+        whole[index] = value
+        self.parent[self.index] = whole
+
+    def view(self, *args: Any) -> Any:
+        """As `numpy.ndarray.view`, of each example."""
+        return super().view(*args) if args else self[...]
+
+    @property
+    def real(self) -> Any:
+        return super().real
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self[...] = value + 1j * self.imag if self.dtype.kind == "c" else value
+
+    @property
+    def imag(self) -> Any:
+        return super().imag
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self[...] = self.real + 1j * value
+
+
+def _version(value: Any) -> Any:
+    """What is another object when a traced value has been written to; None for plain memory."""
+    while isinstance(value, Mapped):
+        value = value.parent if isinstance(value, Picked) else value.value
+    return value.slot if isinstance(value, Traced) else None
+
+
+def _example(value: Any) -> Any:
+    """Something with the shape and dtype of one example."""
+    return np.zeros(value.shape, value.dtype) if isinstance(value, Batched) else value
+
+
+__all__ = ["Batched", "Picked"]

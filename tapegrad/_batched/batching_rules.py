@@ -1,0 +1,360 @@
+"""How a function acts on arrays with a leading axis of examples: the batching words of rules.
+
+Knows the words (`batch=` of a declaration) and a vmap's size. Must not know which functions exist,
+tapes or transforms. A `mapping` is one call of vmap: `front(x)` puts its examples along axis 0,
+`wrap(value)` hides that axis again.
+
+- "align": elementwise; ranks are made equal, the rest is broadcasting.
+- "axis": axis parameters move up by one, None means every axis of an example.
+- "flat": likewise, but None means the flattened example.
+- "shape": the parameter `shape` gets the number of examples in front.
+- "(m,n),(n,k?)->(m,k?)": core dimensions, before which NumPy broadcasts; `?` may be missing.
+- "example": an answer that all examples share (np.shape): that of the first.
+- "ragged": the shape of the result depends on the values: refused.
+- "loop": once an example, the last resort.
+- a function: the batched function itself, with the examples of every array along axis 0.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tapegrad._batched.level import Mapping
+from tapegrad._core.rule import Rule
+from tapegrad._core.values import Mapped
+from tapegrad._errors import BatchingError
+from tapegrad._numpy_versions import signature_of
+from tapegrad._tree import flatten, unflatten
+
+Call = Callable[[list[Any], dict[str, Any]], Any]
+
+AXES = ("axis", "axes", "axis1", "axis2", "source", "destination")
+
+
+def call_batched(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+    """A rule's function on arrays of which some are batched, by the rule's word."""
+    if rule.batch == "ragged":
+        _ragged(mapping, rule, arrays, params)
+    for name, value in params.items():
+        if name != "where" and _holds_batched(value):
+            refuse_param(rule.name, name)
+    if not mapping.size:
+        with suppress(np.linalg.LinAlgError):  # that function works on no example
+            return _of_no_example(mapping, rule, arrays, params)
+    word = rule.batch
+    if callable(word):
+        whole = [x if x is None else mapping.front(_typed(x, arrays[0])) for x in arrays]
+        fronted = [whole] if rule.sequence else whole
+        return map_results(mapping, word(*fronted, **params))
+    if word.startswith("("):
+        return call_with_signature(mapping, word, lambda *xs: rule.call(xs, params), arrays)
+    return _WORDS[word](mapping, rule, arrays, params)
+
+
+def _holds_batched(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_holds_batched, value))
+    return isinstance(value, Mapped)
+
+
+def stacked(value: Any) -> Any:
+    """A list with batched parts as one array; anything else as it is."""
+    if isinstance(value, Mapped):  # the frequent case
+        return value
+    return np.stack(value) if isinstance(value, (list, tuple)) and _holds_batched(value) else value
+
+
+_INSTEAD = {
+    "initial": "Use np.sum(x) + v, np.prod(x) * v, np.maximum(np.max(x), v) and the like.",
+    "shape": "Use the largest, and np.where for what is beyond an example's own.",
+    "repeats": "Use np.take(x, i, axis=0) with an array of positions i, of one size for all.",
+}
+
+
+def refuse_param(call: str, name: str) -> NoReturn:
+    """Raise the error of a batched argument that all examples have to share."""
+    advice = _INSTEAD.get(name, "Loop over the examples, or over the values that it may have.")
+    raise BatchingError(
+        f"{call}: its argument {name!r} cannot be batched; it has to be the same for all "
+        f"examples. {advice}"
+    )
+
+
+def _typed(x: Any, beside: Any) -> Any:
+    """A Python number as the array that NumPy would make of it beside another one."""
+    if hasattr(x, "dtype") or not hasattr(beside, "dtype"):
+        return x
+    if isinstance(x, (int, float, complex)):
+        return np.asarray(x, np.result_type(beside.dtype, x))
+    return x
+
+
+def map_results(mapping: Mapping, result: Any) -> Any:
+    """One or several results with the examples along axis 0, as the function sees them."""
+    if isinstance(result, (tuple, list)):
+        parts = [map_results(mapping, part) for part in result]
+        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+    return mapping.wrap(result)
+
+
+# --- Elementwise --------------------------------------------------------------------------------
+
+
+def rank_of(x: Any) -> int:
+    """How many axes a value has, an array or anything that NumPy takes for one."""
+    return len(x.shape) if hasattr(x, "shape") else np.ndim(x)
+
+
+def _is_batched(mapping: Mapping, x: Any) -> bool:
+    return isinstance(x, Mapped) and getattr(x, "mapping", None) is mapping
+
+
+def _aligned(mapping: Mapping, x: Any, rank: int) -> Any:
+    """The examples of x along axis 0, with axes of size 1 before its own up to a rank."""
+    if not _is_batched(mapping, x):
+        return x
+    value = mapping.front(x)
+    own = value.shape[1:]
+    missing = rank - len(own)
+    if not missing:
+        return value
+    return np.reshape(value, (mapping.size, *(1,) * missing, *own))
+
+
+def _align(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+    rank = max((rank_of(x) for x in arrays if x is not None), default=0)
+    return map_results(mapping, rule.call([_aligned(mapping, x, rank) for x in arrays], params))
+
+
+# --- Axes ---------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
+    """The axis parameters of a function, with their defaults."""
+    try:
+        parameters = signature_of(function).parameters
+    except ValueError:
+        return {}
+    return {
+        name: parameters[name].default
+        for name in AXES
+        if name in parameters and parameters[name].default is not inspect.Parameter.empty
+    }
+
+
+def shifted(axis: Any, ndim: int) -> Any:
+    """An axis of an example, or several, as axes of the whole."""
+    if hasattr(axis, "__len__"):  # any sequence, as np.moveaxis takes
+        return tuple(shifted(part, ndim) for part in axis)
+    if not -ndim <= axis < ndim:
+        raise np.exceptions.AxisError(axis, ndim)
+    return int(axis) % ndim + 1
+
+
+def _shift(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+    ndim = rank_of(arrays[0])
+    fronted = [None if x is None else mapping.front(x) for x in arrays]
+    if not rule.sequence:  # what comes beside the first array broadcasts with it
+        rest = [None if x is None else _aligned(mapping, x, ndim) for x in arrays[1:]]
+        fronted = [fronted[0], *rest]
+    moved = {**_defaults(rule.function), **params}
+    for name in AXES:
+        if name in moved:
+            axis = moved[name]
+            moved[name] = tuple(range(1, ndim + 1)) if axis is None else shifted(axis, ndim)
+    if _is_batched(mapping, moved.get("where")):
+        moved["where"] = _aligned(mapping, moved["where"], ndim)
+    return map_results(mapping, rule.call(fronted, moved))
+
+
+def _shift_flat(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+    axis = params.get("axis", _defaults(rule.function).get("axis"))
+    if axis is None:
+        flat = [
+            mapping.wrap(np.reshape(mapping.front(x), (mapping.size, math.prod(np.shape(x)))))
+            for x in arrays
+        ]
+        if params.get("keepdims"):
+            ndim = mapping.front(arrays[0]).ndim - 1
+            rest = {**params, "keepdims": False, "axis": 0}
+            result = _shift(mapping, rule, flat, rest)
+            return np.reshape(result, (1,) * ndim)
+        return _shift(mapping, rule, flat, {**params, "axis": 0})
+    return _shift(mapping, rule, arrays, params)
+
+
+def _with_shape(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+    shape = params["shape"]
+    shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    rank = max(len(shape), rank_of(arrays[0])) if rule.function is np.broadcast_to else 0
+    value = _aligned(mapping, arrays[0], rank) if rank else mapping.front(arrays[0])
+    return map_results(mapping, rule.call([value], {**params, "shape": (mapping.size, *shape)}))
+
+
+# --- Core dimensions ----------------------------------------------------------------------------
+
+
+def _cores(text: str) -> list[list[str]]:
+    """`(m?,n),(n)` as [["m?", "n"], ["n"]]."""
+    groups = text.removeprefix("(").removesuffix(")").split("),(")
+    return [[name for name in group.split(",") if name] for group in groups]
+
+
+@functools.cache
+def _signature(word: str) -> tuple[list[list[str]], list[list[str]]]:
+    given, _, made = word.partition("->")
+    return _cores(given), _cores(made) if made else []
+
+
+def call_with_signature(
+    mapping: Mapping, word: str, call: Callable[..., Any], arrays: list[Any]
+) -> Any:
+    """A function that broadcasts over all axes before its core dimensions."""
+    cores, results = _signature(word)
+    missing: set[str] = set()
+    fitted: list[Any] = []
+    loops = []
+    for x, core in zip(arrays, cores, strict=False):
+        x = x if x is None or hasattr(x, "shape") else np.asarray(x)
+        if x is not None and rank_of(x) < len(core):
+            absent = next(name for name in core if name.endswith("?"))
+            missing.add(absent)
+            x = np.expand_dims(x, core.index(absent))
+        fitted.append(x)
+        loops.append(0 if x is None else rank_of(x) - len(core))
+    most = max(loops)
+    out = call(
+        *(
+            x if x is None else _aligned(mapping, x, most + len(core))
+            for x, core in zip(fitted, cores, strict=False)
+        )
+    )
+    result = map_results(mapping, out)
+    if not missing:
+        return result
+    (made,) = results
+    drop = tuple(i - len(made) for i, name in enumerate(made) if name in missing)
+    return np.squeeze(result, drop)
+
+
+# --- One by one ---------------------------------------------------------------------------------
+
+
+def _of_no_example(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+    """The results of a made-up example, which tells their shapes, without it."""
+    one = Mapping(mapping.name, 1)
+
+    def made_up(x: Any) -> Any:
+        if not _is_batched(mapping, x):
+            return x
+        return one.wrap(np.concatenate([x.value, _made_up(x.value)]))
+
+    given = {name: made_up(value) for name, value in params.items()}
+    with np.errstate(all="ignore"):
+        made = call_batched(one, rule, list(map(made_up, arrays)), given)
+    leaves, structure = flatten(made)
+    return unflatten(structure, [mapping.wrap(leaf.value[:0]) for leaf in leaves])
+
+
+def looped(arrays: list[Any], one: Callable[[list[Any]], Any]) -> Any:
+    """The results of each example, stacked; containers of several results stay as they are.
+
+    `arrays` have the examples along axis 0; `one` takes those of an example.
+    """
+    size = len(arrays[0])
+    if not size:  # a made-up example tells the shape of the result
+        with np.errstate(all="ignore"):
+            made = looped([np.concatenate([x, _made_up(x)]) for x in arrays], one)
+        leaves, structure = flatten(made)
+        return unflatten(structure, [leaf[:0] for leaf in leaves])
+    leaves, structures = zip(
+        *(flatten(one([x[i] for x in arrays])) for i in range(size)), strict=True
+    )
+    columns = [_stacked(column) for column in zip(*leaves, strict=True)]
+    return unflatten(structures[0], columns)
+
+
+def _made_up(like: Any) -> Any:
+    """An example that no call refuses, as it may a fraction above 1 or an index: 0.25 to 0.75."""
+    shape = like.shape[1:]
+    return np.linspace(0.25, 0.75, math.prod(shape)).reshape(1, *shape).astype(like.dtype)
+
+
+def _stacked(column: Sequence[Any]) -> Any:
+    shapes = {getattr(row, "shape", ()) for row in column}
+    if len(shapes) > 1:
+        raise BatchingError(
+            "vmap: the shapes of a result differ from example to example: "
+            f"{', '.join(map(str, sorted(shapes)))}. Loop over the examples."
+        )
+    return np.stack(column)
+
+
+def call_one_by_one(
+    mapping: Mapping, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]
+) -> Any:
+    """A function of arguments of any form, once an example."""
+    leaves, structure = flatten((args, kwargs))
+    batched = [_is_batched(mapping, x) for x in leaves]
+
+    def one(rows: list[Any]) -> Any:
+        given, named = unflatten(structure, _with_rows(leaves, batched, rows))
+        return function(*given, **named)
+
+    arrays = [x.value for x, is_one in zip(leaves, batched, strict=True) if is_one]
+    return map_results(mapping, looped(arrays, one))
+
+
+def _with_rows(values: list[Any], batched: list[bool], rows: list[Any]) -> list[Any]:
+    """The values of one example: rows in place of what is batched."""
+    each = iter(rows)
+    return [next(each) if is_one else x for x, is_one in zip(values, batched, strict=True)]
+
+
+def _loop(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+    batched = [_is_batched(mapping, x) for x in arrays]
+
+    def one(rows: list[Any]) -> Any:
+        return rule.call(_with_rows(arrays, batched, rows), params)
+
+    fronted = [mapping.front(x) for x, is_one in zip(arrays, batched, strict=True) if is_one]
+    return map_results(mapping, looped(fronted, one))
+
+
+def _ragged(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+    raise BatchingError(
+        f"{mapping.name}: {rule.name} of a batched value; the shape of its result may differ "
+        "from example to example. Use np.where, or loop over the examples."
+    )
+
+
+_WORDS: dict[str, Callable[[Any, Rule, list[Any], dict[str, Any]], Any]] = {
+    "align": _align,
+    "axis": _shift,
+    "flat": _shift_flat,
+    "shape": _with_shape,
+    "example": _ragged,  # answered before it comes to this
+    "ragged": _ragged,
+    "loop": _loop,
+}
+
+WORDS: Sequence[str] = tuple(_WORDS)
+
+__all__ = [
+    "WORDS",
+    "call_batched",
+    "call_one_by_one",
+    "call_with_signature",
+    "looped",
+    "map_results",
+    "refuse_param",
+    "shifted",
+]

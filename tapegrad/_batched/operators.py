@@ -1,0 +1,81 @@
+"""The arithmetic operators of batched values: two examples of one rank go a short way.
+
+Knows the class of batched values. Must not know how anything else is computed: what is not plain
+(other ranks, arrays that all examples share, other vmaps) goes to the ufunc, and so to `_mapped`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._batched.array import Batched
+
+
+def _operator(name: str, ufunc: np.ufunc, function: Callable[[Any, Any], Any]) -> None:
+    """Give Batched an operator; two examples of one rank, or a number, go the short way."""
+
+    def forward(self: Batched, other: Any) -> Any:
+        mapping = self.mapping
+        kind = type(other)
+        if mapping.open:
+            if kind is Batched:
+                if other.mapping is mapping and len(self.value.shape) == len(other.value.shape):
+                    return Batched(function(self.value, other.value), mapping)
+            elif kind is float or kind is int:
+                return Batched(function(self.value, other), mapping)
+        if getattr(kind, "__array_ufunc__", 0) is None:
+            return NotImplemented
+        return ufunc(self, other)
+
+    def reflected(self: Batched, other: Any) -> Any:
+        if self.mapping.open and (type(other) is float or type(other) is int):
+            return Batched(function(other, self.value), self.mapping)
+        if getattr(type(other), "__array_ufunc__", 0) is None:
+            return NotImplemented
+        return ufunc(other, self)
+
+    for method, prefix in ((forward, ""), (reflected, "r")):
+        method.__name__ = f"__{prefix}{name}__"
+        method.__qualname__ = f"Batched.{method.__name__}"
+        setattr(Batched, method.__name__, method)
+
+
+_operator("add", np.add, operator.add)
+_operator("sub", np.subtract, operator.sub)
+_operator("mul", np.multiply, operator.mul)
+_operator("truediv", np.divide, operator.truediv)
+_operator("pow", np.power, operator.pow)
+
+
+def _in_place(name: str, ufunc: np.ufunc) -> None:
+    """`x += y`: a write into an array, but a new value for a number, as NumPy's are."""
+
+    def method(self: Batched, other: Any) -> Any:
+        if self.is_number():
+            return ufunc(self, other)
+        return ufunc(self, other, out=(self,))
+
+    method.__name__ = f"__i{name}__"
+    method.__qualname__ = f"Batched.{method.__name__}"
+    setattr(Batched, method.__name__, method)
+
+
+for _name, _ufunc in (
+    ("add", np.add),
+    ("sub", np.subtract),
+    ("mul", np.multiply),
+    ("truediv", np.divide),
+    ("floordiv", np.floor_divide),
+    ("mod", np.remainder),
+    ("pow", np.power),
+    ("and", np.bitwise_and),
+    ("or", np.bitwise_or),
+    ("xor", np.bitwise_xor),
+    ("lshift", np.left_shift),
+    ("rshift", np.right_shift),
+):
+    _in_place(_name, _ufunc)

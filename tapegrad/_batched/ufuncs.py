@@ -1,0 +1,206 @@
+"""Ufuncs and their methods (reduce, accumulate, outer, at) over a leading axis of examples.
+
+Knows how NumPy defines them. Must not know the class of batched values: a `Mapping` wraps them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._arrays.masked import holds_condition
+from tapegrad._batched.batching_rules import (
+    call_with_signature,
+    map_results,
+    rank_of,
+    refuse_param,
+    stacked,
+)
+from tapegrad._batched.indexing import in_rows, places_of, row_numbers
+from tapegrad._batched.level import Mapping
+from tapegrad._core.out import write_out
+from tapegrad._core.values import Mapped, lift
+from tapegrad._errors import BatchingError
+
+
+def call_ufunc(
+    mapping: Mapping,
+    ufunc: np.ufunc,
+    method: str,
+    inputs: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """A ufunc, or a method of it, of which some arguments are batched by this vmap."""
+    if method != "__call__":
+        return _METHODS[method](mapping, ufunc, *inputs, **kwargs)
+    out = kwargs.pop("out", None)
+    where = kwargs.pop("where", True)
+    if where is not True:  # nothing to warn of, and nothing kept, where it does not hold
+        inputs = tuple(np.where(where, x, 1) if hasattr(x, "shape") else x for x in inputs)
+    inputs = tuple(map(stacked, inputs))
+    if not any(map(mapping.owns, inputs)):  # out= or where= alone is batched
+        result = ufunc(*inputs, **kwargs)
+    elif ufunc is np.matmul and not kwargs:
+        result = _number(mapping, _matmul(mapping, *inputs))
+    elif ufunc.signature is not None:
+        call: Callable[..., Any] = lambda *arrays: ufunc(*arrays, **kwargs)  # noqa: E731
+        result = call_with_signature(mapping, ufunc.signature, call, list(inputs))
+        result = _number(mapping, result)
+    else:
+        rank = max(map(rank_of, inputs))
+        # No name here holds an operand's memory: an out= may have to leave it.
+        result = map_results(mapping, ufunc(*[mapping.fitted(x, rank) for x in inputs], **kwargs))
+    if where is not True:
+        result = _where_computed(where, result, out)
+    return result if out is None else write_out(out, result, f"np.{ufunc.__name__}")
+
+
+def _number(mapping: Mapping, result: Any) -> Any:
+    """The result of a ufunc: without axes it is a number, and never a 0-d array."""
+    if isinstance(result, tuple):
+        return tuple(_number(mapping, part) for part in result)
+    return mapping.wrap(result.value) if mapping.owns(result) else result
+
+
+def _where_computed(where: Any, result: Any, out: Any) -> Any:
+    """Results of a ufunc with where=: elsewhere those of out=, or zero."""
+    if isinstance(result, tuple):
+        olds = out if isinstance(out, tuple) else (None,) * len(result)
+        return tuple(
+            np.where(where, part, 0 if old is None else old)
+            for part, old in zip(result, olds, strict=True)
+        )
+    old = out[0] if isinstance(out, tuple) else out
+    return np.where(where, result, 0 if old is None else old)
+
+
+def _matmul(mapping: Mapping, x: Any, y: Any) -> Any:
+    """np.matmul; where one matrix serves all examples, as one product with all of their rows."""
+    if not isinstance(x, Mapped) and getattr(x, "ndim", 0) == 2 and y.shape[1:] in ((), (1,)):
+        columns = in_rows(y.value)
+        return mapping.wrap(
+            np.reshape(
+                np.matmul(columns, np.swapaxes(x, 0, 1)), (mapping.size, x.shape[0], *y.shape[1:])
+            )
+        )
+    shared = not isinstance(y, Mapped) and getattr(y, "ndim", 0) in (1, 2)
+    if shared and x.ndim == 1 and y.ndim == 2:
+        return mapping.wrap(np.matmul(x.value, y))
+    if shared and x.ndim == 2:
+        rows = np.reshape(x.value, (mapping.size * x.shape[0], x.shape[1]))
+        made = (mapping.size, x.shape[0], *y.shape[1:])
+        return mapping.wrap(np.reshape(np.matmul(rows, y), made))
+    return call_with_signature(mapping, "(m?,n),(n,k?)->(m?,k?)", np.matmul, [x, y])
+
+
+# --- Methods ------------------------------------------------------------------------------------
+
+
+def _shifted(axis: int, ndim: int) -> int:
+    if not -ndim <= axis < ndim:
+        raise np.exceptions.AxisError(axis, ndim)
+    return axis % ndim + 1
+
+
+def _reduce(
+    mapping: Mapping,
+    ufunc: np.ufunc,
+    array: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    value = mapping.front(array)
+    ndim = value.ndim - 1
+    axes = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    options: dict[str, Any] = {"dtype": dtype, "keepdims": keepdims}
+    if initial is not None:
+        if isinstance(initial, Mapped):
+            refuse_param(f"np.{ufunc.__name__}.reduce", "initial")
+        options["initial"] = initial
+    if where is not True:
+        options["where"] = mapping.fitted(where, ndim)
+    shifted = tuple([_shifted(a, ndim) for a in axes])
+    return _done(mapping, ufunc.reduce(value, axis=shifted, **options), out)
+
+
+def _accumulate(
+    mapping: Mapping,
+    ufunc: np.ufunc,
+    array: Any,
+    axis: int = 0,
+    dtype: Any = None,
+    out: Any = None,
+) -> Any:
+    value = mapping.front(array)
+    return _done(mapping, ufunc.accumulate(value, _shifted(axis, value.ndim - 1), dtype), out)
+
+
+def _reduceat(
+    mapping: Mapping,
+    ufunc: np.ufunc,
+    array: Any,
+    indices: Any,
+    axis: int = 0,
+    dtype: Any = None,
+    out: Any = None,
+) -> Any:
+    value = mapping.front(array)
+    shifted = _shifted(axis, value.ndim - 1)
+    return _done(mapping, ufunc.reduceat(value, indices, shifted, dtype), out)
+
+
+def _outer(mapping: Mapping, ufunc: np.ufunc, x: Any, y: Any, **kwargs: Any) -> Any:
+    x = x if hasattr(x, "shape") else np.asarray(x)
+    y = y if hasattr(y, "shape") else np.asarray(y)
+    return ufunc(np.reshape(x, x.shape + (1,) * y.ndim), y, **kwargs)
+
+
+def _at(mapping: Mapping, ufunc: np.ufunc, x: Any, index: Any, *operands: Any) -> None:
+    """`ufunc.at` of each example: the places of all of them are named in one call."""
+    if not mapping.owns(x):
+        raise BatchingError(
+            f"np.{ufunc.__name__}.at: a batched value cannot be written into, nor choose the "
+            "places of, an array that all examples share. Make the array inside the vmap, with "
+            "np.zeros(shape, like=v) or np.array(x, like=v) of a batched v."
+        )
+    if holds_condition(index):  # each place once
+        x[index] = ufunc(x[index], *operands)
+        return
+    if x.picked:  # no memory of its own
+        whole = x.copy()
+        _at(mapping, ufunc, whole, index, *operands)
+        x[...] = whole
+        return
+    operands = tuple(map(lift, operands))
+    for operand in operands:
+        x.make_room(operand)
+    places = places_of(x, list(index) if type(index) is tuple else [index])
+    x.make_room(places)  # where they differ for a vmap around this one
+    where = mapping.front(places)
+    values = [mapping.fitted(operand, rank_of(places)) for operand in operands]
+    flat = in_rows(x.value).copy()
+    ufunc.at(flat, (np.broadcast_to(row_numbers(where), where.shape), where), *values)
+    x.value[...] = np.reshape(flat, x.value.shape)
+
+
+def _done(mapping: Mapping, value: Any, out: Any) -> Any:
+    result = mapping.wrap(value)
+    return result if out is None else write_out(out, result, "reduce")
+
+
+_METHODS: dict[str, Callable[..., Any]] = {
+    "reduce": _reduce,
+    "accumulate": _accumulate,
+    "reduceat": _reduceat,
+    "outer": _outer,
+    "at": _at,
+}
+
+
+__all__ = ["call_ufunc"]

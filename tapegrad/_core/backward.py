@@ -1,0 +1,287 @@
+"""The replays of a tape backward: cotangents from results to arguments.
+
+Knows the layouts of entries and which few attributes of a rule a replay asks for. Must not know
+which functions exist, or what a transform is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry, _Mark, wrap_kept
+from tapegrad._core.fit import fit, is_finite
+from tapegrad._core.scatter import last_writers, scatter
+from tapegrad._core.tape import Tape
+from tapegrad._core.values import (
+    Mapped,
+    Scatter,
+    Traced,
+    beside_index,
+    is_basic,
+    is_numpy,
+    writable,
+)
+from tapegrad._errors import RuleError
+
+
+def replay_backward(
+    entries: list[Entry],
+    bars: list[Any],
+    *,
+    consume: bool,
+    large: bool = False,
+    careful: bool = False,
+) -> None:
+    """Push cotangents back through raw entries: `bars[slot]` holds a cotangent or None.
+
+    `consume` empties `entries` on the way, which frees what they keep as early as possible.
+    `large`: sums of cotangents are made in place, which pays from some hundred elements on.
+    `careful`: every product is a strong one; otherwise those after the first infinity.
+    """
+    absent = -1  # by identity: a slot may be an object, whose comparison with a number is slow
+    owned: set[int] = set()  # slots whose buffer nobody else holds: added to in place
+    for slot, rule, out, x, y, x_slot, y_slot in _reversed(entries, consume):
+        g = bars[slot]
+        if g is None:
+            continue
+        bars[slot] = None
+        if y_slot is None:
+            if rule is READ and x_slot >= 0 and type(y) is slice and type(g) is np.ndarray:
+                if x_slot in owned:
+                    part = bars[x_slot][y]
+                    part += g
+                    continue
+                bar = np.zeros(x.shape, x.dtype)
+                bar[y] = g
+                before = bars[x_slot]
+                bars[x_slot] = bar if before is None else before + bar
+                owned.add(x_slot)
+            else:
+                call = (slot, rule, out, x, y, x_slot, None)
+                careful = _pull_general(bars, owned, g, call, 0, careful)
+            continue
+        strong = careful or rule.strong
+        if x_slot is not absent:
+            partial = rule.x_partial
+            if partial is None:
+                bar = g
+            elif partial is MINUS:
+                bar = -g
+            elif rule.product and not careful:
+                bar = g * y
+            elif not strong:  # NumPy writes the product of a large one into the nameless factor
+                bar = g * (partial(out, x) if rule.unary else partial(out, x, y))
+            else:
+                factor = partial(out, x) if rule.unary else partial(out, x, y)
+                bar = g * factor
+                if not is_finite(bar):
+                    bar = rule.times(g, factor)
+                    careful = careful or not is_finite(bar)
+            before = bars[x_slot]
+            if before is None:
+                bars[x_slot] = bar
+            elif large and x_slot in owned and type(bar) is type(before):
+                before += bar
+                bars[x_slot] = before  # a NumPy scalar is not changed in place
+            else:
+                bars[x_slot] = before + bar
+                if large:
+                    owned.add(x_slot)
+        if y_slot is not absent:
+            partial = rule.y_partial
+            if partial is None:
+                bar = g
+            elif partial is MINUS:
+                bar = -g
+            elif rule.product and not careful:
+                bar = g * x
+            elif not strong:
+                bar = g * partial(out, x, y)
+            else:
+                factor = partial(out, x, y)
+                bar = g * factor
+                if not is_finite(bar):
+                    bar = rule.times(g, factor)
+                    careful = careful or not is_finite(bar)
+            before = bars[y_slot]
+            if before is None:
+                bars[y_slot] = bar
+            elif large and y_slot in owned and type(bar) is type(before):
+                before += bar
+                bars[y_slot] = before
+            else:
+                bars[y_slot] = before + bar
+                if large:
+                    owned.add(y_slot)
+
+
+def _reversed(entries: list[Any], consume: bool) -> Iterable[Entry]:
+    """Entries from last to first; consumed ones leave the list before they are used."""
+    if not consume:
+        return reversed(entries)
+    entries.insert(0, None)
+    return iter(entries.pop, None)
+
+
+class SparseBars(dict[Any, Any]):
+    """Cotangents by slot for a stretch in the middle of a tape; slots before `start` get none."""
+
+    def __init__(self, start: int) -> None:
+        super().__init__()
+        self.start = start
+
+    def __missing__(self, slot: Any) -> None:
+        return None
+
+
+def replay_nested(
+    entries: list[Entry], bars: SparseBars, tape: Tape | None, *, careful: bool = False
+) -> None:
+    """Push cotangents back through a stretch while an outer transform is open on its tape.
+
+    With `tape`, kept values are wrapped with their slots again: the rules then log themselves.
+    `careful`: the cotangents may hold infinities from the start.
+    """
+    owned: set[int] = set()
+    for entry in reversed(entries):
+        slot, rule, out, x, y, x_slot, y_slot = entry
+        g = bars.pop(slot, None)
+        if g is None:
+            continue
+        if tape is not None:
+            out, x, y = wrap_kept(tape, entry)
+        if y_slot is None:
+            call = (slot, rule, out, x, y, x_slot, None)
+            careful = _pull_general(bars, owned, g, call, bars.start, careful)
+            continue
+        strong = careful or rule.strong
+        for arg_slot, partial in ((x_slot, rule.x_partial), (y_slot, rule.y_partial)):
+            if arg_slot < bars.start:
+                continue
+            if partial is None:
+                bar = g
+            elif partial is MINUS:
+                bar = -g
+            else:
+                values = partial(out, x) if rule.unary else partial(out, x, y)
+                bar = rule.times(g, values) if strong else g * values
+                careful = careful or (strong and not is_finite(bar))
+            _accumulate(bars, owned, arg_slot, bar, None)
+
+
+def _pull_general(
+    bars: Any, owned: set[int], g: Any, entry: Entry, start: int, careful: bool
+) -> bool:
+    """One entry of the general layout, backward; slots before `start` get no cotangent.
+
+    Whether an infinity is on its way: so it was, or a strong product has made one.
+    """
+    slot, rule, out, args, params, slots, _ = entry
+    if type(rule) is _Mark:
+        if rule is READ:
+            if slots >= start:
+                scatter(bars, owned, slots, params, g, args)
+        elif rule is WRITE:
+            _pull_write(bars, owned, g, entry, start)
+        elif rule is ADD:
+            (x, v), (x_slot, v_slot) = args, slots
+            if v_slot >= start:
+                _accumulate(bars, owned, v_slot, fit(g[params], v, ADD), v)
+            if x_slot >= start:
+                _accumulate(bars, owned, x_slot, g, x)
+        else:
+            if bars[slots] is None:
+                bars[slots] = [None] * params
+            before = bars[slots][args]  # the same result may have several slots
+            bars[slots][args] = g if before is None else before + g
+        return careful
+    if rule.in_order and slot in owned and type(g) is np.ndarray:
+        at = slots[0]
+        rows = g.flags.c_contiguous and params.get("order") != "F"
+        if rows and at >= start and bars[at] is None:
+            # Nobody else holds g. A view of it would have to be copied as a result.
+            g.resize(args[0].shape, refcheck=False)
+            bars[at] = g
+            owned.add(at)
+            return careful
+    wanted = [at >= start for at in slots]
+    if careful and rule.form != "custom" and _has_infinities(g):
+        found = _pull_infinite(rule, g, out, args, params, wanted)
+    else:
+        found = rule.pull(g, out, args, params, wanted)
+    if len(found) != len(args):
+        raise RuleError(
+            f"{rule.name}: its rule returned {len(found)} cotangents, expected {len(args)}. "
+            "Return one (or None) an array."
+        )
+    for at, bar, like in zip(slots, found, args):  # noqa: B905 - strict= costs
+        if bar is None or at < start:
+            continue
+        if type(bar) is not Scatter:
+            if bar.shape != like.shape or bar.dtype is not like.dtype:
+                bar = fit(bar, like, rule)
+            careful = careful or (rule.strong and not is_finite(bar))
+            before = bars[at]
+            if before is None:
+                bars[at] = bar
+                continue
+        _accumulate(bars, owned, at, bar, like)
+    return careful
+
+
+def _has_infinities(g: Any) -> bool:
+    while isinstance(g, Mapped):
+        g = g.value
+    return is_numpy(g) and bool(np.isinf(g).any())
+
+
+def _pull_infinite(rule: Any, g: Any, *call: Any) -> list[Any]:
+    """Cotangents for a g with infinities, which must not make NaN of zeros in the arguments.
+
+    A pull is linear in g: the finite part and the direction of the infinite part go through it
+    apart, and only where the direction is not zero the result is infinite.
+    """
+    infinite = np.isinf(g)
+    finite = rule.pull(np.where(infinite, 0, g), *call)
+    direction = rule.pull(np.where(infinite, np.sign(g), 0), *call)
+    return [
+        a if a is None or isinstance(a, Scatter) else np.where(b == 0, a, b * np.inf)
+        for a, b in zip(finite, direction, strict=True)
+    ]
+
+
+def _accumulate(bars: Any, owned: set[int], slot: int, bar: Any, like: Any) -> None:
+    if type(bar) is Scatter:
+        scatter(bars, owned, slot, bar.index, bar.value, like)
+        return
+    before = bars[slot]
+    if before is None:
+        bars[slot] = bar
+    else:
+        bars[slot] = before + bar
+        owned.add(slot)
+
+
+def _pull_write(bars: Any, owned: set[int], g: Any, entry: Entry, start: int) -> None:
+    """`out = x with x[index] = v`: v gets the cotangent there, x all the rest."""
+    slot, _, _, (x, v), index, (x_slot, v_slot), _ = entry
+    if slot not in owned:
+        g = g.copy()
+    g = writable(g)
+    if not is_basic(index):
+        g = beside_index(g, index)
+    if v_slot >= start:
+        v_bar = g[index]
+        if isinstance(v_bar, (np.ndarray, Traced, Mapped)):
+            v_bar = v_bar.copy()  # not a view of what is about to be cleared
+        if not is_basic(index):
+            v_bar = last_writers(v_bar, x.shape, index)
+        _accumulate(bars, owned, v_slot, fit(v_bar, v, WRITE), v)
+    if x_slot >= start:
+        g[index] = 0
+        before = bars[x_slot]
+        bars[x_slot] = g if before is None else before + g
+        owned.add(x_slot)

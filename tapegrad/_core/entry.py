@@ -1,0 +1,158 @@
+"""Entries of a tape: their layouts, the marks of the tape's own kinds, and specs.
+
+This is the only module that takes an entry apart for a reason other than replaying it. Must not
+know tapes, nor which functions exist.
+
+An entry is a tuple of seven, in one of two layouts that the last item tells apart:
+
+    (slot, rule, out, x,    y,      x_slot, y_slot)  elementwise, arguments of out's shape, dtype
+    (slot, rule, out, args, params, slots,  None)    anything else
+
+Reading a part (READ), writing one (WRITE) and adding to one (ADD) are the tape's own, as are the
+several results of one call (PROJECT); the comments at these marks give their layouts.
+
+`slot` is where the result lives. An argument that no derivative depends on has slot -1. What the
+rule's derivatives do not read is not kept: None (first layout) or its `Spec` (second) takes its
+place. Entries hold raw values only. A replay that an enclosing transform must differentiate wraps
+them again with their slots, so that the rules log themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._errors import describe
+
+Entry = tuple[Any, ...]
+
+
+class Spec:
+    """Shape and dtype of a value. Interned: equal specs are one object, so `is` compares them."""
+
+    __slots__ = ("dtype", "family", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], family: _Family) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.family = family  # the specs of this dtype by shape: cheaper to ask than `spec_of`
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    def __repr__(self) -> str:
+        return f"Spec({describe(self)})"
+
+
+class _Family(dict[tuple[int, ...], Spec]):
+    """All specs of one dtype, made when first asked for."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        super().__init__()
+        self.dtype = dtype
+
+    def __missing__(self, shape: tuple[int, ...]) -> Spec:
+        return self.setdefault(shape, Spec(shape, self.dtype, self))
+
+
+_FAMILIES: dict[np.dtype[Any], _Family] = {}
+
+
+def spec_of(value: Any) -> Spec:
+    """The interned `Spec` of an array-like with `.shape` and `.dtype`."""
+    family = _FAMILIES.get(value.dtype)
+    if family is None:
+        family = _FAMILIES.setdefault(value.dtype, _Family(value.dtype))
+    return family[value.shape]
+
+
+class Outputs(tuple[Any, ...]):
+    """The results of a primitive with several, and the slots where they live."""
+
+    slots: tuple[Any, ...]
+
+
+class _Mark:
+    """Stands as the rule of an entry that the tape itself understands."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+# (slot, PROJECT, None, position, count, slot of the tuple, None)
+PROJECT = _Mark("output")
+
+# (slot, READ, None, x, index, x_slot, None): x[index]
+READ = _Mark("x[...]")
+
+# (slot, WRITE, None, (x, v), index, (x_slot, v_slot), None): x[index] = v
+WRITE = _Mark("x[...] =")
+
+# (slot, ADD, None, (x, v), index, (x_slot, v_slot), None): x[index] += v, in a replay that is
+# differentiated itself; the index names each place at most once
+ADD = _Mark("x[...] +=")
+
+
+class _Minus:
+    """The partial -1, for which the replay negates: half the price of a product."""
+
+    def __call__(self, *_args: Any) -> int:
+        return -1
+
+
+MINUS = _Minus()
+
+
+def parents_of(entry: Entry) -> Iterable[Any]:
+    """The slots that an entry reads."""
+    if entry[6] is not None:
+        return entry[5], entry[6]
+    if entry[1] is PROJECT or entry[1] is READ:
+        return (entry[5],)
+    slots: tuple[Any, ...] = entry[5]
+    return slots
+
+
+def wrap_kept(tape: Any, entry: Entry) -> tuple[Any, Any, Any]:
+    """What an entry keeps (out, x, y), wrapped with its slots."""
+    slot, rule, out, x, y, x_slot, y_slot = entry
+    if y_slot is not None:
+        return _wrap(tape, out, slot), _wrap(tape, x, x_slot), _wrap(tape, y, y_slot)
+    if type(rule) is _Mark:
+        return out, x, y
+    if isinstance(out, Outputs):
+        slots = out.slots
+        out = Outputs(_wrap(tape, part, at) for part, at in zip(out, slots, strict=True))
+        out.slots = slots
+    else:
+        out = _wrap(tape, out, slot)
+    return out, tuple(_wrap(tape, arg, at) for arg, at in zip(x, x_slot, strict=True)), y
+
+
+def _wrap(tape: Any, value: Any, slot: int) -> Any:
+    if slot < 0 or value is None or type(value) is Spec:
+        return value
+    return tape.wrap(value, slot)
+
+
+__all__ = [
+    "ADD",
+    "MINUS",
+    "PROJECT",
+    "READ",
+    "WRITE",
+    "Entry",
+    "Outputs",
+    "Spec",
+    "parents_of",
+    "spec_of",
+    "wrap_kept",
+]

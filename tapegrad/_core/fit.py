@@ -1,0 +1,117 @@
+"""Cotangents and tangents made to fit the values that they belong to.
+
+Knows shapes, dtypes and realness. Must not know entries, or rules beyond their names.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.entry import Spec
+from tapegrad._core.values import Mapped, Traced, cast, is_numpy
+from tapegrad._errors import RuleError
+
+
+def fit(bar: Any, like: Any, rule: Any) -> Any:
+    """A cotangent summed to the shape of its argument, cast to its dtype and realness."""
+    shape = like.shape
+    if bar.shape != shape:
+        bar = _unbroadcast(bar, shape, rule)
+    dtype = like.dtype
+    return bar if bar.dtype is dtype else cast(bar, dtype)
+
+
+def _unbroadcast(bar: Any, shape: tuple[int, ...], rule: Any) -> Any:
+    lead = len(bar.shape) - len(shape)
+    if lead == 1 and bar.shape[1:] == shape:
+        return _sum(bar, (0,))  # a bias added to rows: the frequent case
+    given = bar.shape[lead:] if lead >= 0 else ()
+    stretched = tuple(
+        lead + axis
+        for axis, (size, came) in enumerate(zip(shape, given, strict=False))
+        if size == 1 and came != 1
+    )
+    if lead > 0 and not stretched:
+        bar = _sum(bar, tuple(range(lead)))
+    elif stretched:
+        bar = _sum(bar, (*range(lead), *stretched), keepdims=True)
+        bar = bar.reshape(bar.shape[lead:])
+    if bar.shape != shape:
+        raise RuleError(
+            f"{rule.name}: its rule returned a cotangent of shape {bar.shape} for an argument of "
+            f"shape {shape}. A cotangent has the shape of its argument, or one that broadcasting "
+            "made of it."
+        )
+    return bar
+
+
+def _sum(bar: Any, axes: tuple[int, ...], *, keepdims: Any = False) -> Any:
+    """np.sum; without its wrapper for NumPy's own arrays, which is half the price."""
+    if type(bar) is np.ndarray:
+        return np.add.reduce(bar, axes, keepdims=keepdims)
+    return np.sum(bar, axes, keepdims=keepdims)
+
+
+def zeros_of(like: Any) -> Any:
+    """Zeros of a shape and dtype, on the library that `like` belongs to."""
+    if isinstance(like, np.generic):
+        return like.dtype.type(0)
+    if type(like) is Spec or type(like) is np.ndarray:
+        return np.zeros(like.shape, like.dtype)
+    return np.zeros_like(like)
+
+
+def apart(bars: Any) -> Any:
+    """Cotangents that share no memory with these: the program's own rules may keep what they see.
+
+    A gradient is changed in place by whoever asked for it.
+    """
+    if isinstance(bars, (list, tuple)):
+        return [apart(bar) for bar in bars]
+    return bars.copy() if type(bars) is np.ndarray else bars
+
+
+def is_finite(bar: Any) -> bool:
+    """Whether a cotangent has no infinity or NaN, told by its sum: one pass, no array of flags.
+
+    A sum that overflows says no, which costs time alone. Arrays of other libraries may be lazy:
+    yes.
+    """
+    while isinstance(bar, (Traced, Mapped)):
+        bar = bar.value
+    if not is_numpy(bar):
+        return True
+    total = np.add.reduce(bar, None)
+    return bool(total - total == 0)
+
+
+def has_nan(bar: Any) -> bool:
+    """Whether a cotangent has a NaN; arrays of other libraries may be lazy: no.
+
+    The sum of its squares is NaN then. No other question of an array is as cheap; with complex
+    infinities it may say so too, which costs time alone.
+    """
+    while isinstance(bar, (Traced, Mapped)):
+        bar = bar.value
+    if type(bar) is np.ndarray:
+        row = bar if bar.ndim == 1 else bar.ravel("K")
+        total = row.dot(row)
+    elif is_numpy(bar):
+        total = bar
+    else:
+        return False
+    return bool(total != total) and bool(np.isnan(bar).any())
+
+
+def fit_tangent(dot: Any, like: Any, rule: Any) -> Any:
+    """A tangent broadcast to the shape of its value, cast to its dtype and realness."""
+    if dot.shape != like.shape:
+        if len(dot.shape) > len(like.shape):
+            raise RuleError(
+                f"{rule.name}: its rule returned a tangent of shape {dot.shape} for a result of "
+                f"shape {like.shape}. A tangent has the shape of its value."
+            )
+        dot = np.broadcast_to(dot, like.shape)
+    return dot if dot.dtype == like.dtype else cast(dot, like.dtype)

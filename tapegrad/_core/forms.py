@@ -1,0 +1,623 @@
+"""The seven forms in which a function is declared.
+
+Knows what each form says about values, cotangents and tangents. Must not know which functions
+exist, nor the class of traced arrays.
+
+Rules are plain NumPy code over `(out, *args, **params)`: arrays positional, everything else by
+keyword. A parameter whose name starts with an underscore is not read: its value is not kept for
+the replay, only its shape and dtype. Broadcasting and dtypes are none of a rule's business, the
+replay fits what a rule returns to its argument.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.backward import replay_backward
+from tapegrad._core.entry import MINUS, Outputs
+from tapegrad._core.fit import apart, fit, is_finite, zeros_of
+from tapegrad._core.out import write_out
+from tapegrad._core.rule import BATCH_WORDS, REGISTRY, Rule
+from tapegrad._core.tape import Tape
+from tapegrad._core.values import Mapped, Scatter, Traced, plain
+from tapegrad._errors import NotDifferentiableError, RuleError, name_of
+
+Function = Callable[..., Any]
+Partial = Function | int | None
+
+
+def _reads(function: Function, skip: int, count: int) -> tuple[list[bool], bool]:
+    """Which of `count` array arguments a derivative reads, and whether it reads `out`.
+
+    `skip` parameters (a cotangent, say) come before `out`.
+    """
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return [True] * count, True
+    names = code.co_varnames[: code.co_argcount]
+    reads_out = len(names) > skip and not names[skip].startswith("_")
+    reads = [not name.startswith("_") for name in names[skip + 1 : skip + 1 + count]]
+    return reads + [True] * (count - len(reads)), reads_out
+
+
+def _positional_count(function: Function) -> int:
+    """How many arguments a rule's function takes by position, those with a default left out."""
+    code = getattr(function, "__code__", None)
+    if code is None or code.co_flags & inspect.CO_VARARGS:
+        return 3
+    return int(code.co_argcount) - len(getattr(function, "__defaults__", None) or ())
+
+
+def _either(first: Sequence[bool], second: Sequence[bool]) -> list[bool]:
+    return [a or b for a, b in zip(first, second, strict=True)]
+
+
+def strong_product(g: Any, partial: Any) -> Any:
+    """`g * partial`, but exactly zero where either is: even if the other is infinite or NaN.
+
+    A branch that `np.where` did not take sends a cotangent of zero, which must stay zero; and an
+    infinite cotangent, as from a root at 0, must not make NaN of the zero in `2 * x`.
+
+    >>> with np.errstate(invalid="ignore"):
+    ...     strong_product(np.array([0.0, 2.0, np.inf]), np.array([np.inf, 3.0, 0.0]))
+    array([0., 6., 0.])
+    """
+    if isinstance(g, Traced) or isinstance(partial, Traced):
+        return STRONG.apply_bound([g, partial], {})
+    product = g * partial
+    if isinstance(product, (np.ndarray, Mapped)) and is_finite(product):
+        return product  # the common case, for the price of a sum
+    return np.where((g == 0) | (partial == 0), 0, product)
+
+
+class Elementwise(Rule):
+    """out[i] depends on the i-th element of each argument: one partial an argument.
+
+    A replay multiplies plainly where it can: for a rule that is not `strong`, and as long as no
+    cotangent is infinite.
+    """
+
+    form = "elementwise"
+    times = staticmethod(strong_product)
+
+    def __init__(
+        self,
+        function: Function,
+        partials: Sequence[Partial],
+        *,
+        strong: bool = False,
+        to_real: bool = False,
+        product: bool = False,
+        **options: Any,
+    ) -> None:
+        """`to_real`: the result is real for complex arguments too (np.absolute).
+
+        `product`: the function is np.multiply, or does the same.
+        """
+        super().__init__(function, arrays=len(partials), **options)
+        self.partials = [_as_partial(partial) for partial in partials]
+        self.unary = len(partials) == 1
+        self.to_real = to_real
+        self.strong = strong
+        self.product = product
+        self.x_partial = self.partials[0]
+        self.y_partial = self.partials[1] if len(partials) == 2 else None
+        self._reads = [
+            ([False] * len(partials), False)
+            if partial is None or partial is MINUS
+            else _reads(partial, 0, len(partials))
+            for partial in self.partials
+        ]
+        # The short path of the traced array asks by (is x traced, is y traced).
+        self.keeps = {
+            wanted: (*map(bool, self.needs(wanted)[0]), self.needs(wanted)[1])
+            for wanted in (
+                [(True,)] if self.unary else [(True, False), (False, True), (True, True)]
+            )
+            if len(partials) <= 2
+        }
+
+    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        args, out = [False] * len(wanted), False
+        for want, (reads, reads_out) in zip(wanted, self._reads, strict=True):
+            if want:
+                args, out = _either(args, reads), out or reads_out
+        return args, out
+
+    def pull(
+        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
+    ) -> Sequence[Any]:
+        bars: list[Any] = []
+        for partial, want in zip(self.partials, wanted, strict=False):
+            if not want:
+                bars.append(None)
+            elif partial is None:
+                bars.append(g)
+            elif partial is MINUS:
+                bars.append(-g)
+            else:
+                bars.append(self.times(g, partial(out, *args)))
+        return bars
+
+    def push(
+        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        return self._pushed(self.times, dots, out, args)
+
+    def push_plainly(
+        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        times = self.times if self.strong else operator.mul
+        return self._pushed(times, dots, out, args)
+
+    def _pushed(self, times: Function, dots: Sequence[Any], out: Any, args: Sequence[Any]) -> Any:
+        terms = [
+            dot
+            if partial is None
+            else -dot
+            if partial is MINUS
+            else times(dot, partial(out, *args))
+            for dot, partial in zip(dots, self.partials, strict=True)
+            if dot is not None
+        ]
+        return _add_up(terms)
+
+
+def _as_partial(partial: Partial) -> Function | None:
+    """A partial of 1 is None (the cotangent passes as it is); other constants become functions."""
+    if partial == 1:
+        return None
+    if partial == -1:
+        return MINUS
+    if callable(partial) or partial is None:
+        return partial
+    constant = partial
+    return lambda _out, *_args: constant
+
+
+class Linear(Rule):
+    """Linear in all its arrays together: the tangent is the function itself."""
+
+    form = "linear"
+
+    def __init__(
+        self,
+        function: Function,
+        transposes: Sequence[Function | None],
+        *,
+        fixed: int = 0,
+        variadic: bool = False,
+        **options: Any,
+    ) -> None:
+        """`fixed` leading arrays are not differentiated (the condition of np.where)."""
+        options.setdefault("arrays", fixed + len(transposes))
+        super().__init__(function, **options)
+        self.transposes = transposes
+        self.fixed = fixed
+        self.variadic = variadic
+
+    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return [position < self.fixed for position in range(len(wanted))], False
+
+    def pull(
+        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
+    ) -> Sequence[Any]:
+        if self.variadic:
+            transpose = self.transposes[0]
+            assert transpose is not None
+            return list(transpose(g, out, *args, wanted=wanted, **params))
+        bars: list[Any] = [None] * self.fixed
+        for transpose, want in zip(self.transposes, wanted[self.fixed :], strict=False):
+            bars.append(transpose(g, out, *args, **params) if want and transpose else None)
+        return bars + [None] * (len(args) - len(bars))
+
+    def push(
+        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        given = next(dot for dot in dots if dot is not None)
+        filled = [
+            dot
+            if dot is not None
+            else arg
+            if position < self.fixed or arg is None
+            else _zero_tangent(arg, given)
+            for position, (arg, dot) in enumerate(zip(args, dots, strict=True))
+        ]
+        return self.apply_bound(filled, params)
+
+
+def _zero_tangent(arg: Any, given: Any) -> Any:
+    """The tangent of a constant argument of a linear function."""
+    if not hasattr(arg, "shape"):
+        return 0
+    return np.zeros(arg.shape, arg.dtype if arg.dtype.kind in "fc" else given.dtype)
+
+
+class Multilinear(Rule):
+    """Linear in each of its arrays: one transpose an argument, the tangent is a sum over them."""
+
+    form = "multilinear"
+
+    def __init__(
+        self,
+        function: Function,
+        transposes: Sequence[Function],
+        *,
+        variadic: bool = False,
+        **options: Any,
+    ) -> None:
+        options.setdefault("arrays", len(transposes))
+        super().__init__(function, **options)
+        self.transposes = transposes
+        self.variadic = variadic
+        # A product reads every other argument, whatever its transposes look like.
+
+    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        others = [any(wanted[:i]) or any(wanted[i + 1 :]) for i in range(len(wanted))]
+        return others, False
+
+    def pull(
+        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
+    ) -> Sequence[Any]:
+        if self.variadic:
+            return list(self.transposes[0](g, out, *args, wanted=wanted, **params))
+        if len(args) == 2 == len(self.transposes):  # the frequent case
+            by_x, by_y = self.transposes
+            return (
+                by_x(g, out, *args, **params) if wanted[0] else None,
+                by_y(g, out, *args, **params) if wanted[1] else None,
+            )
+        return [
+            transpose(g, out, *args, **params) if wanted[position] else None
+            for position, transpose in enumerate(self.transposes)
+        ]
+
+    def push(
+        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        terms = []
+        for position, dot in enumerate(dots):
+            if dot is not None:
+                replaced = [*args[:position], dot, *args[position + 1 :]]
+                terms.append(self.apply_bound(replaced, params))
+        return _add_up(terms)
+
+
+class General(Rule):
+    """Anything else: a vjp is given, and a jvp or the transpose of the vjp."""
+
+    form = "general"
+    foreign = True  # the program's own function, which may keep what it sees
+
+    def __init__(
+        self,
+        function: Function,
+        *,
+        vjp: Function | Sequence[Function | None] | None = None,
+        jvp: Function | None = None,
+        **options: Any,
+    ) -> None:
+        """`vjp(g, out, *args, **params)`: one an argument, or a single one that returns them all.
+
+        `jvp(dots, out, *args, **params)` gets one tangent (or None) an argument. Either may be
+        left away: it is then derived by transposing the other, to any order.
+        """
+        self._each = None if vjp is None or callable(vjp) else list(vjp)
+        self._joint = vjp if callable(vjp) else None
+        if vjp is None and jvp is None:
+            raise RuleError(f"{name_of(function)}: expected a vjp or a jvp, got neither.")
+        if self._each is not None:
+            options.setdefault("arrays", len(self._each))
+        else:
+            given = self._joint or jvp
+            assert given is not None
+            options.setdefault("arrays", _positional_count(given) - 2)
+        super().__init__(function, **options)
+        self._jvp = jvp
+        home = getattr(function, "__module__", None) or "numpy"  # ufuncs of old have none
+        self.foreign = home.partition(".")[0] not in ("numpy", "tapegrad")
+
+    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        count = len(wanted)
+        reads: list[tuple[list[bool], bool]] = []
+        if self._joint is not None:
+            reads.append(_reads(self._joint, 1, count))
+        for vjp, want in zip(self._each or [], wanted, strict=False):
+            if vjp is not None and want:
+                reads.append(_reads(vjp, 1, count))
+        if self._jvp is not None:
+            reads.append(_reads(self._jvp, 1, count))
+        args, out = [False] * count, False
+        for more, more_out in reads:
+            args, out = _either(args, more), out or more_out
+        return args, out
+
+    def pull(
+        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
+    ) -> Sequence[Any]:
+        if isinstance(out, Outputs):
+            g = [zeros_of(o) if part is None else part for part, o in zip(g, out, strict=True)]
+        if self.foreign:
+            g = apart(g)
+        bars: Sequence[Any]
+        if self._joint is not None:
+            given = self._joint(g, out, *args, **params)
+            bars = self._checked(given if isinstance(given, (tuple, list)) else (given,), args)
+        elif self._each is None:
+            bars = self._transposed_jvp(g, out, args, params, wanted)
+        elif len(args) == 1 and self._each[0] is not None:  # the frequent case
+            bars = (self._as_value(self._each[0](g, out, args[0], **params)),)
+        else:
+            found = [
+                vjp(g, out, *args, **params) if want and vjp is not None else None
+                for vjp, want in zip(self._each, wanted, strict=False)
+            ]
+            bars = self._checked(found + [None] * (len(args) - len(found)), args)
+        return apart(bars) if self.foreign else bars
+
+    def _checked(self, parts: Sequence[Any], like: Sequence[Any]) -> Sequence[Any]:
+        """What a rule returned, one value (or None) each; numbers become arrays."""
+        if len(parts) != len(like):
+            raise RuleError(
+                f"{self.name}: its rule returned {len(parts)} values, expected {len(like)}. "
+                "Return one (or None) each."
+            )
+        return [self._as_value(part) for part in parts]
+
+    def _as_value(self, part: Any) -> Any:
+        if (
+            type(part) is np.ndarray
+            or part is None
+            or hasattr(part, "shape")
+            or isinstance(part, Scatter)
+        ):
+            return part
+        if isinstance(part, (int, float, complex)):
+            return np.asarray(part)
+        raise RuleError(
+            f"{self.name}: its rule returned a {type(part).__name__} as a cotangent or tangent. "
+            "Return an array, or None for zeros."
+        )
+
+    def push(
+        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        if self._jvp is not None:
+            out_dot = self._jvp(dots, out, *args, **params)
+            if isinstance(out, Outputs):
+                return self._checked(out_dot, out)
+            return self._as_value(out_dot)
+        return self._transposed_vjp(dots, out, args, params)
+
+    def _transposed_vjp(
+        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        """The vjp is linear in g; its own transpose takes tangents to a tangent."""
+        several = isinstance(out, Outputs)
+        wanted = [dot is not None for dot in dots]
+
+        def cotangents_of(gs: list[Any]) -> list[Any]:
+            bars = self.pull(gs if several else gs[0], out, args, params, wanted)
+            return [
+                None if dot is None or bar is None else fit(_dense(bar, arg), arg, self)
+                for bar, dot, arg in zip(bars, dots, args, strict=True)
+            ]
+
+        parts = list(out) if several else [out]
+        results = transpose_linear(cotangents_of, parts, dots)
+        filled = [
+            zeros_of(part) if dot is None else dot
+            for part, dot in zip(parts, results, strict=True)
+        ]
+        if not several:
+            return filled[0]
+        return filled
+
+    def _transposed_jvp(
+        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
+    ) -> Sequence[Any]:
+        jvp = self._jvp
+        assert jvp is not None
+        several = isinstance(out, Outputs)
+        active = [i for i, want in enumerate(wanted) if want]
+
+        def tangents_of(given: list[Any]) -> list[Any]:
+            dots: list[Any] = [None] * len(args)
+            for position, dot in zip(active, given, strict=True):
+                dots[position] = dot
+            out_dot = jvp(dots, out, *args, **params)
+            return list(out_dot) if several else [out_dot]
+
+        bars: list[Any] = [None] * len(args)
+        found = transpose_linear(tangents_of, [args[i] for i in active], g if several else [g])
+        for position, bar in zip(active, found, strict=True):
+            bars[position] = bar
+        return bars
+
+
+def _dense(bar: Any, like: Any) -> Any:
+    """A cotangent that is a `Scatter`, as an array."""
+    if not hasattr(bar, "index"):
+        return bar
+    from tapegrad._core.scatter import _zeros_beside, add_at
+
+    return add_at(_zeros_beside(bar.value, like), bar.index, bar.value)
+
+
+def transpose_linear(
+    function: Callable[[list[Any]], list[Any]], likes: Sequence[Any], bars: Sequence[Any]
+) -> list[Any]:
+    """Cotangents of the inputs of a linear function, from those of its outputs.
+
+    The function runs once on zeros of the shapes of `likes`, on a tape of its own; values that it
+    closes over may be traced elsewhere, which makes the result differentiable there.
+    """
+    tape = Tape("transpose_linear")
+    try:
+        inputs = [tape.wrap(np.zeros(like.shape, like.dtype), tape.fresh()) for like in likes]
+        slots = [x.slot for x in inputs]
+        outputs = function(list(inputs))
+        table: list[Any] = [None] * (tape.fresh() + 1)
+        for out, bar in zip(outputs, bars, strict=True):
+            if bar is not None and isinstance(out, Traced) and out.tape is tape and out.slot >= 0:
+                before = table[out.slot]
+                table[out.slot] = bar if before is None else before + bar
+        replay_backward(tape.entries, table, consume=True)
+        return [table[slot] for slot in slots]
+    finally:
+        tape.close()
+
+
+class Composite(Rule):
+    """A function that others express: called with the arguments as they came."""
+
+    form = "composite"
+
+    def __init__(self, function: Function, definition: Function, **options: Any) -> None:
+        super().__init__(function, **options)
+        self.definition = definition
+
+    def apply(self, *args: Any, **kwargs: Any) -> Any:
+        if self.deprecated:
+            self.refuse_deprecated(kwargs)
+        args, kwargs = self.split_out(args, kwargs)
+        out = kwargs.pop("out", None)
+        result = self.definition(*args, **kwargs)
+        return result if out is None else write_out(out, result, self.name)
+
+
+class Constant(Rule):
+    """A piecewise constant function: the derivative is zero, the result is plain."""
+
+    form = "constant"
+
+    def apply(self, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = self.split_out(args, kwargs)
+        out = kwargs.get("out")
+        traced_out = any(
+            isinstance(x, Traced) for x in (out if isinstance(out, tuple) else (out,))
+        )
+        if traced_out:
+            kwargs.pop("out")
+        named = {name: plain(value) for name, value in kwargs.items()}
+        result = self.implementation(*map(plain, args), **named)
+        if not traced_out:
+            return result
+        return write_out(out, result, self.name, broadcast=isinstance(self.function, np.ufunc))
+
+
+class Unsupported(Rule):
+    """A function that has no derivative: calling it on traced values is an error."""
+
+    form = "unsupported"
+
+    def __init__(self, function: Function, reason: str, **options: Any) -> None:
+        super().__init__(function, **options)
+        self.reason = reason
+
+    def apply(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotDifferentiableError(f"{self.name}: not differentiable ({self.reason}).")
+
+
+def _add_up(terms: Sequence[Any]) -> Any:
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+def _register(rule: Rule) -> Rule:
+    known = REGISTRY.get(rule.function)
+    if known is not None:
+        raise RuleError(f"{rule.name}: already declared as {known.form}. Declare it once.")
+    word = rule.batch
+    if isinstance(word, str) and word not in BATCH_WORDS and not word.startswith("("):
+        raise RuleError(f"{rule.name}: unknown batch={rule.batch!r}.")
+    REGISTRY[rule.function] = rule
+    return rule
+
+
+def elementwise(function: Function, *partials: Partial, **options: Any) -> Rule:
+    """Declare an elementwise function by one partial an argument.
+
+    A partial is a function `(out, *args)` of broadcastable arrays, or 1 (or another number) where
+    it is constant. `strong=True` where a partial can be infinite at a finite point: an exactly
+    zero cotangent then stays zero. For a real result of a complex argument the partial is du/dx -
+    i du/dy.
+
+    >>> import numpy as np, tapegrad
+    >>> @tapegrad.primitive
+    ... def cube(x):
+    ...     return x * x * x
+    >>> tapegrad.elementwise(cube, lambda _, x: 3 * x**2)
+    <elementwise cube>
+    >>> tapegrad.grad(cube)(2.0)
+    np.float64(12.0)
+    """
+    options.setdefault("batch", "align")
+    return _register(Elementwise(function, partials, **options))
+
+
+def linear(function: Function, *transposes: Function | None, **options: Any) -> Rule:
+    """Declare a linear function by its transposes `(g, out, *args, **params)`, one an argument.
+
+    Arguments arrive as shapes and dtypes only. `fixed=k`: the first k arrays are not
+    differentiated, and arrive whole. `variadic=True`: one transpose returns all cotangents and
+    gets `wanted`, one truth value an argument. `sequence=True`: the first argument is a list of
+    arrays.
+    """
+    return _register(Linear(function, transposes, **options))
+
+
+def multilinear(function: Function, *transposes: Function, **options: Any) -> Rule:
+    """Declare a product, linear in each array, by a transpose `(g, out, *args, **params)` each."""
+    return _register(Multilinear(function, transposes, **options))
+
+
+def general(function: Function, **options: Any) -> Rule:
+    """Declare any other function by `vjp=` and/or `jvp=`; what is left away is derived.
+
+    `vjp`: functions `(g, out, *args, **params)`, one an argument, or one for all that returns a
+    tuple. `jvp`: a function `(dots, out, *args, **params)`, with None for an absent tangent. With
+    several results, `g` and `out` are tuples, and the jvp returns one tangent (or None) a result.
+    """
+    return _register(General(function, **options))
+
+
+def composite(function: Function, definition: Function, **options: Any) -> Rule:
+    """Declare a function by an equivalent definition in terms of differentiable functions."""
+    options.setdefault("batch", "align")
+    return _register(Composite(function, definition, **options))
+
+
+def constant(*functions: Function, **options: Any) -> None:
+    """Declare functions whose derivative is zero wherever it exists; their results are plain."""
+    options.setdefault("batch", "align")
+    for function in functions:
+        _register(Constant(function, **options))
+
+
+def unsupported(*functions: Function, reason: str, **options: Any) -> None:
+    """Declare functions that cannot be differentiated, and why."""
+    for function in functions:
+        _register(Unsupported(function, reason, **options))
+
+
+# Modules whose functions all carry no derivative, and why: known without importing them.
+UNSUPPORTED_MODULES: dict[str, str] = {}
+
+
+def unsupported_module(name: str, reason: str) -> None:
+    """Declare every function of a module as `unsupported` does, without importing it."""
+    UNSUPPORTED_MODULES[name] = reason
+
+
+# The strong product is itself a product in the second derivative, and as strong there.
+STRONG = elementwise(
+    strong_product, lambda _out, _g, partial: partial, lambda _out, g, _partial: g, strong=True
+)

@@ -1,0 +1,171 @@
+"""Replays forward: tangents through entries, one at a time or a stretch at once.
+
+Knows the layouts of entries and which few attributes of a rule it asks for. Must not know which
+functions exist, or what a transform is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from tapegrad._core.entry import (
+    ADD,
+    MINUS,
+    PROJECT,
+    READ,
+    WRITE,
+    Entry,
+    Outputs,
+    parents_of,
+    wrap_kept,
+)
+from tapegrad._core.fit import fit_tangent
+from tapegrad._core.scatter import _zeros_beside, add_at
+from tapegrad._core.tape import Tape
+from tapegrad._core.values import beside, beside_index, pick, writable
+
+
+def push(
+    entry: Entry, dot_of: Callable[[Any], Any], *, careful: bool = True, reuse: bool = False
+) -> Any:
+    """The tangent of an entry's result from those of its arguments, or None where it has none.
+
+    `dot_of(slot)` is the tangent at a slot or None. `careful`: all products are strong ones, for
+    tangents that may be infinite. `reuse`: an array that is written to is not used again, and its
+    tangent is no other's.
+    """
+    slot, rule, out, x, y, x_slot, y_slot = entry
+    if y_slot is None:
+        return _push_general(entry, dot_of, careful, reuse)
+    strong = careful or rule.strong
+    total = None
+    for arg_slot, partial in ((x_slot, rule.x_partial), (y_slot, rule.y_partial)):
+        dot = None if arg_slot == -1 else dot_of(arg_slot)
+        if dot is None:
+            continue
+        if partial is MINUS:
+            total = -dot if total is None else total - dot
+            continue
+        if partial is not None:
+            factor = partial(out, x) if rule.unary else partial(out, x, y)
+            dot = rule.times(dot, factor) if strong else dot * factor
+        total = dot if total is None else total + dot
+    return total
+
+
+def _push_general(entry: Entry, dot_of: Callable[[Any], Any], careful: bool, reuse: bool) -> Any:
+    slot, rule, out, args, params, slots, _ = entry
+    if rule is PROJECT:
+        dots = dot_of(slots)
+        return None if dots is None else dots[args]
+    if rule is READ:
+        x_dot = None if slots == -1 else dot_of(slots)
+        return None if x_dot is None else pick(x_dot, params)
+    x_dots = [None if at == -1 else dot_of(at) for at in slots]
+    if all(dot is None for dot in x_dots):
+        return None
+    if rule is WRITE:
+        return _push_write(args[0], params, *x_dots, reuse=reuse)
+    if rule is ADD:
+        return _push_add(args[0], params, *x_dots, reuse=reuse)
+    out_dot = (rule.push if careful else rule.push_plainly)(x_dots, out, args, params)
+    if isinstance(out, Outputs):
+        return [
+            None if part is None or at == -1 else fit_tangent(part, like, rule)
+            for part, like, at in zip(out_dot, out, out.slots, strict=True)
+        ]
+    return fit_tangent(out_dot, out, rule)
+
+
+def _push_write(x: Any, index: Any, x_dot: Any, v_dot: Any, *, reuse: bool) -> Any:
+    if x_dot is None:
+        out_dot = _zeros_beside(v_dot, x)
+    else:
+        out_dot = x_dot if reuse and x.shape else writable(x_dot.copy())
+    out_dot = beside_index(beside(out_dot, v_dot), index)
+    out_dot[index] = 0 if v_dot is None else v_dot
+    return out_dot
+
+
+def _push_add(x: Any, index: Any, x_dot: Any, v_dot: Any, *, reuse: bool) -> Any:
+    if x_dot is None:
+        return _push_write(x, index, None, v_dot, reuse=reuse)
+    out_dot = x_dot if reuse else x_dot.copy()
+    return out_dot if v_dot is None else add_at(out_dot, index, v_dot)
+
+
+def replay_forward(
+    entries: Iterable[Entry], dots: dict[Any, Any], tape: Tape | None, inputs: Iterable[Any]
+) -> None:
+    """Push tangents forward through a stretch: `dots` maps slots to tangents, and grows."""
+    entered = set(inputs)
+    for entry in entries:
+        slot = entry[0]
+        if slot in entered:
+            continue  # an input's entry: its tangent is given
+        if tape is not None:
+            entry = (slot, entry[1], *wrap_kept(tape, entry), entry[5], entry[6])
+        out_dot = push(entry, dots.get)
+        if out_dot is not None:
+            dots[slot] = out_dot
+
+
+Step = tuple[Entry, Sequence[Any], bool]
+
+
+def live_steps(
+    entries: Sequence[Entry], inputs: Iterable[Any], outputs: Iterable[Any]
+) -> list[Step]:
+    """The entries that outputs are made from, each with the slots that nothing later reads.
+
+    Third, of a write: whether the array that is written to comes from another write, and is read
+    nowhere else, so that its tangent can be reused for the result's.
+    """
+    needed = set(outputs)
+    needed.add(-1)
+    needed.update(inputs)
+    found: list[tuple[Entry, list[Any]]] = []
+    for entry in reversed(entries):
+        if entry[0] in needed:
+            ended = [at for at in parents_of(entry) if at not in needed]
+            needed.update(ended)
+            found.append((entry, ended))
+    found.reverse()
+    steps: list[Step] = []
+    written: set[Any] = set()
+    for entry, ended in found:
+        reuse = False
+        if entry[1] is WRITE or entry[1] is ADD:
+            reuse = entry[5][0] in written and entry[5][0] in ended
+            written.add(entry[0])
+        else:
+            written.difference_update(parents_of(entry))  # a result may be a view of it
+        steps.append((entry, ended, reuse))
+    return steps
+
+
+def replay_steps(
+    steps: Iterable[Step],
+    dots: dict[Any, Any],
+    tape: Tape | None,
+    inputs: Iterable[Any],
+    *,
+    careful: bool,
+) -> None:
+    """`replay_forward` of what `live_steps` found; tangents go when nothing needs them any more.
+
+    Products are plain ones unless `careful`; where the outputs' tangents are finite, so was all
+    that they are made of, and a strong product would not have differed.
+    """
+    entered = set(inputs)
+    for entry, ended, reuse in steps:
+        slot = entry[0]
+        if slot not in entered:  # an input's entry: its tangent is given
+            if tape is not None:
+                entry = (slot, entry[1], *wrap_kept(tape, entry), entry[5], entry[6])
+            out_dot = push(entry, dots.get, careful=careful, reuse=reuse and tape is None)
+            if out_dot is not None:
+                dots[slot] = out_dot
+        for at in ended:
+            dots.pop(at, None)

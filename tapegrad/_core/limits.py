@@ -1,0 +1,48 @@
+"""Derivatives along directions, for rules whose cotangent is 0/0 and has a limit.
+
+Knows traced replays forward. Must not know which rules ask.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.entry import spec_of
+from tapegrad._core.fit import zeros_of
+from tapegrad._core.forward import replay_forward
+from tapegrad._core.values import Mapped, Traced
+
+
+def derivatives_along(value: Any, source: Any, directions: list[Any]) -> list[Any]:
+    """How `value` changes when the traced `source`, of which it was made, moves along directions.
+
+    One tangent a direction. A rule whose cotangent is 0/0 takes the limit with it: a cotangent is
+    a function of the values that the program went on with. It needs a traced replay, which a rule
+    declared `singular` gets; without one (in forward mode) the answer is NaN: unknown, not zero.
+    """
+    if isinstance(value, Mapped):  # of each example, under the vmap that has it
+        mapped = isinstance(source, Mapped)
+        inner = source.value if mapped else source
+        ways = [value.mapping.front(way) for way in directions] if mapped else directions
+        changes = derivatives_along(value.value, inner, ways)
+        return [value.mapping.wrap(change) for change in changes]
+    nothing = zeros_of(spec_of(value))
+    known = isinstance(source, Traced)
+    if not isinstance(value, Traced):
+        constant = known or not np.any(value)
+        return [nothing if constant else nothing + np.nan for _ in directions]
+    tape = value.tape
+    if not known or tape.root is not source.tape.root:
+        return [nothing + np.nan for _ in directions]
+    between = tape.between(source.slot, value.slot)
+    changes = []
+    for direction in directions:
+        dots = {source.slot: direction}
+        replay_forward(between, dots, tape, ())
+        changes.append(dots.get(value.slot, nothing))
+    return changes
+
+
+__all__ = ["derivatives_along"]

@@ -1,0 +1,59 @@
+"""Results that are written into `out=`.
+
+Knows which arrays can carry a derivative. Must not know rules.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.values import Mapped, Traced
+from tapegrad._errors import BatchingError, NotDifferentiableError
+
+
+def write_out(out: Any, result: Any, call: str, *, broadcast: bool = False) -> Any:
+    """Deliver a traced result into `out=`, which must be traced too.
+
+    `broadcast`: a larger `out` gets the result many times, as from ufuncs.
+    """
+    targets = out if isinstance(out, tuple) else (out,)
+    results = result if isinstance(result, tuple) else (result,)
+    delivered = list(results)
+    for i, (target, part) in enumerate(zip(targets, results, strict=False)):
+        if target is None:
+            continue
+        if not isinstance(target, (Traced, Mapped)) and isinstance(part, Mapped):
+            raise BatchingError(
+                f"{call}: expected a batched array for out= (or on the left of +=), got a plain "
+                f"{type(target).__name__}, which all examples share. Leave out= away (x = x + y "
+                "for x += y), or make the array with np.array(a, like=y) of a batched y."
+            )
+        if not isinstance(target, (Traced, Mapped)):
+            raise NotDifferentiableError(
+                f"{call}: expected a traced array for out=, got a plain {type(target).__name__}, "
+                "which cannot carry a derivative. Leave out= away, or make the array with "
+                "np.zeros_like(x) of a traced x."
+            )
+        if not np.can_cast(part.dtype, target.dtype, "same_kind"):
+            raise TypeError(
+                f"{call}: cannot cast the result from {part.dtype} to {target.dtype} for out=."
+            )
+        if target.shape != part.shape and not (broadcast and stretches(part.shape, target.shape)):
+            raise ValueError(
+                f"{call}: the result of shape {part.shape} does not fit out= of shape "
+                f"{target.shape}."
+            )
+        target[...] = part
+        delivered[i] = target
+    return tuple(delivered) if isinstance(result, tuple) else delivered[0]
+
+
+def stretches(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    """Whether an array of one shape broadcasts to another, larger one."""
+    sides = zip(shape[::-1], to[::-1], strict=False)
+    return shape != to and len(shape) <= len(to) and all(a in (1, b) for a, b in sides)
+
+
+__all__ = ["stretches", "write_out"]

@@ -1,0 +1,278 @@
+"""What is known of a function: the class of rules, their registry, and how a call is bound.
+
+Knows the tape's logging and replays. Must not know which functions exist (that is `rules/`), the
+forms in which they are declared (`_forms`), nor the class of traced arrays.
+
+One declaration serves every replay: the value (`rule.function`), the cotangent (`pull`), the
+tangent (`push`), and how the function batches (`batch`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.entry import spec_of
+from tapegrad._core.out import write_out
+from tapegrad._core.tape import require_numbers
+from tapegrad._core.values import (
+    Traced,
+    holds_traced,
+    innermost,
+    lift,
+    plain,
+)
+from tapegrad._errors import NotDifferentiableError, name_of
+from tapegrad._numpy_versions import deprecated_keywords, signature_of
+
+Function = Callable[..., Any]
+Partial = Function | int | None
+
+REGISTRY: dict[Function, Rule] = {}
+
+# How a function batches, one word a declaration, which `_batching` explains. Otherwise a signature
+# of core dimensions like "(m,m),(m,k)", or the batched function itself.
+BATCH_WORDS = ("align", "axis", "flat", "shape", "example", "ragged", "loop")
+
+
+_ONE = (True,)
+
+
+class Rule:
+    """What tapegrad knows of one function. The forms below are its subclasses."""
+
+    form = "rule"
+    unary = False
+    strong = False
+    fresh = False  # the result is an array of its own even where the argument is a number
+    in_order = False  # the same elements in C order, but for order="F": a new shape
+    product = False  # x * y: the replay takes the other factor without a call
+    times: Function
+    x_partial: Function | None = None
+    y_partial: Function | None = None
+
+    def __init__(
+        self,
+        function: Function,
+        *,
+        arrays: int | Sequence[str] = 1,
+        sequence: bool = False,
+        name: str | None = None,
+        signature: str | None = None,
+        batch: str | Function = "loop",
+        view: bool | str = False,
+        in_order: bool = False,
+        fresh: bool = False,
+        implementation: Function | None = None,
+        singular: Function | None = None,
+    ) -> None:
+        self.function = function
+        self.implementation = implementation or function  # the same on plain values, but faster
+        self.name = name or _qualified_name(function)
+        self.sequence = sequence  # the first argument is a sequence of arrays
+        self.singular = singular  # tells of a result whether its cotangent is a limit
+        self.batch = batch
+        # NumPy may return a view of the first argument; "part": one that is not written through,
+        # "number": of a 0-d array a number.
+        self.view = view
+        self.in_order, self.fresh = in_order, fresh
+        self.deprecated = deprecated_keywords(function)
+        self._arrays = arrays
+        self._signature = signature
+        self._names: tuple[str, ...] = ()
+        self._array_names: tuple[str, ...] = ()
+        self._needed: dict[tuple[bool, ...], tuple[Sequence[bool], bool]] = {}
+
+    # -- calling ---------------------------------------------------------------------------------
+
+    def apply(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function on arguments of which some are traced."""
+        if not kwargs and len(args) == 1 and isinstance(args[0], Traced) and not self.sequence:
+            return self._apply_one(args[0], {})
+        out = kwargs.pop("out", None)
+        arrays, params = self.bind(args, kwargs)
+        out = params.pop("out", None) if out is None else out
+        dtype = params.get("dtype")
+        if dtype is not None and np.dtype(dtype).kind not in "fc":
+            result = self.call([plain(array) for array in arrays], params)  # piecewise constant
+            require_numbers(self, np.empty(0, dtype))
+        else:
+            result = self.apply_bound(arrays, params)
+        return result if out is None else write_out(out, result, self.name)
+
+    def apply_bound(self, arrays: list[Any], params: dict[str, Any]) -> Any:
+        for name, value in params.items():
+            if holds_traced(value):
+                raise NotDifferentiableError(
+                    f"{self.name}: not differentiable by its argument {name!r}. Pass "
+                    "tapegrad.stop_gradient(...) of it if it is a constant."
+                )
+        if len(arrays) == 1 and isinstance(arrays[0], Traced) and not self.sequence:
+            return self._apply_one(arrays[0], params)
+        inner = innermost(arrays)
+        if inner is None:
+            return self.call(arrays, params)
+        if not isinstance(inner, Traced):
+            return inner.call_rule(self, arrays, params)
+        tape = inner.tape
+        raws, slots = [], []
+        for array in arrays:
+            if isinstance(array, Traced) and array.tape.root is tape.root:
+                raws.append(array.value)
+                slots.append(array.slot)
+            else:
+                raws.append(array)
+                slots.append(-1)
+        return tape.record(self, self.call(raws, params), raws, slots, params)
+
+    def _apply_one(self, x: Traced, params: dict[str, Any]) -> Any:
+        """The frequent case of one traced array."""
+        raw, slot, tape = x.value, x.slot, x.tape
+        out = self.implementation(raw, **params)
+        kind = type(out)
+        if kind is not np.ndarray and kind is not np.float64:
+            if not hasattr(out, "dtype") and not isinstance(out, (tuple, list)):
+                out = np.asarray(out)[()]  # a user's function may return Python numbers
+            if isinstance(out, (tuple, list)):
+                return tape.record(self, out, [raw], [slot], params)
+        if slot == -1 or self.singular is not None:
+            return tape.record(self, out, [raw], [slot], params)
+        spec = spec_of(out)
+        if spec.family is not x.spec.family and spec.dtype.kind not in "fc":
+            require_numbers(self, out)
+            return out  # np.sum(x, dtype=int): whole numbers are piecewise constant
+        (needed,), out_needed = self.needed(_ONE)
+        out_slot = tape.fresh()
+        kept = (raw if needed else x.spec,)
+        params = tape.keep_params(params) if params else params
+        tape.log((out_slot, self, out if out_needed else spec, kept, params, (slot,), None))
+        return tape.array(out, out_slot, tape, spec)
+
+    def call(self, arrays: Sequence[Any], params: dict[str, Any]) -> Any:
+        """The function on normalised arguments."""
+        if self.sequence:
+            return self.implementation(list(arrays), **params)
+        if arrays and arrays[-1] is None:
+            arrays = list(arrays)
+            while arrays and arrays[-1] is None:
+                arrays.pop()
+        return self.implementation(*arrays, **params)
+
+    def bind(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Arguments as a list of arrays, and the rest by keyword without what has its default."""
+        if not self._names:
+            self._learn_names()
+        if len(args) > len(self._names):
+            raise TypeError(
+                f"{self.name}: expected at most {len(self._names)} positional arguments, "
+                f"got {len(args)}."
+            )
+        params = dict(zip(self._names, args, strict=False))
+        if kwargs:
+            twice = params.keys() & kwargs.keys()
+            if twice:
+                raise TypeError(f"{self.name}: got two values for argument {min(twice)!r}.")
+            if self.deprecated:
+                self.refuse_deprecated(kwargs)
+            params.update(kwargs)
+        order = params.get("order")
+        if type(order) is str and order in "cfak":
+            params["order"] = order.upper()
+        given = [params.pop(name, None) for name in self._array_names]
+        if self.sequence:
+            parts = [lift(part) for part in given[0]]
+            return [x if hasattr(x, "shape") else np.asarray(x) for x in parts], params
+        return [lift(array) for array in given], params
+
+    def refuse_deprecated(self, kwargs: dict[str, Any]) -> None:
+        """Raise TypeError for a keyword that NumPy is about to drop."""
+        for name in self.deprecated.keys() & kwargs.keys():
+            raise TypeError(
+                f"{self.name}: the keyword {name!r} is deprecated, and not taken with traced "
+                f"values. {self.deprecated[name]}"
+            )
+
+    def split_out(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The same call with an `out` that came by position, and what follows it, by keyword."""
+        if len(args) < 2 or isinstance(self.function, np.ufunc):
+            return args, kwargs
+        if not self._names:
+            self._learn_names()
+        if "out" not in self._names[: len(args)]:
+            return args, kwargs
+        position = self._names.index("out")
+        return args[:position], {
+            **dict(zip(self._names[position:], args[position:], strict=False)),
+            **kwargs,
+        }
+
+    def _learn_names(self) -> None:
+        if isinstance(self.function, np.ufunc):
+            names = [f"x{i + 1}" for i in range(self.function.nin)]
+        elif self._signature is not None:
+            names = [name.strip() for name in self._signature.split(",")]
+        else:
+            names = [
+                parameter.name
+                for parameter in signature_of(self.function).parameters.values()
+                if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+            ]
+        arrays = self._arrays
+        self._array_names = tuple(names[:arrays] if isinstance(arrays, int) else arrays)
+        self._names = tuple(names)
+
+    def needed(self, wanted: tuple[bool, ...]) -> tuple[Sequence[bool], bool]:
+        """`needs`, remembered."""
+        found = self._needed.get(wanted)
+        if found is None:
+            found = self._needed[wanted] = self.needs(wanted)
+        return found
+
+    # -- replaying -------------------------------------------------------------------------------
+
+    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        """Which arguments, and whether the result, the derivatives by the wanted ones read."""
+        return [True] * len(wanted), True
+
+    def pull(
+        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
+    ) -> Sequence[Any]:
+        """One cotangent (or None) an argument."""
+        raise NotImplementedError
+
+    def push(
+        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        """The result's tangent from those of the arguments (None where there is none)."""
+        raise NotImplementedError
+
+    def push_plainly(
+        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        """`push` for tangents that are finite: products need not be strong ones."""
+        return self.push(dots, out, args, params)
+
+    def __repr__(self) -> str:
+        return f"<{self.form} {self.name}>"
+
+
+def _qualified_name(function: Function) -> str:
+    module = getattr(function, "__module__", None) or ""
+    if isinstance(function, np.ufunc):
+        module = "numpy"
+    prefix = "np" + module.removeprefix("numpy") + "." if module.startswith("numpy") else ""
+    return prefix + name_of(function)
+
+
+def rules_of_form(form: str) -> Iterator[Rule]:
+    """All declared rules of one form."""
+    return (rule for rule in REGISTRY.values() if rule.form == form)
+
+
+__all__ = ["REGISTRY", "Function", "Partial", "Rule", "rules_of_form"]

@@ -1,0 +1,201 @@
+"""Cotangents of parts: what reads and writes of x[index] add to the whole.
+
+Knows indices, and how NumPy adds at many places fast. Must not know the layouts of entries.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.values import Mapped, Traced, beside, beside_index, cast, is_basic, is_numpy
+
+
+def scatter(bars: Any, owned: set[int], slot: int, index: Any, value: Any, like: Any) -> None:
+    """Add a value at an index of a cotangent; the first of many pays for a buffer of the whole."""
+    buffer = bars[slot]
+    if slot not in owned:
+        if not _ends_in_numpy(value):
+            bar = _spread(value, index, like)
+            bars[slot] = bar if buffer is None else buffer + bar
+            return
+        zeros = _zeros_beside(value, like)
+        owned.add(slot)
+        if buffer is None:
+            bars[slot] = put_at(zeros, index, value)
+            return
+        buffer = zeros + buffer
+    bars[slot] = add_at(buffer, index, value)
+
+
+def _ends_in_numpy(value: Any) -> bool:
+    """Whether a value ends in an array of NumPy's, which can be written to and added into."""
+    while isinstance(value, (Traced, Mapped)):
+        value = value.value
+    return is_numpy(value)
+
+
+def _spread(value: Any, index: Any, like: Any) -> Any:
+    """Zeros like an argument with a value added at an index, made by reading alone.
+
+    Arrays of other libraries may be lazy or without writes. Places named more than once are read
+    in rounds, each of which reads a place once.
+    """
+    places = np.arange(like.size).reshape(like.shape)[index].ravel()
+    named, turns = np.unique(places, return_counts=True)
+    value = value.reshape((-1,))
+    padded = np.concatenate([value, np.zeros_like(value, shape=(1,))])
+    order = np.argsort(places, kind="stable")
+    ends = np.cumsum(turns)
+    total: Any = None
+    for turn in range(int(turns.max(initial=1))):
+        source = np.full(like.size, places.size)  # the zero at the end
+        again = turns > turn
+        source[named[again]] = order[ends[again] - turns[again] + turn]
+        part = padded[source]
+        total = part if total is None else total + part
+    return cast(total.reshape(like.shape), like.dtype)
+
+
+def _zeros_beside(value: Any, like: Any) -> Any:
+    """Zeros like an argument; on the tape of `value` where that is traced, to be written to."""
+    if isinstance(value, Traced):
+        return value.tape.wrap(_zeros_beside(value.value, like), -1)
+    if type(value) is np.ndarray or isinstance(value, np.generic):
+        return np.zeros(like.shape, like.dtype)
+    return np.zeros(like.shape, like.dtype, like=value)
+
+
+def add_at(buffer: Any, index: Any, value: Any) -> Any:
+    element = type(index) is int and type(value) is np.float64 and type(buffer) is np.ndarray
+    if element and buffer.dtype is value.dtype:  # a loop over elements
+        buffer[index] += value
+        return buffer
+    if buffer.shape == ():
+        return buffer + (np.sum(value) if value.shape else value)
+    if value.dtype != buffer.dtype:
+        value = cast(value, buffer.dtype)
+    buffer = beside(buffer, value)
+    if type(buffer) is np.ndarray and not is_numpy(value):
+        buffer = np.asarray(buffer, like=value)  # another library's array
+    if is_basic(index):
+        if isinstance(buffer, (Traced, Mapped)):
+            buffer.add_part(index, value)
+        else:
+            buffer[index] += value
+        return buffer
+    buffer = beside_index(buffer, index)
+    found = _flat_positions(buffer, index, value)
+    if found is None:
+        np.add.at(buffer, index, value)
+    else:
+        _add_at_flat(buffer.reshape(-1), value, *found)
+    return buffer
+
+
+ROW = 256  # bytes, from which on rows that are mostly named once are copied faster than added
+
+
+def put_at(zeros: Any, index: Any, value: Any) -> Any:
+    """`add_at` of zeros: long rows are copied to their places, and only what is left out is added.
+
+    Left out are rows whose place a later row has overwritten.
+    """
+    rows = index[0] if type(index) is tuple and len(index) == 1 else index
+    copied = (
+        type(zeros) is np.ndarray
+        and type(value) is np.ndarray
+        and _is_positions(rows)
+        and rows.ndim == 1
+        and len(rows) <= len(zeros)
+        and zeros.nbytes >= ROW * len(zeros)
+        and zeros.dtype is value.dtype
+    )
+    if not copied:
+        return add_at(zeros, index, value)
+    order = np.arange(len(rows))
+    last = np.empty(len(zeros), np.intp)
+    last[rows] = order
+    zeros[rows] = value
+    overwritten = np.flatnonzero(last[rows] != order)
+    if not overwritten.size:
+        return zeros
+    return add_at(zeros, (rows[overwritten],), value[overwritten])
+
+
+# Two numbers that lie side by side are added by one position, as a complex number.
+PAIRS = {
+    np.dtype(np.float64): np.dtype(np.complex128),
+    np.dtype(np.float32): np.dtype(np.complex64),
+}
+
+
+def _flat_positions(buffer: Any, index: Any, value: Any) -> tuple[Any, Any, Any] | None:
+    """Where `buffer[index] += value` goes, as the sums of two rows of flat positions, and a dtype.
+
+    Known are indices of whole axes with arrays of integers behind them: rows, columns, elements by
+    coordinates. None for others, and for few elements. The positions count elements of the dtype,
+    as which buffer and value are to be seen.
+    """
+    if type(buffer) is not np.ndarray or type(value) is not np.ndarray or value.size < 256:
+        return None
+    parts = index if type(index) is tuple else (index,)
+    whole = 0
+    while whole < len(parts) and type(parts[whole]) is slice and parts[whole] == slice(None):
+        whole += 1
+    arrays = parts[whole:]
+    if not arrays or not buffer.flags.c_contiguous or not all(map(_is_positions, arrays)):
+        return None
+    sides = buffer.shape[whole : whole + len(arrays)]
+    rest = math.prod(buffer.shape[whole + len(arrays) :])
+    dtype = value.dtype
+    if rest % 2 == 0 and dtype in PAIRS:
+        dtype, rest = PAIRS[dtype], rest // 2
+    if len(arrays) == 1:
+        places = arrays[0].reshape(-1).astype(np.intp, copy=False)  # products leave narrow dtypes
+        if buffer.ndim > 1:
+            places = places % sides[0] * rest
+    else:
+        places = np.ravel_multi_index(np.broadcast_arrays(*arrays), sides, mode="wrap")
+        places = places.reshape(-1) * rest
+    within = np.arange(rest)
+    if not whole:
+        return places, within, dtype
+    step = math.prod(sides) * rest
+    starts = np.arange(0, buffer.nbytes // dtype.itemsize, step)
+    return starts, (places[:, None] + within).reshape(-1), dtype
+
+
+ADDED_AT_ONCE = 1 << 13  # positions: what fits into the caches beside the values
+
+
+def _add_at_flat(row: Any, value: Any, starts: Any, within: Any, dtype: Any) -> None:
+    """np.add.at of a row, which is several times faster than any other, piece by piece."""
+    if len(within) == 1 and dtype is value.dtype:
+        np.add.at(row, starts + within if within[0] else starts, value.reshape(-1))
+        return
+    row = row.view(dtype)
+    value = value.reshape(len(starts), -1)
+    step = max(ADDED_AT_ONCE // len(within), 1)
+    room = np.empty((min(step, len(starts)), len(within)), np.intp)
+    for first in range(0, len(starts), step):
+        at = starts[first : first + step, None]
+        places = np.add(at, within, out=room[: len(at)])
+        piece = value[first : first + step].reshape(-1)
+        if dtype is not piece.dtype:
+            piece = np.ascontiguousarray(piece).view(dtype)
+        np.add.at(row, places.reshape(-1), piece)
+
+
+def _is_positions(part: Any) -> bool:
+    return type(part) is np.ndarray and part.dtype.kind in "iu"
+
+
+def last_writers(v_bar: Any, shape: tuple[int, ...], index: Any) -> Any:
+    """Zero for the values that a later one at the same place overwrote: `x[[0, 0]] = [a, b]`."""
+    order = np.arange(v_bar.size).reshape(v_bar.shape)
+    winner = beside_index(np.zeros(shape, np.intp), index)
+    winner[index] = order
+    return np.where(winner[index] == order, v_bar, 0)

@@ -1,0 +1,303 @@
+"""The Wengert tape: slots, entries, logging.
+
+Knows that a traced value is a `Traced` (a value at a slot of a tape), and the layouts of entries
+(`entry`). Must not know which functions exist, how NumPy dispatches, what a replay does with an
+entry, or what a transform is.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+
+from tapegrad._core.entry import PROJECT, Entry, Outputs, spec_of
+from tapegrad._core.values import Traced, handle, is_array, is_inexact
+from tapegrad._errors import (
+    ChangedConstantError,
+    LeakedValueError,
+    NotDifferentiableError,
+    describe,
+)
+
+# The innermost transform that is open in this thread or task: a tape, or a call of vmap.
+CURRENT: ContextVar[Any] = ContextVar("tapegrad_current", default=None)
+next_level = itertools.count(1).__next__  # of a transform: a later one is an inner one
+
+# A constant that a derivative needs must not change when the program reuses its buffer. Up to this
+# size, and where it is a view, it is copied; a larger one is locked against writes while its
+# transform runs, and summed before and after, for writes through views that were made before.
+COPY_BYTES = 1 << 16
+COPY_INPUT_BYTES = 1 << 12
+
+
+class _Slots(Protocol):
+    """The part of a set of slots that arrays use."""
+
+    def __contains__(self, slot: Any, /) -> bool: ...
+
+    def add(self, slot: Any, /) -> None: ...
+
+    def discard(self, slot: Any, /) -> None: ...
+
+
+class _Root:
+    """What tapes with the same entries share, told apart by identity."""
+
+    __slots__ = ("singular",)
+
+    def __init__(self) -> None:
+        self.singular = False  # whether a result was logged whose cotangent is a limit
+
+
+class Tape:
+    """A log of primitive calls.
+
+    A reverse transform inside another gets a tape with the outer one as `parent`: the same
+    entries, slots and `root`, but a name of its own, and an end of its own, after which its values
+    are refused.
+    """
+
+    __slots__ = (
+        "buffers",
+        "copies",
+        "entries",
+        "fresh",
+        "level",
+        "locked",
+        "log",
+        "name",
+        "parent",
+        "root",
+    )
+
+    array: type[Traced] = Traced  # the class of traced values: `_array` sets its own
+
+    root: _Root
+    entries: list[Entry]
+    log: Callable[[Entry], None]
+    fresh: Callable[[], Any]
+    copies: bool  # whether a pullback outlives the transform
+    buffers: _Slots  # slots whose value was last changed by a write
+    locked: list[tuple[Any, int | None]]
+
+    def __init__(self, name: str, *, copies: bool = False, parent: Tape | None = None) -> None:
+        self.name = name
+        self.level = next_level()
+        self.parent = parent
+        if parent is not None:
+            self.root = parent.root
+            self.entries, self.log, self.fresh = parent.entries, parent.log, parent.fresh
+            self.buffers, self.copies, self.locked = parent.buffers, parent.copies, parent.locked
+            return
+        self.root = _Root()  # not self: a cycle would keep every tape until a collection
+        self.entries = []
+        # Bound methods, because every operation calls both.
+        self.log = self.entries.append
+        self.fresh = itertools.count().__next__
+        self.buffers = set()
+        self.copies = copies
+        self.locked = []
+
+    def wrap(self, value: Any, slot: Any) -> Traced:
+        """A traced value; a slot of -1 makes a constant that can be written to."""
+        return self.array(value, slot, self, spec_of(value))
+
+    def keep_input(self, leaf: Any) -> Any:
+        """`keep` for an array that is differentiated: not summed, the program has others."""
+        if type(leaf) is not np.ndarray:
+            return handle(leaf)
+        flags = leaf.flags
+        if not flags.writeable:
+            return leaf
+        if self.copies or leaf.nbytes <= COPY_INPUT_BYTES or not flags.owndata:
+            return leaf.copy("K")
+        flags.writeable = False
+        self.locked.append((leaf, None))
+        return leaf
+
+    def keep(self, constant: Any) -> Any:
+        """A constant in a form that later writes of the program cannot reach."""
+        if type(constant) is not np.ndarray:
+            return handle(constant)
+        flags = constant.flags
+        if not flags.writeable:
+            return constant
+        if self.copies or constant.nbytes <= COPY_BYTES or not flags.owndata:
+            return constant.copy("K")
+        flags.writeable = False
+        self.locked.append((constant, _checksum(constant)))
+        return constant
+
+    def keep_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Parameters of a call with arrays (where=, repeats) in a form that stays as it is."""
+        for value in params.values():
+            if type(value) is np.ndarray:
+                return {name: self.keep(value) for name, value in params.items()}
+        return params
+
+    def replica(self, entries: list[Entry], end: int) -> Tape:
+        """A new tape that holds these entries and goes on after `end`, for a traced replay."""
+        tape = Tape(self.name)
+        tape.entries.extend(entries)
+        tape.fresh = itertools.count(end).__next__
+        return tape
+
+    def between(self, start: Any, end: Any) -> list[Entry]:
+        """The entries after one slot that the value at another is made from, in order of time."""
+        found, needed = [], {end}
+        for entry in reversed(self.entries):
+            if entry[0] <= start:
+                break
+            if entry[0] in needed:
+                found.append(entry)
+                needed.update(entry[5] if isinstance(entry[5], tuple) else (entry[5],))
+                if entry[6] is not None:
+                    needed.add(entry[6])
+        return found[::-1]
+
+    def require_open(self) -> None:
+        """Raise LeakedValueError if the transform of this tape has returned."""
+        if isinstance(self.log, _Refusal):
+            self.log(())
+
+    def close(self, *, verify: bool = False) -> None:
+        """Forget all entries, and refuse values that outlive the transform.
+
+        `verify`: raise ChangedConstantError where a locked array has changed all the same.
+        """
+        self.log = _Refusal(self.name)
+        if self.parent is not None:
+            return
+        self.entries = []
+        self.buffers = set()
+        if not self.locked:
+            return
+        locked, self.locked = self.locked, []
+        for constant, _ in reversed(locked):
+            constant.flags.writeable = True
+        changed = [
+            constant
+            for constant, before in locked
+            if before is not None and _checksum(constant) != before
+        ]
+        if changed and verify:
+            raise ChangedConstantError(
+                f"{self.name}: {describe(changed[0])} was changed through a view while the "
+                "function ran, after a derivative had come to depend on it. Copy it before the "
+                "change."
+            )
+
+    def record(
+        self, rule: Any, out: Any, args: list[Any], slots: list[Any], params: dict[str, Any]
+    ) -> Any:
+        """Log a call in the general layout and wrap its result, or results, with fresh slots."""
+        wanted = tuple([slot != -1 for slot in slots])
+        if True not in wanted:
+            return _map_outputs(out, lambda part: self.wrap(part, -1))
+        if is_array(out) and not is_inexact(out):
+            require_numbers(rule, out)
+            return out  # np.clip(x, 0, y, dtype=int): whole numbers are piecewise constant
+        needed, out_needed = rule.needed(wanted)
+        kept = []
+        for position, arg in enumerate(args):
+            if not needed[position]:
+                arg = _spec_or_plain(arg)
+            elif not wanted[position]:
+                arg = self.keep(arg)
+            kept.append(arg)
+        if params:
+            params = self.keep_params(params)
+        if rule.singular is not None and rule.singular(out):
+            self.root.singular = True
+        slot = self.fresh()
+        if isinstance(out, (tuple, list)):
+            return self._record_outputs(rule, out, slot, tuple(kept), tuple(slots), params)
+        spec = spec_of(out)
+        self.log(
+            (slot, rule, out if out_needed else spec, tuple(kept), params, tuple(slots), None)
+        )
+        return self.array(out, slot, self, spec)
+
+    def record_pair(self, rule: Any, out: Any, x: Any, y: Any, x_slot: Any, y_slot: Any) -> Traced:
+        """`record` for two arguments, one result and no parameters, at half the price."""
+        (x_needed, y_needed), out_needed = rule.needed((x_slot != -1, y_slot != -1))
+        slot = self.fresh()
+        spec = spec_of(out)
+        if not x_needed:
+            x = _spec_or_plain(x)
+        elif x_slot == -1:
+            x = self.keep(x)
+        if not y_needed:
+            y = _spec_or_plain(y)
+        elif y_slot == -1:
+            y = self.keep(y)
+        self.log((slot, rule, out if out_needed else spec, (x, y), {}, (x_slot, y_slot), None))
+        return self.array(out, slot, self, spec)
+
+    def _record_outputs(
+        self, rule: Any, out: Any, slot: Any, args: Any, slots: Any, params: dict[str, Any]
+    ) -> Any:
+        parts = Outputs(out)
+        parts.slots = tuple(self.fresh() if is_inexact(part) else -1 for part in out)
+        self.log((slot, rule, parts, args, params, slots, None))
+        for position, part_slot in enumerate(parts.slots):
+            if part_slot != -1:
+                self.log((part_slot, PROJECT, None, position, len(out), slot, None))
+        wrapped = iter(parts.slots)
+        return _map_outputs(out, lambda part: self.wrap(part, next(wrapped)), plain=wrapped)
+
+
+def _checksum(constant: Any) -> int:
+    """A sum over the bits of an array: what a write changes, for one pass over the memory."""
+    width = math.gcd(constant.dtype.itemsize, 8)
+    words = constant.ravel(order="K").view(f"u{width}")
+    return int(np.add.reduce(words, dtype=np.uint64))
+
+
+class _Refusal:
+    """What a closed tape logs with."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, entry: Entry) -> NoReturn:
+        raise LeakedValueError(
+            f"value from {self.name} used after {self.name} returned. A traced value lives as "
+            "long as its transform: return it from the function (has_aux=True), or keep a plain "
+            "copy made with tapegrad.stop_gradient."
+        )
+
+
+def require_numbers(rule: Any, out: Any) -> None:
+    """Raise NotDifferentiableError for a result of objects or text, which have no derivatives."""
+    if out.dtype.kind not in "biufc":
+        raise NotDifferentiableError(
+            f"{rule.name}: expected arrays of numbers beside a traced one, whose result is one of "
+            f"numbers too, got a result of dtype {out.dtype}. Convert the others with astype."
+        )
+
+
+def _spec_or_plain(arg: Any) -> Any:
+    if type(arg) is np.ndarray:
+        return spec_of(arg)
+    return spec_of(arg) if hasattr(arg, "shape") and hasattr(arg, "dtype") else arg
+
+
+def _map_outputs(out: Any, wrap: Callable[[Any], Any], plain: Iterator[Any] | None = None) -> Any:
+    """`wrap` over the floating parts of one or several results, in their own container."""
+    if not isinstance(out, (tuple, list)):
+        return wrap(out) if is_inexact(out) else out
+    parts = []
+    for part in out:
+        if is_inexact(part):
+            parts.append(wrap(part))
+        else:
+            if plain is not None:
+                next(plain)
+            parts.append(part)
+    return type(out)(*parts) if hasattr(out, "_fields") else type(out)(parts)

@@ -1,0 +1,350 @@
+"""What stands for an array in a trace, and how it is asked and unwrapped.
+
+Knows the two kinds of such values, `Traced` (at a slot of a tape) and `Mapped` (of a vmap), by
+their base classes. Must not know tapes, entries, or the classes that `_arrays` and `_batched` make
+of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad._errors import NotDifferentiableError
+
+
+class Traced:
+    """A value, and the slot of the tape where its derivative is addressed."""
+
+    __slots__ = ("slot", "spec", "tape", "value")
+
+    tape: Any  # a `Tape`; of a view, that of its parent's present state
+    spec: Any  # a `Spec`
+    is_view = False  # whether it is part of another, which it is written through to
+
+    def __init__(self, value: Any, slot: Any, tape: Any, spec: Any) -> None:
+        self.value = value
+        self.slot = slot
+        self.tape = tape
+        self.spec = spec
+
+    if TYPE_CHECKING:  # what the class of traced values, `Tape.array`, adds
+
+        @property
+        def shape(self) -> tuple[int, ...]: ...
+
+        @property
+        def dtype(self) -> np.dtype[Any]: ...
+
+        @property
+        def ndim(self) -> int: ...
+
+        @property
+        def size(self) -> int: ...
+
+        def __getitem__(self, index: Any) -> Any: ...
+
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+
+        def astype(self, dtype: Any) -> Any: ...
+
+        def copy(self, order: Any = ...) -> Any: ...
+
+        def reshape(self, *shape: Any, **kwargs: Any) -> Any: ...
+
+        def add_part(self, index: Any, value: Any) -> None: ...
+
+        def rebind(self, new: Traced) -> None: ...
+
+
+class Mapped:
+    """A value of a vmap, which shows one example of many; `_mapped` makes the class.
+
+    Its `value` has the examples along axis 0. Of a traced and a mapped value the one with the
+    greater level belongs to the inner transform, and is unwrapped first.
+    """
+
+    __slots__ = ()
+
+    picked = False  # whether it is x[i] of an x, up to date, by a number i of each example's own
+
+    if TYPE_CHECKING:
+        value: Any
+        mapping: Any
+
+        @property
+        def level(self) -> int: ...
+
+        def look_up(self, table: Any, index: Any) -> Any: ...
+        def is_number(self) -> bool: ...
+
+        @property
+        def shape(self) -> tuple[int, ...]: ...
+
+        @property
+        def dtype(self) -> np.dtype[Any]: ...
+
+        @property
+        def ndim(self) -> int: ...
+
+        @property
+        def size(self) -> int: ...
+
+        def __getitem__(self, index: Any) -> Any: ...
+
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+
+        def copy(self) -> Any: ...
+
+        def add_part(self, index: Any, value: Any) -> None: ...
+
+        def call_rule(self, rule: Any, arrays: list[Any], params: dict[str, Any]) -> Any: ...
+
+        def adopt(self, buffer: Any) -> Any: ...
+
+        def handle(self) -> Any: ...
+
+
+class Scatter:
+    """A cotangent that is zero but for `value` added at `index`: never built as a full array."""
+
+    __slots__ = ("index", "value")
+
+    def __init__(self, index: Any, value: Any) -> None:
+        self.index = index
+        self.value = value
+
+
+def deepest_tape(values: Sequence[Any]) -> Any:
+    """The tape of the innermost transform that any of these values belongs to, or None."""
+    found = None
+    for value in values:
+        if isinstance(value, Traced) and (found is None or value.tape.level > found.level):
+            found = value.tape
+    return found
+
+
+def innermost(values: Any) -> Any:
+    """The traced or mapped value among these, also in lists, of the innermost transform."""
+    found, highest = None, -1
+    for value in values:
+        if isinstance(value, Traced):  # first: to isinstance of other classes its answer is slow
+            level = value.tape.level
+        elif isinstance(value, Mapped):
+            level = value.level
+        elif isinstance(value, (list, tuple)):
+            value = innermost(value)
+            level = level_of(value)
+        else:
+            continue
+        if level > highest:
+            found, highest = value, level
+    return found
+
+
+def lift(value: Any) -> Any:
+    """A list or tuple with traced values in it as one traced array; anything else as it is."""
+    if isinstance(value, (Traced, Mapped)):
+        return value
+    if isinstance(value, (list, tuple)) and innermost(value) is not None:
+        return np.stack([lift(part) for part in value])
+    return value
+
+
+def holds_traced(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(holds_traced, value))
+    return isinstance(value, Traced)
+
+
+def of_all_examples(condition: Any) -> Any:
+    """A condition without tracing; under vmap with the examples along leading axes."""
+    while isinstance(condition, (Traced, Mapped)):
+        condition = condition.value
+    return condition
+
+
+def somewhere(condition: Any) -> bool:
+    """Whether a condition holds for any element, of any example that a vmap maps over.
+
+    For a rule that can save work, or a warning, where a case does not occur. What it computes must
+    be right wherever the case does occur, element by element.
+    """
+    condition = of_all_examples(condition)
+    if not (is_numpy(condition) or isinstance(condition, bool)):
+        return True  # an array of another library may be lazy, and is not computed
+    return bool(np.any(condition))
+
+
+def plain(value: Any) -> Any:
+    """A value without any tracing, also inside lists, tuples and dicts."""
+    while isinstance(value, Traced):
+        value = value.value
+    if isinstance(value, (list, tuple)) and holds_traced(value):
+        return type(value)(map(plain, value))
+    return value
+
+
+def refuse_other_meaning(operand: Any) -> None:
+    """Raise NotDifferentiableError for an operand whose operators are not those of arrays."""
+    kind = type(operand)
+    if (
+        issubclass(kind, (np.matrix, np.ma.MaskedArray))
+        or hasattr(kind, "__array_priority__")
+        and not hasattr(kind, "__array__")  # a sparse matrix
+    ):
+        raise NotDifferentiableError(
+            f"x * {kind.__name__}: expected a plain array beside a traced one, got a "
+            f"{kind.__name__}, whose operators mean something else. Pass np.asarray of it, or its "
+            "toarray()."
+        )
+
+
+def memory_of(value: Any) -> Any:
+    """The array that a value is in memory, and of a batched value that of one example."""
+    value, inside = plain(value), 0
+    while isinstance(value, Mapped):
+        value, inside = plain(value.value), inside + 1
+    if inside and all(value.shape[:inside]) and is_ndarray(value):
+        return value[(0,) * inside]
+    return value  # also where there are no examples, and nothing to share
+
+
+def is_scalar(x: Any) -> bool:
+    """Whether a traced value stands for a NumPy scalar, which never changes, not for an array.
+
+    One example of a vmap is a number or a 0-d array by what made it, as NumPy decides.
+    """
+    is_view = False
+    while isinstance(x, Traced):
+        is_view = is_view or x.is_view
+        x = x.value
+    if isinstance(x, Mapped):
+        return not is_view and x.is_number()
+    return isinstance(x, np.generic)
+
+
+def writable(value: Any) -> Any:
+    """A value that can be written to at an index: what may be a NumPy scalar, as an array."""
+    if isinstance(value, Traced) and not value.shape:
+        return value.copy()
+    return np.asarray(value) if isinstance(value, np.generic) else value
+
+
+def level_of(value: Any) -> int:
+    """The level of the transform that a value belongs to; -1 for a plain one."""
+    if isinstance(value, Traced):
+        level: int = value.tape.level
+        return level
+    return value.level if isinstance(value, Mapped) else -1
+
+
+def beside(buffer: Any, value: Any) -> Any:
+    """A buffer that `value` can be written into: as deep inside transforms as the value is."""
+    if level_of(buffer) < level_of(value):
+        if isinstance(value, Mapped):
+            return value.adopt(buffer)
+        return value.tape.wrap(beside(buffer, value.value), -1)
+    return buffer
+
+
+def beside_index(buffer: Any, index: Any) -> Any:
+    """A buffer that can be written to at an index, also by examples that differ in it."""
+    mapped = differing(index, level_of(buffer))
+    return buffer if mapped is None else beside(buffer, mapped)
+
+
+def pick(value: Any, index: Any) -> Any:
+    """`value[index]`, also of an array that all examples of a vmap share, by their own indices."""
+    mapped = differing(index, level_of(value))
+    return value[index] if mapped is None else mapped.look_up(value, index)
+
+
+def differing(index: Any, level: int) -> Mapped | None:
+    """The part of an index that differs between the examples of a vmap inside this level."""
+    for part in index if type(index) is tuple else (index,):
+        if not isinstance(part, Traced) and isinstance(part, Mapped) and part.level > level:
+            return part
+    return None
+
+
+def handle(value: Any) -> Any:
+    """Another handle on a traced value, which writes through the first do not reach."""
+    if isinstance(value, Mapped):
+        return value.handle()
+    if not isinstance(value, Traced):
+        return value
+    return value.tape.array(value.value, value.slot, value.tape, value.spec)
+
+
+_POSITIONS = (int, slice, type(None), type(Ellipsis), np.int64)
+
+
+def is_basic(index: Any) -> bool:
+    """Whether an index has only integers, slices, None and Ellipsis: each element at most once."""
+    if type(index) in _POSITIONS:
+        return True
+    parts = index if type(index) is tuple else (index,)
+    return all(type(part) in _POSITIONS or isinstance(part, np.integer) for part in parts)
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value has a dtype and a shape (NumPy's scalar types have, and are none)."""
+    return isinstance(getattr(value, "dtype", None), np.dtype) and hasattr(value, "shape")
+
+
+def is_ndarray(value: Any) -> bool:
+    """Whether a value is itself an array of NumPy's, with memory.
+
+    Not isinstance, for which traced and batched arrays pass as well.
+    """
+    return issubclass(type(value), np.ndarray)
+
+
+def is_numpy(value: Any) -> bool:
+    """Whether a value is itself an array or a scalar of NumPy's."""
+    return issubclass(type(value), (np.ndarray, np.generic))
+
+
+def is_inexact(value: Any) -> bool:
+    """Whether a value has a floating or complex dtype: only such values are traced."""
+    return is_array(value) and value.dtype.kind in "fc"
+
+
+def cast(value: Any, dtype: np.dtype[Any]) -> Any:
+    """`value` as `dtype`; complex to real takes the real part, which is the transpose."""
+    if value.dtype.kind == "c" and dtype.kind != "c":
+        value = value.real
+    return value if value.dtype == dtype else value.astype(dtype)
+
+
+__all__ = [
+    "Mapped",
+    "Scatter",
+    "Traced",
+    "beside",
+    "beside_index",
+    "cast",
+    "deepest_tape",
+    "differing",
+    "handle",
+    "holds_traced",
+    "innermost",
+    "is_array",
+    "is_basic",
+    "is_inexact",
+    "is_ndarray",
+    "is_numpy",
+    "is_scalar",
+    "level_of",
+    "lift",
+    "memory_of",
+    "of_all_examples",
+    "pick",
+    "plain",
+    "refuse_other_meaning",
+    "somewhere",
+    "writable",
+]

@@ -1,0 +1,452 @@
+"""Functions with derivatives of the user's own: custom_vjp, custom_jvp, primitive, stop_gradient.
+
+Knows the forms of rules and the tape's logging. A custom function is a rule with two twists: its
+arguments are pytrees, and what its forward pass saved may be used in place of running it again.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tapegrad._core.entry import spec_of
+from tapegrad._core.fit import apart, zeros_of
+from tapegrad._core.forms import General, transpose_linear
+from tapegrad._core.rule import REGISTRY
+from tapegrad._core.tape import CURRENT
+from tapegrad._core.values import (
+    Mapped,
+    Traced,
+    deepest_tape,
+    innermost,
+    is_inexact,
+    level_of,
+    plain,
+)
+from tapegrad._errors import RuleError, message, name_of
+from tapegrad._transforms.vmap import vmap
+from tapegrad._transforms.wrapper import found_by_name
+from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
+
+Function = Callable[..., Any]
+
+
+def stop_gradient(x: Any) -> Any:
+    """The plain value of x (a pytree): a constant for every transform.
+
+    >>> import tapegrad
+    >>> tapegrad.grad(lambda x: x * stop_gradient(x))(3.0)
+    np.float64(3.0)
+    """
+    return tree_map(lambda leaf: plain(leaf).copy() if isinstance(leaf, Traced) else leaf, x)
+
+
+class primitive:
+    """A function that tapegrad does not look into: its derivative is declared by a rule form.
+
+    Decorate it, then declare it with `elementwise`, `linear`, `multilinear`, `general`,
+    `composite`, `constant` or `unsupported`. The function gets plain arrays. Calling it on traced
+    values without a declaration raises RuleError.
+
+    >>> import numpy as np, tapegrad
+    >>> @primitive
+    ... def softplus(x):
+    ...     return np.logaddexp(0.0, x)
+    >>> tapegrad.elementwise(softplus, lambda _, x: 1 / (1 + np.exp(-x)))
+    <elementwise softplus>
+    >>> tapegrad.grad(softplus)(0.0)
+    np.float64(0.5)
+    """
+
+    def __init__(self, function: Function) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        inner = innermost(flatten((args, kwargs))[0])
+        rule = REGISTRY.get(self)
+        if inner is None or (rule is None and isinstance(inner, Mapped)):
+            return self.function(*args, **kwargs)
+        if rule is None:
+            raise RuleError(
+                f"{name_of(self.function)}: called on a traced value, but it has no rule. Declare "
+                "one, for example tapegrad.elementwise(function, partial)."
+            )
+        return rule.apply(*args, **kwargs)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return found_by_name(self) or super().__reduce_ex__(protocol)
+
+    def __repr__(self) -> str:
+        return f"<primitive {name_of(self.function)}>"
+
+
+class CustomCall(General):
+    """The rule of one call of a custom function, made for that call."""
+
+    form = "custom"
+
+    def __init__(
+        self, name: str, forward: Function, pull: Function | None, push: Function | None
+    ) -> None:
+        self.name = name
+        self.function = self.implementation = forward
+        self.sequence = False
+        self.batch = "loop"
+        self.view = False
+        self.singular = None
+        self._needed = {}
+        self._pull = pull
+        self._push = push
+
+    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return [True] * len(wanted), True
+
+    def pull(
+        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
+    ) -> Sequence[Any]:
+        g = [zeros_of(o) if part is None else part for part, o in zip(g, out, strict=True)]
+        if self._pull is None:
+            return self._transposed_jvp(g, out, args, params, wanted)
+        if innermost([*g, *args]) is not None:
+            return [self._as_value(bar) for bar in self._pull(apart(g), args)]
+        # A transform inside has a tape of its own, and releases at once what it logs.
+        token = CURRENT.set(None)
+        try:
+            return [self._as_value(apart(bar)) for bar in self._pull(apart(g), args)]
+        finally:
+            CURRENT.reset(token)
+
+    def push(
+        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        if self._push is not None:
+            filled = [
+                zeros_of(x) if dot is None else dot for dot, x in zip(dots, args, strict=True)
+            ]
+            return self._push(filled, args)
+        return self._transposed_vjp(dots, out, args, params)
+
+    def _transposed_jvp(
+        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
+    ) -> Sequence[Any]:
+        push = self._push
+        assert push is not None
+        active = [i for i, want in enumerate(wanted) if want]
+
+        def tangents_of(given: list[Any]) -> list[Any]:
+            dots = [zeros_of(x) for x in args]
+            for position, dot in zip(active, given, strict=True):
+                dots[position] = dot
+            return list(push(dots, args))
+
+        bars: list[Any] = [None] * len(args)
+        found = transpose_linear(tangents_of, [args[i] for i in active], g)
+        for position, bar in zip(active, found, strict=True):
+            bars[position] = bar
+        return bars
+
+
+def check_closure(name: str, parts: Sequence[Any], tape: Any) -> None:
+    """Raise RuleError if a run on plain arguments has a traced result: by what it closes over.
+
+    `tape` is that of the arguments. Values of transforms around it may come in from outside.
+    """
+    if any(
+        isinstance(part, Traced) and part.tape.root is tape.root or level_of(part) > tape.level
+        for part in parts
+    ):
+        raise RuleError(
+            f"{name}: it closes over a traced value, by which its derivative is not declared. "
+            "Pass that value as an argument."
+        )
+
+
+class _Custom:
+    """What custom_vjp and custom_jvp share: splitting a call into leaves, and logging it."""
+
+    _missing = "a derivative"
+
+    def __init__(self, function: Function, nondiff_argnums: int | Sequence[int] = ()) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        fixed = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else nondiff_argnums
+        self.nondiff_argnums = tuple(fixed)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def _split(self, args: tuple[Any, ...]) -> tuple[list[Any], list[Any]]:
+        """Arguments that are not differentiated, and those that are."""
+        fixed = [args[i] for i in self.nondiff_argnums]
+        return fixed, [x for i, x in enumerate(args) if i not in self.nondiff_argnums]
+
+    def _joined(self, fixed: list[Any], trees: Sequence[Any]) -> list[Any]:
+        rest = iter(trees)
+        by_position = dict(zip(self.nondiff_argnums, fixed, strict=True))
+        count = len(fixed) + len(trees)
+        return [by_position[i] if i in by_position else next(rest) for i in range(count)]
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        if not kwargs:
+            return args
+        import inspect
+
+        bound = inspect.signature(self.function).bind(*args, **kwargs)
+        bound.apply_defaults()
+        if bound.kwargs:
+            raise RuleError(
+                message(
+                    name_of(self.function),
+                    "arguments that can be passed by position",
+                    f"keywords {sorted(bound.kwargs)}",
+                    "Make them positional parameters",
+                )
+            )
+        return bound.args
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        args = self._bound(args, kwargs)
+        fixed, trees = self._split(args)
+        leaves, structure = flatten(tuple(trees))
+        inner = innermost(leaves)
+        if inner is None:
+            return self.function(*args)
+        if isinstance(inner, Mapped):
+            return self._mapped(inner, fixed, leaves, structure)
+        run = self._call_of(fixed, structure)
+        moving = [
+            i for i, leaf in enumerate(leaves) if isinstance(leaf, Traced) or is_inexact(leaf)
+        ]
+        rule = run.rule(leaves, moving)
+        parts = rule.apply_bound([leaves[i] for i in moving], {})
+        return unflatten(run.out_structure, parts)
+
+    def _mapped(self, inner: Any, fixed: list[Any], leaves: list[Any], structure: Any) -> Any:
+        """A call inside vmap: a custom function of all examples, whose parts are mapped."""
+        mapping = inner.mapping
+        arrays = [hasattr(leaf, "shape") for leaf in leaves]
+        fronts = [
+            mapping.front(leaf) if is_one else leaf
+            for leaf, is_one in zip(leaves, arrays, strict=True)
+        ]
+        axes = list(unflatten(structure, [0 if is_one else None for is_one in arrays]))
+        trees: list[Any] = list(unflatten(structure, fronts))
+        in_axes = self._joined([None] * len(fixed), axes)
+        out = self._vectorized(in_axes, len(fixed))(*self._joined(fixed, trees))
+        return tree_map(mapping.wrap, out)
+
+    def _vectorized(self, in_axes: list[Any], fixed: int) -> _Custom:
+        raise NotImplementedError
+
+    def _call_of(self, fixed: list[Any], structure: Any) -> _Run:
+        raise NotImplementedError
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return found_by_name(self) or super().__reduce_ex__(protocol)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {name_of(self.function)}>"
+
+
+class _Run:
+    """One call of a custom function: its fixed arguments and containers."""
+
+    def __init__(self, custom: Any, fixed: list[Any], structure: Any) -> None:
+        self.custom = custom
+        self.fixed = fixed
+        self.structure = structure
+        self.out_structure: Any = None
+        self.residuals: Any = None
+        self.name = name_of(custom.function)
+
+    def rule(self, leaves: list[Any], moving: list[int]) -> CustomCall:
+        def with_moving(arrays: Sequence[Any]) -> list[Any]:
+            filled = list(leaves)
+            for position, array in zip(moving, arrays, strict=True):
+                filled[position] = array
+            trees: list[Any] = list(unflatten(self.structure, filled))
+            return trees
+
+        tape = deepest_tape(leaves)
+        assert tape is not None
+
+        def forward(*arrays: Any) -> tuple[Any, ...]:
+            out = self.run(with_moving(arrays))
+            parts, self.out_structure = flatten(out)
+            check_closure(self.name, parts, tape)
+            return tuple(_as_array(part) for part in parts)
+
+        return self.rule_of(forward, with_moving, moving)
+
+    def run(self, trees: list[Any]) -> Any:
+        raise NotImplementedError
+
+    def rule_of(self, forward: Function, with_moving: Function, moving: list[int]) -> CustomCall:
+        raise NotImplementedError
+
+
+def _as_array(part: Any) -> Any:
+    import numpy as np
+
+    return np.float64(part) if isinstance(part, float) else part
+
+
+class _VjpRun(_Run):
+    def run(self, trees: list[Any]) -> Any:
+        out, self.residuals = self.custom.forward(*self.custom._joined(self.fixed, trees))
+        return out
+
+    def rule_of(self, forward: Function, with_moving: Function, moving: list[int]) -> CustomCall:
+        def pull(g: list[Any], args: Sequence[Any]) -> list[Any]:
+            residuals = self.residuals
+            if deepest_tape(list(args)) is not None:
+                # A transform differentiates this replay: the residuals must be traced as well.
+                residuals = self.custom.forward(
+                    *self.custom._joined(self.fixed, with_moving(args))
+                )[1]
+            out_bar = unflatten(self.out_structure, g)
+            bars = self.custom.backward(*self.fixed, residuals, out_bar)
+            leaves = self._cotangent_leaves(bars)
+            return [leaves[position] for position in moving]
+
+        return CustomCall(self.name, forward, pull, None)
+
+    def _cotangent_leaves(self, bars: Any) -> list[Any]:
+        """Leaves of what the user's backward returned; None stands for zeros of an argument."""
+        children = self.structure.children
+        if not isinstance(bars, (tuple, list)) or len(bars) != len(children):
+            got = f"{len(bars)}" if isinstance(bars, (tuple, list)) else type(bars).__name__
+            raise RuleError(
+                message(
+                    f"backward of {self.name}",
+                    f"a tuple of {len(children)} cotangents",
+                    got,
+                    "Return one (or None) for each argument that is differentiated",
+                )
+            )
+        leaves: list[Any] = []
+        for child, bar in zip(children, bars, strict=True):
+            if bar is None:
+                leaves += [None] * _count(child)
+            else:
+                leaves += flatten_like(child, bar, f"backward of {self.name}")
+        return [_as_array(leaf) for leaf in leaves]
+
+
+def _count(structure: Any) -> int:
+    return 1 if structure.kind is None else sum(map(_count, structure.children))
+
+
+class _JvpRun(_Run):
+    def run(self, trees: list[Any]) -> Any:
+        return self.custom.function(*self.custom._joined(self.fixed, trees))
+
+    def rule_of(self, forward: Function, with_moving: Function, moving: list[int]) -> CustomCall:
+        def push(dots: Sequence[Any], args: Sequence[Any]) -> list[Any]:
+            primals = with_moving(args)
+            tangents = [_zero_tangent(leaf) for leaf in flatten(tuple(primals))[0]]
+            for position, dot in zip(moving, dots, strict=True):
+                tangents[position] = dot
+            tangents = unflatten(self.structure, tangents)
+            out, out_dot = self.custom.jvp(*self.fixed, tuple(primals), tangents)
+            parts = flatten_like(self.out_structure, out_dot, f"jvp of {self.name}")
+            return [_as_array(part) for part in parts]
+
+        return CustomCall(self.name, forward, None, push)
+
+
+def _zero_tangent(leaf: Any) -> Any:
+    return zeros_of(spec_of(leaf)) if hasattr(leaf, "dtype") else 0.0
+
+
+class custom_vjp(_Custom):
+    """A function whose reverse derivative the user gives, as `jax.custom_vjp` does.
+
+    After `f.defvjp(forward, backward)`: `forward(*args)` returns `(out, residuals)`, and
+    `backward(residuals, out_bar)` a tuple of cotangents, one (or None) an argument. Arguments in
+    `nondiff_argnums` are passed first to backward. Forward mode works too: it transposes backward.
+    Higher derivatives differentiate forward and backward.
+
+    >>> import numpy as np, tapegrad
+    >>> @custom_vjp
+    ... def clipped(x):
+    ...     return x
+    >>> clipped.defvjp(lambda x: (x, None), lambda _, g: (np.clip(g, -1, 1),))
+    >>> tapegrad.grad(lambda x: 10 * clipped(x))(2.0)
+    np.float64(1.0)
+    """
+
+    forward: Function
+    backward: Function
+
+    def defvjp(self, forward: Function, backward: Function) -> None:
+        """Declare the derivative: see the class."""
+        self.forward = forward
+        self.backward = backward
+
+    def _vectorized(self, in_axes: list[Any], fixed: int) -> _Custom:
+        whole = custom_vjp(vmap(self.function, tuple(in_axes)), self.nondiff_argnums)
+        whole.defvjp(
+            vmap(self.forward, tuple(in_axes)), vmap(self.backward, (*[None] * fixed, 0, 0))
+        )
+        return whole
+
+    def _call_of(self, fixed: list[Any], structure: Any) -> _Run:
+        if not hasattr(self, "forward"):
+            raise RuleError(f"{name_of(self.function)}: no derivative yet. Call defvjp first.")
+        return _VjpRun(self, fixed, structure)
+
+
+class custom_jvp(_Custom):
+    """A function whose forward derivative the user gives, as `jax.custom_jvp` does.
+
+    After `f.defjvp(rule)`: `rule(primals, tangents)` returns `(out, out_dot)`; arguments in
+    `nondiff_argnums` are passed before both. Reverse mode works too: it transposes the rule, which
+    must be linear in the tangents. `f.defjvps(...)` takes one function `(x_dot, out, *args)` (or
+    None) an argument instead.
+
+    >>> import numpy as np, tapegrad
+    >>> @custom_jvp
+    ... def log1pexp(x):
+    ...     return np.log(1 + np.exp(x))
+    >>> @log1pexp.defjvp
+    ... def log1pexp_jvp(primals, tangents):
+    ...     (x,), (x_dot,) = primals, tangents
+    ...     return log1pexp(x), (1 - 1 / (1 + np.exp(x))) * x_dot
+    >>> tapegrad.grad(log1pexp)(0.0)
+    np.float64(0.5)
+    """
+
+    jvp: Function
+
+    def defjvp(self, jvp: Function) -> Function:
+        """Declare the derivative: see the class. Usable as a decorator."""
+        self.jvp = jvp
+        return jvp
+
+    def defjvps(self, *jvps: Function | None) -> None:
+        """Declare one tangent function `(x_dot, out, *args)` an argument; None where it is 0."""
+
+        def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+            out = self(*primals)
+            terms = [
+                rule(dot, out, *primals)
+                for rule, dot in zip(jvps, tangents, strict=True)
+                if rule is not None
+            ]
+            return out, sum(terms[1:], start=terms[0]) if terms else zeros_of(out)
+
+        self.jvp = jvp
+
+    def _vectorized(self, in_axes: list[Any], fixed: int) -> _Custom:
+        whole = custom_jvp(vmap(self.function, tuple(in_axes)), self.nondiff_argnums)
+        moving = tuple(axis for i, axis in enumerate(in_axes) if i not in self.nondiff_argnums)
+        whole.defjvp(vmap(self.jvp, (*[None] * fixed, moving, moving)))
+        return whole
+
+    def _call_of(self, fixed: list[Any], structure: Any) -> _Run:
+        if not hasattr(self, "jvp"):
+            raise RuleError(f"{name_of(self.function)}: no derivative yet. Call defjvp first.")
+        return _JvpRun(self, fixed, structure)

@@ -1,0 +1,477 @@
+"""Derivatives made from vjp, jvp, linearize and vmap: jacobian, hessian and their products.
+
+Knows the transforms alone, not what lies below them.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.values import Mapped, Traced, is_array
+from tapegrad._errors import InputError, OutputError, describe, message, name_of
+from tapegrad._transforms.forward import jvp, run_with_pushforward
+from tapegrad._transforms.inputs import Argnums, Inputs, Selection
+from tapegrad._transforms.reverse import grad, run_with_pullback, vjp
+from tapegrad._transforms.vmap import vmap
+from tapegrad._transforms.wrapper import Transformed
+from tapegrad._tree import flatten, tree_map, unflatten
+
+Function = Callable[..., Any]
+
+
+def jacrev(
+    f: Function,
+    argnums: Argnums = None,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function:
+    """The Jacobian by reverse mode: all elements of the output in batched replays.
+
+    For an output of shape o and an input of shape i the result has shape o + i; for pytrees, the
+    output's containers hold the inputs' containers. `chunk_size` bounds how many elements are
+    replayed at once, and with it the memory; by default as many as the cache has room for. Other
+    options as for `grad`. Raises OutputError for an output that is not floating or complex.
+
+    >>> jacrev(lambda x: x**2)(np.array([1.0, 3.0]))
+    array([[2., 0.],
+           [0., 6.]])
+    """
+
+    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+        inputs, g = _reduced(f"jacrev({name_of(f)})", f, args, kwargs, argnums)
+        leaves_in = tuple(inputs.leaves)
+        out, pullback, *aux = run_with_pullback(g, leaves_in, has_aux, copies=False)
+        leaves, structure = flatten(out)
+        blocks = []
+        for position, leaf in enumerate(leaves):
+            _check_output(f"jacrev({name_of(f)})", leaf)
+
+            def pulled(bar: Any, position: int = position) -> Any:
+                bars = [np.zeros_like(other) for other in leaves]
+                bars[position] = bar
+                return pullback(unflatten(structure, bars))
+
+            at_once = chunk_size or _at_once(pullback, inputs.leaves)
+            rows = _rows(vmap(pulled, chunk_size=chunk_size), leaf, inputs.leaves, at_once)
+            shaped = [
+                np.reshape(row, leaf.shape + np.shape(x))
+                for row, x in zip(rows, inputs.leaves, strict=True)
+            ]
+            blocks.append(_by_input(inputs, shaped))
+        result = unflatten(structure, blocks)
+        return (result, *aux) if has_aux else result
+
+    options = {"argnums": argnums, "has_aux": has_aux, "chunk_size": chunk_size}
+    return Transformed(jacrev, f, options, jacobian_of)
+
+
+def jacfwd(
+    f: Function,
+    argnums: Argnums = None,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function:
+    """The Jacobian by forward mode: all elements of an input in batched replays.
+
+    Shapes, containers and options as for `jacrev`.
+
+    >>> jacfwd(lambda x: x**2)(np.array([1.0, 3.0]))
+    array([[2., 0.],
+           [0., 6.]])
+    """
+
+    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+        inputs, g = _reduced(f"jacfwd({name_of(f)})", f, args, kwargs, argnums)
+        leaves_in = tuple(inputs.leaves)
+        out, pushforward, *aux = run_with_pushforward(g, leaves_in, has_aux, copies=False)
+        leaves, structure = flatten(out)
+        for leaf in leaves:
+            _check_output(f"jacfwd({name_of(f)})", leaf)
+        by_input = [
+            _columns(pushforward, inputs.leaves, i, chunk_size) for i in range(len(inputs.leaves))
+        ]
+        blocks = [
+            _by_input(
+                inputs,
+                [
+                    np.reshape(columns[k], leaf.shape + np.shape(x))
+                    for columns, x in zip(by_input, inputs.leaves, strict=True)
+                ],
+            )
+            for k, leaf in enumerate(leaves)
+        ]
+        result = unflatten(structure, blocks)
+        return (result, *aux) if has_aux else result
+
+    options = {"argnums": argnums, "has_aux": has_aux, "chunk_size": chunk_size}
+    return Transformed(jacfwd, f, options, jacobian_of)
+
+
+def _columns(
+    pushforward: Function, leaves: list[Any], position: int, chunk_size: int | None
+) -> list[Any]:
+    """The tangent of each output, for all unit tangents of one input along the last axis."""
+    like = leaves[position]
+
+    def pushed(basis: Any) -> Any:
+        dots = [np.zeros_like(leaf) for leaf in leaves]
+        dots[position] = basis
+        return flatten(pushforward(*dots))[0]
+
+    columns = vmap(pushed, out_axes=-1, chunk_size=chunk_size)
+    at_once = chunk_size or _at_once(pushforward, leaves)
+    return _joined([columns(basis) for basis in _bases(like, at_once)], -1)
+
+
+def jacobian(
+    f: Function,
+    argnums: Argnums = None,
+    mode: str = "auto",
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function:
+    """The Jacobian of an array function; `mode` is "reverse", "forward" or "auto".
+
+    "auto" goes forward where the inputs have fewer elements than the output. Shapes, containers
+    and options as for `jacrev`. Raises InputError for another mode.
+
+    >>> jacobian(lambda x: np.array([1.0, 2.0]) * x)(3.0)
+    array([1., 2.])
+    """
+    if mode not in ("auto", "forward", "reverse"):
+        raise InputError(
+            message(
+                f"jacobian({name_of(f)})",
+                'mode "auto", "forward" or "reverse"',
+                repr(mode),
+                "Leave it away to have one chosen",
+            )
+        )
+    modes = {
+        "forward": jacfwd(f, argnums, has_aux=has_aux, chunk_size=chunk_size),
+        "reverse": jacrev(f, argnums, has_aux=has_aux, chunk_size=chunk_size),
+    }
+
+    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+        chosen = mode if mode != "auto" else _cheaper(f, argnums, args, kwargs, has_aux)
+        return modes[chosen](*args, **kwargs)
+
+    options = {"argnums": argnums, "mode": mode, "has_aux": has_aux, "chunk_size": chunk_size}
+    return Transformed(jacobian, f, options, jacobian_of)
+
+
+def _cheaper(f: Function, argnums: Argnums, args: Any, kwargs: Any, has_aux: bool) -> str:
+    """The direction with fewer replays, found by running f once on plain values."""
+    inputs = Inputs(Selection(f"jacobian({name_of(f)})", argnums), args, kwargs)
+    out = f(*args, **kwargs)
+    leaves = flatten(out[0] if has_aux else out)[0]
+    if any(leaf.dtype.kind == "c" for leaf in inputs.leaves):
+        return "reverse"  # for functions that are not analytic the modes have two conventions
+    size_in = sum(np.size(leaf) for leaf in inputs.leaves)
+    return "forward" if size_in < sum(np.size(leaf) for leaf in leaves) else "reverse"
+
+
+def hessian(
+    f: Function,
+    argnums: Argnums = None,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function:
+    """The matrix of second derivatives of a real scalar function, forward over reverse.
+
+    For an input of shape i the result has shape i + i; for pytrees and several argnums, containers
+    of containers. `chunk_size` bounds how many columns are made at once. Raises as `grad` does.
+
+    >>> hessian(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
+    array([[ 6.,  0.],
+           [ 0., 12.]])
+    """
+    gradient = grad(f, argnums, has_aux=has_aux)
+    return jacfwd(gradient, argnums, has_aux=has_aux, chunk_size=chunk_size)
+
+
+def hvp(f: Function, primals: Any, vectors: Any) -> Any:
+    """The Hessian of f at the primals times vectors, without the matrix: forward over reverse.
+
+    `primals` and `vectors` are tuples of equal structure; with one primal the product comes bare,
+    with several in a tuple.
+
+    >>> hvp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
+    array([ 6., 12.])
+    """
+    argnums = 0 if len(primals) == 1 else tuple(range(len(primals)))
+    return jvp(grad(f, argnums), tuple(primals), tuple(vectors))[1]
+
+
+def vhp(f: Function, primals: Any, vectors: Any) -> Any:
+    """Vectors times the Hessian of f at the primals: reverse over reverse. Arguments as for `hvp`.
+
+    >>> vhp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
+    array([ 6., 12.])
+    """
+    single = len(primals) == 1
+    gradient = grad(f, 0 if single else tuple(range(len(primals))))
+    _, pullback = vjp(gradient, *primals)
+    product = pullback(vectors[0] if single else tuple(vectors))
+    return product[0] if single else product
+
+
+def ggnvp(f: Function, primals: Any, vectors: Any, loss: Function | None = None) -> Any:
+    """The Gauss-Newton matrix of f at the primals times vectors, without the matrix.
+
+    The matrix is J^T H J: J the Jacobian of f, H the Hessian of `loss`, a real scalar function of
+    f's output; without one, half the sum of its squares, for which H is the identity. It is the
+    Hessian of loss(f(x)) less the term with f's own second derivatives, and positive semidefinite
+    where loss is convex. Arguments and result as for `hvp`.
+
+    >>> ggnvp(lambda x: x**2, (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
+    array([ 4., 16.])
+    """
+    out, out_dot = jvp(f, tuple(primals), tuple(vectors))
+    # The gradient of half of |z|^2 is conj(z).
+    turned = tree_map(np.conj, out_dot) if loss is None else hvp(loss, (out,), (out_dot,))
+    product = vjp(f, *primals)[1](turned)
+    return product[0] if len(primals) == 1 else product
+
+
+def linear_transpose(f: Function, *primals: Any) -> Function:
+    """The transpose of a linear function: it takes a cotangent of the output to the primals'.
+
+    The primals give containers, shapes and dtypes alone: anything with a shape and a dtype will
+    do. The result takes a tree like f's output and returns a tuple, one entry a primal, as the
+    pullback of `vjp` does; f may be linear over the real numbers only (np.conj, np.real).
+
+    Raises InputError where f is not linear, which it finds out by running f on random values.
+
+    >>> linear_transpose(lambda x: 2 * x[::-1], np.zeros(2))(np.array([1.0, 10.0]))
+    (array([20.,  2.]),)
+    """
+    name = f"linear_transpose({name_of(f)})"
+    leaves, structure = flatten(primals)
+    generator = np.random.default_rng(0)
+    at = [_random_like(leaf, generator) for leaf in leaves]
+    # Elsewhere, and with all signs turned: functions with kinks at 0 alone are told as well.
+    other = [x * -generator.uniform(0.6, 2.0, x.shape).astype(x.real.dtype) for x in at]
+    first, second = unflatten(structure, at), unflatten(structure, other)
+    expected = flatten(jvp(f, first, second)[1])[0]
+
+    def values(vectors: list[Any]) -> list[Any]:
+        with np.errstate(all="ignore"):
+            return flatten(f(*unflatten(structure, vectors)))[0]
+
+    rounding = _rounding(values, other, generator)
+    # Far out and nearer to 0 too, where a part that is not linear outgrows the others.
+    for scale in _scales(at):
+        found = values([x * x.dtype.type(scale) for x in other])
+        if not all(map(_are_multiples, found, expected, rounding, [scale] * len(found))):
+            raise InputError(
+                message(
+                    name,
+                    "a linear function",
+                    "one whose derivative at one point does not give its value at another",
+                    "Take linearize or vjp of it at a point",
+                )
+            )
+    transposed: Function = vjp(f, *first)[1]
+    return transposed
+
+
+def _random_like(leaf: Any, generator: np.random.Generator) -> Any:
+    """Random numbers of a leaf's shape, dtype and kind, none of which rounds to 0."""
+    dtype = np.dtype(leaf.dtype) if hasattr(leaf, "dtype") else np.result_type(leaf)
+    shape = leaf.shape if hasattr(leaf, "shape") else ()
+    if dtype.kind not in "fc":
+        raise InputError(
+            message("linear_transpose", "floating or complex inputs", str(dtype), "Pass floats")
+        )
+    values = generator.uniform(1.0, 4.0, shape) * generator.choice([-1.0, 1.0], shape)
+    if dtype.kind == "c":
+        values = values + 1j * generator.uniform(1.0, 4.0, shape)
+    scalar = isinstance(leaf, (np.generic, float, complex))
+    return dtype.type(values) if scalar else np.asarray(values, dtype)
+
+
+def _scales(leaves: list[Any]) -> tuple[float, float, float]:
+    """1, a large and a small power of 2, by which products round as before."""
+    exponent = min((np.finfo(x.dtype).maxexp // 25 for x in leaves), default=1)
+    return 1.0, 2.0**exponent, 2.0**-8
+
+
+def _rounding(values: Function, vectors: list[Any], generator: np.random.Generator) -> list[Any]:
+    """How far each element of the values moves when those it is made from are rounded otherwise.
+
+    That is much for one that is small because greater ones cancel, and nothing else tells it from
+    one that is small beside others that it has nothing to do with.
+    """
+    before = values(vectors)
+    moved: list[Any] = [0.0] * len(before)
+    for _ in range(3):
+        nudged = [_nudged(x, generator) for x in vectors]
+        with np.errstate(all="ignore"):
+            moved = [
+                np.maximum(far, np.abs(_bare(a) - _bare(b))) if _has_derivative(_bare(b)) else far
+                for far, a, b in zip(moved, values(nudged), before, strict=True)
+            ]
+    return moved
+
+
+def _nudged(x: Any, generator: np.random.Generator) -> Any:
+    by = 1 + generator.uniform(-8, 8, x.shape) * float(np.finfo(x.dtype).eps)
+    return x * np.asarray(by).astype(x.real.dtype)
+
+
+def _has_derivative(value: Any) -> bool:
+    """Whether a value without tracing is one of floating numbers."""
+    return is_array(value) and value.dtype.kind in "fc"
+
+
+def _are_multiples(found: Any, expected: Any, rounding: Any, scale: float) -> bool:
+    """Whether each element of a result is a multiple of what was expected, but for rounding."""
+    found, expected = _bare(found), _bare(expected)
+    if not _has_derivative(found):
+        return True
+    limits = np.finfo(found.dtype)
+    with np.errstate(all="ignore"):
+        expected = expected * expected.dtype.type(scale)
+        close = np.abs(found - expected) <= (
+            float(limits.eps) ** 0.4 * np.maximum(np.abs(found), np.abs(expected))
+            + 100 * scale * rounding
+            + float(limits.smallest_normal)
+        )
+    alike = (found == expected) | (np.isnan(found) & np.isnan(expected))
+    finite = np.isfinite(found) & np.isfinite(expected)
+    # Far out what overflows says nothing.
+    return bool(np.all(np.where(finite, close, alike | (scale > 1))))
+
+
+def _bare(value: Any) -> Any:
+    while isinstance(value, (Traced, Mapped)):
+        value = value.value
+    return value
+
+
+def elementwise_grad(f: Function, argnums: Argnums = None) -> Function:
+    """The derivative of a function that acts on each element alone, in one reverse replay.
+
+    It is the gradient of the sum of f: for an f that mixes elements, the column sums of its
+    Jacobian. Shapes and dtypes are those of the input. Raises OutputError for outputs that are not
+    real.
+
+    >>> elementwise_grad(np.sin)(np.array([0.0, np.pi]))
+    array([ 1., -1.])
+    """
+
+    def total(*args: Any, **kwargs: Any) -> Any:
+        leaves = flatten(f(*args, **kwargs))[0]
+        return sum((np.sum(leaf) for leaf in leaves[1:]), start=np.sum(leaves[0]))
+
+    total.__name__ = name_of(f)
+    return Transformed(elementwise_grad, f, {"argnums": argnums}, grad(total, argnums).call)
+
+
+# --- Parts --------------------------------------------------------------------------------------
+
+
+def _reduced(
+    call: str, f: Function, args: Any, kwargs: Any, argnums: Argnums
+) -> tuple[Inputs, Function]:
+    """The leaves that argnums selects, and f as a function of those alone."""
+    inputs = Inputs(Selection(call, argnums), args, kwargs)
+
+    def of_leaves(*leaves: Any) -> Any:
+        return inputs.call(f, list(leaves))
+
+    of_leaves.__name__ = name_of(f)
+    return inputs, of_leaves
+
+
+def _rows(pulled: Function, leaf: Any, leaves: list[Any], at_once: int) -> list[Any]:
+    """The derivatives of each element of an output, along axis 0, by each input."""
+    parts = [_rows_along(pulled, basis, leaves) for basis in _bases(leaf, at_once)]
+    return _joined(parts, 0)
+
+
+def _rows_along(pulled: Function, basis: Any, leaves: list[Any]) -> list[Any]:
+    """Complex for a complex element of real inputs, of which a pull gives one part at a time."""
+    rows = list(pulled(basis))
+    if basis.dtype.kind == "c" and any(x.dtype.kind != "c" for x in leaves):
+        turned = pulled(-1j * basis)
+        for i, x in enumerate(leaves):
+            if x.dtype.kind != "c":
+                rows[i] = rows[i] + 1j * turned[i]
+    return rows
+
+
+def _by_input(inputs: Inputs, parts: list[Any]) -> Any:
+    trees = inputs.trees(parts)
+    return trees[0] if inputs.selection.single else tuple(trees)
+
+
+def _check_output(call: str, leaf: Any) -> None:
+    if getattr(leaf, "dtype", np.dtype(object)).kind not in "fc":
+        raise OutputError(
+            message(call, "floating or complex outputs", describe(leaf), "Return float arrays")
+        )
+
+
+# So many bytes of tangents at once that what is made of them is still in the cache when the next
+# operation reads it; and so many examples at least, beside which the calls are cheap.
+CACHED_BYTES = 1 << 19
+FEWEST_AT_ONCE = 32
+ALL = sys.maxsize
+
+
+def _at_once(replayed: Any, leaves: list[Any]) -> int:
+    """How many basis vectors to send through a replay at once: the fastest number."""
+    if any(type(leaf) is not np.ndarray for leaf in leaves):
+        return ALL  # an outer transform looks on: once, so that its tape stays short
+    sizes = [8, *filter(None, map(_result_bytes, replayed.stretch.entries))]
+    return max(CACHED_BYTES * len(sizes) // sum(sizes), FEWEST_AT_ONCE)
+
+
+def _result_bytes(entry: Any) -> int:
+    """The bytes of an entry's result, as far as what it keeps tells; 0 where it does not."""
+    _, _, out, x, y, _, y_slot = entry
+    for part in (out, x, y) if y_slot is not None else (out,):
+        if hasattr(part, "shape"):
+            return int(math.prod(part.shape) * part.dtype.itemsize)
+    return 0
+
+
+def _bases(like: Any, at_once: int) -> Iterator[Any]:
+    """The unit arrays of a shape, along a first axis, so many in each."""
+    size = math.prod(like.shape)
+    if at_once * 2 > size:
+        at_once = size
+    for start in range(0, size, at_once) if size else (0,):
+        count = min(at_once, size - start)
+        yield np.reshape(np.eye(count, size, start, like.dtype), (count, *like.shape))
+
+
+def _joined(parts: list[list[Any]], axis: int) -> list[Any]:
+    """Results of each part of a basis as those of the whole."""
+    if len(parts) == 1:
+        return list(parts[0])
+    return [np.concatenate(column, axis) for column in zip(*parts, strict=True)]
+
+
+__all__ = [
+    "elementwise_grad",
+    "ggnvp",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "linear_transpose",
+    "vhp",
+]

@@ -1,0 +1,207 @@
+"""Forward mode: jvp, linearize.
+
+Knows how tangents travel: with each operation as it is made (jvp), or along a stretch logged
+before (linearize). Must not know rules, or how arrays log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.backward import SparseBars, replay_nested
+from tapegrad._core.entry import Spec, spec_of
+from tapegrad._core.fit import is_finite, zeros_of
+from tapegrad._core.forward import Step, live_steps, replay_steps
+from tapegrad._core.forward_tape import Cell, ForwardTape
+from tapegrad._core.tape import CURRENT, Tape
+from tapegrad._core.values import Traced, is_array
+from tapegrad._errors import InputError, message, name_of
+from tapegrad._transforms.inputs import Inputs, Selection, as_cotangent, own_copy
+from tapegrad._transforms.recording import Stretch
+from tapegrad._transforms.reverse import as_tangent, split_aux
+from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
+
+Function = Callable[..., Any]
+
+
+def jvp(f: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
+    """`(f(*primals), out_dot)`: the output and its derivative in the direction of the tangents.
+
+    `primals` and `tangents` are tuples (or lists) of equal structure, shapes and dtypes. One pass,
+    whose memory does not grow with the length of f. With `has_aux` f returns `(out, aux)`, and jvp
+    `(out, out_dot, aux)`. Raises InputError or ShapeMismatchError for tangents that do not match.
+
+    >>> jvp(lambda x: x**3, (2.0,), (1.0,))
+    (np.float64(8.0), np.float64(12.0))
+    """
+    name = f"jvp({name_of(f)})"
+    if not isinstance(primals, (tuple, list)):
+        raise InputError(
+            message(
+                name, "primals in a tuple", type(primals).__name__, "Write (x,) for one primal"
+            )
+        )
+    inputs = Inputs(Selection(name, tuple(range(len(primals)))), tuple(primals), {})
+    dots = _tangent_leaves(name, inputs, tangents)
+    tape = ForwardTape(name)
+    token = CURRENT.set(tape)
+    try:
+        traced = [
+            tape.wrap(tape.keep_input(leaf), _cell(dot))
+            for leaf, dot in zip(inputs.leaves, dots, strict=True)
+        ]
+        out = inputs.call(f, list(traced))
+        out, aux = split_aux(name, out) if has_aux else (out, None)
+        leaves, structure = flatten(out)
+        pairs = [_primal_and_tangent(leaf, tape) for leaf in leaves]
+        aux = tree_map(lambda leaf: _primal_and_tangent(leaf, tape)[0], aux)
+    finally:
+        CURRENT.reset(token)
+        tape.close()
+    if tape.root.singular:  # a tangent alone cannot take a limit; the whole of f can
+        out, pushforward, *rest = linearize(f, *primals, has_aux=has_aux)
+        return (out, pushforward(*tangents), *rest)
+    out = unflatten(structure, [primal for primal, _ in pairs])
+    out_dot = unflatten(structure, [tangent for _, tangent in pairs])
+    return (out, out_dot, aux) if has_aux else (out, out_dot)
+
+
+def _cell(tangent: Any) -> Cell:
+    cell = Cell()
+    cell.tangent = tangent
+    return cell
+
+
+def _tangent_leaves(name: str, inputs: Inputs, tangents: Any) -> list[Any]:
+    if not isinstance(tangents, (tuple, list)) or len(tangents) != len(inputs.structures):
+        raise InputError(
+            message(
+                name,
+                f"a tuple of {len(inputs.structures)} tangents, one a primal",
+                f"{type(tangents).__name__} of {len(tangents)}"
+                if isinstance(tangents, (tuple, list))
+                else type(tangents).__name__,
+                "Pass a tangent of the primal's shape for each",
+            )
+        )
+    leaves = [
+        leaf
+        for structure, tangent in zip(inputs.structures, tangents, strict=True)
+        for leaf in flatten_like(structure, tangent, name)
+    ]
+    return [
+        as_tangent(dot, like, name, "tangent")
+        for dot, like in zip(leaves, inputs.leaves, strict=True)
+    ]
+
+
+def _primal_and_tangent(leaf: Any, tape: Tape) -> tuple[Any, Any]:
+    if isinstance(leaf, Traced):
+        if leaf.tape is tape:
+            dot = leaf.slot.tangent if isinstance(leaf.slot, Cell) else None
+            return leaf.value, own_copy(as_cotangent(dot, leaf.value))
+        leaf.tape.require_open()
+    return leaf, zeros_of(leaf) if is_array(leaf) else 0.0
+
+
+class Pushforward:
+    """What `linearize` returns: call it with tangents of the primals, as often as needed."""
+
+    __slots__ = ("inputs", "name", "out", "out_slots", "slots", "steps", "stretch", "structure")
+
+    def __init__(
+        self, name: str, stretch: Stretch, inputs: Inputs, slots: list[int], out: Any
+    ) -> None:
+        self.name, self.stretch, self.inputs, self.slots = name, stretch, inputs, slots
+        leaves, self.structure = flatten(out)
+        self.out_slots = [leaf.slot if stretch.owns(leaf) else None for leaf in leaves]
+        self.out = [spec_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
+        self.steps: list[Step] | None = None  # found when first called
+
+    def __call__(self, *tangents: Any) -> Any:
+        """The output's tangent, with its containers, shapes and dtypes.
+
+        Raises InputError or ShapeMismatchError for tangents that do not match the primals.
+        """
+        leaves = _tangent_leaves(f"pushforward of {self.name}", self.inputs, tangents)
+        with np.errstate(all="ignore"):
+            if self.stretch.singular:
+                dots = self._transposed(leaves)
+            else:
+                dots = self._pushed(leaves, careful=False)
+                if not all(is_finite(dots[slot]) for slot in self.out_slots if slot in dots):
+                    dots = self._pushed(leaves, careful=True)
+        parts = [
+            own_copy(as_cotangent(None if slot is None else dots.get(slot), like))
+            if isinstance(like, Spec)
+            else 0.0
+            for slot, like in zip(self.out_slots, self.out, strict=True)
+        ]
+        return unflatten(self.structure, parts)
+
+    def _pushed(self, leaves: list[Any], *, careful: bool) -> dict[Any, Any]:
+        """Tangents by slot, those of the outputs at least."""
+        stretch = self.stretch
+        if self.steps is None:
+            self.steps = live_steps(stretch.entries, self.slots, self.out_slots)
+        dots: dict[Any, Any] = dict(zip(self.slots, leaves, strict=True))
+        replay_steps(self.steps, dots, stretch.surroundings, self.slots, careful=careful)
+        return dots
+
+    def _transposed(self, leaves: list[Any]) -> dict[Any, Any]:
+        """Tangents by slot, as the transpose of the pullback, in which rules can take limits."""
+        stretch, outer = self.stretch, self.stretch.surroundings
+        tape = outer or stretch.tape.replica(stretch.entries, stretch.end)
+        first, start = len(tape.entries), tape.fresh()
+        table, given = SparseBars(stretch.start), {}
+        for slot, like in zip(self.out_slots, self.out, strict=True):
+            if slot is not None and slot not in given:
+                zeros = np.zeros(like.shape, like.dtype)
+                given[slot] = table[slot] = tape.wrap(zeros, tape.fresh())
+        replay_nested(stretch.entries, table, tape)
+        second = SparseBars(start)
+        for slot, dot in zip(self.slots, leaves, strict=True):
+            bar = table[slot]
+            if isinstance(bar, Traced) and bar.tape.root is tape.root and bar.slot >= start:
+                second[bar.slot] = dot if second[bar.slot] is None else second[bar.slot] + dot
+        replay_nested(tape.entries[first:], second, outer)
+        if outer is None:
+            tape.close()
+        return {slot: second[bar.slot] for slot, bar in given.items()}
+
+
+def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
+    """`(f(*primals), pushforward)`: the pushforward takes tangents of the primals to the output's.
+
+    f runs once; the pushforward is linear and may be called many times. With `has_aux` f returns
+    `(out, aux)`, and linearize `(out, pushforward, aux)`.
+
+    >>> out, pushforward = linearize(np.sin, 0.0)
+    >>> pushforward(1.0), pushforward(2.0)
+    (array(1.), array(2.))
+    """
+    # With copies: the pushforward may be called after the program has changed its arrays.
+    return run_with_pushforward(f, primals, has_aux, copies=True)
+
+
+def run_with_pushforward(
+    f: Function, primals: tuple[Any, ...], has_aux: bool, *, copies: bool
+) -> Any:
+    """`linearize`; without `copies` for a pushforward used before anything else can run."""
+    name = f"linearize({name_of(f)})"
+    inputs = Inputs(Selection(name, tuple(range(len(primals)))), primals, {})
+    with Stretch(name, copies=copies) as stretch:
+        traced = [stretch.input(leaf) for leaf in inputs.leaves]
+        slots = [x.slot for x in traced]
+        out = inputs.call(f, list(traced))
+        out, aux = split_aux(name, out) if has_aux else (out, None)
+        stretch.finish((out, aux))
+        pushforward = Pushforward(name, stretch, inputs, slots, out)
+        out, aux = tree_map(lambda leaf: own_copy(stretch.strip(leaf)), (out, aux))
+    return (out, pushforward, aux) if has_aux else (out, pushforward)
+
+
+__all__ = ["jvp", "linearize"]

@@ -1,0 +1,229 @@
+"""The arguments that a transform differentiates: leaves, their selection, and results like them.
+
+Knows pytrees, and what argnums and argnames say. Must not know tapes beyond the traced value, or
+how a function is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.entry import Spec, spec_of
+from tapegrad._core.fit import zeros_of
+from tapegrad._core.values import Mapped, Traced, cast, handle, is_inexact, is_ndarray
+from tapegrad._errors import (
+    InputError,
+    describe,
+    message,
+)
+from tapegrad._tree import LEAF, Structure, flatten, unflatten
+
+Function = Callable[..., Any]
+
+
+Argnums = int | Sequence[int] | None
+
+
+def as_input(leaf: Any, call: str) -> Any:
+    """A leaf as a value that can be differentiated: Python numbers become NumPy scalars."""
+    kind = type(leaf)
+    if kind is np.ndarray or isinstance(leaf, Traced):
+        if leaf.dtype.kind in "fc":
+            return leaf
+    elif kind is float:
+        return np.float64(leaf)
+    elif kind is complex:
+        return np.complex128(leaf)
+    elif is_inexact(leaf) and hasattr(leaf, "shape"):
+        return leaf
+    raise InputError(
+        message(
+            call,
+            "floating or complex inputs",
+            describe(leaf),
+            "Pass floats (x.astype(float), or 3.0 for 3), or leave this argument out of argnums",
+        )
+    )
+
+
+def as_cotangent(bar: Any, leaf: Any) -> Any:
+    """A finished cotangent: shape, dtype and kind of its input, and memory of its own."""
+    if bar is None:
+        return zeros_of(spec_of(leaf) if isinstance(leaf, Traced) else leaf)
+    if type(bar) is np.ndarray is type(leaf) and bar.dtype is leaf.dtype:
+        return bar if bar.base is None and bar.flags.writeable else bar.copy()
+    if isinstance(bar, Traced):
+        # A new handle: writing to one gradient must not reach another.
+        return handle(bar)
+    if bar.dtype != leaf.dtype:
+        bar = cast(bar, leaf.dtype)
+    if isinstance(leaf, np.generic):
+        return bar[()] if is_ndarray(bar) else bar
+    if isinstance(bar, np.generic):
+        return np.asarray(bar)
+    if type(bar) is not np.ndarray:
+        return bar
+    if not isinstance(leaf, (np.ndarray, Spec, Traced, Mapped)):
+        return np.asarray(bar, like=leaf)  # another library's array
+    return bar.copy() if bar.base is not None or not bar.flags.writeable else bar
+
+
+class Selection:
+    """Which arguments a transform differentiates: what argnums and argnames say, checked once."""
+
+    __slots__ = ("argnames", "argnums", "call", "first", "names", "single")
+
+    def __init__(
+        self, call: str, argnums: Argnums, argnames: str | Sequence[str] | None = None
+    ) -> None:
+        if argnums is None:
+            argnums = 0 if argnames is None else ()
+        self.call = call
+        self.single = isinstance(argnums, (int, np.integer)) and argnames is None
+        self.argnums: tuple[Any, ...] = (
+            (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
+        )
+        self.argnames = argnames
+        self.names = (argnames,) if isinstance(argnames, str) else tuple(argnames or ())
+        self.first = self.single and self.argnums == (0,)  # the frequent case
+        for index in self.argnums:
+            if not isinstance(index, (int, np.integer)) or isinstance(index, bool):
+                raise InputError(
+                    message(
+                        call,
+                        "argnums of integers",
+                        describe(index),
+                        "Pass positions like 0 or (0, 1)",
+                    )
+                )
+
+    def positions(self, count: int) -> list[int]:
+        """The selected positions among so many arguments."""
+        for index in self.argnums:
+            if not -count <= index < count:
+                raise InputError(
+                    message(
+                        self.call,
+                        f"argnums within the {count} positional arguments",
+                        str(index),
+                        "Pass that argument by position, or name it in argnames",
+                    )
+                )
+        positions = [int(index) % count for index in self.argnums]
+        if len(set(positions)) < len(positions):
+            raise InputError(
+                message(
+                    self.call, "each argument once", f"argnums {self.argnums}", "Drop the repeat"
+                )
+            )
+        return positions
+
+
+_FIRST = (0,)
+
+
+_FLOAT64 = np.dtype(np.float64)
+
+
+class Inputs:
+    """The differentiated leaves of a call, and how to put others in their place."""
+
+    __slots__ = ("args", "kwargs", "leaves", "positions", "selection", "structures")
+
+    def __init__(
+        self, selection: Selection, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        self.selection = selection
+        self.args, self.kwargs = args, kwargs
+        self.positions: Sequence[int] = _FIRST
+        self.leaves: list[Any]
+        self.structures: list[Structure]
+        if selection.first and args:
+            self.leaves, structure = flatten(args[0])
+            self.structures = [structure]
+            self._check()
+            return
+        self.positions = selection.positions(len(args))
+        for name in selection.names:
+            if name not in kwargs:
+                raise InputError(
+                    message(
+                        selection.call,
+                        f"the keyword argument {name!r} (argnames)",
+                        f"keywords {sorted(kwargs)}",
+                        f"Pass {name}=... by keyword",
+                    )
+                )
+        self.leaves, self.structures = [], []
+        for tree in self._selected():
+            leaves, structure = flatten(tree)
+            self.leaves += leaves
+            self.structures.append(structure)
+        self._check()
+
+    def _check(self) -> None:
+        leaves = self.leaves
+        for i, leaf in enumerate(leaves):
+            if type(leaf) is not np.ndarray or leaf.dtype is not _FLOAT64:
+                leaves[i] = as_input(leaf, self.selection.call)
+
+    def _selected(self) -> list[Any]:
+        return [self.args[i] for i in self.positions] + [
+            self.kwargs[name] for name in self.selection.names
+        ]
+
+    def call(self, function: Function, leaves: list[Any]) -> Any:
+        """`function` with other leaves in the differentiated places."""
+        trees = self.trees(leaves)
+        if self.positions is _FIRST:
+            return function(trees[0], *self.args[1:], **self.kwargs)
+        args, kwargs = list(self.args), self.kwargs
+        for index, tree in zip(self.positions, trees, strict=False):
+            args[index] = tree
+        if self.selection.names:
+            named = trees[len(self.positions) :]
+            kwargs = {**kwargs, **dict(zip(self.selection.names, named, strict=True))}
+        return function(*args, **kwargs)
+
+    def result(self, bars: list[Any], given: Sequence[Any] = ()) -> Any:
+        """Finished cotangents in the containers that argnums and argnames ask for.
+
+        None of them is one of the `given` arrays, or another of them.
+        """
+        finished = [as_cotangent(b, x) for b, x in zip(bars, self.leaves, strict=True)]
+        if self.positions is _FIRST and len(finished) == 1 and not given:
+            return self.trees(finished)[0]
+        if given or len(finished) > 1:
+            taken = {id(bar) for bar in given}
+            for i, bar in enumerate(finished):
+                if id(bar) in taken:
+                    finished[i] = own_copy(bar)
+                taken.add(id(bar))
+        trees = self.trees(finished)
+        selection = self.selection
+        if selection.single:
+            return trees[0]
+        by_position = tuple(trees[: len(self.positions)])
+        if not selection.names:
+            return by_position
+        rest = trees[len(self.positions) :]
+        one = isinstance(selection.argnames, str)
+        by_name = rest[0] if one else dict(zip(selection.names, rest, strict=True))
+        return (by_position, by_name) if by_position else by_name
+
+    def trees(self, leaves: list[Any]) -> list[Any]:
+        """Leaves put into the containers that they came in, one tree an argument."""
+        structures = self.structures
+        if len(structures) == 1:
+            structure = structures[0]
+            return leaves if structure is LEAF else [unflatten(structure, leaves)]
+        rest = iter(leaves)
+        return [unflatten(structure, rest) for structure in self.structures]
+
+
+def own_copy(leaf: Any) -> Any:
+    """A leaf that shares no memory, and no handle, with what a replay keeps."""
+    return leaf.copy() if type(leaf) is np.ndarray else handle(leaf)

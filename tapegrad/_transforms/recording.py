@@ -1,0 +1,237 @@
+"""One run of a function, recorded on a tape, and its replays.
+
+Knows when a run shares the tape of an outer transform. Must not know which transform asks.
+"""
+
+from __future__ import annotations
+
+from contextvars import Token
+from typing import Any, Self
+
+import numpy as np
+
+from tapegrad._core.backward import SparseBars, replay_backward, replay_nested
+from tapegrad._core.entry import Entry, parents_of, spec_of
+from tapegrad._core.fit import has_nan
+from tapegrad._core.tape import CURRENT, Tape
+from tapegrad._core.values import Mapped, Traced, handle
+from tapegrad._tree import flatten
+
+LARGE = 256  # elements from which adding in place is faster than making a new array
+
+
+HUGE_BYTES = 1 << 18  # of an input, from which a replay frees what it has used
+
+
+class _Enter:
+    """The rule of an input's entry where the input is traced by an outer transform: identity."""
+
+    name = "input"
+    unary = True
+    strong = False
+    product = False
+    x_partial = None
+    y_partial = None
+
+
+_ENTER = _Enter()
+
+
+class Stretch:
+    """The part of a tape that one run of a function logs; a context manager around the run.
+
+    A reverse transform inside another shares its tape. Where nothing in the stretch depends on the
+    outer one, the stretch is replayed raw and removed from the tape when it closes.
+    """
+
+    __slots__ = (
+        "dependent",
+        "end",
+        "entries",
+        "first",
+        "huge",
+        "large",
+        "linked",
+        "shared",
+        "singular",
+        "start",
+        "tape",
+        "token",
+    )
+
+    def __init__(self, name: str, *, copies: bool = False) -> None:
+        outer = CURRENT.get()
+        self.shared = type(outer) is Tape
+        self.tape = Tape(name, copies=copies, parent=outer if self.shared else None)
+        self.first = len(self.tape.entries)
+        self.start = self.end = self.tape.fresh()
+        self.entries: list[Entry] = self.tape.entries
+        self.singular = False  # whether a rule in the replay needs to take a limit
+        self.dependent = False  # whether an outer transform can differentiate what is logged here
+        self.large = False  # whether an input is
+        self.huge = False  # whether one is so large that memory is freed during the replay
+        self.linked = False  # whether an input is traced by one
+        self.token: Token[Tape | None] | None = None
+
+    def __enter__(self) -> Self:
+        self.token = CURRENT.set(self.tape)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: object
+    ) -> None:
+        if self.token is not None:
+            CURRENT.reset(self.token)
+        if isinstance(error, ValueError) and "read-only" in str(error) and self.tape.locked:
+            error.add_note(
+                f"{self.tape.name} locks large plain arrays that a derivative depends on while it "
+                "runs. Write into a copy, or make the buffer anew each time."
+            )
+        if self.shared and not self.dependent and not self._depends_on_outer():
+            del self.tape.entries[self.first :]
+        self.tape.close(verify=kind is None)
+
+    def input(self, leaf: Any) -> Traced:
+        """A leaf as an input: the same value at a slot of this stretch."""
+        tape = self.tape
+        slot = tape.fresh()
+        if type(leaf) is np.ndarray:
+            if leaf.size > LARGE:
+                self.large = True
+                self.huge = self.huge or leaf.nbytes > HUGE_BYTES
+            return tape.array(tape.keep_input(leaf), slot, tape, spec_of(leaf))
+        if isinstance(leaf, Traced) and leaf.tape.root is tape.root:
+            leaf.tape.require_open()
+            tape.log((slot, _ENTER, None, None, None, leaf.slot, -1))
+            # The outer replay goes through this entry, the stretch's own ends before it.
+            self.first = len(tape.entries)
+            self.linked = self.linked or leaf.slot != -1
+            return tape.array(leaf.value, slot, tape, leaf.spec)
+        return tape.wrap(handle(leaf), slot)
+
+    def finish(self, out: Any) -> None:
+        """The function has returned `out`: what is logged from here on is not in the stretch."""
+        if type(out) is not self.tape.array:
+            for leaf in flatten(out)[0]:
+                if isinstance(leaf, Traced):
+                    leaf.slot  # noqa: B018 - a view takes the present state of its parent now
+        self.end = self.tape.fresh()
+        self.singular = self.tape.root.singular
+        if self.shared:
+            self.entries = self.tape.entries[self.first :]
+            self.dependent = self._depends_on_outer()
+
+    def _depends_on_outer(self) -> bool:
+        start = self.start
+        return self.linked or any(
+            slot != -1 and slot < start
+            for entry in self.tape.entries[self.first :]
+            for slot in parents_of(entry)
+        )
+
+    def owns(self, value: Any) -> bool:
+        """Whether a value's derivative is in this stretch."""
+        if not isinstance(value, Traced):
+            return False
+        value.tape.require_open()
+        return bool(value.tape.root is self.tape.root and value.slot >= self.start)
+
+    def strip(self, value: Any) -> Any:
+        """A value as the surroundings may see it: plain, or traced by an outer transform."""
+        if not isinstance(value, Traced):
+            return value
+        value.tape.require_open()
+        if value.tape is not self.tape:
+            return value
+        outer = self.tape.parent
+        if outer is None or (not self.dependent and value.slot >= self.start):
+            return value.value
+        return outer.array(value.value, value.slot, outer, value.spec)
+
+    @property
+    def surroundings(self) -> Tape | None:
+        """The tape on which a replay logs: the outer one, if it can differentiate the replay."""
+        return self.tape.parent if self.dependent else None
+
+    def pull(
+        self,
+        slots: list[int],
+        bars: list[Any],
+        inputs: list[int],
+        value: Any = None,
+        *,
+        consume: bool = False,
+    ) -> list[Any] | None:
+        """The cotangents at the slots of inputs, from those of outputs.
+
+        Where `value`, the only output and a scalar, is NaN, NaNs stay NaN. `consume` frees on the
+        way what entries keep; None then says that they would be needed again.
+        """
+        with np.errstate(all="ignore"):
+            found = self._pulled(slots, bars, inputs, careful=False, consume=consume)
+            if not any(map(has_nan, found)):
+                return found
+            while isinstance(value, Traced):
+                value = value.value
+            if not isinstance(value, Mapped) and has_nan(value):
+                return found
+            if consume and not self.singular:
+                return None
+            # It may be zero times an infinity or a NaN, in a branch that was not taken.
+            careful = self._pulled(slots, bars, inputs, careful=True)
+            if not has_nan(value):
+                return careful
+            unknown = np.reshape(np.isnan(value), ())  # for some examples of a vmap, perhaps
+            return [
+                bar if bar is None else np.where(unknown, before, bar)
+                for before, bar in zip(found, careful, strict=True)
+            ]
+
+    def _pulled(
+        self,
+        slots: list[int],
+        bars: list[Any],
+        inputs: list[int],
+        *,
+        careful: bool,
+        consume: bool = False,
+    ) -> list[Any]:
+        raw = not self.shared and not self.singular
+        table: Any = [None] * self.end if raw else SparseBars(self.start)
+        for slot, bar in zip(slots, bars, strict=True):
+            before = table[slot]
+            table[slot] = bar if before is None else before + bar
+        # Infinities at singular points are for the strong product to judge, not for warnings.
+        if raw:
+            replay_backward(
+                self.entries, table, consume=consume, large=self.large, careful=careful
+            )
+            return [table[slot] for slot in inputs]
+        # A transform inside a rule belongs to the tape on which this replay logs, if to any.
+        token = CURRENT.set(self.surroundings)
+        try:
+            if self.singular and not self.dependent:
+                self._pull_singular(table, careful=careful)
+            else:
+                replay_nested(self.entries, table, self.surroundings, careful=careful)
+        finally:
+            CURRENT.reset(token)
+        return [table[slot] for slot in inputs]
+
+    def _pull_singular(self, table: SparseBars, *, careful: bool) -> None:
+        """A replay that nothing differentiates, but traced: a rule in it takes a limit.
+
+        The replay logs on a replica of the tape, where `derivatives_along` finds how cotangents
+        came about.
+        """
+        tape = self.tape.replica(self.entries, self.end)
+        try:
+            replay_nested(self.entries, table, tape, careful=careful)
+            for slot, bar in table.items():
+                if isinstance(bar, Traced) and bar.tape is tape:
+                    table[slot] = bar.value
+        finally:
+            tape.close()
+
+
+__all__ = ["HUGE_BYTES", "LARGE", "Stretch"]

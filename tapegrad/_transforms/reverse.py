@@ -1,0 +1,325 @@
+"""Reverse mode: vjp, grad, value_and_grad.
+
+Knows how a transform opens a stretch of a tape, runs a function and replays the stretch backward.
+Must not know rules, or how arrays log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.entry import spec_of
+from tapegrad._core.values import is_array, is_inexact
+from tapegrad._errors import (
+    InputError,
+    OutputError,
+    ShapeMismatchError,
+    describe,
+    message,
+    name_of,
+)
+from tapegrad._transforms.inputs import Argnums, Inputs, Selection, own_copy
+from tapegrad._transforms.recording import Stretch
+from tapegrad._transforms.wrapper import Transformed
+from tapegrad._tree import flatten, flatten_like, tree_map
+from tapegrad._warning import warn
+
+Function = Callable[..., Any]
+
+
+class IndependentOutputWarning(UserWarning):
+    """The output of a differentiated function does not depend on its input."""
+
+
+# --- Transforms ---------------------------------------------------------------------------------
+
+
+def value_and_grad(
+    f: Function,
+    argnums: Argnums = None,
+    *,
+    argnames: str | Sequence[str] | None = None,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Transformed:
+    """A function that returns `(f(...), gradient)`; for the options see `grad`.
+
+    With `has_aux` it returns `((value, aux), gradient)`.
+
+    >>> value, gradient = value_and_grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
+    >>> float(value), gradient
+    (5.0, array([2., 4.]))
+    """
+    run = _gradient_runner(f, argnums, argnames, has_aux, holomorphic)
+
+    def evaluate(*args: Any, **kwargs: Any) -> Any:
+        value, gradient, aux = run(args, kwargs)
+        return ((value, aux), gradient) if has_aux else (value, gradient)
+
+    return Transformed(
+        value_and_grad,
+        f,
+        {
+            "argnums": argnums,
+            "argnames": argnames,
+            "has_aux": has_aux,
+            "holomorphic": holomorphic,
+        },
+        evaluate,
+    )
+
+
+def grad(
+    f: Function,
+    argnums: Argnums = None,
+    *,
+    argnames: str | Sequence[str] | None = None,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Transformed:
+    """The gradient of a function with a real scalar output, by reverse mode.
+
+    `argnums` says which positional arguments to differentiate by (an integer, or several for a
+    tuple of gradients; by default the first), `argnames` which keyword arguments (a name, or
+    several for a dict). Arguments are arrays or scalars of a floating or complex dtype, or pytrees
+    of them; the gradient has their containers, shapes and dtypes. `has_aux`: f returns `(value,
+    aux)`, and the result is `(gradient, aux)`. `holomorphic`: inputs and output are complex, and f
+    is analytic.
+
+    For a complex input x + iy of a real output u the gradient is du/dx - i du/dy.
+
+    Raises InputError for integer inputs, OutputError for an output that is not a real scalar.
+    Warns (IndependentOutputWarning) where the output does not depend on the inputs; the gradient
+    is 0.
+
+    >>> grad(lambda x, y: np.sum(x * y), argnums=(0, 1))(np.array([1.0, 2.0]), 3.0)
+    (array([3., 3.]), np.float64(3.0))
+    """
+    run = _gradient_runner(f, argnums, argnames, has_aux, holomorphic)
+
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        _, result, aux = run(args, kwargs)
+        return (result, aux) if has_aux else result
+
+    return Transformed(
+        grad,
+        f,
+        {
+            "argnums": argnums,
+            "argnames": argnames,
+            "has_aux": has_aux,
+            "holomorphic": holomorphic,
+        },
+        gradient,
+    )
+
+
+def _gradient_runner(
+    f: Function,
+    argnums: Argnums,
+    argnames: str | Sequence[str] | None,
+    has_aux: bool,
+    holomorphic: bool,
+) -> Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, Any, Any]]:
+    """What grad and value_and_grad do at each call: value, gradient, aux."""
+    name = f"grad({name_of(f)})"
+    selection = Selection(f"{name}(...)", argnums, argnames)
+
+    def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+        # A replay over huge arrays frees them on the way. In the rare case that it must be
+        # repeated, with strong products, f runs again too.
+        return attempt(args, kwargs, keep=False) or attempt(args, kwargs, keep=True)
+
+    def attempt(args: tuple[Any, ...], kwargs: dict[str, Any], *, keep: bool) -> Any:
+        inputs = Inputs(selection, args, kwargs)
+        with Stretch(name) as stretch:
+            traced = [stretch.input(leaf) for leaf in inputs.leaves]
+            slots = [x.slot for x in traced]
+            out = inputs.call(f, traced)
+            aux = None
+            if has_aux:
+                out, aux = split_aux(name, out)
+            stretch.finish((out, aux) if has_aux else out)
+            bars = _pull_scalar(name, stretch, out, slots, inputs.leaves, holomorphic, keep)
+            if bars is None:
+                return None
+            gradient = inputs.result(bars)
+            value = stretch.strip(out)
+            if has_aux:
+                aux = tree_map(stretch.strip, aux)
+        return value, gradient, aux
+
+    return run
+
+
+def split_aux(call: str, out: Any) -> tuple[Any, Any]:
+    """The two results of a function with `has_aux`."""
+    if isinstance(out, tuple) and len(out) == 2:
+        return out
+    raise OutputError(
+        message(call, "a pair (value, aux), for has_aux=True", describe(out), "Return both")
+    )
+
+
+def _pull_scalar(
+    name: str,
+    stretch: Stretch,
+    out: Any,
+    slots: list[int],
+    leaves: list[Any],
+    holomorphic: bool,
+    keep: bool,
+) -> list[Any] | None:
+    _check_scalar(name, out, leaves, holomorphic)
+    if not stretch.owns(out):
+        if not stretch.entries:
+            warn(
+                f"{name}: the output does not depend on the input; the gradient is zero.",
+                IndependentOutputWarning,
+            )
+        return [None] * len(slots)
+    one = np.ones(out.shape, out.dtype) if out.shape else out.dtype.type(1)
+    consume = stretch.huge and not stretch.shared and not keep
+    return stretch.pull([out.slot], [one], slots, out, consume=consume)
+
+
+def _check_scalar(name: str, out: Any, leaves: list[Any], holomorphic: bool) -> None:
+    dtype = getattr(out, "dtype", None)
+    real = not holomorphic and dtype is not None and dtype.kind == "f"
+    if real and (not out.shape or out.size == 1):
+        return
+    kind = "f" if isinstance(out, float) else "c" if isinstance(out, complex) else ""
+    kind = dtype.kind if dtype is not None else kind
+    wanted = "complex" if holomorphic else "real"
+    if kind == ("c" if holomorphic else "f") and getattr(out, "size", 1) == 1:
+        if holomorphic and not all(leaf.dtype.kind == "c" for leaf in leaves):
+            raise InputError(
+                message(
+                    f"{name}(x)",
+                    "complex inputs, for holomorphic=True",
+                    ", ".join(map(describe, leaves)),
+                    "Pass x.astype(complex)",
+                )
+            )
+        return
+    if kind == "c":
+        advice = "Return a real number (np.abs, np.real), or pass holomorphic=True"
+    elif holomorphic:
+        advice = "Leave holomorphic=True away for a real output"
+    else:
+        advice = f"Reduce it with np.sum, or use jacobian({name[5:-1]})"
+    raise OutputError(message(f"{name}(x)", f"a {wanted} scalar output", describe(out), advice))
+
+
+class Pullback:
+    """What `vjp` returns: call it with a cotangent of the output, as often as needed."""
+
+    __slots__ = ("inputs", "name", "out_leaves", "out_slots", "slots", "stretch", "structure")
+
+    def __init__(
+        self, name: str, stretch: Stretch, inputs: Inputs, slots: list[int], out: Any
+    ) -> None:
+        self.name, self.stretch, self.inputs, self.slots = name, stretch, inputs, slots
+        leaves, self.structure = flatten(out)
+        self.out_slots = [leaf.slot if stretch.owns(leaf) else None for leaf in leaves]
+        self.out_leaves = [spec_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
+
+    def __call__(self, out_bar: Any) -> tuple[Any, ...]:
+        """One cotangent a primal, each with its primal's containers, shapes and dtypes.
+
+        `out_bar` has the structure and shapes of the output; Python numbers stand for scalars.
+        Raises InputError or ShapeMismatchError where it has not.
+        """
+        call = f"pullback of {self.name}"
+        bars = flatten_like(self.structure, out_bar, call)
+        slots, given = [], []
+        for slot, bar, like in zip(self.out_slots, bars, self.out_leaves, strict=True):
+            if is_inexact(like):
+                bar = as_tangent(bar, like, call, "cotangent")
+            if slot is not None:
+                slots.append(slot)
+                given.append(bar)
+        found = self.stretch.pull(slots, given, self.slots)
+        assert found is not None  # nothing was consumed
+        return tuple(self.inputs.result(found, given))
+
+
+def as_tangent(dot: Any, like: Any, call: str, what: str) -> Any:
+    """A tangent or cotangent given by a user, checked against its value and cast to its dtype."""
+    if isinstance(dot, (int, float, complex)) and not isinstance(dot, (bool, np.generic)):
+        dot = np.complex128(dot) if isinstance(dot, complex) else np.float64(dot)
+    if not is_array(dot) or dot.dtype.kind not in "iufc":
+        raise InputError(
+            message(call, f"a {what} like {describe(like)}", describe(dot), "Pass an array")
+        )
+    if like.dtype.kind != "c" and dot.dtype.kind == "c":
+        raise InputError(
+            message(call, f"a real {what}", describe(dot), f"Pass one like {describe(like)}")
+        )
+    if dot.shape != like.shape:
+        raise ShapeMismatchError(
+            message(
+                call,
+                f"a {what} of shape {like.shape}",
+                describe(dot),
+                f"Pass one like {describe(like)}",
+            )
+        )
+    return dot if dot.dtype == like.dtype else dot.astype(like.dtype)
+
+
+def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
+    """`(f(*primals), pullback)`: the pullback takes a cotangent of the output to the primals'.
+
+    Output and primals are pytrees of arrays. The pullback returns a tuple with one entry a primal,
+    may be called many times, and keeps what it needs alive. With `has_aux` f returns `(out, aux)`,
+    and vjp `(out, pullback, aux)`.
+
+    >>> out, pullback = vjp(lambda x, y: x * y, np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    >>> pullback(np.array([1.0, 10.0]))
+    (array([ 3., 40.]), array([ 1., 20.]))
+    """
+    # With copies: the pullback may be called after the program has changed its arrays.
+    return run_with_pullback(f, primals, has_aux, copies=True)
+
+
+def run_with_pullback(
+    f: Function, primals: tuple[Any, ...], has_aux: bool, *, copies: bool
+) -> Any:
+    """`vjp`; without `copies` for a pullback that is used before anything else can run."""
+    name = f"vjp({name_of(f)})"
+    inputs = Inputs(Selection(name, tuple(range(len(primals)))), primals, {})
+    with Stretch(name, copies=copies) as stretch:
+        traced = [stretch.input(leaf) for leaf in inputs.leaves]
+        slots = [x.slot for x in traced]
+        out = inputs.call(f, traced)
+        out, aux = split_aux(name, out) if has_aux else (out, None)
+        stretch.finish((out, aux))
+        pullback = Pullback(name, stretch, inputs, slots, out)
+        out, aux = tree_map(lambda leaf: own_copy(stretch.strip(leaf)), (out, aux))
+    return (out, pullback, aux) if has_aux else (out, pullback)
+
+
+def pull_once(name: str, f: Function, primals: Sequence[Any], bars: Sequence[Any]) -> Any:
+    """Cotangents of the primals from those of the arrays that f returns in a sequence.
+
+    As a `vjp` whose pullback is called at once and once only, so that nothing has to be copied.
+    """
+    inputs = Inputs(Selection(name, tuple(range(len(primals)))), tuple(primals), {})
+    with Stretch(name) as stretch:
+        traced = [stretch.input(leaf) for leaf in inputs.leaves]
+        slots = [x.slot for x in traced]
+        out = f(*inputs.trees(traced))
+        del traced
+        stretch.finish(out)
+        given = [(x.slot, bar) for x, bar in zip(out, bars, strict=True) if stretch.owns(x)]
+        del out
+        found = stretch.pull([at for at, _ in given], [bar for _, bar in given], slots)
+        assert found is not None  # nothing was consumed
+        return inputs.result(found, bars)
+
+
+# --- Looking at a tape --------------------------------------------------------------------------

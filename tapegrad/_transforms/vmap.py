@@ -1,0 +1,239 @@
+"""vmap: a function of one example, mapped over all of them at once.
+
+Knows how inputs and outputs get and lose their axis of examples. Must not know rules, or how a
+batched array computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._batched.level import Mapping
+from tapegrad._core.tape import CURRENT
+from tapegrad._core.values import Traced, is_array
+from tapegrad._errors import (
+    BatchingError,
+    InputError,
+    ShapeMismatchError,
+    describe,
+    message,
+    name_of,
+)
+from tapegrad._transforms.draws import Draws
+from tapegrad._transforms.wrapper import Transformed
+from tapegrad._tree import flatten, flatten_prefix, unflatten
+
+Function = Callable[..., Any]
+
+
+def vmap(
+    f: Function,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    chunk_size: int | None = None,
+    *,
+    randomness: str = "error",
+) -> Function:
+    """A function that calls f on each example of its arguments, all of them in one run of f.
+
+    `in_axes` says which axis of each positional argument counts the examples: an integer for all
+    of them, or a tuple with an integer, None (the same for every example) or a pytree of these for
+    each argument. Keyword arguments are mapped over axis 0. `out_axes` likewise places the axis
+    in the outputs; None asks for an output that is the same for all. `chunk_size` bounds how many
+    examples run at once, and with it the memory.
+
+    f sees one example. What could differ from example to example and decide the way through the
+    program (`if x > 0`, `int(x)`, `range(x)`) raises BatchingError. So does a draw from a NumPy
+    generator that f names or gets as an argument, since it is one draw for all examples: say
+    `randomness="same"` where that is meant, or `randomness="different"` to run f once an example,
+    a loop in which each draws its own; numbers passed as an argument are faster. Draws in
+    functions that f calls are not noticed.
+
+    Raises InputError where nothing is mapped or an axis does not exist, ShapeMismatchError where
+    the numbers of examples differ.
+
+    >>> vmap(np.dot, in_axes=(0, None))(np.eye(2), np.array([3.0, 4.0]))
+    array([3., 4.])
+    """
+    name = f"vmap({name_of(f)})"
+    if chunk_size is not None and chunk_size < 1:
+        raise InputError(
+            message(name, "a chunk_size of at least 1", str(chunk_size), "Leave it away for all")
+        )
+
+    if randomness not in ("error", "same", "different"):
+        raise InputError(
+            message(
+                name,
+                'randomness "error", "same" or "different"',
+                repr(randomness),
+                'Draws of each example\'s own are "different", or numbers passed as an argument',
+            )
+        )
+    at_once = 1 if randomness == "different" else chunk_size
+
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, structure = flatten((args, kwargs))
+        axes = _axes_of(name, in_axes, args, kwargs)
+        fronts = [
+            leaf if axis is None else _to_front(name, leaf, axis)
+            for leaf, axis in zip(leaves, axes, strict=True)
+        ]
+        size = _size(name, [x for x, axis in zip(fronts, axes, strict=True) if axis is not None])
+
+        def run(start: int, stop: int) -> tuple[list[Any], Any]:
+            mapping = Mapping(name, stop - start)
+            # A transform inside starts a tape of its own: what its entries hold is batched.
+            draws = Draws(f, leaves) if randomness == "error" else None
+            token = CURRENT.set(mapping)
+            try:
+                given = [
+                    x if axis is None else mapping.wrap(_own(x[start:stop]))
+                    for x, axis in zip(fronts, axes, strict=True)
+                ]
+                call_args, call_kwargs = unflatten(structure, given)
+                out_leaves, out_structure = flatten(f(*call_args, **call_kwargs))
+                if draws is not None and draws.before:
+                    draws.refuse(name)
+                places = flatten_prefix(out_structure, out_axes, f"out_axes of {name}")
+                return [
+                    _output(name, mapping, leaf, axis)
+                    for leaf, axis in zip(out_leaves, places, strict=True)
+                ], (out_structure, places)
+            except (TypeError, ValueError) as error:
+                known = _explained(name, error)
+                if known is None:
+                    raise
+                raise known from None
+            finally:
+                CURRENT.reset(token)
+                mapping.open = False
+
+        if at_once is None or at_once >= size:
+            out, (out_structure, _) = run(0, size)
+            return unflatten(out_structure, out)
+        chunks = [run(start, min(start + at_once, size)) for start in range(0, size, at_once)]
+        out_structure, places = chunks[0][1]
+        columns = zip(*(out for out, _ in chunks), strict=True)
+        return unflatten(
+            out_structure,
+            [
+                parts[0] if axis is None else np.concatenate(parts, axis=axis)
+                for parts, axis in zip(columns, places, strict=True)
+            ],
+        )
+
+    options = {
+        "in_axes": in_axes,
+        "out_axes": out_axes,
+        "chunk_size": chunk_size,
+        "randomness": randomness,
+    }
+    return Transformed(vmap, f, options, mapped)
+
+
+def _explained(name: str, error: Exception) -> BatchingError | None:
+    """The error that NumPy made another one of: where an element is written, and for a shape."""
+    if isinstance(error.__cause__, BatchingError):
+        return error.__cause__
+    if "single integer, got 'Batched(" not in str(error):
+        return None
+    return BatchingError(
+        f"{name}: expected sizes that are the same for all examples, got a batched value in a "
+        "shape. Make the array of the largest size, and use np.where(np.arange(size) < x, y, 0) "
+        "for what is beyond an example's own."
+    )
+
+
+def _axes_of(name: str, in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The mapped axis of each leaf, or None."""
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+        raise InputError(
+            message(
+                name,
+                f"in_axes for {len(args)} positional arguments",
+                f"{len(in_axes)}",
+                "Give an integer, or one entry an argument",
+            )
+        )
+    by_argument = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
+    axes: list[Any] = []
+    for arg, axis in zip(args, by_argument, strict=True):
+        axes += flatten_prefix(flatten(arg)[1], axis, f"in_axes of {name}")
+    return axes + [0] * len(flatten(kwargs)[0])
+
+
+def _to_front(name: str, leaf: Any, axis: Any) -> Any:
+    if not is_array(leaf) or not leaf.shape:
+        raise InputError(
+            message(
+                name,
+                "an array with an axis of examples",
+                describe(leaf),
+                "Pass in_axes=None for what is the same for all examples",
+            )
+        )
+    ndim = len(leaf.shape)
+    if not -ndim <= axis < ndim:
+        raise InputError(
+            message(name, f"an axis of {describe(leaf)}", f"in_axes {axis}", "Pass one it has")
+        )
+    return leaf if axis % ndim == 0 else np.moveaxis(leaf, axis, 0)
+
+
+def _size(name: str, fronts: list[Any]) -> int:
+    if not fronts:
+        raise InputError(
+            message(name, "at least one mapped argument", "none", "Map one with in_axes=0")
+        )
+    sizes = [x.shape[0] for x in fronts]
+    if len(set(sizes)) > 1:
+        raise ShapeMismatchError(
+            message(
+                name,
+                "the same number of examples in every mapped argument",
+                ", ".join(map(str, sizes)),
+                "Choose the axes with in_axes",
+            )
+        )
+    return int(sizes[0])
+
+
+def _own(x: Any) -> Any:
+    """A copy: f may write into its arguments."""
+    return x.copy()
+
+
+def _output(name: str, mapping: Mapping, leaf: Any, axis: Any) -> Any:
+    """A result with its axis of examples in place."""
+    batched = mapping.owns(leaf)
+    if axis is None:
+        if batched:
+            raise InputError(
+                message(
+                    name,
+                    "an output that is the same for all examples, for out_axes=None",
+                    f"a batched one, {describe(leaf)}",
+                    "Give it an axis",
+                )
+            )
+        return leaf
+    if isinstance(leaf, Traced):
+        leaf.tape.require_open()
+    whole = mapping.front(leaf)
+    if not batched:
+        whole = whole.copy()
+    axis = axis if axis >= 0 else axis + len(whole.shape)
+    if not 0 <= axis < len(whole.shape):
+        raise InputError(
+            message(name, f"out_axes within {describe(whole)}", str(axis), "Pass one it has")
+        )
+    return np.moveaxis(whole, 0, axis) if axis else whole
+
+
+__all__ = ["vmap"]

@@ -1,0 +1,334 @@
+"""Backward passes: a replay over the part of the graph that a result was made from.
+
+Knows which nodes take part, and the core's replays. Must not know operations, or how the user's
+calls look.
+
+A pass first collects the nodes that lie between the roots and what is wanted, in order of time.
+Where nobody watches, the core replays their entries at once. Where hooks, create_graph or anomaly
+mode ask for it, it goes node by node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.backward import replay_backward
+from tapegrad._core.entry import PROJECT
+from tapegrad._core.tape import CURRENT
+from tapegrad.torch._engine.node_run import check_usable, free, is_singular, run_node
+from tapegrad.torch._graph import modes
+from tapegrad.torch._graph.node import (
+    FREED,
+    GUARD,
+    AccumulateGrad,
+    FunctionNode,
+    Node,
+    freed,
+    is_on_graph,
+    new,
+    number_of,
+    parents_of,
+)
+from tapegrad.torch._graph.versions import WRITTEN
+from tapegrad.torch._tensor.gradients import (
+    accumulate,
+    as_gradient,
+    through_hooks,
+    through_prehooks,
+)
+from tapegrad.torch._tensor.tensor import Tensor, ndarray
+
+# What stands for an argument without a node. Told by identity, which for a node is several times
+# cheaper than a comparison with a number.
+ABSENT = -1
+LARGE = 256  # elements from which the core adds cotangents in place
+
+
+# The pass that is running in this thread, for hooks that ask.
+PASS: ContextVar[Pass | None] = ContextVar("tapegrad_torch_pass", default=None)
+
+
+class _All(set[int]):
+    """Stands for the numbers of all arrays there are."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
+
+
+# What may not become a gradient where hooks or Functions ran: they may keep what they saw, and a
+# gradient is added to in its memory.
+SEEN = _All()
+
+
+class Pass:
+    """One backward pass.
+
+    roots: the node and cotangent of each result. wanted: the nodes whose cotangents are asked for;
+    None for all leaves. accumulate: leaves get them into their `grad`; otherwise they are left in
+    `captured`.
+    """
+
+    def __init__(
+        self,
+        roots: Sequence[tuple[Node, Any]],
+        wanted: Iterable[Node] | None,
+        *,
+        keep: bool,
+        create: bool,
+        accumulate: bool,
+    ) -> None:
+        self.roots = roots
+        self.wanted = None if wanted is None else set(wanted)
+        self.keep = keep
+        self.create = create
+        self.accumulate = accumulate
+        self.captured: dict[Node, Any] = {}
+        self.leaves: list[AccumulateGrad] = []
+        self.ends: set[Node] = set()  # nodes that are wanted, but do not have to run
+        self.taken = {id(bar) for _, bar in roots}  # arrays that no gradient may be
+        self.watched = create  # whether something has to happen at single nodes
+        self.singular = False  # whether a rule takes a limit, for which it needs a traced replay
+        self.spent = False  # whether a node was freed
+        self.seen = {node for node, _ in roots}  # all that the roots were made from
+        self.nodes = self._judge(self._collect())
+
+    # -- what takes part -------------------------------------------------------------------------
+
+    def _collect(self) -> list[Node]:
+        """The nodes that have to run, in order of time; leaves apart."""
+        seen = self.seen
+        stack = list(seen)
+        nodes = []
+        while stack:
+            node = stack.pop()
+            entry = node._entry
+            if entry is None:
+                if isinstance(node, AccumulateGrad):
+                    self.leaves.append(node)
+                continue
+            nodes.append(node)
+            if node._watched:
+                self.watched = True
+            _, out, _, _, x_node, y_node = entry
+            if out is FREED:
+                self.spent = True
+            if y_node is not None:  # the frequent layout
+                if x_node is not ABSENT and x_node not in seen:
+                    seen.add(x_node)
+                    stack.append(x_node)
+                if y_node is not ABSENT and y_node not in seen:
+                    seen.add(y_node)
+                    stack.append(y_node)
+                continue
+            if is_singular(entry):
+                self.singular = True
+            for parent in parents_of(entry):
+                if parent != -1 and parent not in seen:
+                    seen.add(parent)
+                    stack.append(parent)
+        nodes.sort(key=number_of)
+        return nodes
+
+    def _judge(self, nodes: list[Node]) -> list[Node]:
+        """The nodes that are needed, with a look at which way they have to be run."""
+        if self.wanted is not None:
+            nodes = self._on_the_way(nodes)
+        for leaf in self.leaves:
+            variable = leaf.variable
+            if leaf._watched or variable._hooks or variable._after:
+                self.watched = True
+        if self.spent or WRITTEN:
+            check_usable(node for node in nodes if node not in self.ends)
+        return nodes
+
+    def _on_the_way(self, nodes: list[Node]) -> list[Node]:
+        """Those nodes that something wanted was used for."""
+        assert self.wanted is not None
+        needed = set(self.wanted)
+        found = []
+        for node in nodes:
+            if not needed.isdisjoint(parents_of(node._entry)):
+                needed.add(node)
+                found.append(node)
+            elif node in self.wanted:
+                self.ends.add(node)
+                found.append(node)
+        self.leaves = [leaf for leaf in self.leaves if leaf in self.wanted]
+        if any(node._entry is not None for node in self.wanted):
+            self.watched = True
+        return found
+
+    # -- running ---------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Push the cotangents of the roots back."""
+        mode = modes.current()
+        before = modes.change(grad=self.create)
+        token = CURRENT.set(None)
+        outer = PASS.set(self)
+        if self.watched:
+            self.taken = SEEN
+        try:
+            # Infinities at singular points are for the strong product to judge.
+            with np.errstate(all="ignore"):
+                if self.watched or self.singular or mode.anomaly is not None or mode.watchers:
+                    self._run_watched(mode)
+                else:
+                    self._run_plain()
+        finally:
+            PASS.reset(outer)
+            CURRENT.reset(token)
+            modes.restore(before)
+
+    def reaches(self, node: Node) -> bool:
+        """Whether this pass computes the cotangent at a node."""
+        return node in self.nodes or node in self.leaves
+
+    def _run_plain(self) -> None:
+        bars: Any = dict.fromkeys(self.seen)  # None at first, also where nobody asks
+        large = False
+        for node, bar in self.roots:
+            _add(bars, node, bar)
+            large = large or bar.size > LARGE
+        entries = []
+        custom: list[FunctionNode] = []
+        keep = self.keep
+        for node in self.nodes:
+            rule, out, x, y, x_node, y_node = entry = node._entry
+            if isinstance(node, FunctionNode):
+                rule = node._rule_for()
+                custom.append(node)
+            entries.append((node, rule, out, x, y, x_node, y_node))
+            if keep:
+                continue
+            if y_node is None:
+                node._entry = freed(entry)
+            elif out is not None or x is not None or y is not None:  # `freed`, written out
+                node._entry = rule, FREED, None, None, x_node, y_node
+        replay_backward(entries, bars, consume=True, large=large)
+        if custom:
+            self.taken = SEEN
+        if not self.keep:
+            for node in custom:
+                node._release()
+        short = self.accumulate and not modes.is_inference_mode_enabled()
+        with GUARD:
+            for leaf in self.leaves:
+                bar = bars.get(leaf)
+                if bar is not None and not (short and self._give(leaf.variable, bar)):
+                    self._reach(leaf, bar)
+
+    def _give(self, variable: Tensor, bar: Any) -> bool:
+        """Make a cotangent the `grad` of a leaf that has none yet; False for anything unusual."""
+        if type(bar) is not ndarray or bar.dtype.kind != "f":
+            return False
+        if variable._grad is not None or variable.node is None:
+            return False
+        if bar.base is not None or id(bar) in self.taken or not bar.flags.writeable:
+            bar = bar.copy()
+        self.taken.add(id(bar))
+        gradient: Tensor = new(Tensor)
+        gradient.value = bar
+        gradient.node = None
+        variable._grad = gradient
+        return True
+
+    def _run_watched(self, mode: modes.Mode) -> None:
+        bars: dict[Any, Any] = {}
+        for node, bar in self.roots:
+            _add(bars, node, bar)
+        complete = _completed_by(self.nodes, self.leaves)
+        traced = self.create or self.singular
+        for node in reversed(self.nodes):
+            g = bars.pop(node, None)
+            if g is not None:
+                g = self._arrive(node, g)
+                if node in self.ends:
+                    continue
+                parts = run_node(node, g, create=traced, mode=mode, nodes=self.nodes)
+                for parent, part in zip(parents_of(node._entry), parts, strict=False):
+                    if parent != -1 and part is not None:
+                        _add_part(bars, node, parent, part)
+            if not self.keep and not self.singular:
+                free([node])
+            for leaf in complete.get(node, ()):
+                if leaf in bars:
+                    self._reach(leaf, bars.pop(leaf))
+        for leaf in self.leaves:
+            if leaf in bars:
+                self._reach(leaf, bars.pop(leaf))
+        if not self.keep and self.singular:  # a limit is taken through what already ran
+            free(node for node in self.nodes if node not in self.ends)
+
+    def _arrive(self, node: Node, g: Any) -> Any:
+        """The cotangent of a node's result after the hooks on it; noted where it is wanted."""
+        if not node._watched and self.wanted is None:
+            return g
+        if node._hooks:
+            g = through_hooks(node._hooks, g)
+        for reference in node._retained:
+            tensor = reference()
+            if tensor is not None and tensor._retains:
+                accumulate(tensor, self._stripped(g), self.taken, create=self.create)
+        if self.wanted is not None and node in self.wanted:
+            self.captured[node] = self._stripped(g)
+        return g
+
+    def _reach(self, leaf: AccumulateGrad, g: Any) -> None:
+        """The cotangent of a leaf has arrived."""
+        g = self._stripped(g)
+        variable = leaf.variable
+        if variable._hooks:
+            g = through_hooks(variable._hooks, g)
+        if not self.accumulate:
+            self.captured[leaf] = g
+            return
+        if variable.node is None:  # detach_() or requires_grad_(False) since
+            return
+        if leaf._prehooks:
+            g = through_prehooks(leaf, g)
+        accumulate(variable, g, self.taken, create=self.create)
+        if variable._after:
+            for hook in list(variable._after.values()):
+                hook(variable)
+        if leaf._posthooks:
+            for hook in list(leaf._posthooks.values()):
+                hook((), (as_gradient(g),))
+
+    def _stripped(self, g: Any) -> Any:
+        """A cotangent without the history of a replay that was traced for its own sake."""
+        return g.value if not self.create and is_on_graph(g) else g
+
+
+def _completed_by(
+    nodes: list[Node], leaves: list[AccumulateGrad]
+) -> dict[Node, list[AccumulateGrad]]:
+    """The leaves whose gradient is complete after each node ran: those that it used first."""
+    wanted = set(leaves)
+    last: dict[Node, list[AccumulateGrad]] = {}
+    for node in nodes:
+        for parent in parents_of(node._entry):
+            if parent in wanted:
+                wanted.discard(parent)
+                last.setdefault(node, []).append(parent)
+    return last
+
+
+def _add(bars: dict[Any, Any], node: Node, bar: Any) -> None:
+    before = bars.get(node)
+    bars[node] = bar if before is None else before + bar
+
+
+def _add_part(bars: dict[Any, Any], node: Node, parent: Node, part: Any) -> None:
+    """Add what a node sends to an argument; one of several results sends to its place."""
+    entry = node._entry
+    if entry[0] is PROJECT:
+        parts = bars.setdefault(parent, [None] * entry[3])
+        before = parts[entry[2]]
+        parts[entry[2]] = part if before is None else before + part
+    else:
+        _add(bars, parent, part)

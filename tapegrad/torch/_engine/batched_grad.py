@@ -1,0 +1,84 @@
+"""`is_grads_batched` of `autograd.grad`: many cotangents through one graph.
+
+Knows passes and the core's vmap. Must not know operations.
+
+The pass runs once, on batched cotangents: a rule sees one of them, and NumPy all. Hooks and custom
+Functions see batched tensors. Where something cannot be mapped, there is one pass an example.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad import BatchingError, vmap
+from tapegrad.torch._engine.backward_pass import Pass
+from tapegrad.torch._engine.node_run import free
+from tapegrad.torch._tensor.gradients import conjugated
+from tapegrad.torch._tensor.tensor import Tensor, array_below, node_of
+
+ABSENT = np.zeros(())  # in the place of the cotangent of what was not reached
+
+
+def batched_grad(
+    outputs: Sequence[Tensor], wanted: Sequence[Any], gradients: Any, keep: bool, create: bool
+) -> list[Any]:
+    """The cotangents of the wanted nodes, with the examples along axis 0.
+
+    gradients: one tensor an output, with one more dimension in front than the output has.
+    """
+    gradients = (gradients,) if isinstance(gradients, Tensor) else gradients
+    if gradients is None or any(gradient is None for gradient in gradients):
+        raise RuntimeError("is_grads_batched=True needs grad_outputs, one tensor for each output")
+    gradients = tuple(gradients)
+    if len(gradients) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
+    pairs = enumerate(zip(outputs, gradients, strict=True))
+    nodes = [_checked(output, gradient, position) for position, (output, gradient) in pairs]
+    bars = [conjugated(array_below(gradient)) for gradient in gradients]
+    passes: list[Pass] = []
+
+    def one(*parts: Any) -> list[Any]:
+        roots = [
+            (node, bar if bar.dtype == y.value.dtype else bar.astype(y.value.dtype))
+            for node, bar, y in zip(nodes, parts, outputs, strict=True)
+        ]
+        work = Pass(roots, wanted, keep=True, create=create, accumulate=False)
+        passes.append(work)
+        work.run()
+        return [work.captured.get(node, ABSENT) for node in wanted]
+
+    try:
+        found = vmap(one)(*bars)
+    except BatchingError:  # a rule that needs to see plain values: one after the other
+        rows = [one(*parts) for parts in zip(*bars, strict=True)]
+        found = [np.stack(column) for column in zip(*rows, strict=True)]
+    if not keep:
+        free(passes[-1].nodes)
+    return [
+        bar if node in passes[-1].captured else None
+        for node, bar in zip(wanted, found, strict=True)
+    ]
+
+
+def _checked(output: Tensor, gradient: Any, position: int) -> Any:
+    if not isinstance(gradient, Tensor):
+        raise TypeError(
+            f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
+        )
+    if gradient.value.shape[1:] != output.value.shape or not gradient.value.shape:
+        raise RuntimeError(
+            f"If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
+            f"as the batch dimension. The sizes of the remaining dimensions are expected to match "
+            f"the shape of corresponding output, but a mismatch was detected: "
+            f"grad_output[{position}] has a shape of {gradient.shape} and output[{position}] has "
+            f"a shape of {output.shape}."
+        )
+    node = node_of(output)
+    if node is None:
+        raise RuntimeError(
+            f"element {position} of tensors does not require grad and does not have a grad_fn"
+        )
+    return node

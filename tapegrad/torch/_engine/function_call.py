@@ -1,0 +1,503 @@
+"""How a custom Function is called, and how its node runs in a backward pass.
+
+Knows nodes, saved tensors, views and the rules of the core. Must not know what a user's class of
+Function looks like beyond its static methods.
+
+Outside of the functional transforms a call makes one node, which is also the `ctx` of its forward
+and backward. Within one it is a rule of the core, logged where the arguments are traced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from tapegrad._core.entry import Outputs, spec_of
+from tapegrad._core.fit import zeros_of
+from tapegrad._core.forms import General
+from tapegrad._core.rule import Rule
+from tapegrad._core.values import Mapped, innermost
+from tapegrad.torch._engine.saved import output_node, save
+from tapegrad.torch._graph import modes
+from tapegrad.torch._graph.dual import PLAIN, is_above, is_dual
+from tapegrad.torch._graph.node import FunctionNode, Node, new, reachable, title
+from tapegrad.torch._graph.order import next_number
+from tapegrad.torch._graph.versions import count_write
+from tapegrad.torch._tensor.gradients import as_gradient, conjugated
+from tapegrad.torch._tensor.tensor import (
+    LEAF,
+    Tensor,
+    array_below,
+    array_of,
+    ndarray,
+    node_of,
+    of_array,
+    of_value,
+)
+from tapegrad.torch._tensor.views import link_view
+from tapegrad.torch._tensor.writes import rebase
+
+
+class _Calling(Rule):
+    """Stands as the rule in the entry of a Function's node; `rule_for()` makes the real one."""
+
+    form = "custom"
+
+    def push(
+        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        """Unknown: a limit cannot be taken through a user's backward."""
+        parts = out if isinstance(out, tuple) else (out,)
+        made = [None if part is None else np.full(part.shape, np.nan) for part in parts]
+        return made if isinstance(out, tuple) else made[0]
+
+
+def _no_function() -> None:
+    """What `_Calling` has for a function."""
+
+
+CALLING = _Calling(_no_function, name="autograd.Function")
+
+
+class Backward:
+    """The rule of a Function's node for one replay."""
+
+    form = "custom"
+    strong = False
+    in_order = False
+    unary = False
+    singular = None
+
+    def __init__(self, node: FunctionNode) -> None:
+        self.node = node
+        self.name = title(node)
+
+    def pull(
+        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
+    ) -> Sequence[Any]:
+        """The user's backward, on tensors."""
+        node = self.node
+        outputs = out if isinstance(out, tuple) else (out,)
+        found = run_backward(node, g if isinstance(g, list) else [g], outputs, args)
+        parents = node._entry[4]
+        for position, parent in enumerate(parents):
+            if parent == -1:
+                found[position] = None
+            elif found[position] is None and _expects_zeros(parent):
+                found[position] = zeros_of(args[position])
+        return found
+
+
+def _expects_zeros(parent: Node) -> bool:
+    """Whether a Function further back is called with zeros where there is no gradient."""
+    if parent._entry is None:
+        return False
+    return any(isinstance(n, FunctionNode) and n._fills for n in reachable([parent]))  # type: ignore[attr-defined]
+
+
+def run_backward(
+    node: Any, bars: Sequence[Any], outputs: Sequence[Any], inputs: Sequence[Any]
+) -> list[Any]:
+    """The cotangents of a Function's tensor arguments, from those of its outputs."""
+    if node._fills:
+        bars = [
+            zeros_of(like) if bar is None and like is not None else bar
+            for bar, like in zip(bars, outputs, strict=True)
+        ]
+    given = node._run(*[None if bar is None else as_gradient(bar) for bar in bars])
+    gradients = list(given) if isinstance(given, tuple) else [given]
+    places, count = node._places, len(node.needs_input_grad)
+    if len(gradients) > count and all(g is None for g in gradients[count:]):
+        del gradients[count:]
+    if len(gradients) != count:
+        raise RuntimeError(
+            f"function {title(node)} returned an incorrect number of gradients (expected {count}, "
+            f"got {len(gradients)})"
+        )
+    for position, gradient in enumerate(gradients):
+        if gradient is not None and position not in places:
+            raise RuntimeError(
+                f"function {title(node)} returned a gradient different than None at position "
+                f"{position + 1}, but the corresponding forward input was not a Variable"
+            )
+    return [
+        _checked(node, edge, gradients[place], inputs[edge]) for edge, place in enumerate(places)
+    ]
+
+
+def _checked(node: Any, edge: int, gradient: Any, like: Any) -> Any:
+    """What a user's backward returned for one argument, as a cotangent."""
+    if gradient is None:
+        return None
+    if not isinstance(gradient, Tensor):
+        kind = type(gradient).__name__
+        raise RuntimeError(f"expected Variable or None (got {kind})")  # noqa: TRY004 - PyTorch's
+    bar = conjugated(_array_beside([like], gradient))
+    shape = bar.shape
+    if shape != like.shape and not _shrinks(shape, like.shape):
+        raise RuntimeError(
+            f"Function {title(node)} returned an invalid gradient at index {edge} - got "
+            f"{list(shape)} but expected shape compatible with {list(like.shape)}"
+        )
+    if bar.dtype.kind == "c" and like.dtype.kind != "c":
+        raise RuntimeError(
+            f"Function {title(node)} returned an invalid gradient at index {edge} - got a complex "
+            "one for a real input"
+        )
+    return bar
+
+
+def _array_beside(arrays: Sequence[Any], tensor: Tensor) -> Any:
+    """The array of a tensor; on the tape above the graph only where the given ones are too."""
+    return array_of(tensor) if any(map(is_above, arrays)) else array_below(tensor)
+
+
+def _shrinks(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    """Whether an array of a shape can be summed to another, from which it broadcasts."""
+    sides = zip(shape[::-1], to[::-1], strict=False)
+    return len(to) <= len(shape) and all(b in (1, a) for a, b in sides)
+
+
+# --- A call -------------------------------------------------------------------------------------
+
+
+class Call(NamedTuple):
+    """A call of a Function: its class, its arguments, and which of these are tensors."""
+
+    function: Any
+    args: tuple[Any, ...]
+    places: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        return f"{self.function.__name__}.apply"
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        return [self.args[place] for place in self.places]
+
+    def context(self, args: Sequence[Any]) -> Any:
+        """A fresh `ctx`."""
+        node = new(self.function._backward_cls)
+        node._number = next_number()
+        node._entry = None
+        node._places = self.places
+        node.needs_input_grad = tuple(
+            isinstance(arg, Tensor) and arg.node is not None for arg in args
+        )
+        return node
+
+    def forward(self, node: Any, args: Sequence[Any]) -> Any:
+        """Run the user's forward, and set up the context."""
+        before = modes.change(grad=False)
+        try:
+            if not self.function._has_setup():
+                return self.function.forward(node, *args)
+            output = self.function.forward(*args)
+            self.function.setup_context(node, tuple(args), output)
+            return output
+        finally:
+            modes.restore(before)
+
+
+def call(function: Any, args: tuple[Any, ...]) -> Any:
+    """`function.apply(*args)`."""
+    made = Call(function, args, tuple(i for i, arg in enumerate(args) if isinstance(arg, Tensor)))
+    for place in made.places:
+        if type(args[place].value) is not ndarray:
+            return _call_transformed(made)
+    return _call_eager(made)
+
+
+def _call_eager(made: Call) -> Any:
+    tensors = made.tensors
+    logged = modes.is_logging() and any(x.node is not None for x in tensors)
+    node = made.context(made.args)
+    parents = tuple(_parent_of(x) for x in tensors) if logged else ()
+    number = node._number
+    given = made.forward(node, made.args)
+    if node._number != number or node._entry is not None or not RESERVED.isdisjoint(node.__dict__):
+        _raise_reserved(made)
+    several = isinstance(given, tuple)
+    outputs = given if several else (given,)
+    node._number = next_number()  # after whatever the forward has made
+    if logged:
+        specs = tuple(spec_of(y.value) if isinstance(y, Tensor) else None for y in outputs)
+        out: Any = specs[0]
+        if len(specs) > 1 or out is None:
+            out = Outputs(specs)
+            out.slots = (-1,) * len(specs)
+        likes = tuple(spec_of(x.value) for x in tensors)
+        node._entry = CALLING, out, likes, {}, parents, None
+    finished = _Results(node, tensors, logged, len(outputs)).finished(outputs)
+    if logged:
+        mode = modes.MODE.get()
+        node._saved = save(node, node.to_save)
+        if mode is not None and mode.anomaly is not None:
+            mode.anomaly.note(made.name, made.args, finished, [node])
+    node.__dict__.pop("to_save", None)
+    node.__dict__.pop("_dirty", None)
+    node.__dict__.pop("_constant", None)
+    return tuple(finished) if several else finished[0]
+
+
+# What the graph itself keeps in a node: no attribute of a user's may have these names.
+RESERVED = frozenset(
+    "_number _entry _watched _hooks _prehooks _posthooks _retained _trace _packed".split()
+)
+
+
+def _raise_reserved(made: Call) -> NoReturn:
+    raise AttributeError(
+        f"{made.function.__name__}: an attribute of ctx has a name that the graph needs: "
+        f"{', '.join(sorted(RESERVED))}. Choose another."
+    )
+
+
+def _parent_of(x: Tensor) -> Any:
+    node = node_of(x)
+    if node is None:
+        return -1
+    array_of(x)  # raises for tensors of inference mode
+    return node
+
+
+class _Results:
+    """The tensors that a forward returned, on their way into the graph."""
+
+    def __init__(self, node: Any, inputs: Sequence[Tensor], logged: bool, count: int) -> None:
+        self.node = node
+        self.inputs = inputs
+        self.logged = logged
+        self.count = count
+        self.dirty = {id(x) for x in node._dirty}
+        self.constant = {id(y) for y in node._constant}
+
+    def finished(self, outputs: Sequence[Any]) -> list[Any]:
+        """All results, with their places in the graph."""
+        if self.dirty and not self.dirty <= {id(y) for y in outputs}:
+            raise RuntimeError(
+                "Some elements marked as dirty during the forward method were not returned as "
+                "output. The inputs that are modified inplace must all be outputs of the Function."
+            )
+        made, seen, traced = [], set(), []
+        for position, output in enumerate(outputs):
+            if isinstance(output, Tensor):
+                inner = id(output) in seen or any(output is x for x in self.inputs)
+                seen.add(id(output))
+                if self._is_logged(output):
+                    output = self._logged(output, position, inner)
+                    traced.append(output)
+                else:
+                    output = self._constant(output, inner)
+            made.append(output)
+        if len(traced) > 1:
+            for output in traced:
+                if output._source is not None:
+                    output._made = "several"
+        return made
+
+    def _is_logged(self, output: Tensor) -> bool:
+        return self.logged and id(output) not in self.constant and output.value.dtype.kind in "fc"
+
+    def _constant(self, output: Tensor, inner: bool) -> Tensor:
+        if output.node is None:
+            return _alias(output) if inner and id(output) not in self.dirty else output
+        if inner:
+            return output.detach()
+        if output._source is None:
+            output.node = None
+        return output
+
+    def _logged(self, output: Tensor, position: int, inner: bool) -> Tensor:
+        entry_out = self.node._entry[1]
+        place = output_node(self.node, position) if isinstance(entry_out, tuple) else self.node
+        if id(output) in self.dirty:
+            self._write(output, place)
+            return output
+        if inner:
+            output = _alias(output)
+        output.node = place
+        if output._source is not None:
+            output._made = "custom"
+        return output
+
+    def _write(self, output: Tensor, place: Node) -> None:
+        """An argument that was written to now comes from this Function."""
+        base = output._source
+        if output.node is LEAF and base is None:
+            raise RuntimeError(
+                "a leaf Variable that requires grad has been used in an in-place operation."
+            )
+        if base is not None and base.node is LEAF:
+            raise RuntimeError(
+                "a view of a leaf Variable that requires grad is being used in an in-place "
+                "operation."
+            )
+        if base is not None and self.count > 1:
+            raise RuntimeError(
+                "If your Function modifies inplace an input that is a view of another Tensor, "
+                "your Function cannot return more than one Tensor. This is not supported by the "
+                "current autograd engine. Clone the input, or split the Function into two, of "
+                "which the one that writes returns a single Tensor."
+            )
+        for name in ("_grad", "_hooks", "_retains"):
+            output.__dict__.pop(name, None)
+        count_write(output)
+        rebase(output, place)
+
+
+def _alias(tensor: Tensor) -> Tensor:
+    """Another tensor over the same memory."""
+    made = of_value(tensor.value)
+    link_view(made, tensor, _itself)
+    return made
+
+
+def _itself(base: Any) -> Any:
+    return base
+
+
+# --- Within functional transforms ---------------------------------------------------------------
+
+
+class VmapInfo(NamedTuple):
+    """What a Function's `vmap` is told beside the arguments."""
+
+    batch_size: int
+    randomness: str
+
+
+class _Traced(General):
+    """A call of a Function as a rule of the core."""
+
+    form = "custom"
+
+    def __init__(self, made: Call) -> None:
+        super().__init__(self._evaluate, vjp=self._evaluate, arrays=0, name=made.function.__name__)
+        self.made = made
+        self.template: list[Any] = []  # the outputs, None in the places of tensors
+        self.several = False
+
+    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return [True] * len(wanted), True
+
+    def _args(self, arrays: Sequence[Any]) -> list[Any]:
+        args = list(self.made.args)
+        for place, array in zip(self.made.places, arrays, strict=True):
+            args[place] = x = of_array(array)
+            if is_dual(x.value) and not is_above(array):
+                x._dual = PLAIN  # the tape above has been dealt with
+        return args
+
+    def _evaluate(self, *arrays: Any) -> tuple[Any, ...]:
+        given = call(self.made.function, tuple(self._args(arrays)))
+        self.several = isinstance(given, tuple)
+        outputs = given if self.several else (given,)
+        self.template = [None if isinstance(y, Tensor) else y for y in outputs]
+        return tuple(_array_beside(arrays, y) for y in outputs if isinstance(y, Tensor))
+
+    def tensors(self, parts: Sequence[Any]) -> list[Any]:
+        """The outputs of the call, with tensors in their places."""
+        rest = iter(parts)
+        return [of_array(next(rest)) if y is None else y for y in self.template]
+
+    def _context(self, args: Sequence[Any], out: Sequence[Any]) -> Any:
+        made = self.made
+        inputs = self._args(args)
+        node = made.context(inputs)
+        node.needs_input_grad = tuple(isinstance(arg, Tensor) for arg in inputs)
+        if made.function._has_setup():
+            outputs = self.tensors(out)
+            before = modes.change(grad=False)
+            try:
+                given = tuple(outputs) if self.several else outputs[0]
+                made.function.setup_context(node, tuple(inputs), given)
+            finally:
+                modes.restore(before)
+        else:
+            made.forward(node, inputs)
+        node._transformed = True
+        return node
+
+    def pull(
+        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
+    ) -> Sequence[Any]:
+        node = self._context(args, out)
+        bars, likes, rest = [], [], iter(zip(g, out, strict=True))
+        for output in self.template:
+            bar, like = next(rest) if output is None else (None, None)
+            bars.append(bar)
+            likes.append(like)
+        found = run_backward(node, bars, likes, args)
+        return [bar if want else None for bar, want in zip(found, wanted, strict=True)]
+
+    def push(
+        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        function = self.made.function
+        if not function._has_jvp():
+            return self._transposed_vjp(dots, out, args, params)
+        node = self._context(args, out)
+        given: list[Any] = [None] * len(self.made.args)
+        for place, dot, like in zip(self.made.places, dots, args, strict=True):
+            given[place] = of_array(zeros_of(like) if dot is None else dot)
+        if node._saved_forward:
+            node.to_save = node._saved_forward
+        tangents = function.jvp(node, *given)
+        tangents = tangents if isinstance(tangents, tuple) else (tangents,)
+        if len(tangents) != len(self.template):
+            raise RuntimeError(
+                f"{function.__name__}: the jvp returned {len(tangents)} tangents, expected "
+                f"{len(self.template)}, one an output"
+            )
+        parts = [t for t, y in zip(tangents, self.template, strict=True) if y is None]
+        return [
+            zeros_of(like) if tangent is None else _array_beside(args, tangent)
+            for tangent, like in zip(parts, out, strict=True)
+        ]
+
+
+def _call_transformed(made: Call) -> Any:
+    arrays = [array_of(x) for x in made.tensors]
+    inner = innermost(arrays)
+    if isinstance(inner, Mapped) and made.function._has_vmap():
+        return _call_batched(made, inner, arrays)
+    rule = _Traced(made)
+    found = rule.apply_bound(arrays, {})
+    outputs = rule.tensors(found)
+    return tuple(outputs) if rule.several else outputs[0]
+
+
+def _call_batched(made: Call, inner: Any, arrays: list[Any]) -> Any:
+    """A call with batched tensors, by the user's own `vmap`."""
+    mapping = inner.mapping
+    args, dims = list(made.args), [None] * len(made.args)
+    for place, array in zip(made.places, arrays, strict=True):
+        if isinstance(array, Mapped) and array.mapping is mapping:
+            array = array.value
+            dims[place] = 0  # type: ignore[call-overload]
+        args[place] = of_array(array)
+    info = VmapInfo(mapping.size, "error")
+    outputs, out_dims = made.function.vmap(info, tuple(dims), *args)
+    several = isinstance(outputs, tuple)
+    if not several:
+        outputs, out_dims = (outputs,), (out_dims,)
+    elif not isinstance(out_dims, tuple):
+        out_dims = (out_dims,) * len(outputs)
+    results = [
+        _wrapped(mapping, output, dim) for output, dim in zip(outputs, out_dims, strict=True)
+    ]
+    return tuple(results) if several else results[0]
+
+
+def _wrapped(mapping: Any, output: Any, dim: int | None) -> Any:
+    if dim is None or not isinstance(output, Tensor):
+        return output
+    return of_array(mapping.wrap(np.moveaxis(array_of(output), dim, 0)))
+
+
+__all__ = ["Backward", "VmapInfo", "call"]

@@ -1,0 +1,199 @@
+"""One node of the graph: whether it can still run, and its run, which may log itself.
+
+Knows what a node keeps, and the core's replay of one entry. Must not know passes (`_engine`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.backward import SparseBars, replay_nested
+from tapegrad._core.entry import PROJECT, Outputs, Spec
+from tapegrad._core.fit import fit, is_finite
+from tapegrad._core.values import is_inexact
+from tapegrad.torch._graph import modes
+from tapegrad.torch._graph.node import (
+    FREED,
+    AccumulateGrad,
+    FunctionNode,
+    Node,
+    array_on_graph,
+    freed,
+    fresh_node,
+    kept_values,
+    parents_of,
+)
+from tapegrad.torch._graph.order import next_number
+from tapegrad.torch._graph.versions import WRITTEN, owner_of, raise_changed
+from tapegrad.torch._methods import method_of
+from tapegrad.torch._tensor.gradients import (
+    accumulate,
+    as_gradient,
+    conjugated,
+    count_of,
+    through_posthooks,
+    through_prehooks,
+)
+from tapegrad.torch._tensor.tensor import array_below, ndarray
+
+
+def free(nodes: Iterable[Node]) -> None:
+    """Forget what nodes keep, after a pass has used it up."""
+    for node in nodes:
+        node._entry = freed(node._entry)
+        if isinstance(node, FunctionNode):
+            node._release()
+
+
+def check_usable(nodes: Iterable[Node]) -> None:
+    """Raise RuntimeError where a node has been freed, or what it kept has been changed."""
+    written = bool(WRITTEN)
+    for node in nodes:
+        entry = node._entry
+        if entry[1] is FREED:
+            raise RuntimeError(
+                "Trying to backward through the graph a second time (or directly access saved "
+                "tensors after they have already been freed). Saved intermediate values of the "
+                "graph are freed when you call .backward() or autograd.grad(). Specify "
+                "retain_graph=True if you need to backward through the graph a second time or "
+                "if you need to access saved tensors after calling backward."
+            )
+        if written:
+            _check_unchanged(node, entry)
+
+
+def _check_unchanged(node: Node, entry: Any) -> None:
+    """Raise RuntimeError where what a node kept was written to since."""
+    _, out, x, y, parents, y_node = entry
+    if y_node is not None:
+        values: Any = out, x, y
+    elif type(parents) is tuple:
+        values = (*out, *x) if isinstance(out, tuple) else (out, *x)
+    else:
+        return
+    for value in values:
+        if type(value) is ndarray:
+            known = WRITTEN.get(id(value if value.base is None else owner_of(value)))
+            if known is not None and known[1].times and known[1].times[-1] >= node._number:
+                raise_changed(value, node, known[1])
+
+
+def is_singular(entry: Any) -> bool:
+    """Whether the cotangent of a call is a limit, as of equal eigenvalues."""
+    singular = getattr(entry[0], "singular", None)
+    return singular is not None and entry[1] is not FREED and bool(singular(entry[1]))
+
+
+def run_node(
+    node: Node, g: Any, *, create: bool, mode: modes.Mode, nodes: Sequence[Node] = ()
+) -> list[Any]:
+    """The cotangents of a node's arguments (None where there is none) from that of its result.
+
+    nodes: all those of the pass, for anomaly mode.
+    """
+    if node._prehooks:
+        g = through_prehooks(node, g)
+    for watcher in mode.watchers:
+        watcher(type(node).__name__, ())
+    if mode.anomaly is None:
+        parts = _pull(node, g, create)
+    else:
+        start = next_number()
+        with mode.anomaly.around(node, nodes):
+            parts = _pull(node, g, create)
+            mode.anomaly.check(node, parts, start)
+    if node._posthooks:
+        parts = through_posthooks(node, parts, g)
+    return parts
+
+
+def _pull(node: Node, g: Any, create: bool) -> list[Any]:
+    """Replay one entry, with places of its own in the stead of the nodes of its arguments."""
+    entry = node._entry
+    rule, out, x, y, x_node, y_node = entry
+    if rule is PROJECT:
+        return [g]
+    if node._packed is not None:
+        out, x, y = node._packed.unpacked(out, x, y)
+    if isinstance(node, FunctionNode):
+        rule = node._rule_for()
+    parents = list(parents_of(entry))
+    bars = SparseBars(0)
+    places = [-1 if parent == -1 else place for place, parent in enumerate(parents)]
+    last = len(parents)
+    bars[last] = g
+    if create:
+        out, x, y = _on_graph(node, rule, out, x, y)
+    call: Any
+    if y_node is not None:
+        call = (last, rule, out, x, y, places[0], places[1])
+    elif type(x_node) is tuple:
+        call = (last, rule, out, x, y, tuple(places), None)
+    else:
+        call = (last, rule, out, x, y, places[0], None)
+    replay_nested([call], bars, None, careful=not is_finite(g))
+    return [bars.get(place) for place in range(last)]
+
+
+def _on_graph(node: Node, rule: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any, Any]:
+    """What a node keeps, on the graph again, so that the rule logs itself."""
+    x_node, y_node = node._entry[4], node._entry[5]
+    if y_node is not None:
+        return _lifted(out, node), _lifted(x, x_node), _lifted(y, y_node)
+    if type(x_node) is not tuple or not hasattr(rule, "pull"):
+        return out, x, y
+    parts = _results_on_graph(node, out) if isinstance(out, Outputs) else _lifted(out, node)
+    return parts, tuple(map(_lifted, x, x_node)), y
+
+
+def _results_on_graph(node: Node, out: Outputs) -> Outputs:
+    """The results that a node keeps, each at a node of its own."""
+    parts = []
+    for position, value in enumerate(out):
+        part = fresh_node()
+        part._entry = PROJECT, None, position, len(out), node, None
+        parts.append(_lifted(value, part if is_inexact(value) else -1))
+    made = Outputs(parts)
+    made.slots = out.slots
+    return made
+
+
+def _lifted(value: Any, node: Any) -> Any:
+    if node == -1 or value is None or type(value) is Spec or not hasattr(value, "dtype"):
+        return value
+    return array_on_graph(value, node)
+
+
+def call_node(node: Node, gradients: Sequence[Any]) -> Any:
+    """`node(*gradients)`: the gradients of its arguments, one tensor or a tuple of them."""
+    entry = node._entry
+    count = len(entry[1]) if entry is not None and isinstance(entry[1], tuple) else 1
+    if entry is not None and not isinstance(node, FunctionNode) and len(gradients) != count:
+        raise TypeError(f"expected {count} arguments, got {len(gradients)} instead")
+    arrays = [None if g is None else conjugated(array_below(g)) for g in gradients]
+    if isinstance(node, AccumulateGrad):
+        accumulate(node.variable, arrays[0], set(), create=modes.is_grad_enabled())
+        return None
+    check_usable([node])
+    if all(array is None for array in arrays):
+        return None if count_of(node) == 1 else (None,) * count_of(node)
+    kept = node._entry[1]
+    g: Any = arrays if isinstance(kept, tuple) else arrays[0]
+    if isinstance(kept, Spec):
+        g = fit(np.broadcast_to(g, kept.shape), kept, node._entry[0])
+    elif not isinstance(g, list) and g.dtype.kind not in "fc":  # torch.tensor(1)
+        values = kept_values(node._entry)
+        g = g.astype(values[0].dtype) if values else g
+    with np.errstate(all="ignore"):
+        parts = run_node(node, g, create=modes.is_grad_enabled(), mode=modes.current())
+    parts = parts[: count_of(node)]
+    made = tuple(None if part is None else as_gradient(part) for part in parts)
+    return made[0] if len(made) == 1 else made
+
+
+@method_of(Node, "__call__")
+def _call(self: Node, *gradients: Any) -> Any:
+    return call_node(self, gradients)

@@ -1,0 +1,131 @@
+"""What custom Functions save for their backward.
+
+Knows nodes, versions and the hooks of saved tensors. Must not know how a Function is called.
+
+A saved output must not hold its node, which would hold the output: Python's counting of references
+could not free them. So it is kept as a value and the number of the output, and gets its node when
+it is asked for.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from tapegrad._core.entry import PROJECT
+from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._graph import modes
+from tapegrad.torch._graph.node import FunctionNode, Node, fresh_node
+from tapegrad.torch._graph.versions import version_of
+from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, of_value
+
+TWICE = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after "
+    "they have already been freed). Saved intermediate values of the graph are freed when you "
+    "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
+    "through the graph a second time or if you need to access saved tensors after calling "
+    "backward."
+)
+
+
+class Saved:
+    """One saved tensor."""
+
+    __slots__ = ("count", "hooks", "kept", "node", "output", "packed", "place", "version")
+
+    def __init__(self, tensor: Tensor, owner: FunctionNode) -> None:
+        self.version = version_of(tensor)
+        self.count = self.version.count
+        self.output = output_number(tensor, owner)
+        self.node: Any = None if self.output is not None else tensor.node
+        self.place = _place_of(tensor, owner) if self.output is not None else None
+        saved = modes.current().saved
+        self.hooks = saved[-1] if saved else None
+        self.kept: Any = None
+        self.packed: Any = None
+        if self.hooks is not None:
+            self.packed = self.hooks.pack_tensor(tensor)
+            if tensor.node is LEAF:  # what the hooks give back stands for it
+                self.node = accumulator_of(tensor)
+        elif tensor.node is None or tensor.node is LEAF:
+            self.kept = tensor  # itself: a leaf has no node that could be put on again
+        else:
+            self.kept = tensor.value
+
+    def unpacked(self, owner: FunctionNode) -> Tensor:
+        """The tensor, with its place in the graph. RuntimeError if it was changed since."""
+        if self.hooks is not None:
+            return self._placed(self.hooks.unpack(self.packed), owner)
+        if self.version.count != self.count:
+            self._raise_changed(owner)
+        if isinstance(self.kept, Tensor):
+            return self.kept
+        return self._placed(self.kept, owner)
+
+    def _placed(self, value: Any, owner: FunctionNode) -> Tensor:
+        node = self.node if self.output is None else self._output_node(owner)
+        made = of_value(value, node)
+        made._version_of = self.version
+        return made
+
+    def _output_node(self, owner: FunctionNode) -> Node:
+        """The node of one of several outputs: the one in use, of which there must not be two."""
+        if self.place is None:
+            return owner
+        node = self.place()
+        if node is None:
+            node = output_node(owner, self.output or 0)
+            self.place = weakref.ref(node)
+        return node
+
+    def _raise_changed(self, owner: FunctionNode) -> None:
+        value = self.kept.value if isinstance(self.kept, Tensor) else self.kept
+        name = type(owner).__name__.removesuffix("Backward")
+        which = "" if self.output is None else f", which is output {self.output} of {name},"
+        raise RuntimeError(
+            "one of the variables needed for gradient computation has been modified by an inplace "
+            f"operation: [torch.{word_of(value.dtype)}Tensor {list(value.shape)}]{which} is at "
+            f"version {self.version.count}; expected version {self.count} instead. Hint: enable "
+            "anomaly detection to find the operation that failed to compute its gradient, with "
+            "torch.autograd.set_detect_anomaly(True)."
+        )
+
+
+def output_node(owner: FunctionNode, position: int) -> Node:
+    """The node of one of several outputs of a Function."""
+    node = fresh_node()
+    node._entry = PROJECT, None, position, len(owner._entry[1]), owner, None
+    return node
+
+
+def output_number(tensor: Tensor, owner: FunctionNode) -> int | None:
+    """Which output of a Function a tensor is; None if it is none."""
+    node = tensor.node
+    if node is owner:
+        return 0
+    entry = node._entry if isinstance(node, Node) else None
+    if entry is not None and entry[0] is PROJECT and entry[4] is owner:
+        return int(entry[2])
+    return None
+
+
+def _place_of(tensor: Tensor, owner: FunctionNode) -> weakref.ref[Node] | None:
+    return None if tensor.node is owner else weakref.ref(tensor.node)
+
+
+def save(owner: FunctionNode, tensors: Any) -> tuple[Saved | None, ...]:
+    """Tensors in a form that their Function's node can keep."""
+    return tuple(None if tensor is None else Saved(tensor, owner) for tensor in tensors)
+
+
+def check_saveable(tensors: tuple[Any, ...], call: str) -> None:
+    """Raise TypeError for what is no tensor, and not None."""
+    for position, tensor in enumerate(tensors):
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"{call} can only save variables, but argument {position} is of type "
+                f"{type(tensor).__name__}"
+            )
+
+
+__all__ = ["TWICE", "Saved", "check_saveable", "output_node", "save"]

@@ -1,0 +1,1 @@
+"""The graph of the object layer: nodes, their names, hooks and versions. No tensor."""

@@ -1,0 +1,72 @@
+"""Dual numbers: the two forward-mode tapes of a level of `forward_ad`.
+
+Knows the core's forward mode and its levels. Must not know tensors.
+
+A tangent is asked for in two ways, and there is a tape for each. The tape below the graph gives
+tangents to the values that nodes keep, so that a backward pass carries them on to the gradients
+(forward over reverse). The tape above the graph computes tangents with traced values, so that they
+are on the graph themselves (reverse over forward). A dual tensor's `value` is an array of the tape
+below; its tangent on the graph, where it has one, lies in its `_dual`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad._core.forward_tape import Cell, ForwardTape
+from tapegrad._core.values import Traced
+
+PLAIN: Any = object()  # the `_dual` of a tensor that takes part on the tape below alone
+
+
+class Above(ForwardTape):
+    """The tape above the graph: its arrays hold arrays of the graph."""
+
+    __slots__ = ()
+
+
+class Below(ForwardTape):
+    """The tape below the graph: its arrays hold plain ones."""
+
+    __slots__ = ("above",)
+
+    def __init__(self) -> None:
+        super().__init__("forward_ad.dual_level")
+        self.level = -0.5  # type: ignore[assignment]  # between plain values and the graph
+        self.above: Above | None = Above("forward_ad.dual_level")
+
+    def leave(self) -> None:
+        """Compute no more tangents: the arrays of this tape are constants from now on."""
+        assert self.above is not None
+        self.above.log = self.log = _forget
+        self.above = None
+
+
+def _forget(entry: Any) -> None:
+    """What a tape logs with after its level was left."""
+
+
+def is_dual(value: Any) -> bool:
+    """Whether a value is one of the tape below."""
+    return isinstance(value, Traced) and type(value.tape) is Below
+
+
+def is_above(array: Any) -> bool:
+    """Whether an array is one of the tape above."""
+    return isinstance(array, Traced) and type(array.tape) is Above
+
+
+def cell_of(tangent: Any) -> Cell:
+    """A slot with a tangent."""
+    cell = Cell()
+    cell.tangent = tangent
+    return cell
+
+
+def tangent_of(array: Any) -> Any:
+    """The tangent of an array of either tape, or None."""
+    slot = array.slot
+    return slot.tangent if isinstance(slot, Cell) else None
+
+
+__all__ = ["PLAIN", "Above", "Below", "cell_of", "is_above", "is_dual", "tangent_of"]

@@ -1,0 +1,49 @@
+"""Nodes whose derivative is an error: a backward pass through one raises it.
+
+Knows rules and nodes. Must not know tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from tapegrad._core.rule import Rule
+from tapegrad.torch._graph.node import Node, fresh_node
+
+
+class _ErrorRule(Rule):
+    """The rule of such a node."""
+
+    form = "unsupported"
+
+    def __init__(self, text: str) -> None:
+        super().__init__(_no_function, name="Error")
+        self.text = text
+
+    def pull(self, *_: Any) -> NoReturn:
+        """Raise RuntimeError."""
+        raise RuntimeError(self.text)
+
+    def push(self, *_: Any) -> NoReturn:
+        """Raise RuntimeError."""
+        raise RuntimeError(self.text)
+
+
+def _no_function() -> None:
+    """The function of an `_ErrorRule`, which is never called."""
+
+
+class Error(Node):
+    """A node whose derivative is an error."""
+
+    __slots__ = ()
+
+
+def error_node(spec: Any, text: str, parents: Sequence[Node]) -> Node:
+    """A node of a result of this shape and dtype, made from `parents`; `text` is the error."""
+    node = fresh_node()
+    node.__class__ = Error
+    parents = tuple(parents) or (-1,)  # type: ignore[assignment]
+    node._entry = _ErrorRule(text), spec, (spec,) * len(parents), {}, parents, None
+    return node

@@ -1,0 +1,367 @@
+"""The graph: a node is both the slot of a value and PyTorch's `grad_fn`.
+
+Knows the tape's entries and rules. Must not know what a Tensor offers.
+
+The functional transforms own a tape with an end. Tensors have none: what a tensor can still be
+differentiated through must live as long as the tensor, and no longer, also where a hook closes a
+cycle. So the tape of this layer holds no list. Its slots are nodes, numbered in order of time; a
+node holds its entry, and the entry holds the nodes of its arguments. Python frees what nobody can
+reach.
+
+A node's entry is an entry of the tape without its first item, the slot, which would be the node
+itself: (rule, out, x, y, x_node, y_node) or (rule, out, args, params, nodes, None). An argument
+without a node has -1.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tapegrad import Array
+from tapegrad._core.entry import PROJECT, Entry, Outputs, Spec, spec_of
+from tapegrad._core.tape import Tape
+from tapegrad._core.values import Traced
+from tapegrad.torch._graph.hooks import Handle, Hooks
+from tapegrad.torch._graph.names import name_of
+from tapegrad.torch._graph.order import next_number
+
+new = object.__new__
+GUARD = threading.RLock()  # around what several backward passes may change at once
+
+
+class Node:
+    """A call in the graph: what `Tensor.grad_fn` returns.
+
+    Calling it with the gradients of its results returns those of its arguments, themselves
+    differentiable. Its class has the name of the operation, as `MulBackward0`.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_entry", "_number")
+
+    # Names with an underscore: a Function's ctx is its node, and users give it any attribute.
+    _number: int
+    _entry: Any  # None at a leaf
+    # How many arguments PyTorch's node has, where the entry has more: x**2 is one of x alone.
+    _arguments: int | None = None
+    # What few nodes have, in their __dict__.
+    _watched: bool = False  # whether a pass must stop at this node: any of the following
+    _hooks: Hooks | None = None  # on the gradient of the result, before the node runs
+    _prehooks: Hooks | None = None
+    _posthooks: Hooks | None = None
+    _retained: Sequence[weakref.ref[Any]] = ()  # tensors that keep their gradient
+    _trace: Any = None  # where the call was made, in anomaly mode
+    _packed: Any = None  # what the hooks of saved tensors made of them
+
+    def __ge__(self, start: Any) -> bool:
+        return self._number >= start
+
+    def __lt__(self, start: Any) -> bool:
+        return self._number < start
+
+    def name(self) -> str:
+        """The name of the operation's backward function."""
+        return type(self).__name__
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for whatever users want to keep with a node."""
+        found: dict[Any, Any] = self.__dict__.setdefault("_metadata", {})
+        return found
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The nodes of the arguments, each with the number of its result that was used."""
+        return tuple(edge_of(parent) for parent in arguments_of(self))
+
+    def register_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call `hook(grad_inputs, grad_outputs)` after this node ran; it may replace the first."""
+        if self._posthooks is None:
+            self._posthooks = Hooks()
+            self._watched = True
+        return self._posthooks.add(hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> Handle:
+        """Call `hook(grad_outputs)` before this node runs; it may replace them."""
+        if self._prehooks is None:
+            self._prehooks = Hooks()
+            self._watched = True
+        return self._prehooks.add(hook)
+
+    if TYPE_CHECKING:  # what `_engine.node_run` adds
+
+        def __call__(self, *gradients: Any) -> Any: ...
+
+    def _register_hook_dict(self, hooks: Any) -> None:
+        raise NotImplementedError("use register_hook")
+
+    def _sequence_nr(self) -> int:
+        return self._number
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at 0x{id(self):x}>"
+
+
+def title(node: Node) -> str:
+    """The name of a node in messages: users may set an attribute `name` of a Function's."""
+    return type(node).__name__
+
+
+class AccumulateGrad(Node):
+    """Where the gradient of a leaf arrives; `variable` is the leaf."""
+
+    __slots__ = ()
+
+    variable: Any
+
+    def name(self) -> str:
+        """As PyTorch writes the name of its own class."""
+        return "torch::autograd::AccumulateGrad"
+
+
+class CopySlices(Node):
+    """A write through a view: takes the gradient of the base apart."""
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        """As PyTorch writes the name of its own class."""
+        return "torch::autograd::CopySlices"
+
+
+class FunctionNode(Node):
+    """The node of a custom Function: also the `ctx` of its forward and backward."""
+
+    __slots__ = ()
+
+    def _rule_for(self) -> Any:
+        """The rule with which a replay runs this node."""
+        raise NotImplementedError
+
+    def _release(self) -> None:
+        """Forget the saved tensors."""
+        raise NotImplementedError
+
+
+class PowBackward0(Node):
+    """A power with a number for an exponent."""
+
+    __slots__ = ()
+    _arguments = 1
+
+
+class RsubBackward1(Node):
+    """A number minus a tensor."""
+
+    __slots__ = ()
+    _arguments = 1
+
+
+_CLASSES: dict[str, type[Node]] = {
+    "AccumulateGrad": AccumulateGrad,
+    "CopySlices": CopySlices,
+    "PowBackward0": PowBackward0,
+    "RsubBackward1": RsubBackward1,
+}
+
+
+def node_class(name: str) -> type[Node]:
+    """The class of nodes of a name, such as AddBackward0."""
+    found = _CLASSES.get(name)
+    if found is None:
+        found = _CLASSES.setdefault(name, type(name, (Node,), {"__slots__": ()}))
+    return found
+
+
+def fresh_node() -> Node:
+    """A node of no name yet."""
+    node: Node = new(Node)
+    node._number = next_number()
+    node._entry = None
+    return node
+
+
+class _NoBuffers:
+    """No write of a traced array goes into memory that this layer could not see."""
+
+    def __contains__(self, slot: Any) -> bool:
+        return False
+
+    def add(self, slot: Any) -> None:
+        pass
+
+    def discard(self, slot: Any) -> None:
+        pass
+
+
+class GraphTape(Tape):
+    """The tape of all tensors. It hangs each entry into its node, and keeps nothing itself."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__("the graph of tensors")
+        self.level = 0  # outside of every transform
+        self.fresh = fresh_node
+        self.log = _attach
+        self.buffers = _NoBuffers()
+
+    def keep(self, constant: Any) -> Any:
+        return constant  # a change is noticed by the memory's version, and refused
+
+    def keep_input(self, leaf: Any) -> Any:
+        return leaf
+
+    def keep_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        return params
+
+    def between(self, start: Any, end: Any) -> list[Entry]:
+        """The entries after one node that another's is made from, in order of time."""
+        nodes = [node for node in reachable([end]) if node._number > start._number]
+        return [(node, *node._entry) for node in nodes if node._entry is not None]
+
+
+def _attach(entry: Entry) -> None:
+    node = entry[0]
+    node._entry = entry[1:]
+    if isinstance(entry[2], Outputs):  # without the nodes of the results, which hold this one
+        outputs = Outputs(entry[2])
+        outputs.slots = (-1,) * len(outputs)
+        node._entry = entry[1], outputs, *entry[3:]
+    if type(node) is Node:
+        node.__class__ = node_class(name_of(entry[1]))
+
+
+GRAPH = GraphTape()
+
+
+def array_on_graph(value: Any, node: Node) -> Any:
+    """A value and its node as one of the core's traced arrays, on which rules log themselves."""
+    return Array(value, node, GRAPH, spec_of(value))
+
+
+def is_on_graph(value: Any) -> bool:
+    """Whether a value is one of the core's traced arrays, traced by this layer."""
+    return isinstance(value, Traced) and value.tape is GRAPH
+
+
+class GradientEdge(NamedTuple):
+    """Where the gradient of a tensor arrives: a node, and which of its results."""
+
+    node: Node
+    output_nr: int
+    ownership_token: Any = None  # the tensor, which keeps the node alive
+
+
+# --- Walking ------------------------------------------------------------------------------------
+
+
+def parents_of(entry: Any) -> Iterable[Any]:
+    """The nodes (or -1) of the arguments of an entry without its slot."""
+    if entry[5] is not None:
+        return entry[4], entry[5]
+    nodes = entry[4]
+    return nodes if type(nodes) is tuple else (nodes,)
+
+
+def arguments_of(node: Node) -> Iterator[Any]:
+    """The nodes (or -1) of the arguments of a call, one an argument."""
+    entry = node._entry
+    if entry is None:
+        return
+    rule = entry[0]
+    if entry[5] is not None and getattr(rule, "unary", False):
+        yield entry[4]
+        return
+    yield from tuple(parents_of(entry))[: node._arguments]
+
+
+def edge_of(parent: Any) -> tuple[Node | None, int]:
+    """A parent as PyTorch shows it: the node of the call, and which of its results."""
+    if parent == -1:
+        return None, 0
+    entry = parent._entry
+    if entry is not None and entry[0] is PROJECT:
+        return entry[4], entry[2]
+    return parent, 0
+
+
+def reachable(roots: Iterable[Node]) -> list[Node]:
+    """All nodes that the given ones were made from, and these, in order of time."""
+    return made_since(roots, 0)
+
+
+def made_since(roots: Iterable[Node], start: int) -> list[Node]:
+    """The nodes of a greater number than `start` that the given ones were made from, and these."""
+    stack = [node for node in roots if node._number > start]
+    seen = set(stack)
+    while stack:
+        entry = stack.pop()._entry
+        if entry is None:
+            continue
+        for parent in parents_of(entry):
+            if parent != -1 and parent._number > start and parent not in seen:
+                seen.add(parent)
+                stack.append(parent)
+    return sorted(seen, key=number_of)
+
+
+def number_of(node: Node) -> int:
+    return node._number
+
+
+# --- Freeing ------------------------------------------------------------------------------------
+
+
+class _Freed:
+    """Takes the place of what an entry kept, after a backward pass has used it up."""
+
+    def __repr__(self) -> str:
+        return "freed"
+
+
+FREED = _Freed()
+
+
+def freed(entry: Any) -> Any:
+    """An entry without the arrays that it kept; itself where it kept none."""
+    rule, out, x, y, x_node, y_node = entry
+    if y_node is not None:
+        if out is None and x is None and y is None:
+            return entry
+        return rule, FREED, None, None, x_node, y_node
+    if type(x_node) is tuple:
+        for value in x:
+            if type(value) is np.ndarray:  # the frequent case
+                return rule, FREED, (), {}, x_node, None
+        if any(map(_is_kept, (*_parts(out), *x))):
+            return rule, FREED, (), {}, x_node, None
+    return entry
+
+
+def kept_values(entry: Any) -> list[Any]:
+    """The arrays that an entry keeps for its derivative."""
+    _, out, x, y, x_node, y_node = entry
+    if y_node is not None:
+        return [value for value in (out, x, y) if type(value) is np.ndarray]
+    if type(x_node) is not tuple or out is FREED:
+        return []
+    return [value for value in (*_parts(out), *x) if isinstance(value, np.ndarray)]
+
+
+def _parts(out: Any) -> Any:
+    return out if isinstance(out, tuple) else (out,)
+
+
+def _is_kept(value: Any) -> bool:
+    return value is not None and type(value) is not Spec and hasattr(value, "shape")
+
+
+# --- Hooks --------------------------------------------------------------------------------------
+
+
+# --- Names --------------------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""The operations of torch and the methods of Tensor, by family."""

@@ -1,0 +1,1 @@
+"""Operations that make tensors: from data, filled, in ranges, at random."""

@@ -1,0 +1,286 @@
+"""Tensors made from data, from a shape, from a range.
+
+Knows PyTorch's rules for the dtype of what is made. Must not know random numbers or operations.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.torch import _dtypes
+from tapegrad.torch._dtypes import as_numpy
+from tapegrad.torch._ops.create.data import (
+    array_of_data,
+    as_tensor,
+    asarray,
+    from_numpy,
+    leaf_of,
+    number_of,
+    tensor,
+)
+from tapegrad.torch._ops.create.fill import filled_as
+from tapegrad.torch._ops.declare import OPERATIONS, deliver
+from tapegrad.torch._tensor.tensor import Tensor, of_value
+
+
+def shape_of(call: str, sizes: tuple[Any, ...]) -> tuple[int, ...]:
+    """A shape that came as `f(2, 3)` or `f((2, 3))`; TypeError or RuntimeError if it is none."""
+    if len(sizes) == 1 and _dtypes.is_sizes(sizes[0]):
+        sizes = tuple(sizes[0])
+    made = []
+    for position, side in enumerate(sizes, 1):
+        if isinstance(side, bool) or not hasattr(side, "__index__"):
+            raise TypeError(
+                f"{call}(): argument 'size' (position {position}) must be tuple of ints, not "
+                f"{type(side).__name__}"
+            )
+        made.append(side.__index__())
+    if any(side < 0 for side in made):
+        negative = next(side for side in made if side < 0)
+        raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {made}")
+    return tuple(made)
+
+
+def numpy_dtype(call: str, dtype: Any) -> Any:
+    """NumPy's dtype for what came as `dtype=`; None stays None."""
+    if dtype is None:
+        return None
+    try:
+        return as_numpy(dtype)
+    except TypeError:
+        raise TypeError(
+            f"{call}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}"
+        ) from None
+
+
+def finish(value: Any, *, device: Any = None, requires_grad: bool = False, out: Any = None) -> Any:
+    """The tensor that a creation function returns."""
+    if device is not None:
+        _dtypes.device(device)
+    if out is not None:
+        return deliver(out, of_value(value))
+    return leaf_of(value, requires_grad)
+
+
+def creation(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Register a function of a NumPy dtype (or None) that makes an array, with PyTorch's options.
+
+    The options: out, dtype, layout, device, pin_memory, memory_format, requires_grad.
+    """
+    name = compute.__name__
+
+    @functools.wraps(compute)
+    def call(
+        *args: Any,
+        out: Any = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        memory_format: Any = None,
+        requires_grad: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        given = numpy_dtype(name, dtype)
+        if given is None and out is not None:
+            given = out.value.dtype
+        value = compute(*args, dtype=given, **kwargs)
+        return finish(value, device=device, requires_grad=requires_grad, out=out)
+
+    OPERATIONS[name] = call
+    return call
+
+
+# --- From a shape -------------------------------------------------------------------------------
+
+
+def sized(call: str, sizes: tuple[Any, ...], size: Any) -> tuple[int, ...]:
+    """The shape that came as positional arguments or as `size=`."""
+    if size is not None:
+        return shape_of(call, (size,))
+    if not sizes:
+        raise TypeError(f'{call}() missing 1 required positional arguments: "size"')
+    return shape_of(call, sizes)
+
+
+@creation
+def zeros(*sizes: Any, size: Any = None, dtype: Any) -> Any:
+    """A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`."""
+    return np.zeros(sized("zeros", sizes, size), dtype or _dtypes.default_float())
+
+
+@creation
+def ones(*sizes: Any, size: Any = None, dtype: Any) -> Any:
+    """A tensor of ones: `ones(2, 3)` or `ones((2, 3))`."""
+    return np.ones(sized("ones", sizes, size), dtype or _dtypes.default_float())
+
+
+@creation
+def empty(*sizes: Any, size: Any = None, dtype: Any) -> Any:
+    """A tensor of a shape whose elements are whatever the memory holds."""
+    return np.empty(sized("empty", sizes, size), dtype or _dtypes.default_float())
+
+
+@creation
+def empty_strided(size: Any, stride: Any, *, dtype: Any) -> Any:
+    """An empty tensor whose neighbours along each dimension lie `stride` elements apart."""
+    shape, steps = shape_of("empty_strided", (size,)), tuple(stride)
+    given = dtype or _dtypes.default_float()
+    count = 1 + sum((side - 1) * step for side, step in zip(shape, steps, strict=True))
+    memory = np.empty(count if math.prod(shape) else 0, given)
+    strides = [step * given.itemsize for step in steps]
+    return np.ndarray(shape, given, memory, strides=strides)
+
+
+def _fill_dtype(fill_value: Any, dtype: Any) -> Any:
+    if dtype is not None:
+        return dtype
+    given = getattr(fill_value, "dtype", None)
+    return _dtypes.of_number(fill_value) if given is None else given
+
+
+def _fill_number(call: str, fill_value: Any) -> Any:
+    if not isinstance(fill_value, Tensor):
+        return number_of(fill_value) if isinstance(fill_value, np.generic) else fill_value
+    if fill_value.requires_grad or fill_value.dim():
+        raise TypeError(
+            f"{call}(): argument 'fill_value' (position 2) must be Number, not "
+            f"{type(fill_value).__name__}"
+        )
+    return fill_value.value
+
+
+def _filled(shape: tuple[int, ...], fill_value: Any, given: Any, like: Any = None) -> Any:
+    made = np.empty(shape, given) if like is None else np.empty_like(like, given, shape=shape)
+    made[...] = fill_value if hasattr(fill_value, "shape") else filled_as(fill_value, given)
+    return made
+
+
+@creation
+def full(size: Any, fill_value: Any, *, dtype: Any) -> Any:
+    """A tensor of a shape, filled with a number, which decides on the dtype."""
+    if not _dtypes.is_sizes(size):
+        raise TypeError(
+            "full(): argument 'size' (position 1) must be tuple of ints, not "
+            f"{type(size).__name__}"
+        )
+    number = _fill_number("full", fill_value)
+    given = np.dtype(_fill_dtype(number, dtype))
+    return _filled(shape_of("full", (size,)), number, given)
+
+
+@creation
+def scalar_tensor(s: Any, *, dtype: Any) -> Any:
+    """A tensor of no dimensions."""
+    return filled_as(s, dtype or _dtypes.default_float())
+
+
+@creation
+def eye(n: int, m: int | None = None, *, dtype: Any) -> Any:
+    """A matrix with ones on the diagonal, zeros elsewhere."""
+    for word, side in (("n", n), ("m", m)):
+        if side is not None and side < 0:
+            raise RuntimeError(f"{word} must be greater or equal to 0, got {side}")
+    return np.eye(n, m, dtype=dtype or _dtypes.default_float())
+
+
+# --- From another tensor ------------------------------------------------------------------------
+
+
+def template(call: str, input: Any) -> Any:
+    """The array whose shape and dtype a `..._like` function takes."""
+    if not isinstance(input, Tensor):
+        raise TypeError(
+            f"{call}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+        )
+    return input.value
+
+
+@creation
+def zeros_like(input: Any, *, dtype: Any) -> Any:
+    """Zeros in the shape and dtype of a tensor."""
+    return np.zeros_like(template("zeros_like", input), dtype)
+
+
+@creation
+def ones_like(input: Any, *, dtype: Any) -> Any:
+    """Ones in the shape and dtype of a tensor."""
+    return np.ones_like(template("ones_like", input), dtype)
+
+
+@creation
+def empty_like(input: Any, *, dtype: Any) -> Any:
+    """A tensor in the shape and dtype of another one, holding whatever the memory does."""
+    return np.empty_like(template("empty_like", input), dtype)
+
+
+@creation
+def full_like(input: Any, fill_value: Any, *, dtype: Any) -> Any:
+    """A tensor in the shape and dtype of another one, filled with a number."""
+    array = template("full_like", input)
+    number = _fill_number("full_like", fill_value)
+    return _filled(array.shape, number, np.dtype(dtype or array.dtype), array)
+
+
+def _new(word: str, compute: Callable[..., Any]) -> None:
+    """Give Tensor a method that makes a tensor, with its own dtype where none is given."""
+
+    def method(
+        self: Tensor,
+        *args: Any,
+        dtype: Any = None,
+        device: Any = None,
+        layout: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        given = numpy_dtype(word, dtype) or self.value.dtype
+        value = compute(self.value, *args, dtype=given, **kwargs)
+        return finish(value, device=device, requires_grad=requires_grad)
+
+    method.__name__ = method.__qualname__ = word
+    method.__doc__ = compute.__doc__
+    setattr(Tensor, word, method)
+
+
+def new_zeros(array: Any, *sizes: Any, size: Any = None, dtype: Any) -> Any:
+    """Zeros of a shape, in the dtype of this tensor."""
+    return np.zeros_like(array, dtype, shape=sized("new_zeros", sizes, size), order="C")
+
+
+def new_ones(array: Any, *sizes: Any, size: Any = None, dtype: Any) -> Any:
+    """Ones of a shape, in the dtype of this tensor."""
+    return np.ones_like(array, dtype, shape=sized("new_ones", sizes, size), order="C")
+
+
+def new_empty(array: Any, *sizes: Any, size: Any = None, dtype: Any) -> Any:
+    """A tensor of a shape, in the dtype of this one, holding whatever the memory does."""
+    return np.empty_like(array, dtype, shape=sized("new_empty", sizes, size), order="C")
+
+
+def new_full(array: Any, size: Any, fill_value: Any, *, dtype: Any) -> Any:
+    """A tensor of a shape filled with a number, in the dtype of this one."""
+    number = _fill_number("new_full", fill_value)
+    return _filled(shape_of("new_full", (size,)), number, np.dtype(dtype), array)
+
+
+def new_tensor(array: Any, data: Any, *, dtype: Any) -> Any:
+    """A tensor of data as `torch.tensor`, in the dtype of this tensor."""
+    return array_of_data(data, dtype, "tensor.new_tensor")
+
+
+for _compute in (new_zeros, new_ones, new_empty, new_full, new_tensor):
+    _new(_compute.__name__, _compute)
+
+
+for _function in (tensor, as_tensor, asarray, from_numpy):
+    OPERATIONS[_function.__name__] = _function
+
+
+__all__ = ["creation", "finish", "shape_of", "sized", "template"]

@@ -1,0 +1,363 @@
+"""Tensors made from data: numbers in nested lists, NumPy's arrays, other tensors.
+
+Knows which dtype PyTorch gives to data. Must not know shapes and ranges.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tapegrad._warning import warn
+from tapegrad.torch import _dtypes
+from tapegrad.torch._dtypes import as_numpy
+from tapegrad.torch._ops.declare import OPERATIONS
+from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
+
+
+def tensor(
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor with a copy of data, without history.
+
+    data: a number, nested sequences of numbers, a NumPy array, or a tensor (with a UserWarning).
+    dtype: found from the data unless given: the default float (float32) for Python's floats, int64
+    for ints; arrays keep theirs. ValueError for lists of unlike lengths, TypeError for strings,
+    RuntimeError for other objects.
+
+    >>> import tapegrad.torch as torch
+    >>> torch.tensor([[1, 2], [3, 4.5]])
+    tensor([[1.0000, 2.0000],
+            [3.0000, 4.5000]])
+    """
+    if device is not None:
+        _dtypes.device(device)
+    given = None if dtype is None else _given_dtype(dtype)
+    value = array_of_data(data, given, "torch.tensor")
+    return leaf_of(value, requires_grad)
+
+
+def leaf_of(value: Any, requires_grad: bool) -> Tensor:
+    """A new tensor that requires grad or not; RuntimeError where its dtype cannot."""
+    if requires_grad and value.dtype.kind not in "fc":
+        raise RuntimeError(
+            "Only Tensors of floating point and complex dtype can require gradients"
+        )
+    made = of_value(value)
+    return made.requires_grad_() if requires_grad else made
+
+
+def _given_dtype(dtype: Any) -> np.dtype[Any]:
+    try:
+        return as_numpy(dtype)
+    except TypeError:
+        raise TypeError(
+            f"tensor(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}"
+        ) from None
+
+
+def array_of_data(data: Any, given: np.dtype[Any] | None, call: str) -> Any:
+    """Data as an array of its own, of a dtype or the one that it suggests."""
+    if isinstance(data, Tensor):
+        warn(
+            "To copy construct from a tensor, it is recommended to use "
+            "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
+            f"rather than {call}(sourceTensor).",
+        )
+        value = data.detach().value
+        return value.copy() if given is None else value.astype(given)
+    if isinstance(data, np.ndarray):
+        check_array(data)
+        return np.array(data, native(data.dtype) if given is None else given)
+    return numbers_as_array(data, given)
+
+
+def native(given: np.dtype[Any]) -> np.dtype[Any]:
+    """A dtype that tensors have; TypeError where there is none."""
+    return _dtypes.of_numpy(given).numpy
+
+
+def numbers_as_array(data: Any, given: np.dtype[Any] | None) -> Any:
+    """A number or nested sequences of numbers as an array."""
+    shape = _shape_of(data)
+    numbers = _flattened(data, shape)
+    if numbers is not None:
+        kinds = set(map(type, numbers))
+        found = _inferred([kind() for kind in kinds]) if given is None else given
+        return _converted(numbers, kinds, found).reshape(shape)
+    leaves = list(_leaves(data, shape, 0))
+    _check_leaves(leaves, bool(shape))
+    found = _inferred(leaves) if given is None else given
+    if leaves and isinstance(leaves[0], np.ndarray):
+        return np.array([np.asarray(leaf) for leaf in leaves]).reshape(shape).astype(found)
+    own = (Tensor, np.generic)
+    numbers = [leaf.item() if isinstance(leaf, own) else leaf for leaf in leaves]
+    return _converted(numbers, set(map(type, numbers)), found).reshape(shape)
+
+
+PYTHON = frozenset((bool, int, float, complex))
+
+
+def _flattened(data: Any, shape: tuple[int, ...]) -> list[Any] | None:
+    """The numbers in nested lists; None where there is more to it than a fast loop can see."""
+    level = [data]
+    for side in shape:
+        if not {list, tuple}.issuperset(map(type, level)) or {side} != set(map(len, level)):
+            return None
+        level = list(itertools.chain.from_iterable(level))
+    return level if PYTHON.issuperset(map(type, level)) else None
+
+
+def _check_leaves(leaves: list[Any], nested: bool) -> None:
+    """Raise PyTorch's error for what is no number."""
+    for kind, leaf in {type(leaf): leaf for leaf in leaves}.items():
+        if issubclass(kind, str) and nested:
+            raise ValueError(f"too many dimensions {kind.__name__!r}")
+        if _is_sequence(leaf):
+            raise TypeError(f"{kind.__name__!r} object cannot be interpreted as an integer")
+
+
+def _is_sequence(data: Any) -> bool:
+    return isinstance(data, Sequence) and not isinstance(data, (str, bytes))
+
+
+def _shape_of(data: Any) -> tuple[int, ...]:
+    """The shape that the first element of each sequence suggests."""
+    shape: list[int] = []
+    while _is_sequence(data):
+        shape.append(len(data))
+        if not data:
+            return tuple(shape)
+        data = data[0]
+    if isinstance(data, np.ndarray):
+        shape += data.shape
+    return tuple(shape)
+
+
+def _leaves(data: Any, shape: tuple[int, ...], dim: int) -> Iterator[Any]:
+    """The numbers in nested sequences, or arrays where these are what is nested."""
+    if isinstance(data, np.ndarray):
+        if data.shape != shape[dim:]:
+            _raise_length(shape, dim, data.shape)
+        yield data
+        return
+    if dim == len(shape):
+        if isinstance(data, Tensor) and data.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        yield data
+        return
+    if not _is_sequence(data):
+        raise TypeError("not a sequence")
+    if len(data) != shape[dim]:
+        _raise_length(shape, dim, (len(data),))
+    if dim + 1 == len(shape):
+        for part in data:
+            if isinstance(part, Tensor) and part.numel() != 1:
+                raise ValueError("only one element tensors can be converted to Python scalars")
+            if isinstance(part, np.ndarray) and part.ndim == 0:
+                part = part[()]
+            yield part
+        return
+    for part in data:
+        yield from _leaves(part, shape, dim + 1)
+
+
+def _raise_length(shape: tuple[int, ...], dim: int, got: tuple[int, ...]) -> NoReturn:
+    expected = shape[dim] if dim < len(shape) else 0
+    raise ValueError(
+        f"expected sequence of length {expected} at dim {dim} (got {got[0] if got else 0})"
+    )
+
+
+def _inferred(leaves: list[Any]) -> np.dtype[Any]:
+    """The dtype of data: that of its kinds of elements together."""
+    kinds = {type(leaf): leaf for leaf in leaves}
+    found: np.dtype[Any] | None = None
+    for leaf in leaves if any(map(_has_own_dtype, kinds.values())) else kinds.values():
+        given = _dtype_of(leaf)
+        found = given if found is None else _dtypes.join(found, given)
+    return _dtypes.default_float() if found is None else found
+
+
+def _has_own_dtype(leaf: Any) -> bool:
+    return isinstance(leaf, (Tensor, np.ndarray))
+
+
+def _dtype_of(leaf: Any) -> np.dtype[Any]:
+    if isinstance(leaf, (Tensor, np.ndarray, np.generic)):
+        return native(leaf.value.dtype if isinstance(leaf, Tensor) else leaf.dtype)
+    if isinstance(leaf, (bool, int, float, complex)):
+        return _dtypes.of_number(leaf)
+    if isinstance(leaf, str):
+        raise TypeError("new(): invalid data type 'str'")
+    raise RuntimeError(f"Could not infer dtype of {type(leaf).__name__}")
+
+
+def _converted(numbers: list[Any], kinds: set[type], given: np.dtype[Any]) -> Any:
+    """Python numbers as an array of a dtype, with PyTorch's errors where they do not fit."""
+    for kind in kinds - PYTHON:
+        raise TypeError(f"{kind.__name__!r} object cannot be interpreted as a number")
+    if complex in kinds and given.kind != "c":
+        raise TypeError("must be real number, not complex")
+    with np.errstate(all="ignore"):
+        if given.kind not in "iu" or not numbers:
+            return np.array(numbers).astype(given, copy=False)
+        return _wholes(numbers, kinds, given).astype(given)
+
+
+def _wholes(numbers: list[Any], kinds: set[type], given: np.dtype[Any]) -> Any:
+    """Whole numbers as an array that fits a dtype; negative ones wrap in an unsigned one."""
+    beyond = RuntimeError(f"value cannot be converted to type {given.name} without overflow")
+    try:
+        wholes = [*map(int, numbers)] if float in kinds else numbers
+    except (ValueError, OverflowError):  # NaN, infinity
+        raise beyond from None
+    try:
+        array = np.array(wholes, np.int64)
+    except OverflowError:
+        if given != np.uint64 or min(wholes) < 0 or max(wholes) >= 2**64:
+            raise ValueError("Overflow when unpacking long long") from None
+        return np.array(wholes, np.uint64)
+    limits = np.iinfo(given)
+    least = -int(limits.max) - 1 if limits.min == 0 else int(limits.min)
+    if int(array.max()) > limits.max or int(array.min()) < least:
+        raise beyond
+    return array
+
+
+# --- Over the same memory -----------------------------------------------------------------------
+
+
+def check_array(array: Any) -> None:
+    """Raise PyTorch's error for an array that cannot be a tensor."""
+    native(array.dtype)
+    if any(step < 0 for step in array.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative "
+            "strides are not currently supported. (You can probably work around this by making a "
+            "copy of your array  with array.copy().) "
+        )
+    if not array.dtype.isnative:
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. Conversion "
+            "between byte orders is currently not supported."
+        )
+
+
+def from_numpy(ndarray: Any) -> Tensor:
+    """A tensor over the memory of a NumPy array: writes to one are seen in the other.
+
+    TypeError for what is no array or has a dtype that tensors do not; ValueError for negative
+    strides; UserWarning for an array that cannot be written to.
+
+    >>> import numpy as np, tapegrad.torch as torch
+    >>> a = np.zeros(2)
+    >>> torch.from_numpy(a)[0] = 1.0
+    >>> a
+    array([1., 0.])
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    check_array(ndarray)
+    if not ndarray.flags.writeable:
+        warn(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable "
+            "tensors. This means writing to this tensor will raise an error. You may want to copy "
+            "the array to protect its data or make it writable before converting it to a tensor.",
+        )
+    return of_value(np.asarray(ndarray).view())
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """Data as a tensor: without a copy, and with its history, where it has the dtype already."""
+    if device is not None:
+        _dtypes.device(device)
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype)
+    given = None if dtype is None else _given_dtype(dtype)
+    if isinstance(data, np.ndarray):
+        check_array(data)
+        array = np.asarray(data).view()
+        return of_value(array if given in (None, array.dtype) else array.astype(given))
+    return of_value(array_of_data(data, given, "torch.as_tensor"))
+
+
+def asarray(
+    obj: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool | None = None,
+) -> Tensor:
+    """As `as_tensor`; copy: True for a copy always, False for a ValueError where one is needed."""
+    made = as_tensor(obj, dtype, device)
+    known = obj.value if isinstance(obj, Tensor) else obj
+    shared = isinstance(known, np.ndarray) and np.may_share_memory(known, plain_of(made))
+    if copy and shared:
+        made = made.clone()
+    elif copy is False and not shared and made is not obj:
+        raise ValueError("can't alias the given object: it needs a copy. Leave copy=False away.")
+    if requires_grad is not None and requires_grad != made.requires_grad:
+        made = made.detach().requires_grad_(requires_grad)
+    return made
+
+
+def frombuffer(
+    buffer: Any,
+    *,
+    dtype: Any,
+    count: int = -1,
+    offset: int = 0,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of one dimension over the memory of a buffer."""
+    array = np.frombuffer(buffer, as_numpy(dtype), count, offset)
+    return from_numpy(array).requires_grad_(requires_grad)
+
+
+def from_dlpack(ext_tensor: Any) -> Tensor:
+    """A tensor over the memory of an array of another library."""
+    return of_value(np.from_dlpack(ext_tensor))
+
+
+OPERATIONS["frombuffer"] = frombuffer
+OPERATIONS["from_dlpack"] = from_dlpack
+
+
+def number_of(value: Any) -> Any:
+    """One of NumPy's numbers as Python's, which is all that PyTorch sees in it."""
+    native(value.dtype)
+    return value.item()
+
+
+def from_operand(value: Any) -> Any:
+    """What NumPy has beside a tensor in arithmetic: a number, or a tensor for an array.
+
+    The tensor has a copy, for nobody may change it. TypeError for a dtype that no tensor has.
+    """
+    if isinstance(value, np.generic):
+        return number_of(value)
+    return of_value(np.array(value, native(value.dtype)))
+
+
+Tensor.from_operand = staticmethod(from_operand)  # type: ignore[attr-defined]
+
+__all__ = [
+    "array_of_data",
+    "as_tensor",
+    "asarray",
+    "from_dlpack",
+    "from_numpy",
+    "frombuffer",
+    "numbers_as_array",
+    "tensor",
+]

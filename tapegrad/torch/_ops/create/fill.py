@@ -1,0 +1,89 @@
+"""Writes that put the same value everywhere: `zero_` and `fill_`; what random writes are made of.
+
+Knows how a write is logged. Must not know where the numbers come from.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.forms import General
+from tapegrad._core.values import innermost, plain
+from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._graph.versions import count_write
+from tapegrad.torch._ops.declare import registered
+from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray
+from tapegrad.torch._tensor.writes import check_writable, write
+
+
+def replaced(old: Any, new: Any) -> Any:
+    """`new` in the shape of `old`, whose derivative is zero there but whose history goes on."""
+    if innermost([old, new]) is None:
+        return np.broadcast_to(new, old.shape)
+    return _REPLACED.apply_bound([old, new], {})
+
+
+def _replaced(old: Any, new: Any) -> Any:
+    return np.broadcast_to(new, old.shape).copy()
+
+
+# The old values get zeros without a history, as from PyTorch's fill.
+_REPLACED = General(
+    _replaced,
+    vjp=[
+        lambda _g, _out, old, _new: np.zeros(old.shape, old.dtype),
+        lambda g, _out, _old, _new: g,
+    ],
+    batch="align",
+    name="fill",
+)
+
+
+@registered
+def zero_(self: Any) -> Any:
+    """Write zeros into this tensor."""
+    value = self.value
+    if type(value) is ndarray and self.node is None and self._source is None:
+        check_writable(self, tracked=False)  # a gradient that is to be added to anew
+        value.fill(0)
+        count_write(self)
+        return self
+    return write(self, lambda old: replaced(old, np.zeros((), old.dtype)), "ZeroBackward0")
+
+
+@registered
+def fill_(self: Any, value: Any) -> Any:
+    """Write a number, or a tensor of no dimensions, into all elements of this tensor."""
+    if not isinstance(value, Tensor):
+        given = filled_as(value, self.value.dtype)
+        return write(self, lambda old: replaced(old, given), "FillBackward2")
+    if value.value.shape:
+        raise RuntimeError(
+            "fill_ only supports 0-dimension value tensor but got tensor with "
+            f"{value.value.ndim} dimensions."
+        )
+    array = array_of(value)
+
+    def compute(old: Any) -> Any:
+        new = np.real(array) if array.dtype.kind == "c" and old.dtype.kind != "c" else array
+        return replaced(old, new.astype(old.dtype))
+
+    return write(self, compute, "FillBackward3", [value])
+
+
+def filled_as(value: Any, given: np.dtype[Any]) -> Any:
+    """A Python number as an array of no dimensions; RuntimeError where the dtype has it not."""
+    number = plain(value)
+    if isinstance(number, complex) and given.kind != "c":
+        if number.imag:
+            raise RuntimeError(
+                f"value cannot be converted to type {word_of(given).lower()} without overflow"
+            )
+        number = number.real
+    with np.errstate(all="ignore"):
+        return np.asarray(number).astype(given)
+
+
+__all__ = ["filled_as", "replaced"]

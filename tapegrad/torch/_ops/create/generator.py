@@ -1,0 +1,185 @@
+"""Generators of random numbers, and the arrays that are drawn from them.
+
+Knows NumPy's generators, which it loads at the first draw. Must not know how tensors are made.
+
+The numbers are not PyTorch's for the same seed; the distributions are.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+import numpy as np
+
+from tapegrad.torch import _dtypes
+from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
+
+FIRST_SEED = 67280421310721  # of a new Generator, as in PyTorch
+
+
+class _Drawn(threading.local):
+    """How often a thread has drawn: vmap asks whether a function does."""
+
+    times = 0
+
+
+DRAWN = _Drawn()
+
+
+class Generator:
+    """A source of random numbers of its own: `manual_seed`, `seed`, `get_state`, `set_state`."""
+
+    def __init__(self, device: Any = "cpu") -> None:
+        self._device = _dtypes.device(device)
+        self._seed = FIRST_SEED
+        self._numpy: Any = None  # NumPy's generator, once it is needed
+
+    @property
+    def device(self) -> _dtypes.device:
+        return self._device
+
+    def manual_seed(self, seed: Any) -> Generator:
+        """Start anew from a seed; returns the generator itself."""
+        self._seed = _valid_seed(seed)
+        self._numpy = None
+        return self
+
+    def seed(self) -> int:
+        """Start anew from a seed of the operating system's; returns it."""
+        self.manual_seed(int.from_bytes(os.urandom(8), "little"))
+        return self._seed
+
+    def initial_seed(self) -> int:
+        """The seed that the generator started from."""
+        return self._seed
+
+    def get_state(self) -> Tensor:
+        """The state as a tensor of bytes, for `set_state`."""
+        state = self.numpy.bit_generator.state
+        numbers = state["state"]
+        parts = (
+            numbers["state"].to_bytes(16, "little"),
+            numbers["inc"].to_bytes(16, "little"),
+            state["uinteger"].to_bytes(4, "little"),
+            state["has_uint32"].to_bytes(1, "little"),
+            self._seed.to_bytes(8, "little"),
+        )
+        return of_value(np.frombuffer(b"".join(parts), np.uint8).copy())
+
+    def set_state(self, new_state: Any) -> Generator:
+        """Go back to a state that `get_state` returned."""
+        if not isinstance(new_state, Tensor) or new_state.value.dtype != np.uint8:
+            raise TypeError("RNG state must be a torch.ByteTensor")
+        held = plain_of(new_state).tobytes()
+        if len(held) != 45:
+            raise RuntimeError(
+                f"RNG state is wrong size: expected the 45 bytes of get_state(), got {len(held)}"
+            )
+        self._seed = int.from_bytes(held[37:], "little")
+        self.numpy.bit_generator.state = {
+            "bit_generator": "PCG64",
+            "state": {
+                "state": int.from_bytes(held[:16], "little"),
+                "inc": int.from_bytes(held[16:32], "little"),
+            },
+            "uinteger": int.from_bytes(held[32:36], "little"),
+            "has_uint32": held[36],
+        }
+        return self
+
+    def clone_state(self) -> Generator:
+        """Another generator in the same state."""
+        return Generator().set_state(self.get_state())
+
+    @property
+    def numpy(self) -> Any:
+        """NumPy's generator, with the same state."""
+        if self._numpy is None:
+            self._numpy = np.random.Generator(np.random.PCG64(self._seed))
+        return self._numpy
+
+
+def _valid_seed(seed: Any) -> int:
+    number = int(seed)
+    if not -(2**63) <= number < 2**64:
+        raise ValueError("Overflow when unpacking long long")
+    return number % 2**64
+
+
+default_generator = Generator()
+default_generator.seed()
+
+
+def source(generator: Generator | None = None) -> Any:
+    """NumPy's generator for a draw, from PyTorch's `generator=`."""
+    DRAWN.times += 1
+    return (default_generator if generator is None else generator).numpy
+
+
+# --- Draws of arrays ----------------------------------------------------------------------------
+
+
+def exact(given: np.dtype[Any]) -> Any:
+    """The dtype in which NumPy draws what is then rounded to another one."""
+    return np.float64 if given.itemsize == 8 else np.float32
+
+
+def draw_uniform(shape: Any, given: np.dtype[Any], generator: Any = None) -> Any:
+    """Uniform numbers from 0 to before 1, real and imaginary parts each."""
+    if given.kind == "c":
+        part = np.empty(0, given).real.dtype
+        return draw_uniform(shape, part, generator) + 1j * draw_uniform(shape, part, generator)
+    if given.kind != "f":
+        raise NotImplementedError(f'"check_uniform_bounds" not implemented for {quoted(given)}')
+    made = source(generator).random(shape, exact(given))
+    if given.itemsize == 2:  # rounding must not reach 1
+        return (np.floor(made * 2048) / 2048).astype(given)
+    return np.asarray(made, given)
+
+
+def draw_normal(shape: Any, given: np.dtype[Any], generator: Any = None) -> Any:
+    """Normal numbers of mean 0 and variance 1; of complex ones each part has half of it."""
+    if given.kind == "c":
+        part = np.empty(0, given).real.dtype
+        parts = [draw_normal(shape, part, generator) for _ in range(2)]
+        return ((parts[0] + 1j * parts[1]) * np.sqrt(0.5)).astype(given)
+    if given.kind != "f":
+        raise NotImplementedError(f'"normal_kernel_cpu" not implemented for {quoted(given)}')
+    return np.asarray(source(generator).standard_normal(shape, exact(given)), given)
+
+
+def quoted(given: np.dtype[Any]) -> str:
+    return f"'{word_of(given)}'"
+
+
+def draw_whole(low: Any, high: Any, shape: Any, given: np.dtype[Any], generator: Any) -> Any:
+    """Whole numbers from low to before high."""
+    if low >= high:
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
+    made = source(generator).integers(low, high, shape, np.uint64 if high > 2**63 else np.int64)
+    return np.asarray(made).astype(given)
+
+
+def bounds_of(call: str, given: tuple[Any, ...], low: Any, high: Any, count: int) -> Any:
+    """`(high, ...)` or `(low, high, ...)` as low, high and what follows."""
+    if low is not None and high is None and given:
+        high, given = given[0], given[1:]
+    elif high is None:
+        split = count + 1
+        if len(given) > split:
+            low, high, given = given[0], given[1], given[2:]
+        elif given:
+            high, given = given[0], given[1:]
+    low = 0 if low is None else low
+    for bound in (low, high):
+        if not hasattr(bound, "__index__"):
+            raise TypeError(f"{call}(): expected whole numbers, got {type(bound).__name__}")
+    return low.__index__(), high.__index__(), given
+
+
+__all__ = ["DRAWN", "Generator", "default_generator", "source"]

@@ -1,0 +1,250 @@
+"""Random tensors: of a shape, like another one, of a distribution whose parameters are tensors.
+
+Knows the distributions. Must not know where the numbers come from, or how memory is written to.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.values import Mapped, Traced, somewhere
+from tapegrad.torch import _dtypes
+from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._graph.node import is_on_graph
+from tapegrad.torch._ops.create.creation import creation, shape_of, sized, template
+from tapegrad.torch._ops.create.generator import (
+    bounds_of,
+    draw_normal,
+    draw_uniform,
+    draw_whole,
+    quoted,
+    source,
+)
+from tapegrad.torch._ops.declare import OPERATIONS, deliver, operation, private, registered
+from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
+
+# --- New tensors --------------------------------------------------------------------------------
+
+
+@creation
+def rand(*sizes: Any, size: Any = None, generator: Any = None, dtype: Any) -> Any:
+    """Uniform numbers from 0 to before 1: `rand(2, 3)` or `rand((2, 3))`."""
+    shape = sized("rand", sizes, size)
+    return draw_uniform(shape, np.dtype(dtype or _dtypes.default_float()), generator)
+
+
+@creation
+def randn(*sizes: Any, size: Any = None, generator: Any = None, dtype: Any) -> Any:
+    """Normal numbers of mean 0 and variance 1: `randn(2, 3)` or `randn((2, 3))`."""
+    shape = sized("randn", sizes, size)
+    return draw_normal(shape, np.dtype(dtype or _dtypes.default_float()), generator)
+
+
+@creation
+def randint(
+    *args: Any,
+    low: Any = None,
+    high: Any = None,
+    size: Any = None,
+    generator: Any = None,
+    dtype: Any,
+) -> Any:
+    """Whole numbers from low to before high: `randint(high, size)`, `randint(low, high, size)`."""
+    low, high, rest = bounds_of("randint", args, low, high, 1 if size is None else 0)
+    size = rest[0] if rest else size
+    if not _dtypes.is_sizes(size):
+        raise TypeError(
+            "randint(): argument 'size' (position 2) must be tuple of ints, not "
+            f"{type(size).__name__}"
+        )
+    shape = shape_of("randint", (size,))
+    return draw_whole(low, high, shape, np.dtype(dtype or np.int64), generator)
+
+
+@creation
+def randperm(n: int, *, generator: Any = None, dtype: Any) -> Any:
+    """The whole numbers from 0 to before n, in a random order."""
+    (count,) = shape_of("randperm", (n,))
+    return source(generator).permutation(count).astype(dtype or np.int64)
+
+
+@creation
+def rand_like(input: Any, *, generator: Any = None, dtype: Any) -> Any:
+    """Uniform numbers from 0 to before 1, in the shape and dtype of a tensor."""
+    array = template("rand_like", input)
+    return draw_uniform(array.shape, np.dtype(dtype or array.dtype), generator)
+
+
+@creation
+def randn_like(input: Any, *, generator: Any = None, dtype: Any) -> Any:
+    """Normal numbers of mean 0 and variance 1, in the shape and dtype of a tensor."""
+    array = template("randn_like", input)
+    return draw_normal(array.shape, np.dtype(dtype or array.dtype), generator)
+
+
+@creation
+def randint_like(
+    input: Any, *args: Any, low: Any = None, high: Any = None, generator: Any = None, dtype: Any
+) -> Any:
+    """Whole numbers from low to before high, in the shape and dtype of a tensor."""
+    array = template("randint_like", input)
+    low, high, _ = bounds_of("randint_like", args, low, high, 0)
+    return draw_whole(low, high, array.shape, np.dtype(dtype or array.dtype), generator)
+
+
+# --- Distributions whose parameters are tensors -------------------------------------------------
+
+
+def _label_of_normal(mean: Any, std: Any = 1.0, *_: Any, **__: Any) -> str:
+    both = isinstance(mean, Tensor), isinstance(std, Tensor)
+    return {(True, False): "NormalBackward1", (False, True): "NormalBackward2"}.get(
+        both, "NormalBackward3"
+    )
+
+
+@private(_label_of_normal)
+def _normal_of_tensors(mean: Any, std: Any, generator: Any = None) -> Any:
+    """PyTorch's derivative is 0: it does not follow the draw."""
+    first = mean if hasattr(mean, "dtype") else std
+    if somewhere(np.less(std, 0)):
+        if hasattr(std, "dtype"):
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    try:
+        shape = np.broadcast_shapes(np.shape(mean), np.shape(std))
+    except ValueError as error:
+        raise RuntimeError(f"normal(): {error}") from None
+    given = np.dtype(first.dtype)
+    noise = draw_normal(shape, given, generator)
+    made = noise * _value(std) + _value(mean)
+    return _constant(made.astype(given), mean, std)
+
+
+def _value(array: Any) -> Any:
+    """An array without tracing; the examples of a vmap stay what they are."""
+    if isinstance(array, Traced):
+        return _value(array.value)
+    if isinstance(array, Mapped):
+        return array.mapping.wrap(_value(array.value))
+    return array
+
+
+def _constant(made: Any, *parameters: Any) -> Any:
+    """A draw as a result of its parameters, whose derivatives by them are zero."""
+    for parameter in parameters:
+        if is_on_graph(parameter):
+            made = np.where(True, made, np.broadcast_to(parameter, made.shape).astype(made.dtype))
+    return made
+
+
+def normal(
+    mean: Any = 0.0,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    generator: Any = None,
+    out: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    layout: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Normal numbers of a mean and a standard deviation: numbers with a size, or tensors."""
+    if isinstance(mean, Tensor) or isinstance(std, Tensor):
+        made = _normal_of_tensors(mean, std, generator)
+        return made if out is None else deliver(out, made)
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    if size is None:
+        raise TypeError("normal(): expected size= where mean and std are numbers, got None")
+    noise = randn(size, generator=generator, dtype=dtype, device=device)
+    value = noise.value
+    value *= std
+    value += mean
+    if out is not None:
+        return deliver(out, noise)
+    return noise.requires_grad_(requires_grad)
+
+
+OPERATIONS["normal"] = normal
+
+
+def _require_floats(call: str, given: np.dtype[Any]) -> None:
+    if given.kind != "f":
+        raise NotImplementedError(f'"{call}" not implemented for {quoted(given)}')
+
+
+@operation("BernoulliBackward0")
+def bernoulli(input: Any, p: Any = None, *, generator: Any = None) -> Any:
+    """Ones with the probability that each element (or `p`) is, else zeros."""
+    _require_floats("bernoulli_tensor_cpu_p_", input.dtype)
+    chance = _value(input) if p is None else p
+    if somewhere(np.less(chance, 0) | np.greater(chance, 1) | np.isnan(chance)):
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    drawn = source(generator).random(input.shape)
+    return _constant(np.less(drawn, chance).astype(input.dtype), input)
+
+
+@operation("PoissonBackward0", method=False)
+def poisson(input: Any, generator: Any = None) -> Any:
+    """Poisson numbers whose rate each element is."""
+    _require_floats("poisson_cpu", input.dtype)
+    rate = _value(input)
+    if somewhere(np.less(rate, 0)):
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    drawn = np.asarray(source(generator).poisson(np.asarray(rate, np.float64)))
+    return _constant(drawn.astype(input.dtype), input)
+
+
+@registered
+def multinomial(
+    input: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Any = None,
+    out: Any = None,
+) -> Tensor:
+    """Indices drawn with the probabilities in each row of `input`, which need not sum to 1."""
+    weights = plain_of(input)
+    if weights.dtype.kind != "f":
+        raise RuntimeError(
+            "multinomial only supports floating-point dtypes for input, got: "
+            f"{word_of(weights.dtype)}"
+        )
+    if weights.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > weights.shape[-1]:
+        raise RuntimeError(
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
+        )
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    rows = weights.reshape(-1, weights.shape[-1]).astype(np.float64)
+    if np.any(rows.sum(-1) <= 0):
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    drawn = _choose(rows, num_samples, replacement, source(generator))
+    made = of_value(drawn.reshape(*weights.shape[:-1], num_samples))
+    return made if out is None else deliver(out, made)
+
+
+def _choose(rows: Any, count: int, replacement: bool, draws: Any) -> Any:
+    """`count` indices a row."""
+    if replacement:
+        sums = rows.cumsum(-1)
+        marks = draws.random((len(rows), count)) * sums[:, -1:]
+        found = [
+            np.searchsorted(ends, row, side="right") for ends, row in zip(sums, marks, strict=True)
+        ]
+        last = [np.flatnonzero(row)[-1] for row in rows]  # where rounding passes the end
+        return np.minimum(np.array(found, np.int64), np.array(last, np.int64)[:, None])
+    # The first of exponential waiting times, whose rates are the weights, is a draw; so are the
+    # following ones, of what is left.
+    with np.errstate(divide="ignore"):
+        waits = draws.standard_exponential(rows.shape) / rows
+    return np.argsort(waits, -1, kind="stable")[:, :count].astype(np.int64)

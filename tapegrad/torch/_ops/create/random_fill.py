@@ -1,0 +1,163 @@
+"""Draws into a tensor's own memory: `uniform_`, `normal_` and their like.
+
+Knows the distributions. Must not know where the numbers come from.
+
+As in PyTorch, what the tensor was made from gets the gradient 0 through such a write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._ops.create.fill import replaced
+from tapegrad.torch._ops.create.generator import (
+    bounds_of,
+    draw_normal,
+    draw_uniform,
+    draw_whole,
+    exact,
+    source,
+)
+from tapegrad.torch._ops.declare import registered
+from tapegrad.torch._tensor.tensor import Tensor, plain_of
+from tapegrad.torch._tensor.writes import write
+
+
+def _into(self: Tensor, label: str, draw: Callable[[Any, np.dtype[Any]], Any]) -> Tensor:
+    value = self.value
+    new = np.asarray(draw(value.shape, value.dtype)).astype(value.dtype)
+    return write(self, lambda old: replaced(old, new), label)
+
+
+@registered
+def uniform_(
+    self: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any = None, **words: Any
+) -> Any:
+    """Write uniform numbers from `from` to before `to`."""
+    low = words.pop("from", from_)
+    if words:
+        raise TypeError(f"uniform_() got an unexpected keyword argument {next(iter(words))!r}")
+    if low > to:
+        raise RuntimeError(
+            f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}"
+        )
+    return _into(
+        self,
+        "UniformBackward0",
+        lambda shape, given: low + (to - low) * draw_uniform(shape, given, generator),
+    )
+
+
+def _require_scale(call: str, word: str, scale: float) -> None:
+    if not scale > 0:
+        raise RuntimeError(f"{call} expects {word} > 0.0, but found {word}={scale:g}")
+
+
+@registered
+def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
+    """Write normal numbers."""
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    return _into(
+        self,
+        "NormalBackward0",
+        lambda shape, given: mean + std * draw_normal(shape, given, generator),
+    )
+
+
+@registered
+def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
+    """Write numbers whose logarithms are normal."""
+    _require_scale("log_normal_", "std", std)
+    return _into(
+        self,
+        "LogNormalBackward0",
+        lambda shape, given: np.exp(mean + std * draw_normal(shape, given, generator)),
+    )
+
+
+def _require_continuous(self: Tensor, name: str) -> None:
+    if self.value.dtype.kind != "f":
+        raise RuntimeError(
+            f"{name} distribution is a continuous probability distribution. dtype must be a "
+            f"floating point but you specified {word_of(self.value.dtype)}"
+        )
+
+
+@registered
+def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
+    """Write exponential numbers of rate `lambd`, which are never 0."""
+    _require_continuous(self, "Exponential")
+    if not lambd > 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+
+    def draw(shape: Any, given: np.dtype[Any]) -> Any:
+        drawn = source(generator).standard_exponential(shape, exact(given))
+        return np.maximum(drawn, np.finfo(given).tiny) / lambd
+
+    return _into(self, "ExponentialBackward0", draw)
+
+
+@registered
+def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
+    """Write Cauchy numbers."""
+    _require_continuous(self, "Cauchy")
+    _require_scale("cauchy_", "sigma", sigma)
+    return _into(
+        self,
+        "CauchyBackward0",
+        lambda shape, _: median + sigma * source(generator).standard_cauchy(shape),
+    )
+
+
+@registered
+def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
+    """Write how many tries with the chance `p` it takes to succeed."""
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    return _into(
+        self, "GeometricBackward0", lambda shape, _: source(generator).geometric(p, shape)
+    )
+
+
+@registered
+def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
+    """Write ones with the probability `p`, a number or a tensor, else zeros."""
+    of_tensor = isinstance(p, Tensor)
+    chance = plain_of(p) if of_tensor else p
+    if not np.all((chance >= 0) & (chance <= 1)):
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={chance}")
+    return _into(
+        self,
+        "BernoulliBackward1" if of_tensor else "BernoulliBackward2",
+        lambda shape, _: source(generator).random(shape) < chance,
+    )
+
+
+@registered
+def random_(self: Any, *args: Any, generator: Any = None, to: Any = None, **words: Any) -> Any:
+    """Write whole numbers: `random_(to)`, `random_(from, to)`, or all that the dtype holds."""
+    low, high, _ = (
+        bounds_of("random_", args, words.pop("from", None), to, 0)
+        if args or to is not None
+        else (0, _end_of(self.value.dtype), ())
+    )
+    given = self.value.dtype
+    return _into(
+        self,
+        f"RandomBackward{2 if not args else len(args) % 2}",
+        lambda shape, _: draw_whole(low, high, shape, np.dtype(given), generator),
+    )
+
+
+def _end_of(given: np.dtype[Any]) -> int:
+    """The first whole number that a dtype does not hold exactly."""
+    if given.kind == "b":
+        return 2
+    if given.kind in "iu":
+        return int(np.iinfo(given).max) + (0 if given.itemsize == 8 else 1)
+    return 2 ** (int(np.finfo(given).nmant) + 1) + 1

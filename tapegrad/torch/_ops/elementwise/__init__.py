@@ -1,0 +1,1 @@
+"""Operations of each element: arithmetic, functions, comparisons, activations."""

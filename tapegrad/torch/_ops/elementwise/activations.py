@@ -1,0 +1,515 @@
+"""Activations: relu and its kin, sigmoids, softmax. Also what `nn.functional` offers under a name.
+
+Knows PyTorch's derivatives at kinks: 0 at the kink of relu, of hardtanh and of the shrinking ones.
+
+Those that `torch.nn.functional` has take `inplace=True`: they write into their argument.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.entry import spec_of
+from tapegrad._core.values import plain
+from tapegrad.torch._dims import along_one, shaped, wrapped
+from tapegrad.torch._dtypes import as_numpy
+from tapegrad.torch._graph.node import node_class
+from tapegrad.torch._ops.declare import (
+    OPERATIONS,
+    Operation,
+    _install,
+    add_inplace,
+    as_arrays,
+    operation,
+    private,
+)
+from tapegrad.torch._ops.elementwise.arithmetic import cast
+from tapegrad.torch._ops.elementwise.functions import sigmoid_of
+from tapegrad.torch._ops.fast import is_short, logged, quiet, short_single
+from tapegrad.torch._rules import special
+from tapegrad.torch._rules.declare import elementwise, general
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch._tensor.writes import write
+
+Decorator = Callable[[Operation], Operation]
+
+
+def activation(
+    label: str, *, everywhere: bool = False, method: bool = False, inplace: bool = True
+) -> Decorator:
+    """Declare a function of nn.functional; `everywhere`: also of torch; `method`: of Tensor."""
+
+    def decorate(compute: Operation) -> Operation:
+        word = compute.__name__
+        call = operation(label, method=method, function=everywhere)(compute)
+        if not inplace:
+            return call
+        if everywhere:
+            add_inplace(word, quiet(compute), label, {})
+            if not method:
+                delattr(Tensor, f"{word}_")
+        call = with_inplace(call, compute, label)
+        if everywhere:
+            OPERATIONS[word] = call
+        return call
+
+    return decorate
+
+
+def with_inplace(call: Operation, compute: Operation, label: str) -> Operation:
+    """An activation that also takes `inplace=`, as the last of its parameters."""
+    names = (*inspect.signature(compute).parameters, "inplace")
+    evaluate = quiet(compute)
+
+    @functools.wraps(compute)
+    def within(*args: Any, **kwargs: Any) -> Any:
+        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        if not given.pop("inplace", False):
+            return call(**given)
+        tensor = given.pop("input")
+        arrays = {name: as_arrays(value) for name, value in given.items()}
+        sources = [value for value in given.values() if isinstance(value, Tensor)]
+        return write(tensor, lambda array: evaluate(array, **arrays), label, sources)
+
+    return within
+
+
+@elementwise("ThresholdBackward0", 0, 0)
+def _following(_like: Any, slopes: Any) -> Any:
+    """Slopes that change in steps with an argument: they stay on its graph, with zeros."""
+    return slopes
+
+
+def _kept(condition: Any, like: Any) -> Any:
+    """A condition on plain values, or slopes found from them, as numbers of a dtype."""
+    slopes = condition.astype(like.dtype)
+    return slopes if type(like) is np.ndarray else _following(like, slopes)
+
+
+# --- relu ---------------------------------------------------------------------------------------
+
+
+@elementwise("ReluBackward0", lambda out, _x: _kept(~(plain(out) <= 0), out))
+def relu_of(x: Any) -> Any:
+    """max(x, 0), with the slope 0 at 0."""
+    return np.maximum(x, 0)
+
+
+@operation("ReluBackward0", inplace=True)
+def relu(input: Any) -> Any:
+    """max(x, 0); the gradient at 0 is 0."""
+    return relu_of(input)
+
+
+relu = _install("relu", short_single(relu_of, "ReluBackward0", relu, warns=False), relu)
+
+
+@elementwise(
+    "HardtanhBackward0",
+    lambda _out, x, low, high: _kept(~((plain(x) <= low) | (plain(x) >= high)), x),
+    0,
+    0,
+)
+def _between(x: Any, low: Any, high: Any) -> Any:
+    return np.minimum(np.maximum(x, low), high)
+
+
+@activation("HardtanhBackward0")
+def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
+    """x brought between two numbers; the gradient on them is 0."""
+    return _between(input, min_val, max_val)
+
+
+@activation("HardtanhBackward0")
+def relu6(input: Any) -> Any:
+    """x brought between 0 and 6."""
+    return _between(input, 0, 6)
+
+
+@elementwise(
+    "LeakyReluBackward0", lambda _out, x, slope: _kept(np.where(plain(x) > 0, 1, slope), x), 0
+)
+def _leaky(x: Any, slope: Any) -> Any:
+    return np.where(x > 0, x, x * slope)
+
+
+@activation("LeakyReluBackward0")
+def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
+    """x, and negative_slope * x below 0."""
+    return _leaky(input, negative_slope)
+
+
+@elementwise(
+    "PreluKernelBackward0",
+    lambda _out, x, weight: np.where(plain(x) > 0, 1, weight),
+    lambda _out, x, _weight: np.where(plain(x) > 0, 0, x),
+)
+def _prelu(x: Any, weight: Any) -> Any:
+    return np.where(x > 0, x, weight * x)
+
+
+@activation("PreluKernelBackward0", everywhere=True, method=True, inplace=False)
+def prelu(input: Any, weight: Any) -> Any:
+    """x, and weight * x below 0: one weight, or one a channel (dimension 1)."""
+    if weight.size != 1:
+        channels = input.shape[1] if input.ndim > 1 else 1
+        if weight.ndim != 1 or weight.size != channels:
+            raise RuntimeError(
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{weight.size} and channel size = {channels}."
+            )
+        weight = np.reshape(weight, (-1, *(1,) * (input.ndim - 2)))
+    elif weight.ndim != input.ndim:
+        weight = np.reshape(weight, (1,) * input.ndim)
+    return _prelu(input, weight)
+
+
+@elementwise("ThresholdBackward0", lambda _out, x, limit, _v: _kept(~(plain(x) <= limit), x), 0, 0)
+def _threshold(x: Any, limit: Any, value: Any) -> Any:
+    return np.where(x <= limit, np.asarray(value, x.dtype), x)
+
+
+@activation("ThresholdBackward0", everywhere=True)
+def threshold(input: Any, threshold: float, value: float) -> Any:
+    """x above a threshold, else a value."""
+    return _threshold(input, threshold, value)
+
+
+# --- exponential units --------------------------------------------------------------------------
+
+
+def _elu_slope(_out: Any, x: Any, alpha: Any, scale: Any, stretch: Any) -> Any:
+    below = plain(x) <= 0
+    low = np.exp(np.where(below, x, 0) * stretch) * (alpha * scale * stretch)
+    return np.where(below, low, scale)
+
+
+@elementwise("EluBackward0", _elu_slope, 0, 0, 0)
+def _elu(x: Any, alpha: Any, scale: Any, stretch: Any) -> Any:
+    low = np.expm1(np.where(x <= 0, x, 0) * stretch) * (alpha * scale)
+    return np.where(x <= 0, low, x * scale)
+
+
+@activation("EluBackward0")
+def elu(input: Any, alpha: float = 1.0) -> Any:
+    """x, and alpha * (e**x - 1) below 0."""
+    return _elu(input, alpha, 1.0, 1.0)
+
+
+@activation("CeluBackward0", everywhere=True)
+def celu(input: Any, alpha: float = 1.0) -> Any:
+    """x, and alpha * (e**(x / alpha) - 1) below 0."""
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return _elu(input, alpha, 1.0, 1.0 / alpha)
+
+
+# Of Klambauer et al. (2017, "Self-normalizing neural networks"): mean 0 and variance 1 stay.
+_SELU = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+@activation("EluBackward0", everywhere=True)
+def selu(input: Any) -> Any:
+    """elu, stretched so that mean 0 and variance 1 stay as they are."""
+    return _elu(input, *_SELU, 1.0)
+
+
+@private("LeakyReluBackward0")
+def _leaky_by(input: Any, slope: Any) -> Any:
+    return _leaky(input, slope)
+
+
+def rrelu(
+    input: Any,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Any:
+    """leaky_relu with slopes drawn between two numbers; without training their mean."""
+    slope: Any = (lower + upper) / 2
+    if training:
+        slope = OPERATIONS["rand_like"](input.detach()) * (upper - lower) + lower
+    if inplace:
+        label = "RreluWithNoiseBackward0"
+        return write(input, lambda array: _leaky(array, as_arrays(slope)), label)
+    return _leaky_by(input, slope)
+
+
+OPERATIONS["rrelu"] = rrelu
+
+
+def _written(word: str, call: Operation) -> Operation:
+    def within(input: Any, *args: Any, **kwargs: Any) -> Any:
+        return call(input, *args, **kwargs, inplace=True)
+
+    within.__name__ = within.__qualname__ = word
+    within.__doc__ = f"`{word[:-1]}`, written into its argument."
+    return within
+
+
+elu_ = _written("elu_", elu)
+hardtanh_ = _written("hardtanh_", hardtanh)
+leaky_relu_ = _written("leaky_relu_", leaky_relu)
+rrelu_ = _written("rrelu_", rrelu)
+
+
+# --- smooth units -------------------------------------------------------------------------------
+
+_ROOT_HALF, _DENSITY = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)
+_ROOT, _CUBE = math.sqrt(2 / math.pi), 0.044715
+
+
+def _gelu_slope(_out: Any, x: Any) -> Any:
+    return 0.5 * special.erfc(-_ROOT_HALF * x) + x * (_DENSITY * np.exp(-0.5 * x * x))
+
+
+@elementwise("GeluBackward0", _gelu_slope)
+def _gelu(x: Any) -> Any:
+    return x * (0.5 * special.erfc(-_ROOT_HALF * x))
+
+
+def _gelu_tanh_slope(_out: Any, x: Any) -> Any:
+    square = x * x
+    inner = np.tanh(_ROOT * (x + _CUBE * x * square))
+    return 0.5 * (1 + inner) + (0.5 * _ROOT) * x * (1 - inner * inner) * (1 + 3 * _CUBE * square)
+
+
+@elementwise("GeluBackward0", _gelu_tanh_slope)
+def _gelu_tanh(x: Any) -> Any:
+    return 0.5 * x * (1 + np.tanh(_ROOT * (x + _CUBE * x * x * x)))
+
+
+@activation("GeluBackward0", inplace=False)
+def gelu(input: Any, approximate: str = "none") -> Any:
+    """x times the normal distribution function of x; "tanh": approximately."""
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    return _gelu(input) if approximate == "none" else _gelu_tanh(input)
+
+
+def _silu_slope(_out: Any, x: Any) -> Any:
+    part = sigmoid_of(x)
+    return part * (1 + x * (1 - part))
+
+
+@elementwise("SiluBackward0", _silu_slope)
+def _silu(x: Any) -> Any:
+    return x / (1 + np.exp(-x))
+
+
+@activation("SiluBackward0")
+def silu(input: Any) -> Any:
+    """x * sigmoid(x)."""
+    return _silu(input)
+
+
+def _softplus_slope(_out: Any, x: Any, beta: Any, limit: Any) -> Any:
+    return np.where(plain(x) * beta > limit, 1, sigmoid_of(x * beta))
+
+
+@elementwise("SoftplusBackward0", _softplus_slope, 0, 0)
+def _softplus(x: Any, beta: Any, limit: Any) -> Any:
+    return np.where(x * beta > limit, x, np.logaddexp(x * beta, 0) / beta)
+
+
+@activation("SoftplusBackward0", inplace=False)
+def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+    """log(1 + e**(beta x)) / beta; x itself where beta x is above a threshold."""
+    return _softplus(input, beta, threshold)
+
+
+def _mish_slope(_out: Any, x: Any) -> Any:
+    inner = np.tanh(np.logaddexp(x, 0))
+    return inner + x * sigmoid_of(x) * (1 - inner * inner)
+
+
+@elementwise("MishBackward0", _mish_slope)
+def _mish(x: Any) -> Any:
+    return x * np.tanh(np.logaddexp(x, 0))
+
+
+@activation("MishBackward0")
+def mish(input: Any) -> Any:
+    """x * tanh(softplus(x))."""
+    return _mish(input)
+
+
+@elementwise("LogSigmoidBackward0", lambda _out, x: sigmoid_of(-x))
+def _logsigmoid(x: Any) -> Any:
+    return -np.logaddexp(-x, 0)
+
+
+@activation("LogSigmoidBackward0", inplace=False)
+def logsigmoid(input: Any) -> Any:
+    """log(sigmoid(x)), without overflow."""
+    return _logsigmoid(input)
+
+
+@activation("DivBackward0", inplace=False)
+def softsign(input: Any) -> Any:
+    """x / (1 + |x|)."""
+    return input / (np.absolute(input) + 1)
+
+
+@activation("SubBackward0", inplace=False)
+def tanhshrink(input: Any) -> Any:
+    """x - tanh(x)."""
+    return input - np.tanh(input)
+
+
+# --- pieces of lines ----------------------------------------------------------------------------
+
+
+@elementwise(
+    "HardsigmoidBackward0",
+    lambda _out, x: ((plain(x) > -3) & (plain(x) < 3)).astype(x.dtype) / 6,
+)
+def _hardsigmoid(x: Any) -> Any:
+    return np.clip(x + 3, 0, 6) / 6
+
+
+@activation("HardsigmoidBackward0")
+def hardsigmoid(input: Any) -> Any:
+    """x / 6 + 1 / 2 brought between 0 and 1."""
+    return _hardsigmoid(input)
+
+
+def _hardswish_slope(_out: Any, x: Any) -> Any:
+    middle = np.where(plain(x) < 3, x / 3 + 0.5, 1)
+    return np.where(plain(x) <= -3, 0, middle)
+
+
+@elementwise("HardswishBackward0", _hardswish_slope)
+def _hardswish(x: Any) -> Any:
+    return x * np.clip(x + 3, 0, 6) / 6
+
+
+@activation("HardswishBackward0")
+def hardswish(input: Any) -> Any:
+    """x * hardsigmoid(x)."""
+    return _hardswish(input)
+
+
+def _beyond(_out: Any, x: Any, limit: Any) -> Any:
+    return _kept(~((plain(x) >= -limit) & (plain(x) <= limit)), x)
+
+
+@elementwise("SoftshrinkBackward0", _beyond, 0)
+def _softshrink(x: Any, limit: Any) -> Any:
+    return np.where(x > limit, x - limit, np.where(x < -limit, x + limit, x * 0))
+
+
+@activation("SoftshrinkBackward0", inplace=False)
+def softshrink(input: Any, lambd: float = 0.5) -> Any:
+    """x brought nearer to 0 by lambd, and 0 within it."""
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    return _softshrink(input, lambd)
+
+
+@elementwise("HardshrinkBackward0", _beyond, 0)
+def _hardshrink(x: Any, limit: Any) -> Any:
+    return np.where((x >= -limit) & (x <= limit), np.asarray(0, x.dtype), x)
+
+
+@activation("HardshrinkBackward0", everywhere=True, method=True, inplace=False)
+def hardshrink(input: Any, lambd: float = 0.5) -> Any:
+    """x, and 0 within lambd of 0."""
+    return _hardshrink(input, lambd)
+
+
+@activation("GluBackward0", inplace=False)
+def glu(input: Any, dim: int = -1) -> Any:
+    """The first half along a dimension times the sigmoid of the second half."""
+    if not input.ndim:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    axis = wrapped(dim, input.ndim)
+    size = input.shape[axis]
+    if size % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {axis} is size {size}")
+    before = (slice(None),) * axis
+    first, second = input[*before, : size // 2], input[*before, size // 2 :]
+    return first * sigmoid_of(second)
+
+
+# --- softmax ------------------------------------------------------------------------------------
+
+
+def _softmax_vjp(g: Any, out: Any, _x: Any, axis: int) -> Any:
+    weighted = g * out
+    return weighted - out * np.sum(weighted, axis, keepdims=True)
+
+
+def _softmax_jvp(dots: Any, out: Any, _x: Any, axis: int) -> Any:
+    return _softmax_vjp(dots[0], out, _x, axis)  # its Jacobian is symmetric
+
+
+@general("SoftmaxBackward0", _softmax_vjp, _softmax_jvp)
+def softmax_of(x: Any, axis: int) -> Any:
+    """exp(x) over its sum along an axis."""
+    if not x.size:
+        return np.copy(x)
+    powers = np.exp(x - np.maximum.reduce(x, axis, keepdims=True))
+    powers /= np.add.reduce(powers, axis, keepdims=True)
+    return powers
+
+
+def _log_softmax_vjp(g: Any, out: Any, _x: Any, axis: int) -> Any:
+    return g - np.exp(out) * np.sum(g, axis, keepdims=True)
+
+
+def _log_softmax_jvp(dots: Any, out: Any, _x: Any, axis: int) -> Any:
+    return dots[0] - np.sum(np.exp(out) * dots[0], axis, keepdims=True)
+
+
+@general("LogSoftmaxBackward0", _log_softmax_vjp, _log_softmax_jvp)
+def log_softmax_of(x: Any, axis: int) -> Any:
+    """x less the logarithm of the sum of exp(x) along an axis."""
+    if not x.size:
+        return np.copy(x)
+    shifted = x - np.maximum.reduce(x, axis, keepdims=True)
+    return shifted - np.log(np.add.reduce(np.exp(shifted), axis, keepdims=True))
+
+
+def _declare_softmax(word: str, function: Any, label: str, doc: str) -> None:
+    node_type, rule, evaluate = node_class(label), function.rule, quiet(function.function)
+
+    def compute(input: Any, dim: Any, dtype: Any = None) -> Any:
+        array = input if dtype is None else cast(input, as_numpy(dtype))
+        if array.dtype.kind != "f":
+            raise NotImplementedError(
+                f"\"{word}_lastdim_kernel_impl\" not implemented for '{array.dtype}'"
+            )
+        array, axis = along_one(array, dim)
+        return shaped(function(array, axis=axis), input.shape)
+
+    compute.__doc__ = doc
+    usual = operation(label, name=word)(compute)
+
+    def call(input: Any, dim: Any = None, dtype: Any = None, **words: Any) -> Any:
+        if type(dim) is int and dtype is None and not words and is_short(input):
+            x = input.value
+            if -x.ndim <= dim < x.ndim:
+                axis = dim % x.ndim
+                out = evaluate(x, axis)
+                return logged(input, out, rule, node_type, (spec_of(x),), {"axis": axis})
+        if dim is None:
+            dim = words.pop("axis", None)
+        return usual(input, dim, dtype, **words)
+
+    _install(word, call, usual)
+
+
+_declare_softmax(
+    "softmax", softmax_of, "SoftmaxBackward0", "exp(x) over its sum along a dimension."
+)
+_declare_softmax(
+    "log_softmax", log_softmax_of, "LogSoftmaxBackward0", "log(softmax(x)), without overflow."
+)

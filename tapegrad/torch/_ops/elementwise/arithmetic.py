@@ -1,0 +1,284 @@
+"""Elementwise operations: arithmetic, functions of one variable, rounding, comparisons, choices.
+
+Knows PyTorch's promotion and parameters, NumPy's functions, and the short layout of entries, in
+which the operators log themselves: the hottest code of this layer. Must not know views or writes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.values import memory_of
+from tapegrad.torch import _dtypes
+from tapegrad.torch._dtypes import contiguous_format, default_float
+from tapegrad.torch._ops.declare import OPERATIONS, Operation, _install, operation
+from tapegrad.torch._ops.fast import _operator, short_pair, short_single
+from tapegrad.torch._rules.declare import elementwise
+from tapegrad.torch._tensor.tensor import Tensor
+
+# --- Promotion ----------------------------------------------------------------------------------
+
+
+def cast(array: Any, given: np.dtype[Any]) -> Any:
+    """An array of another dtype; itself where it has it."""
+    return array if array.dtype == given else array.astype(given)
+
+
+def floating(array: Any) -> Any:
+    """An array with integers and booleans as floats of the default dtype."""
+    return array if array.dtype.kind in "fc" else array.astype(default_float())
+
+
+def promoted(*operands: Any) -> list[Any]:
+    """Arrays and Python numbers brought to the dtype that PyTorch gives them together."""
+    target = _dtypes.result_of(operands)
+    return [
+        cast(operand, target) if hasattr(operand, "astype") else np.asarray(operand, target)[()]
+        for operand in operands
+    ]
+
+
+def copied_like(given: Any, old: Any) -> Any:
+    """An array with the dtype and shape of another one, as `copy_` wants it."""
+    if given.dtype.kind == "c" and old.dtype.kind != "c":
+        given = np.real(given)
+    given = cast(given, old.dtype)
+    if given.shape == old.shape:
+        return given.copy()
+    return np.broadcast_to(given, old.shape).copy()
+
+
+# --- The short path -----------------------------------------------------------------------------
+
+
+# --- Arithmetic ---------------------------------------------------------------------------------
+
+
+@operation("AddBackward0", inplace=True)
+def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """`input + alpha * other`."""
+    x, y = promoted(input, other)
+    return np.add(x, _scaled(y, alpha))
+
+
+@operation("SubBackward0", inplace=True)
+def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """`input - alpha * other`."""
+    _refuse_truth(input, other)
+    x, y = promoted(input, other)
+    return np.subtract(x, _scaled(y, alpha))
+
+
+def _refuse_truth(*operands: Any) -> None:
+    """Raise RuntimeError where one takes part in a difference that is true or false."""
+    logical = [isinstance(x, bool) or getattr(x, "dtype", None) == np.bool_ for x in operands]
+    if all(logical):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` "
+            "or `logical_xor()` operator instead."
+        )
+    if any(logical):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+            "trying to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+
+
+def _scaled(array: Any, alpha: Any) -> Any:
+    return array if type(alpha) is int and alpha == 1 else array * alpha
+
+
+@elementwise("RsubBackward1", -1, 1)
+def _difference_from(x: Any, y: Any) -> Any:
+    """y - x: as a node, one of x in the first place."""
+    return np.subtract(y, x)
+
+
+def _rsub_name(_input: Any, other: Any, **_kwargs: Any) -> str:
+    return "RsubBackward0" if isinstance(other, Tensor) else "RsubBackward1"
+
+
+@operation(_rsub_name)
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """`other - alpha * input`."""
+    _refuse_truth(input, other)
+    x, y = promoted(input, other)
+    return _difference_from(_scaled(x, alpha), y)
+
+
+@operation("MulBackward0", inplace=True)
+def mul(input: Any, other: Any) -> Any:
+    """`input * other`."""
+    return np.multiply(*promoted(input, other))
+
+
+# The core's rule reads the quotient, which a program may write to: PyTorch's reads x and y.
+@elementwise(
+    "DivBackward0", lambda _out, _x, y: 1 / y, lambda _out, x, y: -((x / y) / y), strong=True
+)
+def quotient(x: Any, y: Any) -> Any:
+    """x / y of floats."""
+    return np.true_divide(x, y)
+
+
+@elementwise("FloorDivideBackward0", 0, 0)
+def floor_quotient(x: Any, y: Any) -> Any:
+    """x / y, rounded down."""
+    return np.floor_divide(x, y)
+
+
+@elementwise("DivBackward2", 0, 0)
+def _quotient_towards_zero(x: Any, y: Any) -> Any:
+    return np.trunc(np.true_divide(x, y))
+
+
+def _div_name(_input: Any, _other: Any, *, rounding_mode: str | None = None) -> str:
+    return "DivBackward0" if rounding_mode is None else "DivBackward2"
+
+
+@operation(_div_name, inplace=True)
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """`input / other`; rounding_mode: "trunc" towards zero, "floor" downwards."""
+    x, y = promoted(input, other)
+    if rounding_mode is None:
+        return quotient(floating(x), floating(y))
+    if rounding_mode not in ("trunc", "floor"):
+        raise RuntimeError(
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+            f"'{rounding_mode}'"
+        )
+    if rounding_mode == "floor":
+        return floor_quotient(x, y)
+    if x.dtype.kind in "iu":
+        return np.trunc(x / y).astype(x.dtype)
+    return _quotient_towards_zero(x, y)
+
+
+def _pow_name(_input: Any, exponent: Any) -> str:
+    return "PowBackward1" if isinstance(exponent, Tensor) else "PowBackward0"
+
+
+@operation(_pow_name, inplace=True)
+def pow(input: Any, exponent: Any) -> Any:  # noqa: A001
+    """`input ** exponent`."""
+    if isinstance(exponent, (int, float)) and not hasattr(input, "astype"):
+        raise TypeError("pow(): expected a Tensor as one of its arguments")
+    x, y = promoted(input, exponent)
+    if x.dtype.kind == "b":
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+    if x.dtype.kind in "iu" and np.any(np.less(y, 0)):
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    if not hasattr(exponent, "dtype"):
+        return np.power(x, exponent if x.dtype.kind == "f" and type(exponent) is not bool else y)
+    return np.power(x, y)
+
+
+add = _install("add", short_pair(np.add, "AddBackward0", add, warns=False), add)
+sub = _install("sub", short_pair(np.subtract, "SubBackward0", sub, warns=False), sub)
+mul = _install("mul", short_pair(np.multiply, "MulBackward0", mul, warns=False), mul)
+div = _install("div", short_pair(quotient, "DivBackward0", div, warns=True), div)
+pow = _install(  # noqa: A001
+    "pow", short_pair(np.power, "PowBackward0", pow, warns=True, of_tensors="PowBackward1"), pow
+)
+
+
+# --- Operators ----------------------------------------------------------------------------------
+
+
+def _inplace_operator(word: str) -> Operation:
+    def inplace(self: Any, other: Any) -> Any:
+        return getattr(self, word)(other)
+
+    return inplace
+
+
+for _sign, _call in (("add", add), ("sub", sub), ("mul", mul), ("truediv", div), ("pow", pow)):
+    setattr(Tensor, f"__{_sign}__", _call.operator)  # type: ignore[attr-defined]
+    _word = {"truediv": "div"}.get(_sign, _sign) + "_"
+    setattr(Tensor, f"__i{_sign}__", _inplace_operator(_word))
+for _sign, _call in (("add", add), ("mul", mul)):
+    setattr(Tensor, f"__r{_sign}__", _call.operator)  # type: ignore[attr-defined] # they commute
+for _sign, _call in (("truediv", div), ("pow", pow)):
+    setattr(Tensor, f"__r{_sign}__", _operator(_call, reflected=True))
+Tensor.__rsub__ = _operator(rsub)  # type: ignore[method-assign]
+
+
+# --- Functions of one variable ------------------------------------------------------------------
+
+
+def _single(ufunc: Any, word: str, label: str, *, warns: bool, also: str = "") -> Operation:
+    """Declare a function of one tensor, whose integers become floats."""
+
+    def compute(input: Any) -> Any:
+        return ufunc(floating(input))
+
+    compute.__name__ = word
+    compute.__doc__ = f"Elementwise {word}."
+    general = operation(label, inplace=True, name=word)(compute)
+    call = _install(word, short_single(ufunc, label, general, warns=warns), general)
+    if also:
+        OPERATIONS[also] = call
+        setattr(Tensor, also, call)
+    return call
+
+
+_SINGLE = """
+    exp Exp 1|exp2 Exp2 1|expm1 Expm1 1|log Log 1|log2 Log2 1|log10 Log10 1|log1p Log1P 1|
+    sqrt Sqrt 1|sin Sin 0|cos Cos 0|tan Tan 0|sinh Sinh 1|cosh Cosh 1|tanh Tanh 0|
+    arcsin Asin 1 asin|arccos Acos 1 acos|arctan Atan 0 atan|
+    arcsinh Asinh 0 asinh|arccosh Acosh 1 acosh|arctanh Atanh 1 atanh
+"""
+for _line in _SINGLE.replace("\n", "").split("|"):
+    _name, _label, _warns, *_short = _line.split()
+    _single(
+        getattr(np, _name),
+        _short[0] if _short else _name,
+        f"{_label}Backward0",
+        warns=_warns == "1",
+        also=_name if _short else "",
+    )
+
+
+@operation("NegBackward0", inplace=True)
+def neg(input: Any) -> Any:
+    """`-input`."""
+    if input.dtype.kind == "b":
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+            "invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+    return np.negative(input)
+
+
+neg = _install("neg", short_single(np.negative, "NegBackward0", neg, warns=False), neg)
+Tensor.__neg__ = neg  # type: ignore[method-assign]
+Tensor.__pos__ = lambda self: self  # type: ignore[method-assign]
+
+
+@operation("AbsBackward0", inplace=True)
+def abs(input: Any) -> Any:  # noqa: A001
+    """The absolute value."""
+    return np.absolute(input)
+
+
+Tensor.__abs__ = abs  # type: ignore[method-assign]
+OPERATIONS["absolute"] = abs
+OPERATIONS["negative"] = neg
+OPERATIONS["subtract"] = sub
+OPERATIONS["multiply"] = mul
+OPERATIONS["divide"] = OPERATIONS["true_divide"] = div
+PI = math.pi
+
+
+# --- Copies -------------------------------------------------------------------------------------
+
+
+@operation("CloneBackward0")
+def clone(input: Any, *, memory_format: Any = None) -> Any:
+    """A copy that passes the gradient on; in the memory order of the tensor unless said."""
+    # Stretched tensors come apart in the usual order: NumPy would put the stretched axis last.
+    anew = memory_format is contiguous_format or 0 in memory_of(input).strides
+    return input.copy("C" if anew else "K")

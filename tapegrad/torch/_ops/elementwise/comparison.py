@@ -1,0 +1,401 @@
+"""Comparisons, logic, bits, choices by condition.
+
+Results are truth values or positions and carry no gradient; what is chosen between does.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.entry import spec_of
+from tapegrad._core.values import plain
+from tapegrad.rules.index import WHERE
+from tapegrad.torch._dtypes import of_numpy, word_of
+from tapegrad.torch._graph.modes import MODE
+from tapegrad.torch._graph.node import new, node_class
+from tapegrad.torch._graph.order import next_number
+from tapegrad.torch._ops.declare import OPERATIONS, Operation, _install, operation
+from tapegrad.torch._ops.elementwise.arithmetic import _inplace_operator, promoted
+from tapegrad.torch._ops.fast import _is_operand, _operator, full_like_number, is_short
+from tapegrad.torch._rules.declare import elementwise
+from tapegrad.torch._tensor.tensor import Tensor, ndarray, node_of, of_value
+
+# --- Comparisons --------------------------------------------------------------------------------
+
+
+def _short_comparison(ufunc: np.ufunc, general: Operation) -> Operation:
+    """A comparison of two tensors of one dtype, or of floats with a number."""
+
+    def call(input: Any, other: Any, **kwargs: Any) -> Any:
+        x = input.value if type(input) is Tensor else None
+        if type(x) is not ndarray or kwargs or MODE.get() is not None:
+            return general(input, other, **kwargs)
+        kind = type(other)
+        if kind is Tensor:
+            y = other.value
+            if type(y) is not ndarray or x.dtype is not y.dtype or x.dtype.kind == "c":
+                return general(input, other)
+        elif (kind is float or kind is int) and x.dtype.kind == "f":
+            y = other
+        else:
+            return general(input, other)
+        try:
+            return of_value(ufunc(x, y))
+        except ValueError:
+            return general(input, other)  # says how the shapes differ
+
+    return call
+
+
+def _declare_comparison(word: str, ufunc: np.ufunc, also: str, sign: str) -> None:
+    def compute(input: Any, other: Any) -> Any:
+        x, y = promoted(plain(input), plain(other))
+        if x.dtype.kind == "c" and word not in ("eq", "ne"):
+            raise NotImplementedError(f"\"{word}_cpu\" not implemented for '{word_of(x.dtype)}'")
+        return ufunc(x, y)
+
+    compute.__doc__ = f"Elementwise `input {sign} other`."
+    general = operation(f"{word.capitalize()}Backward0", inplace=True, name=word)(compute)
+    call = _install(word, _short_comparison(ufunc, general), general)
+    OPERATIONS[also] = call
+    setattr(Tensor, also, call)
+    setattr(Tensor, f"{also}_", getattr(Tensor, f"{word}_"))
+
+    setattr(Tensor, f"__{word}__", _operator(call))
+
+
+for _line in (
+    "eq equal eq ==|ne not_equal not_equal !=|lt less less <|"
+    "le less_equal less_equal <=|gt greater greater >|ge greater_equal greater_equal >="
+).split("|"):
+    _word, _ufunc, _also, _sign = _line.split()
+    _declare_comparison(_word, getattr(np, _ufunc), _also, _sign)
+Tensor.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]
+
+
+@operation("EqualBackward0")
+def equal(input: Any, other: Any) -> bool:
+    """Whether two tensors have the same shape and elements."""
+    x, y = plain(input), plain(other)
+    return x.shape == y.shape and bool(np.all(np.equal(x, y)))
+
+
+def _close(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    x, y = plain(input), plain(other)
+    if x.dtype != y.dtype:
+        raise RuntimeError(f"{of_numpy(x.dtype)} did not match {of_numpy(y.dtype)}")
+    if rtol < 0 or atol < 0:
+        raise RuntimeError("rtol and atol must be greater than or equal to zero")
+    close = np.equal(x, y)
+    if equal_nan and x.dtype.kind in "fc":
+        close = close | (np.isnan(x) & np.isnan(y))
+    if x.dtype.kind == "b" or (rtol == 0 and atol == 0):
+        return close
+    if x.dtype.kind in "ui":
+        x, y = x.astype(np.float64), y.astype(np.float64)
+    distance = np.absolute(x - y)
+    return close | (np.isfinite(distance) & (distance <= atol + np.absolute(rtol * y)))
+
+
+@operation("IscloseBackward0")
+def isclose(
+    input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Any:
+    """Where `|input - other| <= atol + rtol * |other|`."""
+    return _close(input, other, rtol, atol, equal_nan)
+
+
+@operation("AllcloseBackward0")
+def allclose(
+    input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
+    """Whether `|input - other| <= atol + rtol * |other|` everywhere."""
+    return bool(np.all(_close(input, other, rtol, atol, equal_nan)))
+
+
+# --- What numbers are ---------------------------------------------------------------------------
+
+
+def _declare_test(word: str, function: Any) -> None:
+    def compute(input: Any) -> Any:
+        return function(plain(input))
+
+    compute.__doc__ = f"Elementwise {word}."
+    operation(f"{word.capitalize()}Backward0", name=word)(compute)
+
+
+def _is_infinite(sign: int) -> Operation:
+    def test(x: Any) -> Any:
+        if x.dtype.kind == "c":
+            raise RuntimeError("isposinf and isneginf do not support complex inputs.")
+        return np.equal(x, sign * np.inf)
+
+    return test
+
+
+def _is_real(x: Any) -> Any:
+    return x.imag == 0 if x.dtype.kind == "c" else np.ones(x.shape, bool)
+
+
+def _signbit(x: Any) -> Any:
+    if x.dtype.kind == "c":
+        raise NotImplementedError("signbit is not implemented for complex tensors.")
+    return np.signbit(x) if x.dtype.kind == "f" else x < 0
+
+
+for _word, _function in (
+    ("isnan", np.isnan),
+    ("isinf", np.isinf),
+    ("isfinite", np.isfinite),
+    ("isposinf", _is_infinite(1)),
+    ("isneginf", _is_infinite(-1)),
+    ("isreal", _is_real),
+    ("signbit", _signbit),
+):
+    _declare_test(_word, _function)
+
+
+# --- Logic and bits -----------------------------------------------------------------------------
+
+
+def _declare_logic(word: str, ufunc: np.ufunc) -> None:
+    def compute(input: Any, other: Any) -> Any:
+        return ufunc(plain(input), plain(other))
+
+    compute.__doc__ = f"Elementwise {word[8:]} of truth values; numbers but 0 are true."
+    operation("LogicalBackward0", inplace=True, name=word)(compute)
+
+
+for _word in ("logical_and", "logical_or", "logical_xor"):
+    _declare_logic(_word, getattr(np, _word))
+
+
+@operation("LogicalBackward0", inplace=True)
+def logical_not(input: Any) -> Any:
+    """Where the elements are 0."""
+    return np.logical_not(plain(input))
+
+
+def _whole(word: str, *operands: Any, bools: bool = True) -> list[Any]:
+    """Integers (or booleans) of the same dtype; NotImplementedError for floats."""
+    found = promoted(*map(plain, operands))
+    kind = found[0].dtype.kind
+    if kind not in "bui" or (kind == "b" and not bools):
+        raise NotImplementedError(
+            f"\"{word}_cpu\" not implemented for '{word_of(found[0].dtype)}'"
+        )
+    return found
+
+
+def _declare_bits(word: str, ufunc: np.ufunc, sign: str, *, bools: bool = True) -> None:
+    def compute(input: Any, other: Any) -> Any:
+        return ufunc(*_whole(word, input, other, bools=bools))
+
+    compute.__doc__ = f"Elementwise {word.replace('_', ' ')} of integers."
+    call = operation("BitwiseBackward0", inplace=True, name=word)(compute)
+
+    def forward(self: Any, other: Any) -> Any:
+        return call(self, other) if _is_operand(other) else NotImplemented
+
+    def backward(self: Any, other: Any) -> Any:
+        return call(full_like_number(self, other), self) if _is_operand(other) else NotImplemented
+
+    setattr(Tensor, f"__{sign}__", forward)
+    setattr(Tensor, f"__r{sign}__", backward)
+    setattr(Tensor, f"__i{sign}__", _inplace_operator(f"{word}_"))
+
+
+for _word, _sign in (("and", "and"), ("or", "or"), ("xor", "xor")):
+    _declare_bits(f"bitwise_{_word}", getattr(np, f"bitwise_{_word}"), _sign)
+_declare_bits("bitwise_left_shift", np.left_shift, "lshift", bools=False)
+_declare_bits("bitwise_right_shift", np.right_shift, "rshift", bools=False)
+
+
+@operation("BitwiseBackward0", inplace=True)
+def bitwise_not(input: Any) -> Any:
+    """All bits turned; of booleans `not`."""
+    return np.invert(*_whole("bitwise_not", input))
+
+
+def _invert(self: Any) -> Any:
+    if self.value.dtype.kind in "fc":
+        raise TypeError(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+        )
+    return bitwise_not(self)
+
+
+Tensor.__invert__ = _invert  # type: ignore[method-assign]
+
+
+# --- Choices ------------------------------------------------------------------------------------
+
+
+def _chosen(condition: Any, x: Any, y: Any) -> Any:
+    condition = plain(condition)
+    if not hasattr(condition, "dtype"):
+        raise TypeError(
+            "where(): argument 'condition' (position 1) must be Tensor, not "
+            f"{type(condition).__name__}"
+        )
+    if condition.dtype.kind != "b" and condition.dtype != np.uint8:
+        raise RuntimeError(
+            "where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{word_of(condition.dtype)}"
+        )
+    x, y = promoted(x, y)
+    return np.where(condition.astype(bool, copy=False), x, y)
+
+
+@operation("WhereBackward0", method=False)
+def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+    """`input` where the condition holds, else `other`; of a condition alone its positions."""
+    if input is None and other is None:
+        return _positions(plain(condition))
+    return _chosen(condition, input, other)
+
+
+_WHERE_NODE = node_class("WhereBackward0")
+
+
+def _branch(given: Any, dtype: Any) -> Any:
+    """The value of a branch that the short path takes beside another of a dtype, else None."""
+    if type(given) is float or type(given) is int:
+        return given
+    value = given.value if type(given) is Tensor else None
+    return value if type(value) is ndarray and value.dtype is dtype else None
+
+
+def _short_where(condition: Any, input: Any = None, other: Any = None, **words: Any) -> Any:
+    """Branches of one floating dtype, or one of them a number."""
+    tensor = input if type(input) is Tensor else other
+    mask = condition.value if type(condition) is Tensor else None
+    if type(mask) is not ndarray or words or not is_short(tensor) or mask.dtype.kind != "b":
+        return where(condition, input, other, **words)
+    dtype = tensor.value.dtype
+    x, y = _branch(input, dtype), _branch(other, dtype)
+    if x is None or y is None:
+        return where(condition, input, other)
+    try:
+        out = np.where(mask, x, y)
+    except ValueError:
+        return where(condition, input, other)  # says how the shapes differ
+    result: Tensor = new(Tensor)
+    result.value, result.node = out, None
+    x_node = node_of(input) if type(input) is Tensor else None
+    y_node = node_of(other) if type(other) is Tensor else None
+    if MODE.get() is not None or (x_node is None and y_node is None):
+        return result
+    kept = [spec_of(part) if type(part) is ndarray else part for part in (x, y)]
+    nodes = [-1 if node is None else node for node in (x_node, y_node)]
+    result.node = node = new(_WHERE_NODE)
+    node._number = next_number()
+    node._entry = (WHERE, spec_of(out), (mask, *kept), {}, (-1, *nodes), None)
+    return result
+
+
+_install("where", _short_where, where)
+operation("WhereBackward0", function=False, name="where")(
+    lambda input, condition, other: _chosen(condition, input, other)
+)
+
+
+def _positions(x: Any) -> Any:
+    return np.nonzero(x if x.ndim else np.reshape(x, 1))
+
+
+@operation("NonzeroBackward0")
+def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
+    """The positions of what is not 0: a row an element, or a tuple with one tensor a dimension."""
+    x = plain(input)
+    found = _positions(x)
+    if as_tuple:
+        return found
+    return np.stack(found, axis=1) if x.ndim else np.zeros((len(found[0]), 0), np.int64)
+
+
+@operation("ArgwhereBackward0")
+def argwhere(input: Any) -> Any:
+    """The positions of what is not 0, a row an element."""
+    return nonzero.compute(input)  # type: ignore[attr-defined]
+
+
+@operation("IsinBackward0", method=False)
+def isin(
+    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+) -> Any:
+    """Where an element is among the test elements."""
+    x, others = promoted(plain(elements), plain(test_elements))
+    return np.asarray(np.isin(x, others, assume_unique=assume_unique, invert=invert))
+
+
+# --- The larger and the smaller -----------------------------------------------------------------
+
+
+def _first_wins(better: Any) -> tuple[Any, Any]:
+    """Partials of fmax and fmin: the first gets all where it is as good, or the other NaN."""
+
+    def by_first(_out: Any, x: Any, y: Any) -> Any:
+        x, y = plain(x), plain(y)
+        return (better(x, y) | (y != y)).astype(x.dtype)
+
+    def by_second(_out: Any, x: Any, y: Any) -> Any:
+        x, y = plain(x), plain(y)
+        return np.logical_not(better(x, y) | (y != y)).astype(y.dtype)
+
+    return by_first, by_second
+
+
+def _both_win(worse: Any) -> tuple[Any, Any]:
+    """Partials of maximum and minimum: ties share; both get all where either is NaN."""
+
+    def share(x: Any, y: Any) -> Any:
+        return np.where(worse(x, y), 0, np.where(x == y, 0.5, 1)).astype(x.dtype)
+
+    return (
+        lambda _out, x, y: share(plain(x), plain(y)),
+        lambda _out, x, y: share(plain(y), plain(x)),
+    )
+
+
+@elementwise("MaximumBackward0", *_both_win(operator.lt), strong=True)
+def _maximum(x: Any, y: Any) -> Any:
+    return np.maximum(x, y)
+
+
+@elementwise("MinimumBackward0", *_both_win(operator.gt), strong=True)
+def _minimum(x: Any, y: Any) -> Any:
+    return np.minimum(x, y)
+
+
+@elementwise("FmaxBackward0", *_first_wins(operator.ge), strong=True)
+def _fmax(x: Any, y: Any) -> Any:
+    return np.fmax(x, y)
+
+
+@elementwise("FminBackward0", *_first_wins(operator.le), strong=True)
+def _fmin(x: Any, y: Any) -> Any:
+    return np.fmin(x, y)
+
+
+for _word, _choose, _what in (
+    ("maximum", _maximum, "larger of two; NaN where either is"),
+    ("minimum", _minimum, "smaller of two; NaN where either is"),
+    ("fmax", _fmax, "larger of two; the other one where one is NaN"),
+    ("fmin", _fmin, "smaller of two; the other one where one is NaN"),
+):
+
+    def _declare_choice(word: str, choose: Any, what: str) -> None:
+        def compute(input: Any, other: Any) -> Any:
+            x, y = promoted(input, other)
+            if x.dtype.kind == "c":
+                raise RuntimeError(f"{word} not implemented for complex tensors.")
+            return choose(x, y)
+
+        compute.__doc__ = f"Elementwise the {what}."
+        operation(f"{word.capitalize()}Backward0", name=word)(compute)
+
+    _declare_choice(_word, _choose, _what)

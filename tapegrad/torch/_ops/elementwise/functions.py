@@ -1,0 +1,571 @@
+"""The rest of the elementwise functions: rounding, remainders, bounds, roots, special functions.
+
+Knows PyTorch's promotion and derivatives. Arithmetic and the functions of the hot path are in
+`_pointwise`, activations in `_activations`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.values import plain, somewhere
+from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._graph.node import node_class
+from tapegrad.torch._ops.declare import Operation, _install, alias, operation
+from tapegrad.torch._ops.elementwise.arithmetic import floating, floor_quotient, promoted
+from tapegrad.torch._ops.fast import (
+    _is_operand,
+    full_like_number,
+    is_short,
+    logged,
+    short_single,
+)
+from tapegrad.torch._rules import special
+from tapegrad.torch._rules.declare import Declared, elementwise
+from tapegrad.torch._tensor.tensor import Tensor
+
+
+def _label_by_tensor(word: str) -> Any:
+    """`FmodBackward0` by a number, `FmodBackward1` by a tensor."""
+
+    def label(input: Any, other: Any) -> str:
+        return f"{word}Backward{1 if isinstance(other, Tensor) else 0}"
+
+    return label
+
+
+def require_real(array: Any, word: str) -> None:
+    """Raise NotImplementedError for complex numbers."""
+    if array.dtype.kind == "c":
+        raise NotImplementedError(f"\"{word}_cpu\" not implemented for '{word_of(array.dtype)}'")
+
+
+# --- Rounding: the derivative is 0, but a node is there as in PyTorch ---------------------------
+
+
+def _declare_rounding(word: str, ufunc: Any) -> None:
+    label = f"{word.capitalize()}Backward0"
+    rounded = elementwise(label, 0)(lambda x: ufunc(x))
+
+    def compute(input: Any) -> Any:
+        require_real(input, word)
+        return rounded(input) if input.dtype.kind == "f" else np.copy(input)
+
+    compute.__doc__ = f"Elementwise {word}; a derivative of 0."
+    operation(label, name=word, inplace=True)(compute)
+
+
+for _word, _ufunc in (("floor", np.floor), ("ceil", np.ceil), ("trunc", np.trunc)):
+    _declare_rounding(_word, _ufunc)
+alias("trunc", "fix")
+
+
+@elementwise("RoundBackward0", 0, 0)
+def _rounded(x: Any, decimals: int) -> Any:
+    return np.round(x, decimals)
+
+
+@operation(
+    lambda input, *, decimals=0: f"RoundBackward{1 if decimals else 0}", name="round", inplace=True
+)
+def _round(input: Any, *, decimals: int = 0) -> Any:
+    """To the nearest number with so many decimals, halves to even; a derivative of 0."""
+    require_real(input, "round")
+    return _rounded(input, decimals) if input.dtype.kind == "f" else np.copy(input)
+
+
+@elementwise("FracBackward0", 1)
+def _fraction(x: Any) -> Any:
+    return x - np.trunc(x)
+
+
+@operation("FracBackward0", inplace=True)
+def frac(input: Any) -> Any:
+    """What stands behind the decimal point, with the sign of the element."""
+    if input.dtype.kind != "f":
+        raise NotImplementedError(f"\"frac_cpu\" not implemented for '{word_of(input.dtype)}'")
+    return _fraction(input)
+
+
+# --- Remainders ---------------------------------------------------------------------------------
+
+
+def require_divisor(x: Any, y: Any) -> None:
+    """Raise RuntimeError where integers are divided by 0."""
+    if x.dtype.kind in "bui" and np.any(plain(y) == 0):
+        raise RuntimeError("ZeroDivisionError")
+
+
+@operation(_label_by_tensor("Fmod"), inplace=True)
+def fmod(input: Any, other: Any) -> Any:
+    """The remainder with the sign of the dividend."""
+    x, y = promoted(input, other)
+    require_divisor(x, y)
+    return np.fmod(x, y)
+
+
+@operation(_label_by_tensor("Remainder"), inplace=True)
+def remainder(input: Any, other: Any) -> Any:
+    """The remainder with the sign of the divisor, as Python's %."""
+    x, y = promoted(input, other)
+    _require_division("remainder_cpu", x)
+    require_divisor(x, y)
+    return np.remainder(x, y)
+
+
+def _require_division(kernel: str, x: Any) -> None:
+    """Raise NotImplementedError for a dtype whose elements have no remainder."""
+    if x.dtype.kind in "bc":
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{word_of(x.dtype)}'")
+
+
+@operation("FloorDivideBackward0", inplace=True)
+def floor_divide(input: Any, other: Any) -> Any:
+    """The quotient rounded down; a derivative of 0."""
+    x, y = promoted(input, other)
+    _require_division("div_floor_cpu", x)
+    require_divisor(x, y)
+    return floor_quotient(x, y)
+
+
+def _operators(sign: str, call: Operation, word: str) -> None:
+    def forward(self: Any, other: Any) -> Any:
+        return call(self, other) if _is_operand(other) else NotImplemented
+
+    def backward(self: Any, other: Any) -> Any:
+        return call(full_like_number(self, other), self) if _is_operand(other) else NotImplemented
+
+    def inplace(self: Any, other: Any) -> Any:
+        return getattr(self, word)(other)
+
+    setattr(Tensor, f"__{sign}__", forward)
+    setattr(Tensor, f"__r{sign}__", backward)
+    setattr(Tensor, f"__i{sign}__", inplace)
+
+
+_operators("mod", remainder, "remainder_")
+_operators("floordiv", floor_divide, "floor_divide_")
+
+
+# --- Bounds: an element on a bound gets the gradient, the bound none ----------------------------
+
+
+def _inside(_out: Any, x: Any, low: Any, high: Any) -> Any:
+    x = plain(x)
+    return ((x >= plain(low)) & (x <= plain(high))).astype(x.dtype)
+
+
+def _below(_out: Any, x: Any, low: Any, high: Any) -> Any:
+    low = plain(low)
+    return ((plain(x) < low) & (low < plain(high))).astype(x.dtype)
+
+
+def _above(_out: Any, x: Any, low: Any, high: Any) -> Any:
+    high = plain(high)
+    return ((plain(x) > high) | (high < plain(low))).astype(x.dtype)
+
+
+@elementwise("ClampBackward1", _inside, _below, _above, strong=True)
+def _clamped(x: Any, low: Any, high: Any) -> Any:
+    return np.minimum(np.maximum(x, low), high)
+
+
+@elementwise(
+    "ClampMinBackward0",
+    lambda _out, x, low: (plain(x) >= plain(low)).astype(x.dtype),
+    lambda _out, x, low: (plain(x) < plain(low)).astype(x.dtype),
+    strong=True,
+)
+def _at_least(x: Any, low: Any) -> Any:
+    return np.maximum(x, low)
+
+
+@elementwise(
+    "ClampMaxBackward0",
+    lambda _out, x, high: (plain(x) <= plain(high)).astype(x.dtype),
+    lambda _out, x, high: (plain(x) > plain(high)).astype(x.dtype),
+    strong=True,
+)
+def _at_most(x: Any, high: Any) -> Any:
+    return np.minimum(x, high)
+
+
+def _label_of_clamp(input: Any, min: Any = None, max: Any = None) -> str:
+    return f"ClampBackward{0 if isinstance(min, Tensor) or isinstance(max, Tensor) else 1}"
+
+
+@operation(_label_of_clamp, inplace=True)
+def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+    """The elements brought between bounds, numbers or tensors, of which one may be left away."""
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    given = [bound for bound in (min, max) if bound is not None]
+    if input.dtype.kind == "c":
+        raise RuntimeError("clamp is not supported for complex types")
+    x, *bounds = promoted(input, *given)
+    if min is None:
+        return _at_most(x, *bounds)
+    return _at_least(x, *bounds) if max is None else _clamped(x, *bounds)
+
+
+_CLAMP = node_class("ClampBackward1")
+
+
+def _short_clamp(input: Any, min: Any = None, max: Any = None, **words: Any) -> Any:
+    if type(min) in NUMBERS and type(max) in NUMBERS and not words and is_short(input):
+        x = input.value
+        out = _clamped.function(x, min, max)
+        return logged(input, out, _clamped.rule, _CLAMP, (x, min, max), {})
+    return clamp(input, min, max, **words)
+
+
+NUMBERS = (float, int)
+_install("clamp", _short_clamp, clamp)
+alias("clamp", "clip")
+
+
+@operation(
+    lambda input, min: f"ClampMinBackward{1 if isinstance(min, Tensor) else 0}", inplace=True
+)
+def clamp_min(input: Any, min: Any) -> Any:
+    """The elements brought above a bound."""
+    return _at_least(*promoted(input, min))
+
+
+@operation(
+    lambda input, max: f"ClampMaxBackward{1 if isinstance(max, Tensor) else 0}", inplace=True
+)
+def clamp_max(input: Any, max: Any) -> Any:
+    """The elements brought below a bound."""
+    return _at_most(*promoted(input, max))
+
+
+# --- Functions of one variable ------------------------------------------------------------------
+
+
+def declare_single(
+    function: Any, word: str, label: str, doc: str, *, real_only: bool = False
+) -> None:
+    """Declare a function of one tensor, whose integers become floats."""
+
+    def compute(input: Any) -> Any:
+        if real_only:
+            require_real(input, word)
+        return function(floating(input))
+
+    compute.__doc__ = doc
+    general = operation(label, inplace=True, name=word)(compute)
+    if isinstance(function, (Declared, np.ufunc)):
+        _install(word, short_single(function, label, general, warns=True), general)
+
+
+@elementwise("RsqrtBackward0", lambda out, _x: -0.5 * out * out * out, strong=True)
+def _rsqrt(x: Any) -> Any:
+    return 1 / np.sqrt(x)
+
+
+@elementwise("SigmoidBackward0", lambda out, _x: out * (1 - out))
+def sigmoid_of(x: Any) -> Any:
+    """1 / (1 + exp(-x)), without overflow that would matter."""
+    return 1 / (1 + np.exp(-x))
+
+
+@elementwise("LogitBackward0", lambda _out, x: 1 / (x * (1 - x)), strong=True)
+def _logit(x: Any) -> Any:
+    return np.log(x / (1 - x))
+
+
+for _function, _word, _label, _doc in (
+    (np.reciprocal, "reciprocal", "Reciprocal", "1 / x."),
+    (_rsqrt, "rsqrt", "Rsqrt", "1 / sqrt(x)."),
+    (sigmoid_of, "sigmoid", "Sigmoid", "1 / (1 + exp(-x))."),
+    (special.erf, "erf", "Erf", "The error function."),
+    (special.erfc, "erfc", "Erfc", "1 - erf(x)."),
+    (special.erfinv, "erfinv", "Erfinv", "The inverse of erf."),
+    (special.lgamma, "lgamma", "Lgamma", "The logarithm of |gamma(x)|."),
+    (special.digamma, "digamma", "Digamma", "The derivative of lgamma."),
+    (np.deg2rad, "deg2rad", "Deg2Rad", "Degrees as radians."),
+    (np.rad2deg, "rad2deg", "Rad2Deg", "Radians as degrees."),
+    (np.sinc, "sinc", "Sinc", "sin(pi x) / (pi x), and 1 at 0."),
+):
+    _real = _word in ("erf", "erfc", "erfinv", "lgamma", "digamma", "deg2rad", "rad2deg")
+    declare_single(_function, _word, f"{_label}Backward0", _doc, real_only=_real)
+
+
+@operation("PowBackward0", inplace=True)
+def square(input: Any) -> Any:
+    """x * x."""
+    return np.square(input if input.dtype.kind != "b" else input.astype(np.int64))
+
+
+_install("square", short_single(np.square, "PowBackward0", square, warns=True), square)
+
+
+@operation("LogitBackward0", inplace=True)
+def logit(input: Any, eps: float | None = None) -> Any:
+    """log(x / (1 - x)); with eps of x brought between eps and 1 - eps."""
+    require_real(input, "logit")
+    x = floating(input)
+    return _logit(x if eps is None else _clamped(x, eps, 1 - eps))
+
+
+@operation("PolygammaBackward0", method=False)
+def polygamma(n: int, input: Any) -> Any:
+    """The n-th derivative of digamma."""
+    return special.polygamma(floating(input), n)
+
+
+Tensor.polygamma = lambda self, n: polygamma(n, self)  # type: ignore[attr-defined]
+
+
+@operation("SignBackward0", inplace=True)
+def sign(input: Any) -> Any:
+    """-1, 0 or 1; a derivative of 0."""
+    if input.dtype.kind == "c":
+        raise NotImplementedError(
+            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
+            "torch.sgn instead."
+        )
+    return _sign(input)
+
+
+def _sign(x: Any) -> Any:
+    """The sign; of NaN 0, as in PyTorch."""
+    if x.dtype.kind == "b":
+        return np.copy(x)
+    signs = np.sign(x)
+    missing = plain(x) != plain(x)
+    return np.where(missing, 0, signs) if x.dtype.kind == "f" and somewhere(missing) else signs
+
+
+@operation("SgnBackward0", inplace=True)
+def sgn(input: Any) -> Any:
+    """The sign; of complex numbers x / |x|."""
+    return _sign(input)
+
+
+@operation("NanToNumBackward0", inplace=True)
+def nan_to_num(
+    input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Any:
+    """NaN and infinities replaced; by default by 0 and the largest finite numbers."""
+    if input.dtype.kind not in "fc":
+        return np.copy(input)
+    return np.nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+
+
+@operation("PositiveBackward0")
+def positive(input: Any) -> Any:
+    """The tensor itself; RuntimeError for booleans."""
+    if input.dtype.kind == "b":
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+# --- Complex parts ------------------------------------------------------------------------------
+
+
+@operation("RealBackward0", view=True, method=False)
+def real(input: Any) -> Any:
+    """The real parts, as a view."""
+    return np.real(input) if input.dtype.kind == "c" else input
+
+
+@operation("ImagBackward0", view=True, method=False)
+def imag(input: Any) -> Any:
+    """The imaginary parts, as a view; RuntimeError for real tensors."""
+    if input.dtype.kind != "c":
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return np.imag(input)
+
+
+def _write_part(part: Operation) -> Any:
+    def write(self: Any, value: Any) -> None:
+        part(self).copy_(value)
+
+    return write
+
+
+Tensor.real = property(real, _write_part(real))  # type: ignore[attr-defined]
+Tensor.imag = property(imag, _write_part(imag))  # type: ignore[attr-defined]
+
+
+@operation("ConjBackward0")
+def conj(input: Any) -> Any:
+    """The complex conjugate; of real tensors the tensor itself."""
+    return np.conj(input) if input.dtype.kind == "c" else input
+
+
+@operation("ConjPhysicalBackward0", inplace=True)
+def conj_physical(input: Any) -> Any:
+    """The complex conjugate."""
+    return np.conj(input) if input.dtype.kind == "c" else np.copy(input)
+
+
+@operation("AngleBackward0")
+def angle(input: Any) -> Any:
+    """The angle of complex numbers in radians; of real ones 0 or pi."""
+    x = floating(input)
+    if x.dtype.kind == "c":
+        return np.angle(x)
+    return _half_turn(x)
+
+
+@elementwise("AngleBackward0", 0)
+def _half_turn(x: Any) -> Any:
+    turned = np.where(x < 0, np.asarray(np.pi, x.dtype), np.asarray(0, x.dtype))
+    return np.where(x != x, x, turned)
+
+
+# --- Functions of two variables -----------------------------------------------------------------
+
+
+def _xlogy_by_x(_out: Any, x: Any, y: Any) -> Any:
+    absent = (plain(x) == 0) & (plain(y) <= 0)
+    if not somewhere(absent):
+        return np.log(y)
+    return np.where(absent, 0, np.log(np.where(absent, 1, y)))
+
+
+@elementwise("XlogyBackward0", _xlogy_by_x, lambda _out, x, y: x / y, strong=True)
+def _xlogy(x: Any, y: Any) -> Any:
+    found = np.where(x == 0, 0, x * np.log(y)).astype(np.result_type(x, y))
+    return np.where(y != y, y, found)
+
+
+@elementwise(
+    "CopysignBackward0",
+    lambda out, x, _y: np.sign(plain(x)) * np.sign(plain(out)),
+    0,
+)
+def _copysign(x: Any, y: Any) -> Any:
+    return np.copysign(x, y)
+
+
+@elementwise("HeavisideBackward0", 0, 0)
+def _heaviside(x: Any, values: Any) -> Any:
+    return np.heaviside(x, values)
+
+
+def _declare_pair(
+    word: str, function: Any, label: str, doc: str, *, inplace: bool = True, floats: bool = True
+) -> None:
+    def compute(input: Any, other: Any) -> Any:
+        x, y = promoted(input, other)
+        return function(floating(x), floating(y)) if floats else function(x, y)
+
+    compute.__doc__ = doc
+    operation(f"{label}Backward0", name=word, inplace=inplace)(compute)
+
+
+_declare_pair("atan2", np.arctan2, "Atan2", "The angle of the point (other, input).")
+_declare_pair("hypot", np.hypot, "Hypot", "sqrt(input**2 + other**2).")
+_declare_pair("logaddexp", np.logaddexp, "Logaddexp", "log(e**x + e**y).", inplace=False)
+_declare_pair("logaddexp2", np.logaddexp2, "Logaddexp2", "log2(2**x + 2**y).", inplace=False)
+_declare_pair("xlogy", _xlogy, "Xlogy", "x * log(y), and 0 where x is 0.")
+_declare_pair("copysign", _copysign, "Copysign", "The size of one and the sign of the other.")
+_declare_pair("nextafter", np.nextafter, "Nextafter", "The next number in a direction.")
+alias("atan2", "arctan2")
+
+
+def _declare_whole(word: str, ufunc: np.ufunc, doc: str) -> None:
+    def compute(input: Any, other: Any) -> Any:
+        x, y = promoted(plain(input), plain(other))
+        if x.dtype.kind not in "ui":
+            raise NotImplementedError(f"\"{word}_cpu\" not implemented for '{word_of(x.dtype)}'")
+        return ufunc(x, y)
+
+    compute.__doc__ = doc
+    operation(f"{word.capitalize()}Backward0", name=word, inplace=True)(compute)
+
+
+_declare_whole("gcd", np.gcd, "The greatest common divisor.")
+_declare_whole("lcm", np.lcm, "The least common multiple.")
+
+
+@operation("HeavisideBackward0", inplace=True)
+def heaviside(input: Any, values: Any) -> Any:
+    """0 below zero, 1 above, `values` at it; a derivative of 0."""
+    if input.dtype != values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    if input.dtype.kind in "bui":
+        return np.heaviside(input, values).astype(input.dtype)
+    return _heaviside(input, values)
+
+
+@operation("LdexpBackward0", inplace=True)
+def ldexp(input: Any, other: Any) -> Any:
+    """input * 2**other."""
+    x, power = promoted(input, np.power(2.0, floating(other)).astype(floating(other).dtype))
+    return np.multiply(x, power)
+
+
+@operation("PowBackward0", inplace=True)
+def float_power(input: Any, exponent: Any) -> Any:
+    """`input ** exponent` in double precision."""
+    kinds = [
+        x.dtype.kind if hasattr(x, "dtype") else np.asarray(x).dtype.kind
+        for x in (input, exponent)
+    ]
+    wide = np.complex128 if "c" in kinds else np.float64
+    x, y = (x.astype(wide) if hasattr(x, "astype") else x for x in (input, exponent))
+    return np.power(x, y)
+
+
+# --- Functions of three variables ---------------------------------------------------------------
+
+
+@elementwise(
+    "LerpBackward0",
+    lambda _out, _x, _y, w: 1 - w,
+    lambda _out, _x, _y, w: w,
+    lambda _out, x, y, _w: y - x,
+)
+def _lerp(x: Any, y: Any, w: Any) -> Any:
+    near = np.absolute(w) < 0.5
+    return np.where(near, x + w * (y - x), y - (y - x) * (1 - w))
+
+
+@operation(
+    lambda input, end, weight: f"LerpBackward{1 if isinstance(weight, Tensor) else 0}",
+    inplace=True,
+)
+def lerp(input: Any, end: Any, weight: Any) -> Any:
+    """input + weight * (end - input)."""
+    if input.dtype != end.dtype:
+        raise RuntimeError(
+            f"expected dtype {word_of(input.dtype)} for `end` but got dtype {word_of(end.dtype)}"
+        )
+    return _lerp(input, end, weight)
+
+
+@operation("AddcmulBackward0", inplace=True)
+def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """input + value * tensor1 * tensor2."""
+    x, y, z = promoted(input, tensor1, tensor2)
+    product = np.multiply(y, z)
+    return np.add(x, product if value == 1 else product * value)
+
+
+@operation("AddcdivBackward0", inplace=True)
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """input + value * tensor1 / tensor2."""
+    x, y, z = promoted(input, tensor1, tensor2)
+    if x.dtype.kind not in "fc":
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future release "
+            "addcdiv will perform a true division of tensor1 and tensor2."
+        )
+    quotient = np.true_divide(y, z)
+    return np.add(x, quotient if value == 1 else quotient * value)
+
+
+# --- Other names --------------------------------------------------------------------------------
+
+for _line in (
+    "neg negative|sub subtract|mul multiply|div divide true_divide|abs absolute|asin arcsin|"
+    "acos arccos|atan arctan|asinh arcsinh|acosh arccosh|atanh arctanh"
+).split("|"):
+    alias(*_line.split())

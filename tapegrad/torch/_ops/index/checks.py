@@ -1,0 +1,72 @@
+"""Positions in PyTorch's terms: their dtypes, their range, and NumPy's index for them.
+
+Knows arrays and errors. Must not know what is read or written there (`_placing`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.values import Mapped, plain
+from tapegrad.torch._dtypes import word_of
+
+ALL = slice(None)
+
+
+def positions(index: Any, word: str, *, narrow: bool = True) -> Any:
+    """Indices as NumPy wants them; RuntimeError unless they are integers."""
+    given = plain(index)
+    if not hasattr(given, "dtype"):
+        given = np.asarray(given, np.int64 if not np.size(given) else None)
+    if given.dtype.kind not in "iu" or (narrow and given.dtype.itemsize < 4):
+        raise RuntimeError(f"{word}(): Expected dtype int32/int64 for index")
+    return given
+
+
+def require_range(index: Any, size: int, dim: int, *, negative: bool, error: Any) -> None:
+    """Raise an error unless indices lie in a dimension of a size."""
+    if isinstance(index, Mapped) or not index.size:
+        return
+    low, high = int(index.min()), int(index.max())
+    if low < (-size if negative else 0) or high >= size:
+        wrong = high if high >= size else low
+        raise error(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
+
+
+def require_dtype(x: Any, other: Any, word: str) -> None:
+    """RuntimeError unless a number or an array has the dtype of what it goes into."""
+    if hasattr(other, "dtype") and other.dtype != x.dtype:
+        raise RuntimeError(
+            f"{word}(): Expected self.dtype to be equal to src.dtype, but got "
+            f"{word_of(x.dtype)} and {word_of(other.dtype)}"
+        )
+
+
+def at_rows(dim: int, index: Any) -> Any:
+    """NumPy's index for the parts at positions of one dimension."""
+    return (*(ALL,) * dim, index) if dim else (index,)
+
+
+def grid_for(x: Any, dim: int, index: Any, word: str) -> tuple[Any, ...]:
+    """NumPy's index for elements of which one coordinate is given, the others are their own."""
+    if index.ndim != x.ndim:
+        raise RuntimeError(
+            f"{word}(): Index tensor must have the same number of dimensions as input tensor"
+        )
+    for axis, (size, room) in enumerate(zip(index.shape, x.shape, strict=True)):
+        if axis != dim and size > room:
+            raise RuntimeError(
+                f"Size does not match at dimension {axis} expected index {list(index.shape)} to "
+                f"be no larger than self {list(x.shape)} apart from dimension {dim}"
+            )
+    require_range(index, x.shape[dim], dim, negative=False, error=RuntimeError)
+    grid = list(np.indices(index.shape, sparse=True))
+    grid[dim] = index
+    return tuple(grid)
+
+
+def lines(*arrays: Any) -> list[Any]:
+    """Arrays of no dimensions as vectors of one element."""
+    return [x if not hasattr(x, "ndim") or x.ndim else x.reshape((1,)) for x in arrays]

@@ -1,0 +1,125 @@
+"""Elements where a mask is true, and parts of a tensor replaced.
+
+Knows PyTorch's parameters. Must not know how something is put at positions (`_placing`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.values import plain
+from tapegrad.torch._dims import wrapped
+from tapegrad.torch._ops.create.fill import filled_as
+from tapegrad.torch._ops.declare import OPERATIONS, operation
+from tapegrad.torch._ops.elementwise.arithmetic import cast
+from tapegrad.torch._ops.index.checks import ALL, require_dtype
+from tapegrad.torch._ops.index.placed import filler, written
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch._tensor.writes import write
+
+# --- Masks --------------------------------------------------------------------------------------
+
+
+def _mask(mask: Any, word: str) -> Any:
+    given = plain(mask)
+    if given.dtype.kind != "b":
+        raise RuntimeError(f"{word}: expected BoolTensor for mask")
+    return given
+
+
+@operation("MaskedSelectBackward0")
+def masked_select(input: Any, mask: Any) -> Any:
+    """The elements where a mask is true, as a vector."""
+    given = _mask(mask, "masked_select")
+    shape = np.broadcast_shapes(input.shape, given.shape)
+    x = input if input.shape == shape else np.broadcast_to(input, shape)
+    return x[np.broadcast_to(given, shape)] if shape else x.reshape((1,))[given.reshape(1)]
+
+
+@operation(
+    lambda input, mask, value: (
+        "MaskedFillBackward1" if isinstance(value, Tensor) else "MaskedFillBackward0"
+    ),
+    inplace=True,
+)
+def masked_fill(input: Any, mask: Any, value: Any) -> Any:
+    """The tensor with one value where a mask is true."""
+    given = _mask(mask, "masked_fill_")
+    return np.where(given, filler(value, input.dtype, "masked_fill_"), input)
+
+
+@operation("MaskedScatterBackward0", inplace=True)
+def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
+    """The elements of source, in order, where a mask is true."""
+    given = _mask(mask, "masked_scatter_")
+    require_dtype(input, source, "masked_scatter_")
+    shape = np.broadcast_shapes(input.shape, given.shape)
+    x = input if input.shape == shape else np.broadcast_to(input, shape)
+    places = np.flatnonzero(np.broadcast_to(given, shape))
+    if places.size > source.size:
+        raise RuntimeError(
+            f"Number of elements of source < number of ones in mask, {source.size} < {places.size}"
+        )
+    values = source.reshape((-1,))[: places.size]
+    return written(x.reshape((-1,)), (places,), values).reshape(shape)
+
+
+# --- Parts replaced -----------------------------------------------------------------------------
+
+
+def _replaced(x: Any, part: Any, source: Any, word: str) -> Any:
+    """A copy of x with a source in the place of `part(x)`."""
+    places = part(np.arange(x.size).reshape(x.shape))
+    if source.shape != places.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = "
+            f"{list(source.shape)}, slice size = {list(places.shape)} ({word})"
+        )
+    flat = written(x.reshape((-1,)), (places,), cast(source, x.dtype))
+    return flat.reshape(x.shape)
+
+
+@operation("SelectScatterBackward0")
+def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
+    """The tensor with src at one place of a dimension."""
+    axis = wrapped(dim, input.ndim)
+    size = input.shape[axis]
+    if not -size <= index < size:
+        raise IndexError(f"select(): index {index} out of range for dimension {axis}")
+    return _replaced(input, lambda x: x[(*(ALL,) * axis, index)], src, "select_scatter")
+
+
+@operation("SliceScatterBackward0")
+def slice_scatter(
+    input: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> Any:
+    """The tensor with src at a slice of a dimension."""
+    axis = wrapped(dim, input.ndim)
+    part = (*(ALL,) * axis, slice(start, end, step))
+    return _replaced(input, lambda x: x[part], src, "slice_scatter")
+
+
+@operation("DiagonalScatterBackward0")
+def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """The tensor with src on a diagonal."""
+    axes = wrapped(dim1, input.ndim), wrapped(dim2, input.ndim)
+    return _replaced(input, lambda x: np.diagonal(x, offset, *axes), src, "diagonal_scatter")
+
+
+def _fill_diagonal(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Write a number on the main diagonal; wrap: again and again down a tall matrix."""
+    shape = self.value.shape
+    if len(shape) < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    number = filled_as(fill_value, self.value.dtype)
+    mask = np.zeros(shape, bool)
+    np.fill_diagonal(mask, True, wrap)
+    return write(self, lambda old: np.where(mask, number, old), "CopySlices")
+
+
+Tensor.fill_diagonal_ = _fill_diagonal  # type: ignore[attr-defined]
+OPERATIONS["fill_diagonal_"] = _fill_diagonal

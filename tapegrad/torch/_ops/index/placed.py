@@ -1,0 +1,160 @@
+"""Copies of arrays with something written, added or combined at positions.
+
+Knows NumPy's indices, and traced arrays. Must not know PyTorch's functions, or their checks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.forms import General
+from tapegrad._core.scatter import add_at
+from tapegrad._core.values import beside, beside_index, level_of, plain
+from tapegrad.torch._ops.create.fill import filled_as
+from tapegrad.torch._ops.elementwise.arithmetic import cast
+from tapegrad.torch._tensor.tensor import ndarray
+
+
+def buffer_for(x: Any, value: Any, index: Any) -> Any:
+    """A copy of x that a value can be written into: traced where x or the value is."""
+    made = x.copy()
+    if hasattr(value, "dtype"):
+        made = beside(made, value)
+    return beside_index(made, index)
+
+
+def written(x: Any, index: Any, value: Any) -> Any:
+    """A copy of x with a value at an index."""
+    made = buffer_for(x, value, index)
+    made[index] = value
+    return made
+
+
+def added(x: Any, index: Any, value: Any) -> Any:
+    """A copy of x with a value added at an index, as often as that names a place."""
+    if _is_plain_sum(x, value, index):
+        return _SUMS.apply_bound([x, value], {"index": index})
+    made = buffer_for(x, value, index)
+    np.add.at(made, index, value)
+    return made
+
+
+def _is_plain_sum(x: Any, value: Any, index: Any) -> bool:
+    """Whether nothing is mapped, and values have the shape of the places that they go to."""
+    if not all(type(part) in (ndarray, slice) for part in index):
+        return False
+    inner, given = plain(x), plain(value)
+    if type(inner) is not ndarray or type(given) is not ndarray or not inner.shape:
+        return False
+    empty = np.broadcast_to(np.empty((), np.bool_), inner.shape)
+    return bool(inner.dtype == given.dtype and empty[index].shape == given.shape)
+
+
+# One node, where a sum in place would be one for each time that a place is named.
+_SUMS = General(
+    lambda x, value, index: add_at(x.copy(), index, value),
+    vjp=[
+        lambda g, _out, _x, _value, index: g,
+        lambda g, _out, _x, _value, index: g[index],
+    ],
+    name="index_add",
+)
+
+
+# --- Reductions at positions --------------------------------------------------------------------
+
+
+REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+
+
+def _turns(x: Any, index: Any, shape: tuple[int, ...]) -> Any:
+    """For each element of a source, how many before it go to the same place."""
+    numbers = np.arange(x.size).reshape(x.shape)[index]
+    places = np.broadcast_to(numbers, shape).reshape(-1)
+    order = np.argsort(places, kind="stable")
+    ranked = places[order]
+    new = np.concatenate([[True], ranked[1:] != ranked[:-1]])
+    starts = np.maximum.accumulate(np.where(new, np.arange(places.size), 0))
+    turns = np.empty(places.size, np.int64)
+    turns[order] = np.arange(places.size) - starts
+    return turns.reshape(shape)
+
+
+def _in_turns(x: Any, index: Any, value: Any, function: Any) -> Any:
+    """`x[index] = function(x[index], value)`, one round for each time that a place is named."""
+    shape = np.broadcast_shapes(*(np.shape(part) for part in index))
+    value = np.broadcast_to(value, shape)
+    index = tuple(np.broadcast_to(part, shape) for part in index)
+    turns = _turns(x, index, shape)
+    made = buffer_for(x, value, index)
+    for turn in range(int(turns.max(initial=-1)) + 1):
+        now = turns == turn
+        places = tuple(part[now] for part in index)
+        made[places] = function(made[places], value[now])
+    return made
+
+
+def multiplied(x: Any, index: Any, value: Any) -> Any:
+    """A copy of x multiplied by a value at an index, as often as that names a place."""
+    return _in_turns(x, index, value, np.multiply)
+
+
+def _extreme(x: Any, index: Any, value: Any, ufunc: Any) -> Any:
+    """The greatest (or least) of what meets at each place; ties share the cotangent evenly."""
+    best = plain(x).copy()
+    ufunc.at(best, index, plain(value))
+    at_x, at_value = best == plain(x), best[index] == plain(value)
+    count = at_x.astype(x.dtype)
+    np.add.at(count, index, at_value.astype(x.dtype))
+    share = added(np.where(at_x, x, 0), index, np.where(at_value, value, 0)) / np.maximum(count, 1)
+    shared = plain(share)
+    if level_of(share) < 0:
+        return best
+    finite = np.isfinite(shared)
+    return best + np.where(finite, share - np.where(finite, shared, 0), 0)
+
+
+def _without_self(x: Any, index: Any, reduce: str) -> Any:
+    """x with the neutral element at the places of an index."""
+    neutral: Any = {"sum": 0, "mean": 0, "prod": 1}.get(reduce)
+    if neutral is None:
+        info = np.finfo(x.dtype) if x.dtype.kind == "f" else np.iinfo(x.dtype)
+        bounds = (-np.inf, np.inf) if x.dtype.kind == "f" else (info.min, info.max)
+        neutral = bounds[0] if reduce == "amax" else bounds[1]
+    return written(x, index, x.dtype.type(neutral))
+
+
+def reduced_at(x: Any, index: Any, value: Any, reduce: str, *, include_self: bool) -> Any:
+    """What is at the places of an index together with what goes there."""
+    start = x if include_self else _without_self(x, index, reduce)
+    if reduce == "sum":
+        return added(start, index, value)
+    if reduce == "prod":
+        return _in_turns(start, index, value, np.multiply)
+    if reduce == "mean":
+        ones = np.ones(np.broadcast_shapes(*(np.shape(part) for part in index)), x.dtype)
+        first = np.ones(x.shape, x.dtype)
+        count = added(first if include_self else _without_self(first, index, "sum"), index, ones)
+        total = added(start, index, value)
+        return total / count if x.dtype.kind in "fc" else total // count
+    return _extreme(start, index, value, np.maximum if reduce == "amax" else np.minimum)
+
+
+def require_reduction(reduce: str, word: str) -> None:
+    """RuntimeError for a word that no reduction has."""
+    if reduce not in REDUCTIONS:
+        raise RuntimeError(f"{word}(): expected reduce to be one of {REDUCTIONS}, got {reduce!r}")
+
+
+def filler(value: Any, given: np.dtype[Any], word: str) -> Any:
+    """A number or an array of no dimensions, to fill places of an array of a dtype with."""
+    if not hasattr(value, "dtype"):
+        return filled_as(value, given)
+    if value.ndim:
+        raise RuntimeError(
+            f"{word} only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value.ndim} dimension(s)."
+        )
+    return cast(value, given)

@@ -1,0 +1,155 @@
+"""gather and scatter: an index that names one coordinate of each element.
+
+Knows PyTorch's parameters. Must not know how something is put at positions (`_placing`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.values import pick
+from tapegrad.torch._dims import wrapped
+from tapegrad.torch._ops.create.fill import filled_as
+from tapegrad.torch._ops.declare import operation
+from tapegrad.torch._ops.elementwise.arithmetic import cast
+from tapegrad.torch._ops.index.checks import (
+    grid_for,
+    lines,
+    positions,
+    require_dtype,
+    require_range,
+)
+from tapegrad.torch._ops.index.getitem import install_lookup
+from tapegrad.torch._ops.index.placed import (
+    added,
+    multiplied,
+    reduced_at,
+    require_reduction,
+    written,
+)
+from tapegrad.torch._tensor.tensor import Tensor, ndarray
+
+
+@operation("GatherBackward0")
+def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
+    """`out[i, j] = input[index[i, j], j]` for dim 0, and so on: one element for each index."""
+    shape = index.shape
+    given = positions(index, "gather", narrow=False)
+    if not given.size and given.ndim != input.ndim:
+        return np.zeros(shape, input.dtype)
+    x, given = lines(input, given)
+    axis = wrapped(dim, x.ndim)
+    return pick(x, grid_for(x, axis, given, "gather")).reshape(shape)
+
+
+def _gather_index(x: Any, dim: Any = 0, index: Any = None, *rest: Any) -> Any:
+    given = index.value if type(index) is Tensor else None
+    if rest or not x.ndim or type(given) is not ndarray or not given.size:
+        return None
+    axis = wrapped(dim, x.ndim)
+    return grid_for(x, axis, positions(given, "gather", narrow=False).copy(), "gather")
+
+
+install_lookup("gather", _gather_index, "GatherBackward0")
+
+
+@operation("GatherBackward0")
+def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
+    """One element for each index, along a dimension; the other dimensions broadcast."""
+    given = positions(indices, "take_along_dim", narrow=False)
+    if dim is None:
+        flat = input.reshape((-1,))
+        given = given.reshape(-1)
+        require_range(given, flat.shape[0], 0, negative=False, error=RuntimeError)
+        return pick(flat, given)
+    if given.ndim != input.ndim:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, "
+            f"but got {input.ndim} dimensions for input, and {given.ndim} dimensions for indices"
+        )
+    axis = wrapped(dim, input.ndim)
+    sizes = [1 if place == axis else size for place, size in enumerate(input.shape)]
+    others = np.broadcast_shapes(sizes, given.shape)
+    require_range(given, input.shape[axis], axis, negative=False, error=RuntimeError)
+    grid: list[Any] = list(np.indices(others, sparse=True))
+    for place, size in enumerate(input.shape):
+        if size == 1:
+            grid[place] = np.zeros(1, np.int64)  # it broadcasts
+    grid[axis] = given
+    return pick(input, tuple(grid))
+
+
+def _part_for(source: Any, index: Any) -> Any:
+    """The elements of a source that an index of maybe smaller shape uses."""
+    if source.ndim != index.ndim:
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    if any(n > m for n, m in zip(index.shape, source.shape, strict=True)):
+        raise RuntimeError(
+            f"Expected index {list(index.shape)} to be no larger than src {list(source.shape)}"
+        )
+    if source.shape == index.shape:
+        return source
+    return source[tuple(slice(0, size) for size in index.shape)]
+
+
+def _scatter(x: Any, dim: int, index: Any, source: Any, combine: Callable[..., Any]) -> Any:
+    """A copy of x into which `combine` puts the source where the indices say."""
+    shape = x.shape
+    given = positions(index, "scatter", narrow=False)
+    if not given.size:
+        return x.copy()
+    x, given, source = lines(x, given, source)
+    axis = wrapped(dim, x.ndim)
+    value = _part_for(source, given) if hasattr(source, "dtype") else filled_as(source, x.dtype)
+    return combine(x, grid_for(x, axis, given, "scatter"), value).reshape(shape)
+
+
+def _scatter_label(input: Any, dim: Any, index: Any, src: Any = None, **words: Any) -> str:
+    tensor = isinstance(src, Tensor)
+    return "ScatterBackward0" if tensor else "ScatterBackward1"
+
+
+@operation(_scatter_label, inplace=True)
+def scatter(
+    input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None
+) -> Any:
+    """The inverse of gather: elements of src (or one number) to the places of their index.
+
+    reduce: "add" or "multiply" what is there instead of replacing it.
+    """
+    source = value if src is None else src
+    if hasattr(source, "dtype") and source.ndim == 0 and index.ndim:
+        source = cast(source, input.dtype) + np.zeros(index.shape, input.dtype)
+    require_dtype(input, source, "scatter")
+    if reduce is None:
+        return _scatter(input, dim, index, source, written)
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    return _scatter(input, dim, index, source, added if reduce == "add" else multiplied)
+
+
+@operation("ScatterAddBackward0", inplace=True)
+def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
+    """Elements of src added at the places of their index."""
+    require_dtype(input, src, "scatter")
+    return _scatter(input, dim, index, src, added)
+
+
+@operation("ScatterReduceBackward0", inplace=True)
+def scatter_reduce(
+    input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
+) -> Any:
+    """Elements of src combined at the places of their index: sum, prod, mean, amax or amin.
+
+    include_self: with what is there; places that no index names stay as they are.
+    """
+    require_reduction(reduce, "scatter_reduce")
+    require_dtype(input, src, "scatter")
+
+    def combine(x: Any, grid: Any, value: Any) -> Any:
+        return reduced_at(x, grid, value, reduce, include_self=include_self)
+
+    return _scatter(input, dim, index, src, combine)

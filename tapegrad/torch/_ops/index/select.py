@@ -1,0 +1,184 @@
+"""Parts by their positions: along one dimension, in each of them, or in the flat tensor.
+
+Knows PyTorch's parameters. Must not know how something is put at positions (`_placing`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.values import pick, plain
+from tapegrad.torch._dims import wrapped
+from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._ops.declare import operation
+from tapegrad.torch._ops.elementwise.arithmetic import cast
+from tapegrad.torch._ops.index.checks import (
+    ALL,
+    at_rows,
+    lines,
+    positions,
+    require_dtype,
+    require_range,
+)
+from tapegrad.torch._ops.index.getitem import install_lookup
+from tapegrad.torch._ops.index.placed import added, filler, reduced_at, require_reduction, written
+from tapegrad.torch._tensor.tensor import Tensor, ndarray
+
+
+def _rows_of(
+    input: Any, dim: int, index: Any, word: str, *, negative: bool = False, error: Any = IndexError
+) -> Any:
+    given = positions(index, word)
+    if given.ndim > 1:
+        raise IndexError(f"{word}(): Index is supposed to be a vector")
+    (given,) = lines(given)
+    axis = wrapped(dim, input.ndim)
+    size = input.shape[axis] if input.ndim else 1
+    require_range(given, size, axis, negative=negative, error=error)
+    return axis, given
+
+
+@operation("IndexSelectBackward0")
+def index_select(input: Any, dim: int, index: Any) -> Any:
+    """The parts at these positions of a dimension."""
+    axis, given = _rows_of(input, dim, index, "index_select")
+    if not input.ndim:
+        return input.copy()
+    return pick(input, at_rows(axis, given))
+
+
+def _select_index(x: Any, dim: Any = 0, index: Any = None, *rest: Any) -> Any:
+    given = index.value if type(index) is Tensor else None
+    if rest or not x.ndim or type(given) is not ndarray:
+        return None
+    axis, given = _rows_of(x, dim, given.copy(), "index_select")
+    return at_rows(axis, given)
+
+
+install_lookup("index_select", _select_index, "IndexSelectBackward0")
+
+
+def _require_parts(
+    input: Any, axis: int, index: Any, source: Any, word: str, error: Any = RuntimeError
+) -> None:
+    require_dtype(input, source, word)
+    expected = (*input.shape[:axis], index.size, *input.shape[axis + 1 :])
+    if source.shape != expected and input.ndim:
+        raise error(
+            f"{word}(): Number of indices and the shape of source must match: expected "
+            f"{list(expected)}, got {list(source.shape)}"
+        )
+
+
+@operation("IndexAddBackward0", inplace=True)
+def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+    """The parts of source added at these positions of a dimension."""
+    axis, given = _rows_of(input, dim, index, "index_add", error=RuntimeError)
+    _require_parts(input, axis, given, source, "index_add")
+    shape = input.shape
+    x, source_lines = lines(input, source)
+    value = source_lines if type(alpha) is int and alpha == 1 else source_lines * alpha
+    return added(x, at_rows(axis, given), cast(value, x.dtype)).reshape(shape)
+
+
+@operation("IndexCopyBackward0", inplace=True)
+def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
+    """The parts of source in place of those at these positions of a dimension."""
+    axis, given = _rows_of(input, dim, index, "index_copy")
+    _require_parts(input, axis, given, source, "index_copy", IndexError)
+    shape = input.shape
+    x, source_lines = lines(input, source)
+    return written(x, at_rows(axis, given), source_lines).reshape(shape)
+
+
+@operation(
+    lambda input, dim, index, value: (
+        "IndexFillBackward1" if isinstance(value, Tensor) else "IndexFillBackward0"
+    ),
+    inplace=True,
+)
+def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
+    """One value at these positions of a dimension."""
+    axis, given = _rows_of(input, dim, index, "index_fill", negative=True)
+    shape = input.shape
+    (x,) = lines(input)
+    return written(x, at_rows(axis, given), filler(value, x.dtype, "index_fill_")).reshape(shape)
+
+
+@operation("IndexReduceBackward0", inplace=True)
+def index_reduce(
+    input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
+) -> Any:
+    """The parts of source combined at these positions: prod, mean, amax or amin."""
+    require_reduction(reduce, "index_reduce")
+    axis, given = _rows_of(input, dim, index, "index_reduce")
+    _require_parts(input, axis, given, source, "index_reduce")
+    grid = list(np.indices(source.shape, sparse=True))
+    grid[axis] = np.broadcast_to(
+        given.reshape((-1,) + (1,) * (source.ndim - 1 - axis)), source.shape
+    )
+    return reduced_at(input, tuple(grid), source, reduce, include_self=include_self)
+
+
+# --- Positions of each dimension ----------------------------------------------------------------
+
+
+def _of_each(indices: Any) -> tuple[Any, ...]:
+    parts: list[Any] = []
+    for index in indices:
+        if index is None:
+            parts.append(ALL)
+            continue
+        given = plain(index)
+        given = given if hasattr(given, "dtype") else np.asarray(given)
+        if given.dtype.kind not in "biu":
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        parts.append(given.astype(bool) if given.dtype == np.uint8 else given)
+    return tuple(parts)
+
+
+@operation("IndexPutBackward0", inplace=True)
+def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    """`input[indices] = values`; with accumulate they are added, as often as a place is named."""
+    index = _of_each(indices)
+    if hasattr(values, "dtype") and values.dtype != input.dtype:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{word_of(input.dtype)} for the destination and {word_of(values.dtype)} for the "
+            "source."
+        )
+    try:
+        return added(input, index, values) if accumulate else written(input, index, values)
+    except ValueError as error:
+        raise RuntimeError(f"shape mismatch: {error}") from None
+
+
+def _flat_positions(input: Any, index: Any, word: str) -> Any:
+    given = positions(index, word, narrow=False)
+    size = input.size
+    require_range(given, size, 0, negative=True, error=IndexError)
+    return given
+
+
+@operation("TakeBackward0")
+def take(input: Any, index: Any) -> Any:
+    """The elements of the flat tensor at these positions."""
+    given = _flat_positions(input, index, "take")
+    return pick(input.reshape((-1,)), given.reshape(-1)).reshape(given.shape)
+
+
+@operation("PutBackward0", inplace=True)
+def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+    """The elements of source at these positions of the flat tensor."""
+    given = _flat_positions(input, index, "put_").reshape(-1)
+    require_dtype(input, source, "put_")
+    if source.size != given.size:
+        raise RuntimeError(
+            "put_(): Expected source and index to have the same number of elements, but got "
+            f"source.numel() = {source.size}, index.numel() = {given.size}"
+        )
+    function = added if accumulate else written
+    flat = function(input.reshape((-1,)), (given,), source.reshape((-1,)))
+    return flat.reshape(input.shape)

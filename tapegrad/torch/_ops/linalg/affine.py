@@ -1,0 +1,150 @@
+"""Affine maps, each of them one node: addmm and its relatives, and linear, the layer of nets.
+
+Knows their checks and labels. Must not know modules.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.torch._graph.modes import MODE
+from tapegrad.torch._ops.declare import operation, private
+from tapegrad.torch._ops.fast import _logged_affine
+from tapegrad.torch._ops.linalg.product_checks import (
+    check_batches,
+    check_dtypes,
+    check_expands,
+    check_matrices,
+    check_product,
+    check_terms,
+    check_vector,
+    raise_product,
+)
+from tapegrad.torch._ops.linalg.products import product_label
+from tapegrad.torch._rules.affine import ADDED_PRODUCT, AFFINE, flipped
+from tapegrad.torch._tensor.tensor import Tensor, ndarray
+
+mode_of = MODE.get
+
+
+def _added(input: Any, x: Any, y: Any, beta: Any, alpha: Any) -> Any:
+    """An affine map of arrays whose product fits."""
+    rows = (x.shape[-2], y.shape[-1])
+    shape = x.shape[:1] if len(y.shape) == 1 else (*x.shape[:-2], *rows)
+    check_expands(input, shape)
+    check_terms(input, x, y)
+    if input.dtype.kind in "iu":
+        beta, alpha = int(beta), int(alpha)
+    return ADDED_PRODUCT.apply(input, x, y, **_scales(beta, alpha))
+
+
+def _scales(beta: Any, alpha: Any) -> dict[str, Any]:
+    given = {"beta": beta, "alpha": alpha}
+    return {name: value for name, value in given.items() if type(value) is not int or value != 1}
+
+
+@operation("AddmmBackward0", inplace=True)
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """`beta * input + alpha * (mat1 @ mat2)` of matrices; input broadcasts."""
+    check_matrices(mat1, mat2)
+    return _added(input, mat1, mat2, beta, alpha)
+
+
+@operation("AddmvBackward0", inplace=True)
+def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """`beta * input + alpha * (mat @ vec)`."""
+    check_vector(mat, vec)
+    return _added(input, mat, vec, beta, alpha)
+
+
+@operation("AddrBackward0", inplace=True)
+def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """`beta * input + alpha * outer(vec1, vec2)`."""
+    column, row = np.reshape(vec1, (-1, 1)), np.reshape(vec2, (1, -1))
+    return _added(input, column, row, beta, alpha)
+
+
+@operation("BaddbmmBackward0", inplace=True)
+def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """`beta * input + alpha * bmm(batch1, batch2)`."""
+    check_batches(batch1, batch2)
+    return _added(input, batch1, batch2, beta, alpha)
+
+
+@operation("AddbmmBackward0", inplace=True)
+def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """`beta * input + alpha *` the sum of the products of two stacks of matrices."""
+    check_batches(batch1, batch2)
+    count, rows, inner = batch1.shape
+    left = np.reshape(np.swapaxes(batch1, 0, 1), (rows, count * inner))
+    right = np.reshape(batch2, (count * inner, batch2.shape[2]))
+    return _added(input, left, right, beta, alpha)
+
+
+# --- linear: the layer of nets ------------------------------------------------------------------
+
+
+def _linear_label(input: Any, weight: Any, bias: Any = None) -> str:
+    if bias is None:
+        return product_label(input, weight)
+    return "AddmmBackward0" if input.ndim == 2 else "ViewBackward0"
+
+
+@private(_linear_label, name="linear")
+def _linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    if len(weight.shape) == 1:
+        if len(input.shape) == 1:
+            product = np.dot(input, weight)
+        else:
+            check_product(input, weight)
+            product = np.matmul(input, weight)
+        return product if bias is None else product + bias
+    if len(weight.shape) != 2:
+        raise RuntimeError(
+            f"t() expects a tensor with <= 2 dimensions, but self is {len(weight.shape)}D"
+        )
+    lead, count = input.shape[:-1], weight.shape[0]
+    rows = input if len(input.shape) == 2 else np.reshape(input, (-1, input.shape[-1]))
+    if rows.shape[1] != weight.shape[1]:
+        raise_product(rows.shape, weight.shape[::-1])
+    if bias is None:
+        check_dtypes(input, weight)
+        made = np.matmul(rows, flipped(weight))
+    else:
+        check_expands(bias, (rows.shape[0], count))
+        check_terms(bias, input, weight)
+        made = AFFINE.apply(bias, rows, weight)
+    return made if len(input.shape) == 2 else np.reshape(made, (*lead, count))
+
+
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    """`input @ weight.T + bias`, as one node of the graph.
+
+    input: (..., n). weight: (m, n), or (n). bias: (m), or None. Returns (..., m). RuntimeError
+    where shapes or dtypes do not fit.
+
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.functional.linear(torch.ones(2, 3), torch.ones(1, 3), torch.ones(1))
+    tensor([[4.],
+            [4.]])
+    """
+    if type(input) is Tensor and isinstance(bias, Tensor) and isinstance(weight, Tensor):
+        x, w, b = input.value, weight.value, bias.value
+        if (
+            type(x) is ndarray
+            and type(w) is ndarray
+            and type(b) is ndarray
+            and x.ndim == 2 == w.ndim
+            and x.dtype is w.dtype is b.dtype
+            and x.dtype.kind == "f"
+            and b.shape == w.shape[:1]
+            and x.shape[1] == w.shape[1]
+        ):
+            mode = mode_of()
+            if mode is None or not (mode.grad or mode.inference or mode.watchers):
+                out = np.matmul(x, w.T)
+                out += b
+                return _logged_affine(input, weight, bias, out, mode is None)
+    return _linear(input, weight, bias)

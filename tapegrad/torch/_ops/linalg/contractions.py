@@ -1,0 +1,208 @@
+"""Sums of products over any dimensions: einsum, tensordot, and what is made of several products.
+
+Knows PyTorch's parameters; the derivatives are the core's. Must not know affine maps or modules.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.values import plain
+from tapegrad._warning import warn
+from tapegrad.torch._ops.declare import OPERATIONS, operation, private
+from tapegrad.torch._ops.elementwise.arithmetic import promoted
+from tapegrad.torch._ops.linalg.product_checks import check_scalar_types
+
+
+def einsum(*args: Any) -> Any:
+    """Sums of products of tensors, by letters for their dimensions: `einsum("ij,jk->ik", x, y)`.
+
+    Also `einsum(x, [0, 1], y, [1, 2], [0, 2])`, and a list of tensors after the equation.
+
+    >>> import tapegrad.torch as torch
+    >>> torch.einsum("ij,j->i", torch.ones(2, 3), torch.ones(3))
+    tensor([3., 3.])
+    """
+    if args and not isinstance(args[0], str):
+        return _einsum("", *_numbered(args))
+    equation, *operands = args
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = list(operands[0])
+    if not operands:
+        raise ValueError("einsum(): must provide at least one operand")
+    return _einsum(equation, *operands)
+
+
+def _numbered(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    if len(args) < 2:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one "
+            "operand and its subscripts list"
+        )
+    return args
+
+
+def _einsum_label(equation: str, *operands: Any) -> str:
+    return "PermuteBackward0" if len(operands) <= 2 - bool(equation) else "ViewBackward0"
+
+
+@private(_einsum_label, name="einsum")
+def _einsum(equation: str, *operands: Any) -> Any:
+    arrays = operands if equation else operands[::2]
+    if not equation and len(operands) % 2:
+        arrays = operands[:-1:2]
+    for array in arrays[1:]:
+        check_scalar_types(arrays[0], array)
+    given = (equation, *operands) if equation else operands
+    try:
+        made = np.einsum(*given)
+    except ValueError as error:
+        raise RuntimeError(f"einsum(): {error}") from error
+    return made.copy() if len(arrays) == 1 else made  # a view of NumPy's, which nobody would know
+
+
+OPERATIONS["einsum"] = einsum
+
+
+@operation("ViewBackward0", method=False)
+def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+    """Sums of products over pairs of dimensions: the last of a with the first of b, or lists."""
+    if hasattr(dims, "shape"):
+        dims = plain(dims).tolist()
+    _check_contracted(a, b, dims)
+    if isinstance(dims, int):
+        return np.tensordot(a, b, dims)
+    return np.tensordot(a, b, (list(dims[0]), list(dims[1])))
+
+
+def _check_contracted(a: Any, b: Any, dims: Any) -> None:
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(len(a.shape), len(b.shape)):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        pairs = [(len(a.shape) - dims + i, i) for i in range(dims)]
+    else:
+        if len(dims[0]) != len(dims[1]):
+            raise RuntimeError("both dimension lists should have same length")
+        pairs = list(zip(dims[0], dims[1], strict=True))
+    for one, two in pairs:
+        if a.shape[one] != b.shape[two] and 1 not in (a.shape[one], b.shape[two]):
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.shape[one]} in dim "
+                f"{one} and second has size {b.shape[two]} in dim {two}"
+            )
+    check_scalar_types(a, b)
+
+
+@operation("UnsafeViewBackward0")
+def kron(input: Any, other: Any) -> Any:
+    """The Kronecker product: every element of `input` times the whole of `other`."""
+    return np.kron(*promoted(input, other))
+
+
+def cross_along(input: Any, other: Any, dim: int) -> Any:
+    """The cross products of vectors of three elements along a dimension."""
+    if input.shape[dim] != 3 or other.shape[dim] != 3:
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and "
+            f"{other.shape[dim]}"
+        )
+    if len(input.shape) != len(other.shape):
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    return np.cross(input, other, axis=dim)
+
+
+@operation("LinalgCrossBackward0")
+def cross(input: Any, other: Any, dim: int | None = None) -> Any:
+    """The cross products of vectors of three elements along `dim`: the first of length 3."""
+    if dim is None:
+        warn(
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass "
+            "the dim explicitly or simply use torch.linalg.cross.",
+        )
+        found = [axis for axis, side in enumerate(input.shape) if side == 3]
+        if not found:
+            raise RuntimeError("no dimension of size 3 in input")
+        dim = found[0]
+    return cross_along(input, other, dim)
+
+
+def multi_dot(tensors: Sequence[Any], *, out: Any = None) -> Any:
+    """The product of matrices, in the order that costs least; the ends may be vectors."""
+    tensors = list(tensors)
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    return _multi_dot(tensors) if out is None else _multi_dot(tensors, out=out)
+
+
+@private("ViewBackward0", name="multi_dot")
+def _multi_dot(tensors: Sequence[Any]) -> Any:
+    for place, (x, y) in enumerate(itertools.pairwise(tensors)):
+        if x.shape[-1] != y.shape[0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {place} and {place + 1} with shapes {list(x.shape)} and "
+                f"{list(y.shape)} cannot be multiplied"
+            )
+    return np.linalg.multi_dot(tensors)
+
+
+def chain_matmul(*matrices: Any, out: Any = None) -> Any:
+    """`linalg.multi_dot` of matrices, its old name."""
+    if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
+        matrices = tuple(matrices[0])
+    if len(matrices) == 1:
+        return matrices[0]
+    return multi_dot(matrices, out=out)
+
+
+OPERATIONS["chain_matmul"] = chain_matmul
+
+
+_POWER_LABELS = {0: "CopyBackwards", 1: "CloneBackward0"}
+
+
+@operation(lambda input, n: _POWER_LABELS.get(n, "MmBackward0"))
+def matrix_power(input: Any, n: int) -> Any:
+    """A square matrix multiplied n times; of its inverse where n is negative."""
+    if len(input.shape) < 2 or input.shape[-1] != input.shape[-2]:
+        sides = " by ".join(map(str, input.shape[-2:]))
+        raise RuntimeError(
+            "linalg.matrix_power: A must be batches of square matrices, but they are "
+            f"{sides} matrices"
+        )
+    made = np.linalg.matrix_power(input, n)
+    if n == 0 and made.dtype.kind in "fc":
+        return np.where(True, made, input)  # a constant that requires grad
+    return made.copy() if n == 1 else made
+
+
+@operation("TraceBackward0")
+def trace(input: Any) -> Any:
+    """The sum of the diagonal of a matrix."""
+    if len(input.shape) != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(input.shape)}")
+    return np.trace(input)
+
+
+@operation("CdistBackward0", method=False)
+def cdist(
+    x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
+) -> Any:
+    """The distances, by the p-norm, of every row of one matrix to every row of another."""
+    for name, given in (("X1", x1), ("X2", x2)):
+        if len(given.shape) < 2:
+            raise RuntimeError(
+                f"cdist only supports at least 2D tensors, {name} got: {len(given.shape)}D"
+            )
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(
+            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} "
+            f"X2: {x2.shape[-1]}"
+        )
+    apart = np.expand_dims(x1, -2) - np.expand_dims(x2, -3)
+    return np.linalg.norm(apart, p, -1)

@@ -1,0 +1,170 @@
+"""Products of vectors and matrices: matmul and its operator, and those of fixed dimensions.
+
+Knows the layout of entries, in which the product that nets are made of logs itself. Must not know
+affine maps (`_affine`), sums over any dimensions (`_contractions`) or decompositions (`linalg`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.torch._graph.modes import MODE
+from tapegrad.torch._ops.declare import OPERATIONS, operation
+from tapegrad.torch._ops.elementwise.arithmetic import promoted
+from tapegrad.torch._ops.fast import _logged_product
+from tapegrad.torch._ops.linalg.product_checks import (
+    check_batches,
+    check_dtypes,
+    check_matrices,
+    check_product,
+    check_vector,
+    check_vectors,
+)
+from tapegrad.torch._tensor.tensor import Tensor, ndarray
+
+mode_of = MODE.get
+
+# The node of a product by the numbers of dimensions of its factors.
+_LABELS = {
+    (1, 1): "DotBackward0",
+    (2, 1): "MvBackward0",
+    (1, 2): "SqueezeBackward4",
+    (2, 2): "MmBackward0",
+}
+
+
+def product_label(input: Any, other: Any) -> str:
+    """The name of the node of a product of two tensors."""
+    return _LABELS.get((input.ndim, other.ndim), "UnsafeViewBackward0")
+
+
+@operation(product_label, name="matmul")
+def _matmul(input: Any, other: Any) -> Any:
+    """`input @ other`: of vectors, matrices, and stacks of matrices that broadcast."""
+    if not hasattr(other, "dtype"):
+        raise TypeError(
+            f"matmul(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}"
+        )
+    check_product(input, other)
+    return np.matmul(input, other)
+
+
+def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
+    """`input @ other`: of vectors, matrices, and stacks of matrices that broadcast.
+
+    input: (..., n, k) or (k); other: (..., k, m) or (k), of the same dtype. Returns (..., n, m),
+    without the dimensions that a vector lacks. RuntimeError where shapes or dtypes do not fit.
+
+    >>> import tapegrad.torch as torch
+    >>> torch.ones(2, 3) @ torch.ones(3)
+    tensor([3., 3.])
+    """
+    x = input.value if type(input) is Tensor else None
+    y = other.value if isinstance(other, Tensor) else None
+    if (
+        out is None
+        and type(x) is ndarray
+        and type(y) is ndarray
+        and x.ndim == 2 == y.ndim
+        and x.dtype is y.dtype
+        and x.dtype.kind == "f"
+        and x.shape[1] == y.shape[0]
+    ):
+        mode = mode_of()
+        if mode is None or not (mode.grad or mode.inference or mode.watchers):
+            return _logged_product(input, other, x, y, mode is None)
+    return _matmul(input, other) if out is None else _matmul(input, other, out=out)
+
+
+OPERATIONS["matmul"] = matmul
+matmul.compute = _matmul.compute  # type: ignore[attr-defined]
+
+
+def _matmul_operator(self: Any, other: Any) -> Any:
+    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+
+
+def _matmul_inplace(self: Any, other: Any) -> Any:
+    return self.copy_(matmul(self, other)) if isinstance(other, Tensor) else NotImplemented
+
+
+for _word, _call in (
+    ("matmul", matmul),
+    ("__matmul__", _matmul_operator),
+    ("__imatmul__", _matmul_inplace),
+):
+    setattr(Tensor, _word, _call)
+
+
+# --- Products of fixed dimensions ---------------------------------------------------------------
+
+
+@operation("MmBackward0")
+def mm(input: Any, mat2: Any) -> Any:
+    """The product of two matrices."""
+    check_matrices(input, mat2)
+    check_dtypes(input, mat2)
+    return np.matmul(input, mat2)
+
+
+@operation("MvBackward0")
+def mv(input: Any, vec: Any) -> Any:
+    """The product of a matrix and a vector."""
+    if len(input.shape) != 2 or len(vec.shape) != 1:
+        raise RuntimeError(
+            f"vector + matrix @ vector expected, got {len(vec.shape)}, {len(input.shape)}, "
+            f"{len(vec.shape)}"
+        )
+    check_vector(input, vec)
+    return np.matmul(input, vec)
+
+
+@operation("BmmBackward0")
+def bmm(input: Any, mat2: Any) -> Any:
+    """The products of two stacks of matrices, pair by pair."""
+    check_batches(input, mat2)
+    return np.matmul(input, mat2)
+
+
+@operation("DotBackward0")
+def dot(input: Any, tensor: Any) -> Any:
+    """The sum of the products of two vectors' elements, without a conjugate."""
+    check_vectors(input, tensor)
+    return np.dot(input, tensor)
+
+
+@operation("VdotBackward0")
+def vdot(input: Any, other: Any) -> Any:
+    """`dot` of the conjugate of `input` and `other`."""
+    check_vectors(input, other)
+    return np.vdot(input, other)
+
+
+@operation("ViewBackward0")
+def inner(input: Any, other: Any) -> Any:
+    """Sums of products over the last dimensions of both; of a number, the product."""
+    if not input.shape or not other.shape:
+        return input * other
+    if input.shape[-1] != other.shape[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(input.shape)} and {list(other.shape)}"
+        )
+    return np.inner(input, other)
+
+
+def _outer(input: Any, vec2: Any) -> Any:
+    """The products of every element of one vector with every element of another."""
+    for name, given in (("self", input), ("vec2", vec2)):
+        if len(given.shape) != 1:
+            raise RuntimeError(
+                f"outer: Expected 1-D argument {name}, but got {len(given.shape)}-D"
+            )
+    x, y = promoted(input, vec2)
+    return np.reshape(x, (-1, 1)) * y
+
+
+outer = operation("MulBackward0", name="outer")(_outer)
+ger = operation("MulBackward0", name="ger")(_outer)

@@ -1,0 +1,274 @@
+"""From tensors to Python's numbers, NumPy's arrays, other dtypes, copies and pickles.
+
+Knows where a conversion would lose a derivative, and PyTorch's errors for that. Must not know
+what operations there are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad import BatchingError
+from tapegrad._core.values import Mapped, Traced
+from tapegrad._warning import warn
+from tapegrad.torch import _dtypes
+from tapegrad.torch._ops.create.legacy import type_dtype
+from tapegrad.torch._ops.declare import private
+from tapegrad.torch._ops.elementwise.arithmetic import cast
+from tapegrad.torch._tensor.tensor import Tensor, ndarray, plain_of
+
+# --- NumPy --------------------------------------------------------------------------------------
+
+
+def numpy(self: Tensor, *, force: bool = False) -> Any:
+    """A NumPy array over the same memory: writes to one are seen in the other.
+
+    RuntimeError for a tensor that requires grad, unless `force=True`.
+    """
+    if self.node is not None and not force:
+        raise RuntimeError(
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        )
+    if type(self.value) is not ndarray:
+        return np.asarray(self.value)  # the core's error, or its plain value
+    return self.value.view()
+
+
+def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
+    """What NumPy asks a tensor for."""
+    array = numpy(self)
+    if dtype is not None and array.dtype != dtype:
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+def _dlpack(self: Tensor, **options: Any) -> Any:
+    return numpy(self).__dlpack__(**options)
+
+
+def _dlpack_device(_: Tensor) -> tuple[int, int]:
+    return 1, 0  # the CPU
+
+
+# --- Python's numbers ---------------------------------------------------------------------------
+
+
+def item(self: Tensor) -> Any:
+    """The one element, as a Python number without history; RuntimeError for more elements."""
+    value = self.value
+    if value.size != 1:
+        raise RuntimeError(f"a Tensor with {value.size} elements cannot be converted to Scalar")
+    return _read(value, "item()").item()
+
+
+def _read(value: Any, call: str) -> Any:
+    """An array whose elements may be read: not within a vmap, where each example has its own."""
+    while isinstance(value, Traced):
+        value = value.value
+    if isinstance(value, Mapped):
+        raise BatchingError(
+            f"{value.mapping.name}: {call} of a batched value; each example may have another one. "
+            "Keep it as a tensor."
+        )
+    return value
+
+
+def tolist(self: Tensor) -> Any:
+    """The elements as nested lists of Python numbers."""
+    return _read(self.value, "tolist()").tolist()
+
+
+def _is_true(self: Tensor) -> bool:
+    size = self.value.size
+    if size != 1:
+        held = "no values" if not size else "more than one value"
+        raise RuntimeError(f"Boolean value of Tensor with {held} is ambiguous")
+    return bool(_read(self.value, "bool()").item())
+
+
+def _as_number(self: Tensor) -> Any:
+    if self.value.size != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    if self.node is not None:
+        warn(
+            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
+            "behavior.\nConsider using tensor.detach() first.",
+        )
+    return item(self)
+
+
+def _as_real(self: Tensor, word: str) -> Any:
+    """The number in a tensor, or its real part where there is no other."""
+    number = _as_number(self)
+    if not isinstance(number, complex):
+        return number
+    if number.imag:
+        raise RuntimeError(f"value cannot be converted to type {word} without overflow")
+    return number.real
+
+
+def _index(self: Tensor) -> int:
+    value = self.value
+    if value.size != 1 or value.dtype.kind not in "biu":
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    return int(_read(value, "int()").item())
+
+
+def _length(self: Tensor) -> int:
+    if not self.value.shape:
+        raise TypeError("len() of a 0-d tensor")
+    return int(self.value.shape[0])
+
+
+def _reverse(self: Tensor) -> Any:
+    return self if not self.value.shape else self.flip(tuple(range(self.dim())))
+
+
+def _contains(self: Tensor, element: Any) -> bool:
+    if not isinstance(element, (Tensor, bool, int, float, complex, np.generic)):
+        raise RuntimeError(  # noqa: TRY004 - PyTorch's
+            "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+            f"{type(element)}."
+        )
+    other = plain_of(element) if isinstance(element, Tensor) else element
+    return bool(np.any(plain_of(self) == other))
+
+
+# --- Other dtypes -------------------------------------------------------------------------------
+
+
+def converted(array: Any, given: np.dtype[Any]) -> Any:
+    """An array of another dtype: of complex numbers only the real part fits a real one."""
+    if array.dtype.kind == "c" and given.kind not in "cb":
+        array = np.real(array)
+    return cast(array, given)
+
+
+def _wanted(args: tuple[Any, ...], dtype: Any) -> Any:
+    """The dtype that the arguments of `to` ask for: a dtype, a tensor, or a device and a dtype."""
+    for given in args:
+        if isinstance(given, (_dtypes.dtype, type)):
+            dtype = given
+        elif isinstance(given, (str, _dtypes.device)):
+            _dtypes.device(given)
+        elif isinstance(given, Tensor):
+            dtype = given.dtype
+        elif given is not None and not isinstance(given, bool):
+            raise TypeError(
+                f"to(): expected a dtype, a device or a tensor, got {type(given).__name__}"
+            )
+    return dtype
+
+
+@private("ToCopyBackward0")
+def _to_copy(input: Any, given: np.dtype[Any]) -> Any:
+    made = converted(input, given)
+    return made.copy() if made is input else made
+
+
+def to_dtype(tensor: Tensor, given: np.dtype[Any]) -> Tensor:
+    """A tensor with another dtype; itself where it has it."""
+    return tensor if tensor.value.dtype == given else _to_copy(tensor, given)
+
+
+def to(
+    self: Tensor,
+    *args: Any,
+    dtype: Any = None,
+    device: Any = None,
+    other: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """The tensor with another dtype; itself where it has it already, unless `copy=True`.
+
+    As `to(dtype)`, `to(device, dtype)` or `to(other)`; the only device is "cpu".
+    """
+    flags = [given for given in args if isinstance(given, bool)]
+    copy = flags[1] if len(flags) > 1 else copy
+    wanted = _wanted((*args, device, other), dtype)
+    given = self.value.dtype if wanted is None else _dtypes.as_numpy(wanted)
+    return _to_copy(self, given) if copy else to_dtype(self, given)
+
+
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor with the dtype of another one."""
+    return to_dtype(self, other.value.dtype)
+
+
+def type_of(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """`torch.FloatTensor` as a string; with a dtype, a type or its name, the tensor converted."""
+    if dtype is None:
+        return f"torch.{_dtypes.word_of(self.value.dtype)}Tensor"
+    return to_dtype(self, type_dtype(dtype))
+
+
+def _conversion(word: str, name: str) -> None:
+    given = np.dtype(name)
+
+    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+        return to_dtype(self, given)
+
+    convert.__name__ = convert.__qualname__ = word
+    convert.__doc__ = f"The tensor as torch.{name}."
+    setattr(Tensor, word, convert)
+
+
+CONVERSIONS = {**_dtypes.ALIASES, "bool": "bool", "byte": "uint8", "char": "int8"}
+for _word, _name in CONVERSIONS.items():
+    _conversion(_word, _name)
+
+
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor itself: it is in the CPU's memory."""
+    return self
+
+
+def cuda(self: Tensor, device: Any = None, **_: Any) -> Tensor:
+    """RuntimeError: tensors are in the CPU's memory."""
+    _dtypes.device("cuda" if device is None else device)
+    return self
+
+
+# --- Methods ------------------------------------------------------------------------------------
+
+_METHODS = {
+    "numpy": numpy,
+    "__array__": _array,
+    "__dlpack__": _dlpack,
+    "__dlpack_device__": _dlpack_device,
+    "item": item,
+    "tolist": tolist,
+    "__bool__": _is_true,
+    "__int__": lambda self: int(_as_real(self, "int64_t")),
+    "__float__": lambda self: float(_as_real(self, "double")),
+    "__complex__": lambda self: complex(_as_number(self)),
+    "__index__": _index,
+    "__len__": _length,
+    "__reversed__": _reverse,
+    "__contains__": _contains,
+    "to": to,
+    "type": type_of,
+    "type_as": type_as,
+    "cpu": cpu,
+    "cuda": cuda,
+    "pin_memory": lambda self, device=None: self,
+    "share_memory_": lambda self: self,
+    "is_pinned": lambda self, device=None: False,
+    "is_shared": lambda self: False,
+    "resolve_conj": lambda self: self,
+    "resolve_neg": lambda self: self,
+}
+for _word, _method in _METHODS.items():
+    setattr(Tensor, _word, _method)
+
+# What a tensor is not, here.
+for _word in ("cuda", "sparse", "quantized", "meta", "mkldnn", "mps", "nested"):
+    setattr(Tensor, f"is_{_word}", False)
+
+__all__ = ["converted"]

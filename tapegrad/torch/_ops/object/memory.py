@@ -1,0 +1,168 @@
+"""Where the elements of a tensor lie, and copies of them: strides, storage, copies and pickles.
+
+Knows NumPy's memory. Must not know what operations there are.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tapegrad.torch._graph.versions import owner_of
+from tapegrad.torch._ops.declare import private
+from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value, plain_of
+
+# --- Memory -------------------------------------------------------------------------------------
+
+
+@private("CloneBackward0")
+def _in_order(input: Any) -> Any:
+    return input.copy()
+
+
+def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor with its elements in order in memory: itself where they are."""
+    return self if is_contiguous(self) else _in_order(self)
+
+
+def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
+    """Whether the elements lie in order in memory."""
+    value = plain_of(self)
+    return type(value) is not ndarray or bool(value.flags.c_contiguous)
+
+
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """How many elements apart neighbours lie in memory, along each dimension or one of them."""
+    value = plain_of(self)
+    steps = tuple(step // value.itemsize for step in value.strides)
+    if not value.size:  # NumPy has zeros there
+        sides = [max(side, 1) for side in value.shape]
+        steps = tuple(math.prod(sides[place + 1 :]) for place in range(len(sides)))
+    if dim is None:
+        return steps
+    if not -len(steps) <= dim < len(steps):
+        most = max(len(steps), 1)
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-most}, {most - 1}], but got "
+            f"{dim})"
+        )
+    return steps[dim]
+
+
+def _address(array: Any) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def data_ptr(self: Tensor) -> int:
+    """The address of the first element."""
+    return _address(plain_of(self))
+
+
+def storage_offset(self: Tensor) -> int:
+    """How many elements after the start of its memory a tensor begins."""
+    value = plain_of(self)
+    return (_address(value) - _address(owner_of(value))) // int(value.itemsize)
+
+
+class Storage:
+    """The memory of a tensor: its bytes, in one piece."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._array = owner_of(plain_of(tensor))
+
+    def data_ptr(self) -> int:
+        """The address of the first byte."""
+        return _address(self._array)
+
+    def nbytes(self) -> int:
+        """How many bytes there are."""
+        return int(self._array.nbytes)
+
+    size = nbytes
+
+    def __len__(self) -> int:
+        return self.nbytes()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Storage) and self._array is other._array
+
+    def __hash__(self) -> int:
+        return id(self._array)
+
+
+def untyped_storage(self: Tensor) -> Storage:
+    """The memory of this tensor, which its views share."""
+    return Storage(self)
+
+
+# --- Copies and pickles -------------------------------------------------------------------------
+
+_OWN = frozenset(word for word in Tensor.__annotations__ if word.startswith("_"))
+
+
+def _attributes(tensor: Tensor) -> dict[str, Any]:
+    """What users set on a tensor."""
+    return {word: value for word, value in tensor.__dict__.items() if word not in _OWN}
+
+
+def _rebuilt(kind: type, value: Any, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
+    made = of_value(value)
+    made.__class__ = kind
+    if requires_grad:
+        made.requires_grad_()
+    made.__dict__.update(attributes)
+    return made
+
+
+def _reduce(self: Tensor, _protocol: Any = None) -> Any:
+    """Pickles hold the value: what is read from one is a leaf."""
+    if type(self).__reduce__ is not object.__reduce__:
+        return self.__reduce__()
+    if type(self.value) is not ndarray:
+        raise TypeError(
+            "pickle: got a tensor within a functional transform, which is only valid there. "
+            "Return it from the function first."
+        )
+    return _rebuilt, (type(self), self.value, self.requires_grad, _attributes(self))
+
+
+def _copy(self: Tensor) -> Tensor:
+    """Another tensor over the same memory: a leaf, as PyTorch makes it."""
+    return _rebuilt(type(self), plain_of(self), self.requires_grad, _attributes(self))
+
+
+def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    from copy import deepcopy
+
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
+            "because of a torch.nn.utils.weight_norm usage, see "
+            "https://github.com/pytorch/pytorch/pull/103001"
+        )
+    known: Tensor | None = memo.get(id(self))
+    if known is not None:
+        return known
+    value = self.value.copy()
+    made = _rebuilt(type(self), value, self.requires_grad, {})
+    memo[id(self)] = made
+    made.__dict__.update(deepcopy(_attributes(self), memo))
+    if self._grad is not None:
+        made.grad = deepcopy(self._grad, memo)
+    return made
+
+
+_METHODS = {
+    "contiguous": contiguous,
+    "is_contiguous": is_contiguous,
+    "stride": stride,
+    "data_ptr": data_ptr,
+    "storage_offset": storage_offset,
+    "untyped_storage": untyped_storage,
+    "__reduce_ex__": _reduce,
+    "__copy__": _copy,
+    "__deepcopy__": _deepcopy,
+}
+for _word, _method in _METHODS.items():
+    setattr(Tensor, _word, _method)

@@ -1,0 +1,210 @@
+"""NumPy's functions called on tensors: they work under the graph, and give tensors.
+
+Knows NumPy's two protocols. Must not know single functions, but those that write into an argument.
+
+Functions of arrays have NumPy's meaning. Only an array on the left of an operator has PyTorch's,
+as it has on the right: NumPy cannot tell `array + tensor` from `np.add(array, tensor)`.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.values import Mapped, Traced
+from tapegrad.torch._graph.names import name_of
+from tapegrad.torch._ops.create.data import from_operand
+from tapegrad.torch._ops.declare import as_arrays, private
+from tapegrad.torch._ops.object.conversion import numpy as numpy_of
+from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray
+from tapegrad.torch._tensor.writes import write
+
+_OPERATORS: dict[np.ufunc, Callable[[Any, Any], Any]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.true_divide: operator.truediv,
+    np.floor_divide: operator.floordiv,
+    np.remainder: operator.mod,
+    np.power: operator.pow,
+    np.matmul: operator.matmul,
+    np.less: operator.lt,
+    np.less_equal: operator.le,
+    np.greater: operator.gt,
+    np.greater_equal: operator.ge,
+    np.equal: operator.eq,
+    np.not_equal: operator.ne,
+    np.bitwise_and: operator.and_,
+    np.bitwise_or: operator.or_,
+    np.bitwise_xor: operator.xor,
+    np.left_shift: operator.lshift,
+    np.right_shift: operator.rshift,
+}
+# Functions that write into their first argument, and its name.
+_WRITERS = {
+    np.copyto: "dst",
+    np.put: "a",
+    np.place: "arr",
+    np.putmask: "a",
+    np.fill_diagonal: "a",
+    np.put_along_axis: "arr",
+}
+
+
+class _Named:
+    """What `name_of` asks for where there is no rule: a name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+@functools.cache
+def _operation(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy as an operation on tensors, whose results may be views."""
+
+    def compute(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    word = getattr(function, "__name__", type(function).__name__)
+    label = name_of(_Named(word))
+    return private(label, view=True, name=word)(compute)
+
+
+def _holds_tensor(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(map(_holds_tensor, value))
+    return isinstance(value, Tensor)
+
+
+def _tensors_in(values: Any) -> list[Tensor]:
+    found: list[Tensor] = []
+    for value in values:
+        if isinstance(value, (tuple, list)):
+            found += _tensors_in(value)
+        elif isinstance(value, Tensor):
+            found.append(value)
+    return found
+
+
+def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """NumPy's hook for ufuncs and their methods."""
+    if method == "at":
+        return _at(ufunc, *inputs)
+    out = kwargs.pop("out", None)
+    if out is not None:
+        return _into(getattr(ufunc, method), inputs, kwargs, out)
+    if method != "__call__":
+        return _operation(getattr(ufunc, method))(*inputs, **kwargs)
+    if len(inputs) == 2 and not kwargs and isinstance(inputs[0], (ndarray, np.generic)):
+        known = _OPERATORS.get(ufunc)
+        if known is not None and not isinstance(inputs[0], (Traced, Mapped)):
+            return known(from_operand(inputs[0]), inputs[1])
+    return _operation(ufunc)(*inputs, **kwargs)
+
+
+def array_function(
+    self: Tensor, function: Callable[..., Any], types: Any, args: Any, kwargs: dict[str, Any]
+) -> Any:
+    """NumPy's hook for its other functions."""
+    if function in _WRITERS:
+        return _write_with(function, args, kwargs)
+    out = kwargs.get("out")
+    if out is not None:
+        return _into(function, args, {k: v for k, v in kwargs.items() if k != "out"}, out)
+    return _operation(function)(*args, **kwargs)
+
+
+def _into(function: Callable[..., Any], args: Any, kwargs: dict[str, Any], out: Any) -> Any:
+    """A call whose results go into `out`: into tensors as writes, into arrays as NumPy does it."""
+    targets = out if isinstance(out, tuple) else (out,)
+    if not _holds_tensor(targets):
+        arrays = _numpy_arrays(args)
+        return function(*arrays, out=out, **_numpy_arrays(kwargs))
+    kwargs = dict(kwargs)
+    casting = kwargs.pop("casting", "same_kind")
+    where = kwargs.pop("where", True) if len(targets) == 1 else True
+    sources = _tensors_in((*args, *kwargs.values()))
+    for position, target in enumerate(targets):
+        if target is None:
+            continue
+        if not isinstance(target, Tensor):
+            raise TypeError("out=: expected tensors only, got tensors and arrays together")
+
+        def compute(old: Any, position: int = position) -> Any:
+            arrays, params = as_arrays(tuple(args)), {k: as_arrays(v) for k, v in kwargs.items()}
+            with np.errstate(all="ignore"):
+                made = function(*arrays, **params)
+            made = made[position] if isinstance(made, tuple) else made
+            return _fitted(made, old, casting, as_arrays(where))
+
+        write(target, compute, "CopyBackwards", sources)
+    return targets[0] if len(targets) == 1 else targets
+
+
+def _fitted(made: Any, old: Any, casting: Any, where: Any) -> Any:
+    """A result in the dtype and shape of what it is written to."""
+    made = made if hasattr(made, "astype") else np.asarray(made)
+    if not np.can_cast(made.dtype, old.dtype, casting):
+        raise TypeError(
+            f"Cannot cast output from {made.dtype} to {old.dtype} with casting rule {casting!r}"
+        )
+    made = made if made.dtype == old.dtype else made.astype(old.dtype)
+    made = made if made.shape == old.shape else np.broadcast_to(made, old.shape)
+    return made if where is True else np.where(where, made, old)
+
+
+def _numpy_arrays(value: Any) -> Any:
+    """Tensors as plain arrays: RuntimeError where one requires grad."""
+    if isinstance(value, Tensor):
+        return numpy_of(value)
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(_numpy_arrays, value))
+    if isinstance(value, dict):
+        return {word: _numpy_arrays(part) for word, part in value.items()}
+    return value
+
+
+def _at(ufunc: np.ufunc, target: Any, *rest: Any) -> None:
+    if not isinstance(target, Tensor):
+        ufunc.at(target, *_numpy_arrays(rest))
+        return
+    _write_by(target, rest, lambda array, *given: ufunc.at(array, *given), {})
+
+
+def _write_with(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    """A function that writes into its first argument."""
+    kwargs = dict(kwargs)
+    target, rest = (args[0], args[1:]) if args else (kwargs.pop(_WRITERS[function]), ())
+    if not isinstance(target, Tensor):
+        return function(target, *_numpy_arrays(rest), **_numpy_arrays(kwargs))
+    return _write_by(target, rest, function, kwargs)
+
+
+def _write_by(
+    target: Tensor, rest: Any, function: Callable[..., Any], kwargs: dict[str, Any]
+) -> None:
+    """Write what a function does to a copy of a tensor's array."""
+    sources = _tensors_in((*rest, *kwargs.values()))
+    traced: list[Any] = [
+        array for array in map(array_of, sources) if isinstance(array, (Traced, Mapped))
+    ]
+
+    def compute(old: Any) -> Any:
+        new = old.copy()
+        if traced and type(new) is ndarray:  # what is traced can only be written to its like
+            new = np.array(new, like=traced[0])
+        arrays, params = as_arrays(tuple(rest)), {k: as_arrays(v) for k, v in kwargs.items()}
+        function(new, *arrays, **params)
+        return new
+
+    write(target, compute, "CopySlices", sources)
+
+
+Tensor.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
+Tensor.__array_function__ = array_function  # type: ignore[attr-defined]
+
+__all__ = ["array_function", "array_ufunc"]

@@ -1,0 +1,147 @@
+"""What programs seldom ask of tensors: functions of Python's, subclasses, other shapes of sums.
+
+Knows how operations are declared. Nothing else may depend on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad.torch._graph.versions import count_write, share_version
+from tapegrad.torch._ops.declare import OPERATIONS, operation, registered
+from tapegrad.torch._ops.elementwise.arithmetic import cast, floating
+from tapegrad.torch._tensor.tensor import Tensor, of_value
+from tapegrad.torch._tensor.writes import check_writable
+
+
+def _detach(input: Tensor) -> Tensor:
+    """The same memory without history."""
+    return input.detach()
+
+
+def _detach_(input: Tensor) -> Tensor:
+    """Cut a tensor from the graph that made it."""
+    return input.detach_()
+
+
+OPERATIONS["detach"] = _detach
+OPERATIONS["detach_"] = _detach_
+for _word in ("resolve_conj", "resolve_neg"):
+    OPERATIONS[_word] = lambda input: input  # nothing is conjugated or negated later
+
+
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replace each element by what a function of Python's makes of it; slow, and not logged."""
+    return _by_python(self, "apply_", callable, self)
+
+
+def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace each element by a function of it and of that of another tensor."""
+    return _by_python(self, "map_", callable, self, tensor)
+
+
+def _by_python(
+    target: Tensor, word: str, function: Callable[..., Any], *sources: Tensor
+) -> Tensor:
+    if any(source.requires_grad for source in sources):
+        raise RuntimeError(
+            f"Can't call {word}() on Variable that requires grad. Use var.detach().{word}() "
+            "instead."
+        )
+    check_writable(target, tracked=False)
+    value = target.value
+    columns = [np.broadcast_to(source.value, value.shape).ravel().tolist() for source in sources]
+    made = [function(*numbers) for numbers in zip(*columns, strict=True)]
+    value[...] = np.asarray(made, value.dtype).reshape(value.shape)
+    count_write(target)
+    return target
+
+
+def as_subclass(self: Tensor, cls: Any) -> Any:
+    """The same memory and history as a tensor of a subclass."""
+    if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+        raise TypeError("cls must be a type that inherits from Tensor")
+    made = of_value(self.value, self.view_as(self).node if self.requires_grad else None)
+    share_version(self, made)
+    made.__class__ = cls
+    return made
+
+
+for _method in (apply_, map_, as_subclass):
+    setattr(Tensor, _method.__name__, _method)
+
+
+@registered
+def get_device(self: Tensor) -> int:
+    """-1: tensors are in the CPU's memory."""
+    return -1
+
+
+@operation("SumBackward1", function=False)
+def sum_to_size(input: Any, *size: Any) -> Any:
+    """The sum over the dimensions that broadcasting would add or stretch."""
+    shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+    extra = input.ndim - len(shape)
+    fits = extra >= 0 and all(
+        wanted in (1, side) for wanted, side in zip(shape, input.shape[extra:], strict=True)
+    )
+    if not fits:
+        raise RuntimeError(
+            f"size {{{list(shape)}}} is not expandable to size {{{list(input.shape)}}}."
+        )
+    axes = [
+        axis
+        for axis, side in enumerate(input.shape)
+        if axis < extra or (shape[axis - extra] == 1 and side != 1)
+    ]
+    return np.sum(input, axis=tuple(axes), keepdims=True).reshape(shape) if axes else input
+
+
+@operation("FlipBackward0", method=False)
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """Rows of the powers of each element, the highest first."""
+    powers = np.arange(x.shape[0] if N is None else N).astype(x.dtype)
+    return np.expand_dims(x, -1) ** (powers if increasing else powers[::-1])
+
+
+@operation("StackBackward0", method=False)
+def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: Any = 1) -> Any:
+    """Central differences along each dimension, or those of `dim`.
+
+    spacing: the distance of neighbours, one for each dimension, or where they lie.
+    """
+    x = floating(input)
+    axes = range(x.ndim) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    steps = spacing if isinstance(spacing, (list, tuple)) else (spacing,) * len(axes)
+    if len(steps) != len(axes):
+        raise RuntimeError(
+            "torch.gradient expected spacing to be unspecified, a scalar or a list of length "
+            f"equal to the number of dimensions {len(axes)}, but got {len(steps)}"
+        )
+    return tuple(
+        cast(np.gradient(x, step, axis=axis, edge_order=edge_order), x.dtype)
+        for axis, step in zip(axes, steps, strict=True)
+    )
+
+
+@operation("I0Backward0", inplace=True)
+def i0(input: Any) -> Any:
+    """The modified Bessel function of the first kind, of order 0."""
+    x = floating(input)
+    return cast(np.i0(x), x.dtype).reshape(x.shape)
+
+
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """The coordinates of flat positions in an array of a shape."""
+    sides = (shape,) if isinstance(shape, int) else tuple(shape)
+    try:
+        found = np.unravel_index(indices.value, sides)
+    except ValueError as error:
+        raise ValueError(str(error)) from None
+    return tuple(of_value(np.asarray(part)) for part in found)
+
+
+OPERATIONS["unravel_index"] = unravel_index

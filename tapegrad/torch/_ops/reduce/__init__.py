@@ -1,0 +1,1 @@
+"""Operations along dimensions: sums, extrema, statistics, norms, sorting."""

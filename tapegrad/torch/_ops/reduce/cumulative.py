@@ -1,0 +1,88 @@
+"""What runs along a dimension: cumulative sums and products, differences, integrals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.torch._dims import along_one, shaped, wrapped
+from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._ops.declare import operation
+from tapegrad.torch._ops.elementwise.arithmetic import floating, promoted
+from tapegrad.torch._ops.reduce.sums import counted
+
+
+def _declare_running(word: str, function: Any, noun: str) -> None:
+    def compute(input: Any, dim: Any, *, dtype: Any = None) -> Any:
+        array, axis = along_one(counted(input, dtype), dim)
+        return shaped(function(array, axis=axis), input.shape)
+
+    compute.__doc__ = f"The {noun} of the elements so far along a dimension."
+    operation(f"{word.capitalize()}Backward0", name=word, inplace=True)(compute)
+
+
+_declare_running("cumsum", np.cumsum, "sum")
+_declare_running("cumprod", np.cumprod, "product")
+
+
+@operation("LogcumsumexpBackward0")
+def logcumsumexp(input: Any, dim: Any) -> Any:
+    """log(cumsum(exp(x))) along a dimension, without overflow."""
+    array, axis = along_one(input, dim)
+    if array.dtype.kind not in "fc":
+        raise NotImplementedError(
+            f"\"logcumsumexp_out_cpu\" not implemented for '{word_of(input.dtype)}'"
+        )
+    if not array.shape[axis]:
+        return array
+    return shaped(np.logaddexp.accumulate(array, axis), input.shape)
+
+
+@operation("SubBackward0")
+def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Differences of neighbours along a dimension, n times."""
+    if not input.ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    axis = wrapped(dim, input.ndim)
+    parts = [part for part in (prepend, input, append) if part is not None]
+    whole = np.concatenate(promoted(*parts), axis) if len(parts) > 1 else input
+    return np.diff(whole, min(n, whole.shape[axis]), axis)
+
+
+def _steps(y: Any, x: Any, dx: Any, axis: int) -> Any:
+    if x is None:
+        return 1.0 if dx is None else dx
+    if dx is not None:
+        raise RuntimeError("trapezoid only expects either `x` or `dx`, got both")
+    steps = np.diff(x, axis=-1 if x.ndim == 1 else axis)
+    if x.ndim == 1:
+        return np.reshape(steps, [-1 if i == axis else 1 for i in range(y.ndim)])
+    return steps
+
+
+def _areas(y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
+    axis = wrapped(dim, y.ndim)
+    before: list[Any] = [slice(None)] * y.ndim
+    after = list(before)
+    before[axis], after[axis] = slice(None, -1), slice(1, None)
+    heights = (floating(y)[tuple(before)] + floating(y)[tuple(after)]) / 2
+    steps = _steps(y, None if x is None else floating(x), dx, axis)
+    return heights * steps, axis
+
+
+@operation("MulBackward0", method=False)
+def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
+    """The integral of samples along a dimension by the trapezoidal rule."""
+    areas, axis = _areas(y, x, dx, dim)
+    return np.sum(areas, axis)
+
+
+@operation("CumsumBackward0", method=False)
+def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
+    """The integral so far of samples along a dimension by the trapezoidal rule."""
+    areas, axis = _areas(y, x, dx, dim)
+    return np.cumsum(areas, axis)
+
+
+operation("MulBackward0", method=False, name="trapz")(trapezoid.compute)  # type: ignore[attr-defined]

@@ -1,0 +1,199 @@
+"""The largest and smallest: of everything, along a dimension with their places, so far.
+
+Where several elements tie, `amax`, `amin` and the extrema of everything share the gradient evenly;
+along a dimension the element whose index is returned gets it all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.values import pick, plain
+from tapegrad.torch._dims import along_one, axes_of, shaped
+from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._ops.declare import Operation, _install, operation
+from tapegrad.torch._ops.elementwise.arithmetic import promoted
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch.return_types import aminmax as aminmax_type
+from tapegrad.torch.return_types import pair
+
+
+def taken(array: Any, places: Any, axis: int) -> Any:
+    """The elements at places along an axis; one index an element, as np.take_along_axis."""
+    index: list[Any] = []
+    sides = places.shape
+    for i, side in enumerate(sides):
+        beside = np.arange(side).reshape((-1, *(1,) * (len(sides) - 1 - i)))
+        index.append(places if i == axis % len(sides) else beside)
+    return pick(array, tuple(index))
+
+
+def taken_one(array: Any, places: Any, axis: int, keepdim: bool) -> tuple[Any, Any]:
+    """The element at one place along an axis, and the place; without the axis unless keepdim."""
+    if keepdim:
+        places = np.expand_dims(places, axis)
+        return taken(array, places, axis), places
+    index: list[Any] = []
+    sides = places.shape
+    for i, side in enumerate(sides):
+        index.append(np.arange(side).reshape((-1, *(1,) * (len(sides) - 1 - i))))
+    return pick(array, (*index[:axis], places, *index[axis:])), places
+
+
+def require_elements(array: Any, dim: Any, word: str) -> None:
+    """Raise the error of a reduction that has no value for no elements."""
+    if array.size:
+        return
+    if dim is None:
+        raise RuntimeError(
+            f"{word}(): Expected reduction dim to be specified for input.numel() == 0. Specify "
+            "the reduction dim with the 'dim' argument."
+        )
+    axes = axes_of(dim, array.ndim)
+    for axis in axes if isinstance(axes, tuple) else (axes,):
+        if axis is not None and not array.shape[axis]:
+            raise IndexError(f"{word}(): Expected reduction dim {axis} to have non-zero size.")
+
+
+def require_ordered(array: Any, word: str) -> None:
+    """Raise NotImplementedError for complex numbers, which have no order."""
+    if array.dtype.kind == "c":
+        raise NotImplementedError(f"\"{word}_cpu\" not implemented for '{word_of(array.dtype)}'")
+
+
+def _declare_extreme(word: str, reduce: Any) -> None:
+    def compute(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+        require_ordered(input, word)
+        whole = isinstance(dim, (tuple, list)) and not dim
+        require_elements(input, None if whole else dim, word)
+        return reduce(input, axis=axes_of(dim, input.ndim), keepdims=keepdim)
+
+    compute.__doc__ = f"The {_WORDS[word]} element; elements that tie share the gradient."
+    operation(f"{word.capitalize()}Backward0", name=word)(compute)
+
+
+_WORDS = {"amax": "largest", "amin": "smallest", "max": "largest", "min": "smallest"}
+_declare_extreme("amax", np.max)
+_declare_extreme("amin", np.min)
+
+
+@operation("AminmaxBackward0")
+def aminmax(input: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
+    """The smallest and the largest element, as a named tuple (min, max)."""
+    require_ordered(input, "aminmax")
+    require_elements(input, dim, "aminmax")
+    axis = axes_of(dim, input.ndim)
+    return aminmax_type(
+        np.min(input, axis=axis, keepdims=keepdim), np.max(input, axis=axis, keepdims=keepdim)
+    )
+
+
+# --- max, min: three functions of one name ------------------------------------------------------
+
+
+def _declare_extremum(word: str, reduce: Any, locate: Any, pairwise: Any) -> None:
+    label = word.capitalize()
+
+    def whole(input: Any) -> Any:
+        require_ordered(input, word)
+        require_elements(input, None, word)
+        return reduce(input)
+
+    def along(input: Any, dim: Any, keepdim: bool = False) -> Any:
+        require_ordered(input, word)
+        require_elements(input, dim, word)
+        array, axis = along_one(input, dim)
+        places = locate(plain(array), axis=axis)
+        values, places = taken_one(array, places, axis, keepdim and input.ndim > 0)
+        return pair(word, values, places)
+
+    def paired(input: Any, other: Any) -> Any:
+        return pairwise(*promoted(input, other))
+
+    options: dict[str, Any] = {"method": False, "function": False, "name": word}
+    of_all = operation(f"{label}Backward1", **options)(whole)
+    of_dim = operation(f"{label}Backward0", **options)(along)
+    of_two = operation(f"{label}imumBackward0", **options)(paired)
+
+    def choose(input: Any, dim: Any = None, keepdim: bool = False, **words: Any) -> Any:
+        other = words.pop("other", None)
+        if isinstance(dim, Tensor) or other is not None:
+            return of_two(input, dim if other is None else other, **words)
+        dim = words.pop("axis", dim)
+        if dim is None:
+            return of_all(input, **words)
+        return of_dim(input, dim, words.pop("keepdims", keepdim), **words)
+
+    choose.__doc__ = (
+        f"The {_WORDS[word]} element of all; with `dim` a named tuple (values, indices) along it; "
+        "with another tensor elementwise."
+    )
+    _register(word, choose)
+
+
+def _register(word: str, call: Operation) -> None:
+    call.compute = call  # type: ignore[attr-defined]
+    _install(word, call, call)
+
+
+_declare_extremum("max", np.max, np.argmax, np.maximum)
+_declare_extremum("min", np.min, np.argmin, np.minimum)
+
+
+def _declare_place(word: str, locate: Any) -> None:
+    def compute(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        x = plain(input)
+        if x.dtype.kind in "bc":
+            kind = "bool" if x.dtype.kind == "b" else "complex"
+            raise RuntimeError(f"{word}(): does not support {kind} input")
+        if dim is None and not x.size:
+            raise IndexError(
+                f"{word}(): Expected reduction dim to be specified for input.numel() == 0. "
+                "Specify the reduction dim with the 'dim' argument."
+            )
+        require_elements(x, dim, word)
+        if dim is None or not x.ndim:
+            axes_of(dim, x.ndim)
+            places = locate(np.reshape(x, -1), axis=0)
+            return np.reshape(places, (1,) * x.ndim) if keepdim else places
+        axis = axes_of(dim, x.ndim)
+        places = locate(x, axis=axis)
+        return np.expand_dims(places, axis) if keepdim else places
+
+    compute.__doc__ = (
+        f"Where the {_WORDS['a' + word[3:]]} element is, the first of those that tie."
+    )
+    operation(f"{word.capitalize()}Backward0", name=word)(compute)
+
+
+_declare_place("argmax", np.argmax)
+_declare_place("argmin", np.argmin)
+
+
+# --- so far -------------------------------------------------------------------------------------
+
+
+def _declare_running(word: str, ufunc: np.ufunc) -> None:
+    def compute(input: Any, dim: Any) -> Any:
+        array, axis = along_one(input, dim)
+        require_ordered(array, word)
+        x = plain(array)
+        if not x.shape[axis]:
+            return pair(word, array, np.zeros(x.shape, np.int64))
+        best = ufunc.accumulate(x, axis)
+        positions = np.reshape(
+            np.arange(x.shape[axis]), [-1 if i == axis else 1 for i in range(x.ndim)]
+        )
+        # Of equal ones the last; a NaN stays, until the next NaN.
+        places = np.maximum.accumulate(np.where((x == best) | (x != x), positions, 0), axis)
+        values = taken(array, places, axis)
+        return pair(word, shaped(values, input.shape), shaped(places, input.shape))
+
+    compute.__doc__ = f"The {_WORDS[word[3:]]} element so far, and where it is."
+    operation(f"{word.capitalize()}Backward0", name=word)(compute)
+
+
+_declare_running("cummax", np.maximum)
+_declare_running("cummin", np.minimum)

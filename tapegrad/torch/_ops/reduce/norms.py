@@ -1,0 +1,133 @@
+"""Norms of vectors and of matrices, and what is told from singular values: conditions, ranks.
+
+Knows PyTorch's orders and errors. Must not know decompositions (`linalg`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.values import plain
+from tapegrad.torch._dims import axes_of
+from tapegrad.torch._dtypes import as_numpy, word_of
+from tapegrad.torch._ops.declare import private
+from tapegrad.torch._ops.elementwise.arithmetic import cast
+from tapegrad.torch._ops.linalg.matrix_checks import require_inexact, require_matrices
+from tapegrad.torch._ops.reduce.sums import vector_norm as reduced_norm
+
+
+def _typed(word: str, x: Any, dtype: Any) -> Any:
+    require_inexact(word, x)
+    if dtype is None:
+        return x
+    given = as_numpy(dtype)
+    if given.kind != x.dtype.kind:
+        kind = "complex" if x.dtype.kind == "c" else "real"
+        raise RuntimeError(
+            f"{word}: dtype should be {kind} for {kind} inputs, but got {word_of(given)}"
+        )
+    return cast(x, given)
+
+
+def _vector_norm(x: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
+    return reduced_norm(x, ord, axes_of(dim, len(x.shape)), keepdim)
+
+
+@private("LinalgVectorNormBackward0", name="linalg_vector_norm")
+def vector_norm(
+    x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Any:
+    """The norm of all elements, or along dimensions: (sum of abs(x)**ord) ** (1/ord).
+
+    ord: inf and -inf give the largest and smallest absolute value, 0 counts what is not zero.
+    """
+    return _vector_norm(_typed("linalg.vector_norm", x, dtype), ord, dim, keepdim)
+
+
+_SPECTRAL = {"nuc": "SumBackward1", 2: "AmaxBackward0", -2: "AminBackward0"}
+
+
+def _matrix_label(A: Any, ord: Any = "fro", *_: Any, **__: Any) -> str:
+    if ord == "fro":
+        return "LinalgVectorNormBackward0"
+    return _SPECTRAL.get(ord, "AmaxBackward0" if str(ord)[:1] != "-" else "AminBackward0")
+
+
+def _matrix_norm(A: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
+    if isinstance(ord, str) and ord not in ("fro", "nuc"):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    if not isinstance(ord, str) and abs(ord) not in (1, 2, np.inf):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    if len(A.shape) < 2:
+        raise RuntimeError(
+            "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
+        )
+    return np.linalg.norm(A, ord, axes_of(dim, len(A.shape)), keepdims=keepdim)
+
+
+@private(_matrix_label, name="linalg_matrix_norm")
+def matrix_norm(
+    A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+) -> Any:
+    """The norm of matrices: ord "fro", "nuc", inf, -inf, 1, -1, 2 or -2."""
+    return _matrix_norm(_typed("linalg.matrix_norm", A, dtype), ord, dim, keepdim)
+
+
+def _is_of_matrices(x: Any, ord: Any, dim: Any) -> bool:
+    if isinstance(ord, str):
+        return True
+    if dim is None:
+        return ord is not None and len(x.shape) == 2
+    return ord is not None and isinstance(dim, (tuple, list)) and len(dim) == 2
+
+
+def _norm_label(A: Any, ord: Any = None, dim: Any = None, *_: Any, **__: Any) -> str:
+    if _is_of_matrices(A, ord, dim):
+        return _matrix_label(A, ord)
+    return "LinalgVectorNormBackward0"
+
+
+def _any_norm(x: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
+    if ord is not None and dim is None and len(x.shape) not in (1, 2):
+        raise RuntimeError(
+            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
+            f"{len(x.shape)}D."
+        )
+    if _is_of_matrices(x, ord, dim):
+        return _matrix_norm(x, ord, (-2, -1) if dim is None else dim, keepdim)
+    return _vector_norm(x, 2 if ord is None else ord, dim, keepdim)
+
+
+@private(_norm_label, name="linalg_norm")
+def norm(
+    A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Any:
+    """The norm of matrices where ord is given for two dimensions, else of vectors."""
+    return _any_norm(_typed("linalg.vector_norm", A, dtype), ord, dim, keepdim)
+
+
+@private("SqueezeBackward1", name="linalg_cond")
+def cond(A: Any, p: Any = None) -> Any:
+    """The condition number: a norm of a matrix times that of its inverse."""
+    require_matrices("linalg.cond", A)
+    return np.linalg.cond(A, p)
+
+
+@private("NotDifferentiable", name="linalg_matrix_rank")
+def matrix_rank(
+    A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+) -> Any:
+    """How many singular values are above max(atol, rtol times the largest)."""
+    require_matrices("linalg.matrix_rank", A)
+    value, atol = plain(A), plain(tol if atol is None else atol)
+    if rtol is None:
+        rtol = max(A.shape[-2:]) * np.finfo(A.dtype).eps if atol is None else 0.0
+    if hermitian:
+        s = np.absolute(np.linalg.eigvalsh(value))
+    else:
+        s = np.linalg.svd(value, compute_uv=False)
+    largest = np.max(s, axis=-1, keepdims=True, initial=0)
+    least = np.maximum(np.expand_dims(0.0 if atol is None else atol, -1), largest * plain(rtol))
+    return np.sum(s > least, axis=-1)

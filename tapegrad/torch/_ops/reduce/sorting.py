@@ -1,0 +1,115 @@
+"""Sorting and searching: orders are constants, the sorted values carry the gradient."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from tapegrad._core.values import plain
+from tapegrad.torch._dims import along_one, shaped
+from tapegrad.torch._ops.declare import operation
+from tapegrad.torch._ops.elementwise.arithmetic import promoted
+from tapegrad.torch._ops.reduce.extrema import taken
+from tapegrad.torch.return_types import pair
+
+
+def order_along(values: Any, axis: int, descending: bool) -> Any:
+    """The stable order along an axis; NaN is the largest."""
+    if not descending:
+        return np.argsort(values, axis, kind="stable")
+    last = values.shape[axis] - 1
+    return np.flip(last - np.argsort(np.flip(values, axis), axis, kind="stable"), axis)
+
+
+def _sorted(word: str, input: Any, dim: int, descending: bool) -> Any:
+    array, axis = along_one(input, dim)
+    order = order_along(plain(array), axis, descending)
+    values = taken(array, order, axis)
+    return pair(word, shaped(values, input.shape), shaped(order, input.shape))
+
+
+def _label_of_sort(input: Any, *rest: Any, **words: Any) -> str:
+    return f"SortBackward{1 if 'stable' in words else 0}"
+
+
+@operation(_label_of_sort)
+def sort(input: Any, dim: int = -1, descending: bool = False, stable: Any = None) -> Any:
+    """The elements in order along a dimension, and where they were: (values, indices)."""
+    return _sorted("sort", input, dim, descending)
+
+
+@operation("SortBackward0")
+def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+    """Where the elements in order along a dimension are."""
+    return _sorted("sort", plain(input), dim, descending).indices
+
+
+@operation("SortBackward0")
+def msort(input: Any) -> Any:
+    """The elements in order along the first dimension."""
+    return _sorted("sort", input, 0, False).values
+
+
+@operation("TopkBackward0")
+def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """The k largest (or smallest) elements along a dimension in order, and where they are."""
+    array, axis = along_one(input, dim)
+    if not 0 <= k <= array.shape[axis]:
+        raise RuntimeError("selected index k out of range")
+    order = order_along(plain(array), axis, largest)
+    places = np.take(order, np.arange(k), axis)
+    values = taken(array, places, axis)
+    shape = () if not input.ndim and k else places.shape
+    return pair("topk", shaped(values, shape), shaped(places, shape))
+
+
+def _searched(sequence: Any, values: Any, side: Literal["left", "right"]) -> Any:
+    if sequence.ndim == 1:
+        return np.asarray(np.searchsorted(sequence, values, side))
+    if sequence.shape[:-1] != values.shape[:-1]:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 "
+            f"dimensions of boundaries tensor and input value tensor must match, but we got "
+            f"boundaries tensor {list(sequence.shape)} and input value tensor "
+            f"{list(values.shape)}"
+        )
+    rows = np.reshape(sequence, (-1, sequence.shape[-1]))
+    wanted = np.reshape(values, (len(rows), -1))
+    found = [np.searchsorted(row, part, side) for row, part in zip(rows, wanted, strict=True)]
+    return np.reshape(np.asarray(found, np.int64), values.shape)
+
+
+@operation("SearchsortedBackward0", method=False)
+def searchsorted(
+    sorted_sequence: Any,
+    input: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Any = None,
+) -> Any:
+    """Where values would have to be put into a sorted sequence, row by row."""
+    if side not in (None, "left", "right"):
+        raise RuntimeError(
+            f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"
+        )
+    if side == "left" and right:
+        raise RuntimeError(
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left "
+            "while right was True"
+        )
+    sequence, values = promoted(plain(sorted_sequence), plain(input))
+    if sorter is not None:
+        sequence = np.take_along_axis(sequence, plain(sorter), -1)
+    found = _searched(sequence, values, "right" if right or side == "right" else "left")
+    return found.astype(np.int32 if out_int32 else np.int64)
+
+
+@operation("BucketizeBackward0", method=False)
+def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
+    """The number of the bucket between sorted boundaries in which each value is."""
+    values, sequence = promoted(plain(input), plain(boundaries))
+    found = np.asarray(np.searchsorted(sequence, values, "right" if right else "left"))
+    return found.astype(np.int32 if out_int32 else np.int64)

@@ -1,0 +1,310 @@
+"""Order statistics and counts: medians, quantiles, modes, histograms, sets, covariances.
+
+The lower of two middle elements is PyTorch's median. Along a dimension the element whose index is
+returned gets the gradient; the median of everything shares it among equal elements.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.values import is_ndarray, plain
+from tapegrad.rules.reduction import extremum_jvp, extremum_vjp
+from tapegrad.torch._dims import along_one, wrapped
+from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._ops.declare import operation
+from tapegrad.torch._ops.elementwise.arithmetic import cast, floating
+from tapegrad.torch._ops.reduce.extrema import taken, taken_one
+from tapegrad.torch._rules.declare import Declared, general
+from tapegrad.torch.return_types import pair
+
+# --- Medians ------------------------------------------------------------------------------------
+
+
+def _middle(values: Any, skip_nan: bool) -> Any:
+    """The places of the lower middle elements along the last axis; of a NaN if there is one."""
+    order = np.argsort(values, -1, kind="stable")  # NaN last
+    missing = values != values
+    count = np.sum(~missing, -1, keepdims=True)
+    if not skip_nan:
+        size = values.shape[-1]
+        count = np.where(np.any(missing, -1, keepdims=True), count * 2 + 1, size)
+    rank = np.maximum(count - 1, 0) // 2
+    return np.take_along_axis(order, rank, -1)[..., 0]
+
+
+def _of_everything(label: str, skip_nan: bool) -> Declared:
+    def vjp(g: Any, out: Any, x: Any) -> Any:
+        return extremum_vjp(g, out, x)
+
+    def jvp(dots: Any, out: Any, x: Any) -> Any:
+        return extremum_jvp(dots, out, x)
+
+    @general(label, vjp, jvp, batch="loop")
+    def median_of_all(x: Any) -> Any:
+        flat = np.reshape(x, -1)
+        return flat[_middle(flat, skip_nan)] if flat.size else flat.dtype.type(np.nan)
+
+    return median_of_all
+
+
+def _declare_median(word: str, skip_nan: bool) -> None:
+    label = word.capitalize()
+    of_everything = _of_everything(f"{label}Backward0", skip_nan)
+
+    def name_of(input: Any, dim: Any = None, *rest: Any, **words: Any) -> str:
+        return f"{label}Backward{0 if dim is None else 1}"
+
+    def compute(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        if input.dtype.kind in "bc":
+            raise NotImplementedError(
+                f"\"{word}_cpu\" not implemented for '{word_of(input.dtype)}'"
+            )
+        if dim is None:
+            if input.dtype.kind == "f":
+                return of_everything(input)
+            flat = np.reshape(input, -1)
+            return flat[_middle(flat, skip_nan)]
+        array, axis = along_one(input, dim)
+        if not array.shape[axis]:
+            raise IndexError(f"{word}(): Expected reduction dim {axis} to have non-zero size.")
+        places = _middle(np.moveaxis(plain(array), axis, -1), skip_nan)
+        return pair(word, *taken_one(array, places, axis, keepdim and input.ndim > 0))
+
+    compute.__doc__ = (
+        "The median, of two middle elements the lower; with `dim` a named tuple (values, indices)."
+    )
+    operation(name_of, name=word)(compute)
+
+
+_declare_median("median", skip_nan=False)
+_declare_median("nanmedian", skip_nan=True)
+
+
+@operation("KthvalueBackward0")
+def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """The k-th smallest element along a dimension, and where it is."""
+    array, axis = along_one(input, dim)
+    if not 1 <= k <= array.shape[axis]:
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
+    order = np.argsort(plain(array), axis, kind="stable")
+    places = np.take(order, k - 1, axis)
+    return pair("kthvalue", *taken_one(array, places, axis, keepdim and input.ndim > 0))
+
+
+@operation("ModeBackward0")
+def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
+    """The most frequent element along a dimension, the smallest of such, and its last place."""
+    array, axis = along_one(input, dim)
+    rows = np.moveaxis(plain(array), axis, -1)
+    if not rows.shape[-1]:
+        raise IndexError(f"mode(): Expected reduction dim {axis} to have non-zero size.")
+    order = np.argsort(rows, -1, kind="stable")
+    ranked = np.take_along_axis(rows, order, -1)
+    positions = np.arange(rows.shape[-1])
+    begins = np.concatenate(
+        [np.ones_like(ranked[..., :1], bool), ranked[..., 1:] != ranked[..., :-1]], -1
+    )
+    start = np.maximum.accumulate(np.where(begins, positions, 0), -1)
+    last = np.argmax(positions - start, -1)  # where the first of the longest runs ends
+    places = np.take_along_axis(order, np.expand_dims(last, -1), -1)[..., 0]
+    return pair("mode", *taken_one(array, places, axis, keepdim and input.ndim > 0))
+
+
+# --- Quantiles ----------------------------------------------------------------------------------
+
+_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def _quantile(
+    input: Any, q: Any, dim: Any, keepdim: bool, method: str, word: str, skip_nan: bool
+) -> Any:
+    if method not in _METHODS:
+        raise RuntimeError(
+            f"{word}() interpolation must be one of linear, lower, higher, midpoint or nearest, "
+            f"but got {method}"
+        )
+    if input.dtype.kind != "f":
+        raise RuntimeError(f"{word}() input tensor must be either float or double dtype")
+    if not input.size:
+        raise RuntimeError(f"{word}() input tensor must be non-empty")
+    if not hasattr(q, "dtype"):
+        q = np.asarray(q, input.dtype)
+    elif q.dtype != input.dtype:
+        raise RuntimeError(f"{word}() q tensor must be same dtype as the input tensor")
+    if q.ndim > 1:
+        raise RuntimeError(f"{word}() q must be a scalar or 1D tensor")
+    if is_ndarray(plain(q)) and not np.all((plain(q) >= 0) & (plain(q) <= 1)):
+        raise RuntimeError(f"{word}() q values must be in the range [0, 1]")
+    axis = None if dim is None else wrapped(dim, input.ndim)
+    flat = dim is None or not input.ndim
+    rows = np.reshape(input, -1) if flat else np.moveaxis(input, axis or 0, -1)
+    found = _of_rows(rows, np.reshape(q, -1), method, skip_nan)
+    return _placed(found, q, input, None if flat else axis, keepdim)
+
+
+def _of_rows(rows: Any, q: Any, method: str, skip_nan: bool) -> Any:
+    """Quantiles along the last axis, one column a q."""
+    values = plain(rows)
+    order = np.argsort(values, -1, kind="stable")
+    missing = values != values
+    count = np.sum(~missing, -1, keepdims=True) if skip_nan else np.asarray([values.shape[-1]])
+    place = q * np.maximum(count - 1, 0).astype(rows.dtype)
+    known = plain(place)
+    if method == "nearest":
+        place = known = np.round(known)
+    below = np.ceil(known) if method == "higher" else np.floor(known)
+    above = np.ceil(known) if method in ("linear", "midpoint") else below
+    if not skip_nan:
+        absent = np.any(missing, -1, keepdims=True)
+        last = values.shape[-1] - 1
+        below, above = np.where(absent, last, below), np.where(absent, last, above)
+    shape = (*values.shape[:-1], q.shape[0])
+    low, high = (
+        taken(rows, np.take_along_axis(order, _positions(ranks, shape), -1), -1)
+        for ranks in (below, above)
+    )
+    if method not in ("linear", "midpoint"):
+        return low
+    weight = rows.dtype.type(0.5) if method == "midpoint" else place - np.floor(known)
+    return low + weight * (high - low) if method == "linear" else low / 2 + high / 2
+
+
+def _positions(ranks: Any, shape: tuple[int, ...]) -> Any:
+    return np.broadcast_to(ranks.astype(np.intp), shape)
+
+
+def _placed(found: Any, q: Any, input: Any, axis: int | None, keepdim: bool) -> Any:
+    """The columns of several q in front, and the reduced dimension kept or not."""
+    found = np.moveaxis(found, -1, 0)
+    if keepdim and axis is not None:
+        found = np.expand_dims(found, axis + 1)
+    elif keepdim:
+        found = np.reshape(found, (-1, *(1,) * input.ndim))
+    return found if q.ndim else found[0]
+
+
+def _declare_quantile(word: str, skip_nan: bool) -> None:
+    def compute(
+        input: Any,
+        q: Any,
+        dim: Any = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+    ) -> Any:
+        return _quantile(input, q, dim, keepdim, interpolation, word, skip_nan)
+
+    compute.__doc__ = "The elements of rank q * (n - 1), interpolated; q from 0 to 1."
+    operation("SqueezeBackward4", name=word)(compute)
+
+
+_declare_quantile("quantile", skip_nan=False)
+_declare_quantile("nanquantile", skip_nan=True)
+
+
+# --- Counting -----------------------------------------------------------------------------------
+
+
+@operation("HistcBackward0")
+def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
+    """Counts in bins of equal width from min to max; of the data itself where they are equal."""
+    x = plain(input)
+    low, high = (x.min(), x.max()) if min == max and x.size else (min, max)
+    if low == high:
+        low, high = low - 1, high + 1
+    if not low < high:
+        raise RuntimeError("torch.histc: max must be larger than min")
+    inside = x[(x >= low) & (x <= high)]
+    return np.histogram(inside, int(bins), (float(low), float(high)))[0].astype(x.dtype)
+
+
+@operation("BincountBackward0")
+def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """How often each number from 0 on occurs, or the sum of its weights."""
+    x = plain(input)
+    if x.ndim != 1 or x.dtype.kind not in "ui" or (x.size and x.min() < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is None:
+        return np.bincount(x, minlength=minlength)
+    found = np.bincount(x, weights, minlength)
+    return cast(found, weights.dtype) if weights.dtype.kind == "f" else found
+
+
+def _unique(
+    input: Any,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: Any = None,
+) -> Any:
+    """The distinct elements in order, or slices along `dim`; their places; their counts."""
+    axis = None if dim is None else wrapped(dim, input.ndim)
+    x = plain(input)
+    _, first, inverse, counts = np.unique(
+        x, return_index=True, return_inverse=True, return_counts=True, axis=axis
+    )
+    flat = np.reshape(input, -1) if axis is None else input
+    values = np.take(flat, first, axis=0 if axis is None else axis)
+    inverse = np.reshape(inverse, x.shape if axis is None else -1)
+    return _with_asked(values, inverse, counts, return_inverse, return_counts)
+
+
+def _with_asked(values: Any, inverse: Any, counts: Any, wants_inverse: Any, wants: Any) -> Any:
+    parts = [values]
+    if wants_inverse:
+        parts.append(inverse)
+    if wants:
+        parts.append(counts)
+    return parts[0] if len(parts) == 1 else tuple(parts)
+
+
+def _unique_consecutive(
+    input: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
+) -> Any:
+    """The elements, or slices along `dim`, that differ from the one before."""
+    flat = np.reshape(input, -1) if dim is None else input
+    axis = 0 if dim is None else wrapped(dim, input.ndim)
+    x = np.moveaxis(plain(flat), axis, 0)
+    rows = np.reshape(x, (x.shape[0], -1))
+    begins = np.ones(len(rows), bool)
+    begins[1:] = np.any(rows[1:] != rows[:-1], axis=1)
+    first = np.flatnonzero(begins)
+    inverse = np.cumsum(begins) - 1
+    if dim is None:
+        inverse = np.reshape(inverse, input.shape)
+    counts = np.diff(np.append(first, len(rows)))
+    values = np.take(flat, first, axis=axis)
+    return _with_asked(values, inverse, counts, return_inverse, return_counts)
+
+
+unique = operation("Unique2Backward0", name="unique")(_unique)
+unique_consecutive = operation("UniqueConsecutiveBackward0", name="unique_consecutive")(
+    _unique_consecutive
+)
+
+
+# --- Covariances --------------------------------------------------------------------------------
+
+
+@operation("SqueezeBackward0")
+def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+    """The covariances of variables in rows over observations in columns."""
+    if input.ndim > 2:
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with "
+            f"{input.ndim} dimensions"
+        )
+    x = floating(input)
+    return np.cov(x, ddof=correction, fweights=fweights, aweights=aweights, dtype=x.dtype)
+
+
+@operation("ClampBackward1")
+def corrcoef(input: Any) -> Any:
+    """The correlation coefficients of variables in rows over observations in columns."""
+    if input.ndim > 2:
+        raise RuntimeError("corrcoef(): expected input to have two or fewer dimensions")
+    x = floating(input)
+    return np.corrcoef(x, dtype=x.dtype)

@@ -1,0 +1,410 @@
+"""Reductions: sums, means, products, variances, norms, truth of all and any.
+
+Knows PyTorch's parameters and NumPy's reductions. The largest and smallest are in `_extrema`, what
+runs along a dimension in `_cumulative`, order statistics and counts in `_statistics`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.entry import spec_of
+from tapegrad._core.rule import REGISTRY
+from tapegrad._core.values import plain, somewhere
+from tapegrad.torch._dims import axes_of, wrapped
+from tapegrad.torch._dtypes import as_numpy, word_of
+from tapegrad.torch._graph.node import node_class
+from tapegrad.torch._ops.declare import _install, operation
+from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, promoted
+from tapegrad.torch._ops.fast import is_short, logged
+from tapegrad.torch._rules.declare import elementwise, general
+
+# --- The short path -----------------------------------------------------------------------------
+
+
+def _label_by_dim(word: str) -> Any:
+    """`SumBackward0` of everything, `SumBackward1` along dimensions."""
+
+    def label(input: Any, dim: Any = None, keepdim: bool = False, **words: Any) -> str:
+        return f"{word}Backward{0 if dim is None and not keepdim else 1}"
+
+    return label
+
+
+def _with_given(words: dict[str, Any], dim: Any, keepdim: bool) -> dict[str, Any]:
+    """Keywords, with the parameters that came by position."""
+    if dim is not None:
+        words["dim"] = dim
+    if keepdim:
+        words["keepdim"] = keepdim
+    return words
+
+
+# --- Sums ---------------------------------------------------------------------------------------
+
+
+def counted(array: Any, dtype: Any) -> Any:
+    """An array as a sum takes it: of the given dtype, else integers and booleans as int64."""
+    if dtype is not None:
+        given = as_numpy(dtype)
+        if given.kind not in "fc" and plain(array) is not array:
+            raise RuntimeError(f"Autograd not support dtype: {word_of(given)}")
+        return cast(array, given)
+    return cast(array, np.dtype(np.int64)) if array.dtype.kind in "bui" else array
+
+
+@operation(_label_by_dim("Sum"), name="sum")
+def _sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The sum of all elements, or along dimensions; of integers and booleans as int64."""
+    axis = axes_of(dim, input.ndim)
+    if dtype is None and input.dtype == np.float16:  # its sums soon overflow
+        return np.sum(input, axis, np.float32, keepdims=keepdim).astype(np.float16)
+    array = counted(input, dtype)
+    return np.sum(array, axis, keepdims=keepdim) if keepdim or axis is not None else np.sum(array)
+
+
+_SUM, _SUM_WHOLE, _SUM_ALONG = (
+    REGISTRY[np.sum],
+    node_class("SumBackward0"),
+    node_class("SumBackward1"),
+)
+_add_up: Any = np.add.reduce
+
+
+def _short_sum(input: Any, dim: Any = None, keepdim: bool = False, **words: Any) -> Any:
+    if words:
+        return _sum(input, **_with_given(words, dim, keepdim))
+    if not is_short(input):
+        return _sum(input, dim, keepdim)
+    x = input.value
+    if dim is None and not keepdim:
+        return logged(input, _add_up(x, None), _SUM, _SUM_WHOLE, (spec_of(x),), {})
+    if type(dim) is not int or not -x.ndim <= dim < x.ndim:
+        return _sum(input, dim, keepdim)
+    params = {"axis": dim, "keepdims": keepdim}
+    out = _add_up(x, dim, keepdims=keepdim)
+    return logged(input, out, _SUM, _SUM_ALONG, (spec_of(x),), params)
+
+
+sum = _install("sum", _short_sum, _sum)  # noqa: A001
+
+
+@operation("NansumBackward0")
+def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The sum of the elements that are not NaN."""
+    array = counted(input, dtype)
+    axis = axes_of(dim, input.ndim)
+    if array.dtype.kind != "f":
+        return np.sum(array, axis, keepdims=keepdim)
+    return np.nansum(array, axis, keepdims=keepdim)
+
+
+def require_inexact(array: Any, word: str) -> None:
+    """Raise RuntimeError for integers, of which a function is not defined."""
+    if array.dtype.kind not in "fc":
+        raise RuntimeError(
+            f"{word}(): could not infer output dtype. Input dtype must be either a floating point "
+            f"or complex dtype. Got: {word_of(array.dtype)}"
+        )
+
+
+def _count(array: Any, axis: Any) -> int:
+    """How many elements each result is made from."""
+    axes = range(array.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    return math.prod(array.shape[i] for i in axes)
+
+
+@operation(_label_by_dim("Mean"), name="mean")
+def _mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The mean of all elements, or along dimensions; RuntimeError for integers without dtype=."""
+    array = input if dtype is None else cast(input, as_numpy(dtype))
+    require_inexact(array, "mean")
+    axis = axes_of(dim, array.ndim)
+    if _count(array, axis) == 0:  # NumPy's mean warns of it
+        return np.sum(array, axis, keepdims=keepdim) / array.dtype.type(0)
+    return (
+        np.mean(array, axis, keepdims=keepdim) if keepdim or axis is not None else np.mean(array)
+    )
+
+
+_MEAN, _MEAN_WHOLE = REGISTRY[np.mean], node_class("MeanBackward0")
+_MEAN_ALONG = node_class("MeanBackward1")
+
+
+def _short_mean(input: Any, dim: Any = None, keepdim: bool = False, **words: Any) -> Any:
+    if words:
+        return _mean(input, **_with_given(words, dim, keepdim))
+    if not is_short(input):
+        return _mean(input, dim, keepdim)
+    x = input.value
+    if dim is None and not keepdim and x.size:
+        out = _add_up(x, None) / x.dtype.type(x.size)
+        return logged(input, out, _MEAN, _MEAN_WHOLE, (spec_of(x),), {})
+    if type(dim) is not int or not -x.ndim <= dim < x.ndim or not x.shape[dim]:
+        return _mean(input, dim, keepdim)
+    out = _add_up(x, dim, keepdims=keepdim) / x.dtype.type(x.shape[dim])
+    params = {"axis": dim, "keepdims": keepdim}
+    return logged(input, out, _MEAN, _MEAN_ALONG, (spec_of(x),), params)
+
+
+mean = _install("mean", _short_mean, _mean)
+
+
+@operation("DivBackward0")
+def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The mean of the elements that are not NaN."""
+    array = input if dtype is None else cast(input, as_numpy(dtype))
+    require_inexact(array, "nanmean")
+    axis = axes_of(dim, array.ndim)
+    present = np.sum(~np.isnan(plain(array)), axis, keepdims=keepdim).astype(array.dtype)
+    return np.nansum(array, axis, keepdims=keepdim) / present
+
+
+@operation(_label_by_dim("Prod"), name="prod")
+def _prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The product of all elements, or along a dimension."""
+    array = counted(input, dtype)
+    return np.prod(array, axis=axes_of(dim, array.ndim), keepdims=keepdim)
+
+
+# --- Variances ----------------------------------------------------------------------------------
+
+
+def _spread(array: Any, axis: Any, keepdim: bool, correction: Any, word: str, root: bool) -> Any:
+    """A variance or its root, also where the correction leaves no degrees of freedom."""
+    if array.dtype.kind not in "fc":
+        raise RuntimeError(f"{word} only support floating point and complex dtypes")
+    degrees = _count(array, axis) - correction
+    if degrees > 0:
+        reduce = np.std if root else np.var
+        return reduce(array, axis=axis, ddof=correction, keepdims=keepdim)
+    deviation = np.absolute(
+        array - np.sum(array, axis, keepdims=True) / max(_count(array, axis), 1)
+    )
+    squares = np.sum(np.square(deviation), axis, keepdims=keepdim)
+    found = squares / squares.dtype.type(0)
+    return np.sqrt(found) if root else found
+
+
+def _corrected(dim: Any, unbiased: Any, correction: Any) -> tuple[Any, Any]:
+    """The dims, and what is subtracted from the count, from any of PyTorch's ways to say it."""
+    if isinstance(dim, bool):  # x.var(False)
+        dim, unbiased = None, dim
+    if correction is None:
+        correction = 1 if unbiased is None or unbiased else 0
+    return dim, correction
+
+
+_SPREAD = """The {0} of all elements, or along dimensions; correction=1 divides by n - 1."""
+
+
+def _declare_spread(word: str, label: str, root: bool) -> None:
+    def compute(
+        input: Any,
+        dim: Any = None,
+        unbiased: Any = None,
+        keepdim: bool = False,
+        *,
+        correction: Any = None,
+    ) -> Any:
+        dims, subtracted = _corrected(dim, unbiased, correction)
+        return _spread(input, axes_of(dims, input.ndim), keepdim, subtracted, word, root)
+
+    def compute_both(
+        input: Any,
+        dim: Any = None,
+        unbiased: Any = None,
+        keepdim: bool = False,
+        *,
+        correction: Any = None,
+    ) -> Any:
+        dims, subtracted = _corrected(dim, unbiased, correction)
+        axis = axes_of(dims, input.ndim)
+        found = _spread(input, axis, keepdim, subtracted, word, root)
+        count = _count(input, axis)
+        center = np.sum(input, axis, keepdims=keepdim) / input.dtype.type(count)
+        return found, center
+
+    compute.__doc__ = _SPREAD.format("standard deviation" if root else "variance")
+    compute_both.__doc__ = f"`{word}` and the mean, as a tuple."
+    operation(f"{label}Backward0", name=word)(compute)
+    operation(f"{label}MeanBackward0", name=f"{word}_mean", method=False)(compute_both)
+
+
+_declare_spread("var", "Var", root=False)
+_declare_spread("std", "Std", root=True)
+
+
+# --- Truth and counts ---------------------------------------------------------------------------
+
+
+def _truth(array: Any, found: Any) -> Any:
+    """PyTorch's dtype of a truth value: bool, but uint8 of uint8."""
+    return found.astype(np.uint8) if array.dtype == np.uint8 else found
+
+
+def _exact_axes(dim: Any, ndim: int) -> Any:
+    """Axes as elsewhere, but an empty list of them is none, and not all."""
+    return () if dim is not None and dim in ((), []) else axes_of(dim, ndim)
+
+
+@operation("AllBackward0", name="all")
+def _all(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """Whether all elements are true, of everything or along dimensions."""
+    x = plain(input)
+    return _truth(x, np.all(x, axis=_exact_axes(dim, x.ndim), keepdims=keepdim))
+
+
+@operation("AnyBackward0", name="any")
+def _any(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """Whether any element is true, of everything or along dimensions."""
+    x = plain(input)
+    return _truth(x, np.any(x, axis=_exact_axes(dim, x.ndim), keepdims=keepdim))
+
+
+@operation("CountNonzeroBackward0")
+def count_nonzero(input: Any, dim: Any = None) -> Any:
+    """How many elements are not zero."""
+    x = plain(input)
+    return np.sum(x != 0, axis=axes_of(dim, x.ndim))
+
+
+# --- Norms --------------------------------------------------------------------------------------
+
+
+def _beside(value: Any, axis: Any, keepdims: bool) -> Any:
+    """A reduced value that broadcasts with the array it was reduced from."""
+    if keepdims or axis is None:
+        return value
+    return np.expand_dims(value, axis)
+
+
+def _conjugate(x: Any) -> Any:
+    return np.conj(x) if x.dtype.kind == "c" else x
+
+
+def _euclidean_vjp(g: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    zero = plain(out) == 0
+    share = np.where(zero, 0, g / np.where(zero, 1, out)) if somewhere(zero) else g / out
+    return _beside(share, axis, keepdims) * _conjugate(x)
+
+
+def _euclidean_jvp(dots: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    zero = plain(out) == 0
+    change = np.sum(np.real(_conjugate(x) * dots[0]), axis=axis, keepdims=keepdims)
+    return np.where(zero, 0, change / np.where(zero, 1, out)) if somewhere(zero) else change / out
+
+
+@general("LinalgVectorNormBackward0", _euclidean_vjp, _euclidean_jvp)
+def _euclidean(x: Any, axis: Any, keepdims: bool) -> Any:
+    """The root of the sum of squares; its gradient at zero is zero, also the next ones."""
+    if axis is None or isinstance(axis, int):
+        return np.linalg.norm(x, axis=axis, keepdims=keepdims)
+    squares = np.square(x) if x.dtype.kind != "c" else np.square(x.real) + np.square(x.imag)
+    return np.sqrt(np.sum(squares, axis=axis, keepdims=keepdims))
+
+
+@elementwise("LinalgVectorNormBackward0", 0)
+def _is_nonzero(x: Any) -> Any:
+    return (x != 0).astype(x.real.dtype)
+
+
+def vector_norm(array: Any, order: Any, axis: Any, keepdim: bool) -> Any:
+    """(sum |x|**p) ** (1 / p) over axes; its gradient where the norm is zero is zero."""
+    if order == 2:
+        return _euclidean(array, axis=axis, keepdims=keepdim)
+    if order == 0:
+        return np.sum(_is_nonzero(array), axis=axis, keepdims=keepdim)
+    if not _count(array, axis) and not math.isfinite(order):
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {order} norm on an empty tensor because the "
+            "operation does not have an identity"
+        )
+    return np.linalg.vector_norm(array, axis=axis, keepdims=keepdim, ord=order)
+
+
+def _widened(array: Any, given: Any) -> Any:
+    if np.result_type(array.dtype, given) != given:
+        raise RuntimeError(
+            f"linalg.vector_norm: the dtype of the input ({word_of(array.dtype)}) should be "
+            f"convertible without narrowing to the specified dtype ({word_of(given)})"
+        )
+    return cast(array, given)
+
+
+@operation("LinalgVectorNormBackward0")
+def norm(
+    input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
+) -> Any:
+    """The p-norm of all elements or along dimensions; p="nuc": of matrices' singular values."""
+    array = input if dtype is None else _widened(input, as_numpy(dtype))
+    if array.dtype.kind not in "fc":
+        raise RuntimeError(
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+            f"{word_of(array.dtype)}"
+        )
+    axis = axes_of(dim, array.ndim)
+    if p == "nuc":
+        return np.linalg.norm(array, "nuc", (0, 1) if axis is None else axis, keepdim)
+    return vector_norm(array, 2 if p in (None, "fro") else p, axis, keepdim)
+
+
+@operation("DistBackward0")
+def dist(input: Any, other: Any, p: Any = 2) -> Any:
+    """The p-norm of a difference."""
+    x, y = promoted(input, other)
+    return vector_norm(np.subtract(x, y), p, None, False)
+
+
+@operation("RenormBackward0")
+def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
+    """Each slice along a dimension, made smaller where its p-norm is larger than maxnorm."""
+    kept = wrapped(dim, input.ndim)
+    axes = tuple(i for i in range(input.ndim) if i != kept)
+    norms = vector_norm(input, p, axes, True)
+    large = plain(norms) > maxnorm
+    return input * np.where(large, maxnorm / (np.where(large, norms, 1) + 1e-7), 1)
+
+
+# --- Sums of exponentials -----------------------------------------------------------------------
+
+
+def _share(out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    """exp(x - out): how much of the sum each element is."""
+    whole = _beside(out, axis, keepdims)
+    empty = plain(whole) == -np.inf
+    if somewhere(empty):  # all are -inf, none counts
+        whole = np.where(empty, 0, whole)
+    return np.exp(x - whole)
+
+
+def _logsumexp_vjp(g: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    return _beside(g, axis, keepdims) * _share(out, x, axis, keepdims)
+
+
+def _logsumexp_jvp(dots: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    return np.sum(dots[0] * _share(out, x, axis, keepdims), axis=axis, keepdims=keepdims)
+
+
+@general("LogsumexpBackward0", _logsumexp_vjp, _logsumexp_jvp)
+def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
+    largest = np.max(x.real, axis=axis, keepdims=True, initial=-np.inf)
+    largest = np.where(np.isinf(largest), 0, largest)
+    total = np.log(np.sum(np.exp(x - largest), axis=axis, keepdims=True)) + largest
+    return total if keepdims else np.squeeze(total, axis)
+
+
+@operation("LogsumexpBackward0")
+def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
+    """log(sum(exp(x))) along dimensions, without overflow."""
+    array = floating(input)
+    if not array.ndim:
+        wrapped = axes_of(dim, 0)
+        return array * 1 if wrapped is None else array
+    axis = axes_of(dim, array.ndim)
+    if axis is None:
+        axis = tuple(range(array.ndim))
+    return _logsumexp(array, axis=axis, keepdims=keepdim)

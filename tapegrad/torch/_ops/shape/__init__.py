@@ -1,0 +1,1 @@
+"""Operations that move, cut and join elements."""

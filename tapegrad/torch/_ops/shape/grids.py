@@ -1,0 +1,136 @@
+"""Tensors put together from parts: complex numbers, grids, products and choices of elements.
+
+Knows PyTorch's forms of these in terms of NumPy's functions. Must not know how tensors are made.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from tapegrad._warning import warn
+from tapegrad.torch._dtypes import of_numpy, word_of
+from tapegrad.torch._ops.declare import OPERATIONS, operation, private
+from tapegrad.torch._rules import declare
+from tapegrad.torch._tensor.tensor import Tensor
+
+
+@declare.elementwise("ComplexBackward0", lambda _out, *_: 1, lambda _out, *_: 1j)
+def _complex(real: Any, imag: Any) -> Any:
+    made = np.empty(np.broadcast_shapes(real.shape, imag.shape), f"c{2 * real.dtype.itemsize}")
+    made.real = real
+    made.imag = imag
+    return made
+
+
+def _check_parts(first: Any, second: Any) -> None:
+    kinds = (np.float32, np.float64)
+    if first.dtype not in kinds or second.dtype not in kinds:
+        raise RuntimeError(
+            f"Expected both inputs to be Half, Float or Double tensors but got "
+            f"{word_of(first.dtype)} and {word_of(second.dtype)}"
+        )
+    if first.dtype != second.dtype:
+        raise RuntimeError(
+            f"Expected object of scalar type {word_of(first.dtype)} but got scalar type "
+            f"{word_of(second.dtype)} for second argument"
+        )
+
+
+@operation("ComplexBackward0", method=False)
+def complex(real: Any, imag: Any) -> Any:  # noqa: A001
+    """A complex tensor of a real and an imaginary part."""
+    _check_parts(real, imag)
+    return _complex(real, imag)
+
+
+@operation("PolarBackward0", method=False)
+def polar(abs: Any, angle: Any) -> Any:
+    """A complex tensor of absolute values and angles."""
+    _check_parts(abs, angle)
+    return _complex(abs * np.cos(angle), abs * np.sin(angle))
+
+
+def _laid_along(array: Any, shape: tuple[int, ...], dim: int) -> Any:
+    sides = [1] * len(shape)
+    sides[dim] = array.size
+    return np.broadcast_to(np.reshape(array, sides), shape)
+
+
+@private("ExpandBackward0", view=True)
+def _spread(input: Any, shape: tuple[int, ...], dim: int) -> Any:
+    return _laid_along(input, shape, dim)
+
+
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """Tensors that each vary along a dimension of their own, all of one shape.
+
+    indexing: "ij", or "xy" for the first two dimensions in the other order.
+    """
+    parts: Any = tensors[0] if len(tensors) == 1 and type(tensors[0]) in (list, tuple) else tensors
+    if indexing is None:
+        warn(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing "
+            "argument.",
+        )
+    elif indexing not in ("ij", "xy"):
+        raise RuntimeError(
+            'torch.meshgrid: indexing must be one of "xy" or "ij", but received: ' + indexing
+        )
+    for part in parts:
+        if part.dim() > 1:
+            raise RuntimeError(
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {part}"
+            )
+        if part.dtype != parts[0].dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    dims = list(range(len(parts)))
+    if indexing == "xy" and len(parts) > 1:
+        dims[0], dims[1] = 1, 0
+    shape = [0] * len(parts)
+    for dim, part in zip(dims, parts, strict=True):
+        shape[dim] = part.numel()
+    return tuple(_spread(part, tuple(shape), dim) for dim, part in zip(dims, parts, strict=True))
+
+
+OPERATIONS["meshgrid"] = meshgrid
+
+
+@private("StackBackward0")
+def _all_pairs(*arrays: Any) -> Any:
+    shape = tuple(array.size for array in arrays)
+    grids = [_laid_along(array, shape, dim) for dim, array in enumerate(arrays)]
+    return np.stack([np.reshape(grid, -1) for grid in grids], 1)
+
+
+def cartesian_prod(*tensors: Any) -> Tensor:
+    """All ways to take one element of each tensor, one way a row."""
+    parts: Any = tensors[0] if len(tensors) == 1 and type(tensors[0]) in (list, tuple) else tensors
+    for part in parts:
+        if part.dim() != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(part.shape)}")
+        if part.dtype != parts[0].dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    return parts[0] if len(parts) == 1 else _all_pairs(*parts)
+
+
+OPERATIONS["cartesian_prod"] = cartesian_prod
+
+
+@operation("StackBackward0", method=False)
+def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
+    """All ways to choose `r` elements of a tensor of one dimension, one way a row."""
+    if len(input.shape) != 1:
+        raise RuntimeError(
+            f"Expect a 1D vector, but got shape {list(input.shape)} of {of_numpy(input.dtype)}"
+        )
+    choose: Any = itertools.combinations
+    if with_replacement:
+        choose = itertools.combinations_with_replacement
+    rows = np.array(list(choose(range(input.size), r)), np.intp).reshape(-1, r)
+    return np.stack([input[rows[:, column]] for column in range(r)], 1)
+
+
+__all__ = ["cartesian_prod", "combinations", "complex", "meshgrid", "polar"]

@@ -1,0 +1,467 @@
+"""Tensors put together, repeated and turned: copies of their elements in other places.
+
+Knows PyTorch's parameters and NumPy's functions. Must not know views or writes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.entry import spec_of
+from tapegrad._core.rule import REGISTRY
+from tapegrad._core.values import plain
+from tapegrad.torch._dims import wrapped
+from tapegrad.torch._dtypes import result_of, sizes_of
+from tapegrad.torch._graph.modes import MODE
+from tapegrad.torch._graph.node import new, node_class
+from tapegrad.torch._graph.order import next_number
+from tapegrad.torch._ops.declare import OPERATIONS, offered, operation
+from tapegrad.torch._ops.elementwise.arithmetic import cast
+from tapegrad.torch._ops.shape.reshape import reshaped
+from tapegrad.torch._ops.view_paths import Index, label_of, node_for, view_of, whole
+from tapegrad.torch._tensor.tensor import Tensor, ndarray
+
+
+def _like(arrays: Sequence[Any]) -> list[Any]:
+    target = result_of(arrays)
+    return [cast(array, target) for array in arrays]
+
+
+def _require_list(arrays: Any, word: str) -> Any:
+    if not isinstance(arrays, (tuple, list)):
+        raise TypeError(
+            f"{word}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor"
+        )
+    return arrays
+
+
+def _require_some(arrays: Any, word: str) -> Any:
+    """A list of tensors; TypeError for anything else, RuntimeError for an empty one."""
+    if not _require_list(arrays, word):
+        raise RuntimeError(f"{word} expects a non-empty TensorList")
+    return arrays
+
+
+def _joined(arrays: Sequence[Any], dim: int) -> Any:
+    if not arrays:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    parts = _like(arrays)
+    # Vectors without elements fit beside everything, as they always have.
+    kept = [part for part in parts if part.shape != (0,)] or parts[:1]
+    first = kept[0]
+    if any(not part.shape for part in parts):
+        place = next(i for i, part in enumerate(parts) if not part.shape)
+        raise RuntimeError(f"zero-dimensional tensor (at position {place}) cannot be concatenated")
+    axis = wrapped(dim, first.ndim)
+    for number, part in enumerate(kept):
+        if part.ndim != first.ndim:
+            raise RuntimeError(
+                f"Tensors must have same number of dimensions: got {first.ndim} and {part.ndim}"
+            )
+        for place, (size, other) in enumerate(zip(first.shape, part.shape, strict=True)):
+            if size != other and place != axis:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {axis}. Expected size "
+                    f"{size} but got size {other} for tensor number {number} in the list."
+                )
+    return np.concatenate(kept, axis)
+
+
+@operation("CatBackward0", method=False)
+def cat(tensors: Any, dim: int = 0) -> Any:
+    """Tensors one behind the other along a dimension. RuntimeError where sizes do not match.
+
+    >>> import tapegrad.torch as torch
+    >>> torch.cat([torch.tensor([1.0]), torch.tensor([2.0, 3.0])]).shape
+    torch.Size([3])
+    """
+    return _joined(_require_list(tensors, "cat"), dim)
+
+
+@operation("StackBackward0", method=False)
+def stack(tensors: Any, dim: int = 0) -> Any:
+    """Tensors of one shape along a new dimension."""
+    arrays = _require_some(tensors, "stack")
+    first = arrays[0].shape
+    for number, array in enumerate(arrays):
+        if array.shape != first:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 "
+                f"and {list(array.shape)} at entry {number}"
+            )
+    return np.stack(_like(arrays), wrapped(dim, len(first) + 1))
+
+
+def _short_join(general: Any, function: Any, label: str) -> Any:
+    """A join of tensors outside of transforms, logged at once; anything unusual is `general`'s."""
+    rule, node_type = REGISTRY[function], node_class(label)
+
+    @functools.wraps(general)
+    def call(tensors: Any, dim: Any = None, **words: Any) -> Any:
+        if words:
+            return general(tensors, **(words if dim is None else {"dim": dim, **words}))
+        dim = 0 if dim is None else dim
+        if type(dim) is not int or MODE.get() is not None:
+            return general(tensors, dim)
+        if type(tensors) not in (list, tuple) or not tensors:
+            return general(tensors, dim)
+        first = getattr(tensors[0], "value", None)
+        if type(first) is not ndarray or not first.ndim:
+            return general(tensors, dim)
+        dtype, shape = first.dtype, first.shape
+        values, tracked = [], False
+        for tensor in tensors:
+            value = tensor.value if type(tensor) is Tensor else None
+            if type(value) is not ndarray or value.dtype is not dtype or value.shape != shape:
+                return general(tensors, dim)
+            values.append(value)
+            tracked = tracked or tensor.node is not None
+        if not -len(shape) <= dim < len(shape):
+            return general(tensors, dim)
+        made: Tensor = new(Tensor)
+        made.value = out = function(values, axis=dim)
+        made.node = None
+        if tracked:
+            made.node = node = new(node_type)
+            node._number = next_number()
+            specs = tuple(map(spec_of, values))
+            nodes = tuple(-1 if x.node is None else node_for(x) for x in tensors)
+            node._entry = rule, spec_of(out), specs, {"axis": dim}, nodes, None
+        return made
+
+    OPERATIONS[general.__name__] = call
+    return call
+
+
+cat = _short_join(cat, np.concatenate, "CatBackward0")
+stack = _short_join(stack, np.stack, "StackBackward0")
+OPERATIONS["concat"] = OPERATIONS["concatenate"] = cat
+
+
+def _at_least(array: Any, count: int) -> Any:
+    shape = array.shape
+    if len(shape) >= count:
+        return array
+    if count == 3 and shape:
+        return array.reshape((1, *shape, 1) if len(shape) == 1 else (*shape, 1))
+    return array.reshape((1,) * (count - len(shape)) + shape)
+
+
+@operation("CatBackward0", method=False)
+def hstack(tensors: Any) -> Any:
+    """Tensors side by side: along dimension 1, vectors along 0."""
+    arrays = [_at_least(array, 1) for array in _require_some(tensors, "hstack")]
+    return _joined(arrays, 0 if arrays[0].ndim == 1 else 1)
+
+
+@operation("CatBackward0", method=False)
+def vstack(tensors: Any) -> Any:
+    """Tensors one below the other: along dimension 0, vectors as rows."""
+    arrays = [_at_least(array, 2) for array in _require_some(tensors, "vstack")]
+    return _joined(arrays, 0)
+
+
+OPERATIONS["row_stack"] = vstack
+
+
+@operation("CatBackward0", method=False)
+def dstack(tensors: Any) -> Any:
+    """Tensors one behind the other, along dimension 2."""
+    arrays = [_at_least(array, 3) for array in _require_some(tensors, "dstack")]
+    return _joined(arrays, 2)
+
+
+@operation("CatBackward0", method=False)
+def column_stack(tensors: Any) -> Any:
+    """Tensors side by side, vectors as columns."""
+    arrays = [
+        array.reshape((array.size, 1)) if array.ndim < 2 else array
+        for array in _require_some(tensors, "column_stack")
+    ]
+    return _joined(arrays, 1)
+
+
+def _block_diag(*tensors: Any) -> Any:
+    """Matrices along the diagonal of a matrix that is zero elsewhere."""
+    for number, array in enumerate(tensors):
+        if array.ndim > 2:
+            raise RuntimeError(
+                "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
+                f"{number} has {array.ndim} dimensions"
+            )
+    matrices = _like([_at_least(array, 2) for array in tensors])
+    width = sum(matrix.shape[1] for matrix in matrices)
+    rows, before = [], 0
+    for matrix in matrices:
+        height, size = matrix.shape
+        left = np.zeros((height, before), matrix.dtype)
+        right = np.zeros((height, width - before - size), matrix.dtype)
+        rows.append(np.concatenate([left, matrix, right], 1))
+        before += size
+    return np.concatenate(rows, 0)
+
+
+operation("BlockDiagBackward0", method=False, name="block_diag")(_block_diag)
+
+
+def _padded(tensor: Tensor, count: int) -> Tensor:
+    shape = tensor.value.shape
+    if len(shape) >= count:
+        return tensor
+    if not shape:
+        return reshaped(tensor, (1,) * count)
+    front = len(shape) == 1
+    label = label_of("Unsqueeze")
+    made = view_of(tensor, Index(None), label) if front else tensor
+    return view_of(made, Index((..., None)), label) if count == 3 else made
+
+
+def _pad_all(tensors: tuple[Any, ...], count: int) -> Any:
+    if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+        return _padded(tensors[0], count)
+    given = tensors[0] if len(tensors) == 1 else tensors
+    return tuple(_padded(tensor, count) for tensor in given)
+
+
+@offered(method=False, plain=True)
+def atleast_1d(*tensors: Any) -> Any:
+    """Views with at least one dimension."""
+    return _pad_all(tensors, 1)
+
+
+@offered(method=False, plain=True)
+def atleast_2d(*tensors: Any) -> Any:
+    """Views with at least two dimensions, new ones in front."""
+    return _pad_all(tensors, 2)
+
+
+@offered(method=False, plain=True)
+def atleast_3d(*tensors: Any) -> Any:
+    """Views with at least three dimensions: a vector lies along the middle one."""
+    return _pad_all(tensors, 3)
+
+
+# --- Repetition ---------------------------------------------------------------------------------
+
+
+@operation("RepeatBackward0", function=False)
+def repeat(self: Any, *repeats: Any) -> Any:
+    """The tensor so many times along each dimension."""
+    counts = sizes_of(repeats)
+    if len(counts) < self.ndim:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
+            "tensor"
+        )
+    shape = (1,) * (len(counts) - self.ndim) + self.shape
+    if min(counts, default=0) < 0:
+        sizes = [count * size for count, size in zip(counts, shape, strict=True)]
+        wrong = next(size for size in sizes if size < 0)
+        raise RuntimeError(f"Trying to create tensor with negative dimension {wrong}: {sizes}")
+    return np.tile(self, counts)
+
+
+_repeat = Tensor.repeat  # type: ignore[attr-defined]
+
+
+def _repeat_method(self: Tensor, *repeats: Any, **words: Any) -> Any:
+    """The tensor so many times along each dimension."""
+    return _repeat(self, *((words["repeats"],) if words else repeats))
+
+
+Tensor.repeat = _repeat_method  # type: ignore[attr-defined]
+
+
+@offered(plain=True)
+def tile(input: Tensor, *dims: Any, **words: Any) -> Tensor:
+    """The tensor so many times along each dimension; fewer counts are those of the last ones."""
+    counts = sizes_of((words["dims"],) if words else dims)
+    lead = (1,) * (len(input.value.shape) - len(counts))
+    made: Tensor = _repeat(input, *lead, *counts)
+    return made
+
+
+def _repeated(array: Any, repeats: Any, dim: int | None) -> Any:
+    if dim is None:
+        array, dim = array.reshape((-1,)), 0
+    axis = wrapped(dim, array.ndim)
+    counts = plain(repeats)
+    if np.size(counts) == 1:
+        counts = int(np.asarray(counts).reshape(-1)[0])
+    elif len(counts) != array.shape[axis]:
+        raise RuntimeError(
+            "repeats must have the same size as input along dim, but got repeats.size(0) = "
+            f"{len(counts)} and input.size({axis}) = {array.shape[axis]}"
+        )
+    if np.any(np.less(counts, 0)):
+        raise RuntimeError("Repeats must be non-negative")
+    return np.repeat(array, counts, axis)
+
+
+@operation(
+    lambda input, repeats=None, dim=None, **_: (
+        "IndexSelectBackward0" if hasattr(repeats, "node") else "ViewBackward0"
+    )
+)
+def repeat_interleave(
+    input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Any:
+    """Each element (of the flat tensor), or each part along `dim`, so many times in a row.
+
+    With one tensor of counts alone: the position of each, so many times.
+    """
+    if repeats is None:
+        counts = plain(input)
+        if np.any(counts < 0):
+            raise RuntimeError("repeats can not be negative")
+        return np.repeat(np.arange(counts.shape[0]), counts)
+    return _repeated(input, repeats, dim)
+
+
+# --- Turning ------------------------------------------------------------------------------------
+
+
+@operation("FlipBackward0")
+def flip(input: Any, *dims: Any) -> Any:
+    """The elements in reverse order along these dimensions."""
+    axes = [wrapped(dim, input.ndim) for dim in sizes_of(dims)]
+    for axis in axes:
+        if axes.count(axis) > 1:
+            raise RuntimeError(f"dim {axis} appears multiple times in the list of dims")
+    return np.flip(input, tuple(axes)) if axes and input.ndim else input.copy()
+
+
+_flip = OPERATIONS["flip"]
+
+
+def _flip_method(self: Tensor, *dims: Any, **words: Any) -> Any:
+    """The elements in reverse order along these dimensions."""
+    given = (words["dims"],) if words else dims
+    if not given:
+        raise TypeError('flip() missing 1 required positional arguments: "dims"')
+    return _flip(self, *given)
+
+
+Tensor.flip = _flip_method  # type: ignore[attr-defined]
+OPERATIONS["flip"] = _flip_method
+
+
+@operation("FlipBackward0")
+def fliplr(input: Any) -> Any:
+    """The columns in reverse order."""
+    if input.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return np.flip(input, 1)
+
+
+@operation("FlipBackward0")
+def flipud(input: Any) -> Any:
+    """The rows in reverse order."""
+    if input.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return np.flip(input, 0)
+
+
+@operation("RollBackward0")
+def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
+    """The elements moved along dimensions, those that leave at one end back at the other."""
+    steps = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
+    given = () if dims is None else tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
+    if not given and len(steps) == 1:
+        return np.roll(input, whole(steps[0]))
+    if len(steps) != len(given):
+        raise RuntimeError(
+            f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(given)}"
+        )
+    turned = input
+    for step, dim in zip(steps, given, strict=True):
+        turned = np.roll(turned, whole(step), wrapped(dim, input.ndim))
+    return turned
+
+
+@operation("Rot90Backward0")
+def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
+    """The plane of two dimensions turned by k quarters, from the first towards the second."""
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if input.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
+    first, second = (wrapped(dim, input.ndim) for dim in dims)
+    if first == second:
+        raise RuntimeError(
+            f"expected rotation dims to be different, but got dim0 = {dims[0]} and "
+            f"dim1 = {dims[1]}"
+        )
+    return np.rot90(input, k, (first, second))
+
+
+# --- Triangles and diagonals --------------------------------------------------------------------
+
+
+def _triangle(array: Any, diagonal: int, word: str) -> Any:
+    if array.ndim < 2:
+        raise RuntimeError(f"{word}: input tensor must have at least 2 dimensions")
+    return np.tril(array, diagonal) if word == "tril" else np.triu(array, diagonal)
+
+
+@operation("TrilBackward0", inplace=True)
+def tril(input: Any, diagonal: int = 0) -> Any:
+    """The matrix with zeros above a diagonal."""
+    return _triangle(input, diagonal, "tril")
+
+
+@operation("TriuBackward0", inplace=True)
+def triu(input: Any, diagonal: int = 0) -> Any:
+    """The matrix with zeros below a diagonal."""
+    return _triangle(input, diagonal, "triu")
+
+
+def _embedded(array: Any, offset: int, dim1: int, dim2: int) -> Any:
+    rank = array.ndim + 1
+    first, second = wrapped(dim1, rank), wrapped(dim2, rank)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    count = array.shape[-1]
+    size = count + np.abs(offset)
+    eye = np.eye(size, size, offset, dtype=bool)
+    # Each element of the diagonal from its place on it; the others are not taken.
+    places = np.cumsum(eye, axis=None).reshape(eye.shape) - 1
+    made = (
+        np.where(eye, array[..., np.clip(places, 0, max(count - 1, 0))], 0)
+        if count
+        else (np.zeros((*array.shape[:-1], size, size), array.dtype))
+    )
+    return np.moveaxis(cast(made, array.dtype), (-2, -1), (first, second))
+
+
+@operation("DiagEmbedBackward0")
+def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """Matrices whose diagonals are the last dimension, zero elsewhere."""
+    return _embedded(input, offset, dim1, dim2)
+
+
+@operation(
+    lambda input, *_args, **_words: (
+        "DiagEmbedBackward0" if input.ndim == 1 else "DiagonalBackward0_copy"
+    )
+)
+def diag(input: Any, diagonal: int = 0) -> Any:
+    """The diagonal of a matrix, as a copy; the matrix whose diagonal is a vector."""
+    if input.ndim not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
+    if input.ndim == 1:
+        return _embedded(input, diagonal, 0, 1)
+    return np.diagonal(input, diagonal).copy()
+
+
+@operation("DiagEmbedBackward0")
+def diagflat(input: Any, offset: int = 0) -> Any:
+    """The matrix whose diagonal is the flat tensor."""
+    return _embedded(input.reshape((-1,)), offset, 0, 1)
+
+
+__all__ = ["cat", "stack"]

@@ -1,0 +1,540 @@
+"""Views in other shapes: reshaping, permuting, cutting, real and imaginary parts.
+
+Knows the paths of views. Must not know indexing, or how views are logged and written to.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._warning import warn
+from tapegrad.torch._dims import clash_of, wrapped
+from tapegrad.torch._dtypes import Size, as_numpy, dtype, sizes_of, word_of
+from tapegrad.torch._graph.modes import is_logging
+from tapegrad.torch._graph.node import new, node_class
+from tapegrad.torch._graph.order import next_number
+from tapegrad.torch._graph.versions import count_write, share_version
+from tapegrad.torch._ops.declare import OPERATIONS, offered
+from tapegrad.torch._ops.view_paths import (
+    ALL,
+    Expand,
+    Index,
+    Path,
+    Permute,
+    Reshape,
+    label_of,
+    node_for,
+    view_of,
+    whole,
+)
+from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
+from tapegrad.torch._tensor.views import Steps
+from tapegrad.torch._tensor.writes import check_writable, outdate_views
+
+VIEW = label_of("View")
+SELECT = label_of("Select")
+SLICE = label_of("Slice")
+PERMUTE = label_of("Permute")
+TRANSPOSE = label_of("Transpose")
+EXPAND = label_of("Expand")
+ALIAS = label_of("Alias")
+
+
+# --- Shapes -------------------------------------------------------------------------------------
+
+
+def _sized(given: tuple[Any, ...], count: int) -> tuple[int, ...]:
+    """The shape that is asked for, with its -1 found out; RuntimeError where there is none."""
+    asked = given[0] if _is_one_shape(given) else given
+    sizes = tuple([size if type(size) is int else whole(size) for size in asked])
+    product = math.prod(sizes)
+    if product == count and (not sizes or min(sizes) >= 0):
+        return sizes
+    unknown = sizes.count(-1)
+    if unknown > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    if min(sizes, default=0) < -1:
+        raise RuntimeError(f"invalid shape dimension {min(sizes)}")
+    if unknown and not product:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(sizes)} because the "
+            "unspecified dimension size -1 can be any value and is ambiguous"
+        )
+    if not unknown or count % product:
+        raise RuntimeError(f"shape '{list(asked)}' is invalid for input of size {count}")
+    return tuple([-count // product if size == -1 else size for size in sizes])
+
+
+def _is_one_shape(given: tuple[Any, ...]) -> bool:
+    return len(given) == 1 and isinstance(given[0], (tuple, list))
+
+
+def fits_in_memory(value: Any, shape: tuple[int, ...]) -> bool:
+    """Whether an array can be seen in another shape without a copy."""
+    if type(value) is not ndarray or value.flags.c_contiguous:
+        return True
+    made = value.reshape(shape)
+    return bool(np.may_share_memory(made, value)) or not value.size
+
+
+def reshaped(input: Tensor, shape: tuple[int, ...], label: Any = VIEW) -> Tensor:
+    """A tensor in another shape of as many elements: a view if it can be one, else a copy."""
+    if fits_in_memory(input.value, shape):
+        value = input.value
+        if label is VIEW and type(value) is ndarray and not value.flags.c_contiguous:
+            label = label_of("ReshapeAlias")
+        return view_of(input, Reshape(shape), label)
+    copy = input.clone()
+    copy.value = np.ascontiguousarray(copy.value)
+    made = view_of(copy, Reshape(shape), label_of("UnsafeView"))
+    made._source = made._path = None  # nobody else holds the copy
+    return made
+
+
+@offered(function=False, plain=True)
+def view(self: Tensor, *size: Any, **words: Any) -> Tensor:
+    """The same memory in another shape, or read as another dtype; never a copy.
+
+    size: the shape, of which one size may be -1, or a dtype. RuntimeError where memory does not
+    allow it: `reshape` copies then.
+
+    >>> import tapegrad.torch as torch
+    >>> x = torch.tensor([1.0, 2.0, 3.0, 4.0])
+    >>> x.view(2, -1).shape
+    torch.Size([2, 2])
+    """
+    if words:
+        size = (words.pop("size", None) or words.pop("dtype", None) or words.popitem()[1],)
+    if not size:
+        raise TypeError("view() received an invalid combination of arguments - got ()")
+    if isinstance(size[0], dtype):
+        return _reinterpreted(self, size[0])
+    value = self.value
+    shape = _sized(size, math.prod(value.shape))
+    if not fits_in_memory(value, shape):
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
+        )
+    return view_of(self, Reshape(shape), VIEW)
+
+
+def _reinterpreted(self: Tensor, given: dtype) -> Tensor:
+    """The bits of a tensor as another dtype; it does not require grad."""
+    value = self.value
+    target = as_numpy(given)
+    if value.dtype == target:
+        return view_of(self, Index(...), ALIAS)
+    if type(value) is not ndarray:
+        raise RuntimeError(
+            f"view({given!r}) within a functional transform: the bits of a number have no "
+            "derivative. Use to() for its value."
+        )
+    wide, narrow = value.dtype.itemsize, target.itemsize
+    if wide != narrow:
+        if not value.ndim:
+            raise RuntimeError(
+                f"self.dim() cannot be 0 to view {word_of(value.dtype)} as {word_of(target)} "
+                "(different element sizes)"
+            )
+        if value.strides[-1] != wide or value.shape[-1] * wide % narrow:
+            raise RuntimeError(
+                f"self.size(-1) must be divisible by {max(narrow // wide, 1)} and self.stride(-1) "
+                f"must be 1 to view {word_of(value.dtype)} as {word_of(target)} (different "
+                "element sizes)"
+            )
+    made = of_value(value.view(target))
+    share_version(self, made)
+    return made
+
+
+@offered(function=False, plain=True)
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    """`self.view(other.size())`."""
+    return view(self, other.value.shape)
+
+
+@offered(plain=True)
+def reshape(input: Tensor, *shape: Any, **words: Any) -> Tensor:
+    """A view in another shape, of which one size may be -1; a copy where memory does not allow it.
+
+    RuntimeError where the number of elements differs.
+    """
+    given = (words.popitem()[1],) if words else shape
+    return reshaped(input, _sized(given, math.prod(input.value.shape)))
+
+
+@offered(function=False, plain=True)
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    """`self.reshape(other.size())`."""
+    return reshaped(self, _sized((other.value.shape,), math.prod(self.value.shape)))
+
+
+@offered(plain=True)
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """The dimensions from start_dim to end_dim as one."""
+    shape = input.value.shape
+    if not shape:
+        return reshaped(input, (1,))
+    start, end = wrapped(start_dim, len(shape)), wrapped(end_dim, len(shape))
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if start == end:
+        return input
+    middle = math.prod(shape[start : end + 1])
+    return reshaped(input, (*shape[:start], middle, *shape[end + 1 :]))
+
+
+@offered()
+def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+    """One dimension as several, of which one size may be -1."""
+    shape = input.value.shape
+    position = wrapped(dim, len(shape))
+    asked = list(map(whole, sizes))
+    found = math.prod(asked)
+    if asked.count(-1) == 1 and found:
+        asked[asked.index(-1)] = shape[position] // -found
+    if math.prod(asked) != shape[position] or min(asked, default=0) < 0:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim "
+            f"{position} ({shape[position]}) in the input tensor"
+        )
+    return reshaped(input, (*shape[:position], *asked, *shape[position + 1 :]))
+
+
+@offered(plain=True)
+def ravel(input: Tensor) -> Tensor:
+    """The tensor as one dimension."""
+    return reshaped(input, (math.prod(input.value.shape),))
+
+
+@offered()
+def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+    """The tensor without dimensions of size 1: all of them, or those named if they are."""
+    return view_of(input, *_squeeze_path(input, dim))
+
+
+def _squeeze_path(input: Tensor, dim: Any) -> tuple[Any, Any]:
+    shape = input.value.shape
+    if dim is None:
+        return Reshape(tuple(size for size in shape if size != 1)), label_of("Squeeze")
+    several = isinstance(dim, (tuple, list))
+    places = {wrapped(part, len(shape)) for part in (dim if several else (dim,))}
+    kept = tuple(size for place, size in enumerate(shape) if size != 1 or place not in places)
+    return Reshape(kept), node_class("SqueezeBackward2" if several else "SqueezeBackward1")
+
+
+@offered()
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """The tensor with a new dimension of size 1, which becomes dimension `dim`."""
+    return view_of(input, _unsqueeze_path(input, dim), label_of("Unsqueeze"))
+
+
+def _unsqueeze_path(input: Tensor, dim: int) -> Any:
+    place = wrapped(dim, len(input.value.shape) + 1)
+    return Index((*(ALL,) * place, None))
+
+
+# --- Order of dimensions ------------------------------------------------------------------------
+
+
+@offered(plain=True)
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """The tensor with two dimensions swapped."""
+    return view_of(input, _transpose_path(input, dim0, dim1), TRANSPOSE)
+
+
+def _transpose_path(input: Tensor, dim0: int, dim1: int) -> Any:
+    ndim = len(input.value.shape)
+    first, second = wrapped(dim0, ndim), wrapped(dim1, ndim)
+    axes = list(range(ndim))
+    if ndim:
+        axes[first], axes[second] = second, first
+    return Permute(axes)
+
+
+@offered(plain=True)
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """NumPy's word for transpose."""
+    return transpose(input, axis0, axis1)
+
+
+@offered(plain=True)
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Another word for transpose."""
+    return transpose(input, dim0, dim1)
+
+
+@offered(plain=True)
+def t(input: Tensor) -> Tensor:
+    """A matrix transposed; a vector or a single element as it is."""
+    ndim = len(input.value.shape)
+    if ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {ndim}D")
+    return view_of(input, Permute(range(ndim)[::-1]), label_of("T"))
+
+
+@offered(plain=True)
+def permute(input: Tensor, *dims: Any, **words: Any) -> Tensor:
+    """The dimensions in another order."""
+    if not words and not dims:
+        raise TypeError('permute() missing 1 required positional arguments: "dims"')
+    given = sizes_of((words.popitem()[1],) if words else dims)
+    ndim = len(input.value.shape)
+    if len(given) != ndim:
+        raise RuntimeError(
+            "permute: number of dimensions in the tensor input does not match the length of the "
+            f"desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) "
+            f"= {len(given)}"
+        )
+    axes = [wrapped(dim, ndim) for dim in given]
+    if len(set(axes)) < ndim:
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return view_of(input, Permute(axes), PERMUTE)
+
+
+@offered("moveaxis", plain=True)
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """Dimensions moved to other places; the others keep their order."""
+    ndim = len(input.value.shape)
+    sources, destinations = _as_list(source), _as_list(destination)
+    if len(sources) != len(destinations):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({sources} dims) should contain "
+            f"the same number of dims as destination ({destinations} dims)"
+        )
+    places = [wrapped(dim, ndim) for dim in sources]
+    targets = [wrapped(dim, ndim) for dim in destinations]
+    for word, found in (("source", places), ("destination", targets)):
+        if len(set(found)) < len(found):
+            given = sources if word == "source" else destinations
+            raise RuntimeError(f"movedim: repeated dim in `{word}` ({given})")
+    axes = [axis for axis in range(ndim) if axis not in places]
+    for target, place in sorted(zip(targets, places, strict=True)):
+        axes.insert(target, place)
+    return view_of(input, Permute(axes if ndim else ()), PERMUTE)
+
+
+def _as_list(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, (tuple, list)) else [given]
+
+
+def _reversed(self: Tensor) -> Tensor:
+    """The dimensions in reverse order: the transpose of a matrix."""
+    ndim = len(self.value.shape)
+    if ndim != 2:
+        warn(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
+            "deprecated. Consider `x.mT` to transpose batches of matrices or "
+            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a "
+            "tensor.",
+        )
+    return view_of(self, Permute(range(ndim)[::-1]), PERMUTE)
+
+
+def _matrix_transposed(self: Tensor) -> Tensor:
+    """The last two dimensions swapped."""
+    if not self.value.shape:
+        return _of_no_dimensions(self, "mT")
+    _require_matrices(self, "mT")
+    return transpose(self, -2, -1)
+
+
+def _of_no_dimensions(self: Tensor, word: str) -> Tensor:
+    warn(
+        f"Tensor.{word} is deprecated on 0-D tensors. This function is the identity in these "
+        "cases.",
+    )
+    return permute(self, ())
+
+
+def _require_matrices(self: Tensor, word: str) -> None:
+    ndim = len(self.value.shape)
+    if ndim < 2:
+        raise RuntimeError(
+            f"tensor.{word} is only supported on matrices or batches of matrices. Got {ndim}-D "
+            "tensor."
+        )
+
+
+@offered(plain=True)
+def adjoint(input: Tensor) -> Tensor:
+    """The last two dimensions swapped, of the conjugate."""
+    _require_matrices(input, "adjoint()")
+    swapped = transpose(input, -2, -1)
+    return OPERATIONS["conj"](swapped) if input.value.dtype.kind == "c" else swapped
+
+
+def _adjoint_of_batch(self: Tensor) -> Tensor:
+    """The conjugate transpose of each matrix."""
+    if not self.value.shape:
+        return _of_no_dimensions(self, "mH")
+    _require_matrices(self, "mH")
+    return adjoint(self)
+
+
+def _adjoint_of_matrix(self: Tensor) -> Tensor:
+    """The conjugate transpose of a matrix."""
+    ndim = len(self.value.shape)
+    if not ndim:
+        return _of_no_dimensions(self, "H")
+    if ndim != 2:
+        batch = " For batches of matrices, consider using tensor.mH" if ndim > 2 else ""
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor.{batch}"
+        )
+    return adjoint(self)
+
+
+Tensor.T = property(_reversed)  # type: ignore[attr-defined]
+Tensor.mT = property(_matrix_transposed)  # type: ignore[attr-defined]
+Tensor.H = property(_adjoint_of_matrix)  # type: ignore[attr-defined]
+Tensor.mH = property(_adjoint_of_batch)  # type: ignore[attr-defined]
+
+
+# --- Many times the same ------------------------------------------------------------------------
+
+
+def expanded(input: Tensor, given: Sequence[int]) -> Tensor:
+    """A tensor in a larger shape, where -1 stands for its own size."""
+    shape = input.value.shape
+    lead = len(given) - len(shape)
+    if lead < 0:
+        raise RuntimeError(
+            f"expand(torch.{word_of(input.value.dtype)}Tensor{{{list(shape)}}}, "
+            f"size={list(given)}): the number of sizes provided ({len(given)}) must be greater or "
+            f"equal to the number of dimensions in the tensor ({len(shape)})"
+        )
+    sizes = []
+    for place, size in enumerate(given):
+        own = shape[place - lead] if place >= lead else 1
+        if size == -1 and place < lead:
+            raise RuntimeError(
+                f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing "
+                f"dimension {place}"
+            )
+        if size not in (-1, own) and own != 1:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({size}) must match the existing size ({own}) "
+                f"at non-singleton dimension {place}.  Target sizes: {list(given)}.  Tensor "
+                f"sizes: {list(shape)}"
+            )
+        if size < -1:
+            raise RuntimeError(f"expand: expected sizes of at least -1, got {list(given)}")
+        sizes.append(own if size == -1 else size)
+    return view_of(input, Expand(tuple(sizes)), EXPAND)
+
+
+@offered(function=False, plain=True)
+def expand(self: Tensor, *size: Any, **words: Any) -> Tensor:
+    """A view of a larger shape, in which dimensions of size 1 repeat; -1 keeps a size."""
+    words.pop("implicit", None)
+    return expanded(self, sizes_of((words.popitem()[1],) if words else size))
+
+
+@offered(function=False, plain=True)
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """`self.expand(other.size())`."""
+    return expanded(self, other.value.shape)
+
+
+@offered(plain=True)
+def broadcast_to(input: Tensor, size: Any) -> Tensor:
+    """`input.expand(size)`."""
+    return expanded(input, sizes_of((size,)))
+
+
+@offered(method=False, plain=True)
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """Views of tensors in the shape that they have together."""
+    given = tensors[0] if _is_one_shape(tensors) else tensors
+    shape = joined_shape([tensor.value.shape for tensor in given])
+    return tuple(expanded(tensor, shape) for tensor in given)
+
+
+@offered(method=False, plain=True)
+def broadcast_shapes(*shapes: Any) -> Any:
+    """The shape that tensors of these shapes have together."""
+    return Size(joined_shape([tuple(s) if isinstance(s, (tuple, list)) else (s,) for s in shapes]))
+
+
+def joined_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape of a broadcast; RuntimeError where there is none."""
+    joined: tuple[int, ...] = ()
+    for shape in shapes:
+        error = clash_of(joined, shape)
+        if error is not None:
+            raise error
+        rank = max(len(joined), len(shape))
+        a, b = ((1,) * (rank - len(s)) + tuple(s) for s in (joined, shape))
+        joined = tuple(y if x == 1 else x for x, y in zip(a, b, strict=True))
+    return joined
+
+
+# --- In place -----------------------------------------------------------------------------------
+
+
+def _reform(self: Tensor, path: Path, back: Path, label: str) -> Tensor:
+    """Let a tensor itself have another shape; `back` leads from that to the one before."""
+    tracked = is_logging() and self.node is not None
+    check_writable(self, tracked, "View")
+    before = self.value
+    if type(before) is not ndarray:
+        self.value = path(before)
+        return self
+    self.value = path(before)
+    node = None
+    if tracked:
+        node = new(node_class(label))
+        node._number = next_number()
+        node._entry = path.entry(before, self.value, node_for(self))
+    if self._path is not None:
+        self._path = Steps(self._path, path)
+    for reference in self._views or ():
+        other = reference()
+        if other is not None and other._path is not None:
+            other._path = Steps(back, other._path)
+    count_write(self)
+    outdate_views(self)
+    if tracked:
+        self.node = node
+    return self
+
+
+@offered(function=False)
+def unsqueeze_(self: Tensor, dim: int) -> Tensor:
+    """`unsqueeze` of this tensor itself."""
+    path = _unsqueeze_path(self, dim)
+    return _reform(self, path, Reshape(self.value.shape), "UnsqueezeBackward1")
+
+
+@offered(function=False)
+def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
+    """`squeeze` of this tensor itself."""
+    path, label = _squeeze_path(self, dim)
+    number = int(label.__name__[-1]) + 3
+    return _reform(self, path, Reshape(self.value.shape), f"SqueezeBackward{number}")
+
+
+@offered("swapaxes_", "swapdims_", function=False)
+def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """`transpose` of this tensor itself."""
+    path = _transpose_path(self, dim0, dim1)
+    return _reform(self, path, path, "TransposeBackward1")
+
+
+@offered(function=False)
+def t_(self: Tensor) -> Tensor:
+    """`t` of this tensor itself."""
+    ndim = len(self.value.shape)
+    if ndim > 2:
+        raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {ndim}D")
+    path = Permute(range(ndim)[::-1])
+    return _reform(self, path, path, "TBackward1")
+
+
+__all__ = ["expanded", "reshaped"]

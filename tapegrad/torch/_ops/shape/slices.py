@@ -1,0 +1,341 @@
+"""Views of parts: places, diagonals, windows, cuts, real and imaginary parts.
+
+Knows the paths of views. Must not know indexing, or how views are logged and written to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tapegrad.torch._dims import wrapped
+from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._ops.declare import OPERATIONS, offered
+from tapegrad.torch._ops.view_paths import (
+    ALL,
+    AsComplex,
+    AsReal,
+    Diagonal,
+    ImaginaryPart,
+    Index,
+    RealPart,
+    Reshape,
+    Strided,
+    Windows,
+    flat_memory,
+    label_of,
+    offset_of,
+    view_of,
+    views_apart,
+    whole,
+)
+from tapegrad.torch._tensor.tensor import Tensor, ndarray
+
+SELECT = label_of("Select")
+SLICE = label_of("Slice")
+
+
+# --- Parts --------------------------------------------------------------------------------------
+
+
+@offered()
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """The part at one place of a dimension, which goes away."""
+    shape = input.value.shape
+    place, position = wrapped(dim, len(shape)), whole(index)
+    if not shape:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    if not -shape[place] <= position < shape[place]:
+        raise IndexError(
+            f"select(): index {position} out of range for tensor of size {list(shape)} at "
+            f"dimension {place}"
+        )
+    return view_of(input, Index((*(ALL,) * place, position) if place else position), SELECT)
+
+
+@offered()
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """`length` places of a dimension, from `start` on."""
+    shape = input.value.shape
+    if not shape:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    place, first, count = wrapped(dim, len(shape)), whole(start), whole(length)
+    size = shape[place]
+    if count < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if not -size <= first <= size:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-size}, {size}], but got "
+            f"{first})"
+        )
+    first += size if first < 0 else 0
+    if first + count > size:
+        raise RuntimeError(f"start ({first}) + length ({count}) exceeds dimension size ({size}).")
+    return view_of(input, part_along(place, first, first + count), SLICE)
+
+
+def part_along(place: int, start: int, end: int) -> Index:
+    """The path to places of a dimension from start to before end."""
+    part = slice(start, end)
+    return Index((*(ALL,) * place, part) if place else part)
+
+
+@offered(plain=True)
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The diagonal of two dimensions, as the last one."""
+    ndim = len(input.value.shape)
+    first, second = wrapped(dim1, ndim), wrapped(dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return view_of(input, Diagonal(offset=offset, axis1=first, axis2=second), label_of("Diagonal"))
+
+
+@offered(function=False, plain=True)
+def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Windows of a dimension, `step` apart, along a new last one."""
+    shape = self.value.shape
+    place = wrapped(dimension, len(shape))
+    room = shape[place] if shape else 1
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if size > room:
+        raise RuntimeError(
+            f"maximum size for tensor at dimension {place} is {room} but size is {size}"
+        )
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    label = label_of("Unfold")
+    if not shape:
+        return view_of(self, Reshape((size,)), label)
+    every = view_of(self, Windows(window_shape=size, axis=place), label)
+    if step == 1:
+        return every
+    return view_of(every, Index((*(ALL,) * place, slice(None, None, step))), label)
+
+
+@offered(plain=True)
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """A view of the memory of a tensor, by steps between elements and the place of the first.
+
+    storage_offset: counted from the start of the memory; that of the tensor unless given.
+    """
+    value = input.value
+    shape: tuple[int, ...] = tuple(map(whole, size))
+    steps: tuple[int, ...] = tuple(map(whole, stride))
+    if type(value) is not ndarray:
+        raise RuntimeError(
+            "as_strided within a functional transform: arrays have no strides there"
+        )
+    if len(shape) != len(steps):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if min(steps, default=0) < 0:
+        raise RuntimeError(
+            "as_strided: Negative strides are not supported at the moment, got strides: "
+            f"{list(steps)}"
+        )
+    memory = flat_memory(value)
+    start = offset_of(value, memory) if storage_offset is None else storage_offset
+    last = start + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
+    if start < 0 or (0 not in shape and last >= memory.size):
+        raise RuntimeError(
+            f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset {start}, and "
+            f"itemsize {value.itemsize} requiring a storage size of {(last + 1) * value.itemsize} "
+            f"are out of bounds for storage of size {memory.nbytes}"
+        )
+    return view_of(input, Strided(value, shape, steps, start), label_of("AsStrided"))
+
+
+# --- Complex numbers ----------------------------------------------------------------------------
+
+
+def _real(self: Tensor) -> Tensor:
+    """The real parts, in the same memory; a real tensor itself."""
+    return view_of(self, RealPart(), SELECT) if self.value.dtype.kind == "c" else self
+
+
+def _imaginary(self: Tensor) -> Tensor:
+    """The imaginary parts, in the same memory."""
+    if self.value.dtype.kind != "c":
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return view_of(self, ImaginaryPart(), SELECT)
+
+
+def _set_real(self: Tensor, value: Any) -> None:
+    self.real.copy_(value) if isinstance(value, Tensor) else self.real.fill_(value)
+
+
+def _set_imaginary(self: Tensor, value: Any) -> None:
+    self.imag.copy_(value) if isinstance(value, Tensor) else self.imag.fill_(value)
+
+
+Tensor.real = property(_real, _set_real)  # type: ignore[attr-defined]
+Tensor.imag = property(_imaginary, _set_imaginary)  # type: ignore[attr-defined]
+OPERATIONS["real"] = _real
+OPERATIONS["imag"] = _imaginary
+
+
+@offered(method=False, plain=True)
+def view_as_real(input: Tensor) -> Tensor:
+    """Complex numbers as pairs of real ones, along a new last dimension."""
+    if input.value.dtype.kind != "c":
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    return view_of(input, AsReal(), label_of("ViewAsReal"))
+
+
+@offered(method=False, plain=True)
+def view_as_complex(input: Tensor) -> Tensor:
+    """Pairs of real numbers along the last dimension as complex ones."""
+    value = input.value
+    if value.dtype.kind != "f" or value.dtype.itemsize == 2:
+        raise RuntimeError(
+            "view_as_complex is only supported for floating point tensors, but got a tensor of "
+            f"scalar type: {word_of(value.dtype)}"
+        )
+    if not value.shape or value.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    if type(value) is ndarray:
+        steps = [step // value.itemsize for step in value.strides]
+        if steps[-1] != 1:
+            raise RuntimeError("Tensor must have a last dimension with stride 1")
+        if any(step % 2 for step in steps[:-1]):
+            raise RuntimeError(
+                "Tensor must have a stride divisible by 2 for all but last dimension"
+            )
+    return view_of(input, AsComplex(), label_of("ViewAsComplex"))
+
+
+# --- Cutting ------------------------------------------------------------------------------------
+
+
+@offered()
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """The parts at all places of a dimension, which goes away."""
+    shape = input.value.shape
+    if not shape and dim in (0, -1):
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return views_apart(input, wrapped(dim, len(shape)), None, label_of("Unbind"))
+
+
+def _rows(self: Tensor) -> Any:
+    if not self.value.shape:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(unbind(self))
+
+
+Tensor.__iter__ = _rows  # type: ignore[method-assign]
+
+
+def _cut(input: Tensor, place: int, ends: Sequence[int], label: Any) -> tuple[Tensor, ...]:
+    return views_apart(input, place, list(zip((0, *ends), ends, strict=False)), label)
+
+
+@offered()
+def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Parts along a dimension: of one size, the last maybe smaller, or of a list of sizes."""
+    shape = tensor.value.shape
+    place = wrapped(dim, len(shape))
+    if not shape:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if isinstance(split_size_or_sections, (tuple, list)):
+        return split_with_sizes(tensor, split_size_or_sections, dim)
+    size, total = whole(split_size_or_sections), shape[place]
+    if size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+    if size == 0 and total:
+        raise RuntimeError(
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {total}"
+        )
+    ends = [min(end, total) for end in range(size, total + size, size)] if size else []
+    return _cut(tensor, place, ends or [total], label_of("Split"))
+
+
+@offered()
+def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Parts along a dimension, of these sizes."""
+    place = wrapped(dim, len(input.value.shape))
+    total = input.value.shape[place]
+    sizes = list(map(whole, split_sizes))
+    if min(sizes, default=0) < 0:
+        raise RuntimeError(
+            "split_with_sizes expects split_sizes have only non-negative entries, but got "
+            f"split_sizes={sizes}"
+        )
+    if sum(sizes) != total:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {total} (input tensor's size "
+            f"at dimension {place}), but got split_sizes={sizes}"
+        )
+    ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
+    return _cut(input, place, ends, label_of("SplitWithSizes"))
+
+
+@offered()
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most so many parts along a dimension, of one size but maybe for the last."""
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    if not input.value.shape:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    place = wrapped(dim, len(input.value.shape))
+    total = input.value.shape[place]
+    if not total:
+        return split_with_sizes(input, [0] * chunks, place)
+    return split(input, -(-total // chunks), place)
+
+
+@offered()
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Parts along a dimension: so many of nearly one size, or cut before these places."""
+    shape = input.value.shape
+    if not shape:
+        raise RuntimeError(
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+        )
+    place = wrapped(dim, len(shape))
+    total, given = shape[place], indices_or_sections
+    if isinstance(given, Tensor):
+        given = given.value.tolist()
+    if isinstance(given, (tuple, list)):
+        cuts = [whole(cut) for cut in given]
+    else:
+        count = whole(given)
+        if count <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {count}")
+        small, larger = divmod(total, count)
+        cuts = [i * small + min(i, larger) for i in range(1, count)]
+    parts = zip([0, *cuts], [*cuts, total], strict=True)
+    return tuple(view_of(input, _from_to(place, *part), SLICE) for part in parts)
+
+
+def _from_to(place: int, start: int, end: int) -> Index:
+    return Index((*(ALL,) * place, slice(start, end)))
+
+
+def _splitter(word: str, rank: int, dim: Callable[[int], int]) -> None:
+    def call(input: Tensor, indices_or_sections: Any, **words: Any) -> tuple[Tensor, ...]:
+        shape = input.value.shape
+        if len(shape) < rank:
+            raise RuntimeError(
+                f"torch.{word} requires a tensor with at least {rank} dimension, but got a tensor "
+                f"with {len(shape)} dimensions!"
+            )
+        place = dim(len(shape))
+        given = indices_or_sections
+        if not isinstance(given, (tuple, list, Tensor)) and shape[place] % whole(given):
+            raise RuntimeError(
+                f"torch.{word} attempted to split along dimension {place}, but the size of the "
+                f"dimension {shape[place]} is not divisible by the split_size {given}!"
+            )
+        return tensor_split(input, given, place)
+
+    call.__name__ = call.__qualname__ = word
+    call.__doc__ = "`tensor_split` along a fixed dimension, evenly."
+    offered()(call)
+
+
+_splitter("hsplit", 1, lambda ndim: 0 if ndim == 1 else 1)
+_splitter("vsplit", 2, lambda _: 0)
+_splitter("dsplit", 3, lambda _: 2)
+
+
+__all__ = ["narrow", "select", "split", "unbind"]

@@ -1,0 +1,412 @@
+"""Views: what leads from a tensor to another one in the same memory.
+
+Knows the layouts of entries, for a view is logged without the core's dispatch: it is what programs
+do between any two operations. Must not know which views PyTorch has, or how its calls look.
+
+A path is a function from an array to a part or rearrangement of it, of an ndarray one that shares
+its memory. It works on traced arrays too: views are taken anew where their base was written to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
+
+from tapegrad._core.entry import PROJECT, READ, Outputs, spec_of
+from tapegrad._core.forms import General
+from tapegrad._core.rule import REGISTRY
+from tapegrad.torch._graph.modes import MODE, is_logging
+from tapegrad.torch._graph.node import Node, fresh_node, new, node_class
+from tapegrad.torch._graph.order import next_number
+from tapegrad.torch._graph.versions import owner_of
+from tapegrad.torch._ops.declare import finish, tell
+from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray
+from tapegrad.torch._tensor.views import link_view
+
+ALL = slice(None)
+
+
+class Path:
+    """What leads to a view, and how a node logs it."""
+
+    __slots__ = ("params",)
+
+    rule: Any
+    params: dict[str, Any]
+
+    def __init__(self, **params: Any) -> None:
+        self.params = params
+
+    def __call__(self, base: Any) -> Any:
+        return self.rule.function(base, **self.params)
+
+    def entry(self, value: Any, out: Any, node: Node) -> Any:
+        """The entry of a node, without its slot."""
+        return self.rule, spec_of(out), (spec_of(value),), self.params, (node,), None
+
+
+class Index(Path):
+    """`x[index]` of integers, slices, None and Ellipsis."""
+
+    __slots__ = ("index", "taken")
+
+    def __init__(self, index: Any) -> None:
+        self.index = index
+        # With an Ellipsis NumPy returns an array of no dimensions, not a number.
+        if type(index) is int:
+            self.taken: Any = (index, ...)
+        elif type(index) is tuple and Ellipsis not in index:
+            self.taken = (*index, ...)
+        else:
+            self.taken = index
+
+    def __call__(self, base: Any) -> Any:
+        return base[self.taken]
+
+    def entry(self, value: Any, _out: Any, node: Node) -> Any:
+        return READ, None, spec_of(value), self.index, node, None
+
+
+class Reshape(Path):
+    __slots__ = ()
+    rule = REGISTRY[np.reshape]
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.params = {"shape": shape}
+
+    def __call__(self, base: Any) -> Any:
+        return base.reshape(self.params["shape"])
+
+
+class Permute(Path):
+    __slots__ = ()
+    rule = REGISTRY[np.transpose]
+
+    def __init__(self, axes: Sequence[int]) -> None:
+        self.params = {"axes": tuple(axes)}
+
+    def __call__(self, base: Any) -> Any:
+        return base.transpose(self.params["axes"])
+
+
+class Expand(Path):
+    __slots__ = ()
+    rule = REGISTRY[np.broadcast_to]
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.params = {"shape": shape}
+
+    def __call__(self, base: Any) -> Any:
+        return _writeable(np.broadcast_to(base, self.params["shape"]), base)
+
+
+class Diagonal(Path):
+    __slots__ = ()
+    rule = REGISTRY[np.diagonal]
+
+    def __call__(self, base: Any) -> Any:
+        return _writeable(np.diagonal(base, **self.params), base)
+
+
+class Windows(Path):
+    """Windows of one dimension, along a new last one; every one of them."""
+
+    __slots__ = ()
+    rule = REGISTRY[sliding_window_view]
+
+    def __call__(self, base: Any) -> Any:
+        if type(base) is not ndarray:
+            return sliding_window_view(base, **self.params)
+        axis, size = self.params["axis"], self.params["window_shape"]
+        shape = [*base.shape, size]
+        shape[axis] += 1 - size
+        return in_memory(base, shape, (*base.strides, base.strides[axis]))
+
+
+class RealPart(Path):
+    __slots__ = ()
+    rule = REGISTRY[np.real]
+
+
+class ImaginaryPart(Path):
+    __slots__ = ()
+    rule = REGISTRY[np.imag]
+
+
+def _as_real(x: Any) -> Any:
+    if type(x) is ndarray:
+        real = x.real
+        return in_memory(real, (*x.shape, 2), (*x.strides, real.itemsize))
+    return np.stack([np.real(x), np.imag(x)], -1)
+
+
+def _as_complex(x: Any) -> Any:
+    if type(x) is ndarray:
+        return x.view(np.result_type(x.dtype, np.complex64))[..., 0]
+    return x[..., 0] + 1j * x[..., 1]
+
+
+AS_REAL = General(
+    _as_real,
+    vjp=[lambda g, _out, _x: g[..., 0] - 1j * g[..., 1]],
+    jvp=lambda dots, _out, _x: _as_real(dots[0]),
+    batch=_as_real,
+)
+AS_COMPLEX = General(
+    _as_complex,
+    vjp=[lambda g, _out, _x: np.stack([np.real(g), -np.imag(g)], -1)],
+    jvp=lambda dots, _out, _x: _as_complex(dots[0]),
+    batch=_as_complex,
+)
+
+
+class AsReal(Path):
+    __slots__ = ()
+    rule = AS_REAL
+
+
+class AsComplex(Path):
+    __slots__ = ()
+    rule = AS_COMPLEX
+
+
+class Strided(Path):
+    """`as_strided`: elements at given places of the memory that an array lies in."""
+
+    __slots__ = ("geometry", "places")
+
+    def __init__(
+        self, value: Any, shape: tuple[int, ...], strides: Sequence[int], offset: int
+    ) -> None:
+        """strides and offset count elements; the offset is from the start of the memory."""
+        memory = flat_memory(value)
+        self.geometry = value.shape, value.strides, shape, strides, offset
+        # Which element of the array each is; -1 for memory that is not the array's.
+        numbers = np.full(memory.size, -1)
+        step = memory.itemsize
+        start = offset_of(value, memory)
+        own = as_strided(numbers[start:], value.shape, [s // step * 8 for s in value.strides])
+        own[...] = np.arange(value.size).reshape(value.shape)
+        self.places = as_strided(numbers[offset:], shape, [8 * s for s in strides]).copy()
+
+    def __call__(self, base: Any) -> Any:
+        shape, own, wanted, strides, offset = self.geometry
+        if type(base) is ndarray and base.shape == shape and base.strides == own:
+            memory = flat_memory(base)
+            step = memory.itemsize
+            strides = [s * step for s in strides]
+            return np.ndarray(wanted, memory.dtype, memory, offset * step, strides)
+        return np.reshape(base, -1)[self.places]
+
+    def entry(self, value: Any, out: Any, node: Node) -> Any:
+        if (self.places < 0).any():
+            raise RuntimeError(
+                "as_strided: expected a view of elements of the tensor itself where it requires "
+                "grad, got one that reaches beyond it. Use detach() for one without gradient."
+            )
+        index = np.unravel_index(self.places, value.shape)
+        return READ, None, spec_of(value), index, node, None
+
+
+def flat_memory(value: Any) -> Any:
+    """All the memory that an array is a part of, as one line."""
+    owner = owner_of(value)
+    return owner.reshape(-1, order="A") if owner.flags.forc else owner.ravel("K")
+
+
+def offset_of(value: Any, memory: Any) -> int:
+    """How many elements lie in memory before the first one of an array."""
+    start = value.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
+    return int(start // value.itemsize)
+
+
+def in_memory(base: Any, shape: Sequence[int], strides: Sequence[int]) -> Any:
+    """An array that starts where another one does."""
+    made = as_strided(base, shape, strides)
+    if not made.size:
+        return made
+    memory = flat_memory(base)
+    if memory.dtype != base.dtype:
+        memory = memory.view(base.dtype)
+    start = offset_of(base, memory) * base.itemsize
+    return np.ndarray(tuple(shape), base.dtype, memory, start, tuple(strides))
+
+
+def _writeable(view: Any, base: Any) -> Any:
+    """A view that NumPy returns locked, unlocked: writes look for themselves at what overlaps."""
+    if type(view) is ndarray and base.flags.writeable:
+        view.flags.writeable = True
+    return view
+
+
+# --- Taking views -------------------------------------------------------------------------------
+
+
+def view_of(x: Tensor, path: Path, label: type[Node]) -> Tensor:
+    """The view of a tensor at the end of a path."""
+    value = x.value
+    mode = MODE.get()
+    if mode is not None:
+        return _told(x, path, label, mode)
+    if type(value) is not ndarray:
+        return _taken_traced(x, path, label)
+    return _taken(x, path, label, path(value), logged=x.node is not None)
+
+
+def _taken_traced(x: Tensor, path: Path, label: type[Node]) -> Tensor:
+    """A view of a traced value: the core knows it, but for that of a dual tensor."""
+    made: Tensor = finish(path(array_of(x)), x, label, view=True)
+    if made is not x:
+        link_view(made, x, path)
+    return made
+
+
+def _taken(x: Tensor, path: Path, label: type[Node], out: Any, *, logged: bool) -> Tensor:
+    made: Tensor = new(Tensor)
+    made.value = out
+    if logged:
+        node = new(label)
+        node._number = next_number()
+        node._entry = path.entry(x.value, out, node_for(x))
+        made.node = node
+    else:
+        made.node = None
+    link_view(made, x, path)
+    return made
+
+
+def _told(x: Tensor, path: Path, label: type[Node], mode: Any) -> Tensor:
+    """`view_of` where gradients are off or somebody watches."""
+    start = next_number()
+    if type(x.value) is ndarray:
+        logged = x.node is not None and is_logging()
+        made = _taken(x, path, label, path(x.value), logged=logged)
+    else:
+        made = _taken_traced(x, path, label)
+    announce(made, mode, start, label, x)
+    return made
+
+
+def node_for(x: Tensor) -> Node:
+    """The node of a tensor that is about to be used; RuntimeError for inference tensors."""
+    if x._inference:
+        array_of(x)
+    node: Node = accumulator_of(x) if x.node is LEAF else x.node
+    return node
+
+
+def announce(made: Any, mode: Any, start: int, label: type[Node], x: Tensor) -> None:
+    """Tell watchers of a view, or of several, that were taken since a number."""
+    word = word_of_label(label)
+    for watcher in mode.watchers:
+        watcher(word, (x,))
+    tell(mode, start, word, (x,), made)
+    if x._inference:
+        for part in made if isinstance(made, tuple) else (made,):
+            part._inference = True
+
+
+def word_of_label(label: type[Node]) -> str:
+    """`select` for SelectBackward0."""
+    return label.__name__.rpartition("Backward")[0].lower()
+
+
+def _stacked(g: Any, _out: Any, _x: Any, axis: int, cuts: Any = None) -> Any:
+    return (np.stack(g, axis) if cuts is None else np.concatenate(g, axis),)
+
+
+def _apart(x: Any, axis: int, cuts: Any = None) -> Any:
+    lead = (ALL,) * axis
+    if cuts is None:
+        return tuple(x[(*lead, i, ...)] for i in range(x.shape[axis]))
+    return tuple(x[(*lead, slice(*pair), ...)] for pair in cuts)
+
+
+# One node whose results are all parts along an axis: of length one, or between cuts.
+APART = General(
+    _apart,
+    vjp=_stacked,
+    jvp=lambda dots, _out, _x, axis, cuts=None: _apart(dots[0], axis, cuts),
+    arrays=1,
+    name="unbind",
+    batch="axis",
+)
+
+
+def views_apart(x: Tensor, axis: int, cuts: Any, label: type[Node]) -> tuple[Tensor, ...]:
+    """The parts of a tensor along an axis, which come from one node."""
+    lead = (ALL,) * axis
+    if cuts is None:
+        indices: list[Any] = [(*lead, i) for i in range(x.value.shape[axis])]
+    else:
+        indices = [(*lead, slice(*pair)) for pair in cuts]
+    paths = [Index(index) for index in indices]
+    mode = MODE.get()
+    start = next_number() if mode is not None else 0
+    if type(x.value) is ndarray:
+        params = {"axis": axis} if cuts is None else {"axis": axis, "cuts": cuts}
+        made = _several(x, paths, label, params)
+    else:
+        array = array_of(x)
+        made = tuple(finish(path(array), x, label, view=True) for path in paths)
+        for part, path in zip(made, paths, strict=True):
+            link_view(part, x, path, several=True)  # of a dual tensor
+    if mode is not None:
+        announce(made, mode, start, label, x)
+    return made
+
+
+def _several(
+    x: Tensor, paths: list[Index], label: type[Node], params: dict[str, Any]
+) -> tuple[Tensor, ...]:
+    value = x.value
+    parts = [path(value) for path in paths]
+    parent = None
+    if x.node is not None and paths and is_logging():
+        parent = new(label)
+        parent._number = next_number()
+        specs = Outputs(map(spec_of, parts))
+        specs.slots = (-1,) * len(paths)  # not the parts' nodes, which hold this one
+        parent._entry = APART, specs, (spec_of(value),), params, (node_for(x),), None
+    made = []
+    for position, path in enumerate(paths):
+        part: Tensor = new(Tensor)
+        part.value = parts[position]
+        part.node = None
+        if parent is not None:
+            part.node = fresh_node()
+            part.node._entry = PROJECT, None, position, len(paths), parent, None
+        link_view(part, x, path, several=True)
+        made.append(part)
+    return tuple(made)
+
+
+# --- Registering --------------------------------------------------------------------------------
+
+
+def _whole(given: Any) -> int:
+    if isinstance(given, Tensor):
+        if given.value.dtype.kind not in "iu" or given.value.size != 1:
+            raise TypeError(
+                "only integer tensors of a single element can be converted to an index"
+            )
+        return int(given.value.item())
+    if isinstance(given, (bool, float)) or not hasattr(given, "__index__"):
+        raise TypeError(f"expected an integer, got {type(given).__name__}")
+    return int(given.__index__())
+
+
+def whole(given: Any) -> int:
+    """An integer, also as a tensor of one element; TypeError for anything else."""
+    return given if type(given) is int else _whole(given)
+
+
+def label_of(name: str) -> type[Node]:
+    """The class of nodes, SelectBackward0 for `Select`."""
+    return node_class(f"{name}Backward0")
+
+
+__all__ = ["Index", "Path", "view_of", "views_apart", "whole"]

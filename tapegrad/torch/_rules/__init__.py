@@ -1,0 +1,1 @@
+"""Functions of arrays, with derivatives, that PyTorch has and NumPy has not. No tensor."""

@@ -1,0 +1,120 @@
+"""Affine maps of arrays: one rule for addmm and its relatives, one for the layer of nets.
+
+Knows the forms of rules. Must not know tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.forms import General
+from tapegrad.rules.products import _matmul_x, _matmul_y
+from tapegrad.torch._graph.names import name_nodes
+
+
+def _added_product(input: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    """`beta * input + alpha * (mat1 @ mat2)`; what is multiplied by beta = 0 does not count."""
+    product = np.matmul(mat1, mat2)
+    if alpha != 1:
+        product = product * alpha
+    if beta == 0:
+        return product
+    return product + (input if beta == 1 else input * beta)
+
+
+def _pull_added(g: Any, _out: Any, _input: Any, *_: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    return g if beta == 1 else g * beta
+
+
+def _pull_left(
+    g: Any, _out: Any, _input: Any, _mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1
+) -> Any:
+    return _matmul_x(g if alpha == 1 else g * alpha, None, _mat1, mat2)
+
+
+def _pull_right(
+    g: Any, _out: Any, _input: Any, mat1: Any, _mat2: Any, beta: Any = 1, alpha: Any = 1
+) -> Any:
+    return _matmul_y(g if alpha == 1 else g * alpha, None, mat1, _mat2)
+
+
+def _push_added(
+    dots: Any, _out: Any, _input: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1
+) -> Any:
+    input_dot, left_dot, right_dot = dots
+    total: Any = 0 if input_dot is None else input_dot * beta
+    if left_dot is not None:
+        total = total + np.matmul(left_dot, mat2) * alpha
+    return total if right_dot is None else total + np.matmul(mat1, right_dot) * alpha
+
+
+def _added_examples(input: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    vectors = mat2.ndim == 2
+    product = np.matmul(mat1, mat2[..., None])[..., 0] if vectors else np.matmul(mat1, mat2)
+    missing = product.ndim - input.ndim
+    aligned = np.reshape(input, (input.shape[0], *(1,) * missing, *input.shape[1:]))
+    return aligned * beta + product * alpha
+
+
+ADDED_PRODUCT = General(
+    _added_product,
+    vjp=[_pull_added, _pull_left, _pull_right],
+    jvp=_push_added,
+    arrays=3,
+    name="addmm",
+    batch=_added_examples,
+)
+name_nodes(ADDED_PRODUCT, "AddmmBackward0")
+
+
+def flipped(x: Any) -> Any:
+    return x.swapaxes(-1, -2)
+
+
+def _affine(bias: Any, x: Any, weight: Any) -> Any:
+    return np.matmul(x, flipped(weight)) + bias
+
+
+def _affine_examples(bias: Any, x: Any, weight: Any) -> Any:
+    return np.matmul(x, flipped(weight)) + np.expand_dims(bias, 1)
+
+
+def _push_affine(dots: Any, _out: Any, _bias: Any, x: Any, weight: Any) -> Any:
+    bias_dot, x_dot, weight_dot = dots
+    total: Any = 0 if bias_dot is None else bias_dot
+    if x_dot is not None:
+        total = total + np.matmul(x_dot, flipped(weight))
+    return total if weight_dot is None else total + np.matmul(x, flipped(weight_dot))
+
+
+class _Affine(General):
+    """`x @ weight.T + bias` for matrices x and weight."""
+
+    def pull(
+        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
+    ) -> Sequence[Any]:
+        return (
+            np.add.reduce(g, 0) if wanted[0] else None,
+            np.matmul(g, args[2]) if wanted[1] else None,
+            np.matmul(flipped(g), args[1]) if wanted[2] else None,
+        )
+
+
+AFFINE = _Affine(
+    _affine,
+    vjp=[
+        lambda g, _out, _bias, _x, _weight: g,
+        lambda g, _out, _bias, _x, weight: np.matmul(g, weight),
+        lambda g, _out, _bias, x, _weight: np.matmul(flipped(g), x),
+    ],
+    jvp=_push_affine,
+    name="linear",
+    batch=_affine_examples,
+)
+name_nodes(AFFINE, "AddmmBackward0")
+
+
+__all__ = ["ADDED_PRODUCT", "AFFINE", "flipped"]

@@ -1,0 +1,71 @@
+"""Functions of arrays with a derivative rule of this layer's own.
+
+Knows the forms of rules. Must not know tensors.
+
+PyTorch has functions that NumPy has not, and derivatives of its own at kinks. What is made here is
+a plain function of arrays: on traced arrays it logs one node, and runs anew on the values, which
+an outer transform may be tracing too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad._core.forms import Elementwise, General
+from tapegrad._core.rule import Partial, Rule
+from tapegrad._core.values import innermost
+from tapegrad.torch._graph.names import name_nodes
+
+Function = Callable[..., Any]
+
+
+class Declared:
+    """A function of arrays and its rule."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.__name__ = function.__name__.lstrip("_")
+        self.__doc__ = function.__doc__
+        self.rule: Rule
+
+    def __call__(self, *arrays: Any, **params: Any) -> Any:
+        if innermost(arrays) is None:
+            return self.function(*arrays, **params)
+        return self.rule.apply_bound(list(arrays), params)
+
+
+def elementwise(
+    label: str, *partials: Partial, strong: bool = False
+) -> Callable[[Function], Declared]:
+    """Declare an elementwise function by one partial `(out, *args)` an argument.
+
+    label: the name of its nodes. A partial of 0 stands for an argument that is a plain number, and
+    for a function that is piecewise constant.
+    """
+
+    def decorate(function: Function) -> Declared:
+        made = Declared(function)
+        made.rule = Elementwise(made, partials, strong=strong, batch="align", name=made.__name__)
+        name_nodes(made.rule, label)
+        return made
+
+    return decorate
+
+
+def general(
+    label: str,
+    vjp: Function,
+    jvp: Function,
+    *,
+    batch: str | Function = "axis",
+) -> Callable[[Function], Declared]:
+    """Declare a function of one array by `vjp(g, out, x, ...)` and `jvp(dots, out, x, ...)`."""
+
+    def decorate(function: Function) -> Declared:
+        made = Declared(function)
+        made.rule = General(made, vjp=[vjp], jvp=jvp, batch=batch, name=made.__name__)
+        name_nodes(made.rule, label)
+        return made
+
+    return decorate

@@ -1,0 +1,258 @@
+"""Losses as functions of arrays, each with a rule of its own: one node of the graph.
+
+Knows arrays and rules. Must not know tensors or modules.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.forms import General
+from tapegrad._core.values import of_all_examples, plain
+from tapegrad.torch._graph.names import name_nodes
+from tapegrad.torch._rules.reducing import reduced
+
+Function = Callable[..., Any]
+
+
+class PairLoss(General):
+    """A loss that compares two arrays element by element, reduced to its mean or sum.
+
+    `losses(x, y)` are the single ones, `partials(x, y)` their derivatives by x and by y; both get
+    the parameters of the loss.
+    """
+
+    def __init__(self, losses: Function, partials: Sequence[Function], label: str) -> None:
+        self.losses = losses
+        self.of_each = partials
+        super().__init__(
+            self._reduce,
+            vjp=lambda g, _out, x, y, **_params: (g, g),
+            arrays=2,
+            name=label.removesuffix("Backward0"),
+            signature="x, y, reduction",
+            batch=self._of_examples,
+        )
+        name_nodes(self, label)
+
+    def _reduce(self, x: Any, y: Any, reduction: str = "mean", **params: Any) -> Any:
+        return reduced(self.losses(x, y, **params), reduction)
+
+    def _of_examples(self, x: Any, y: Any, reduction: str = "mean", **params: Any) -> Any:
+        losses = self.losses(x, y, **params)
+        return reduced(losses, reduction, tuple(range(1, losses.ndim)))
+
+    def pull(
+        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
+    ) -> Sequence[Any]:
+        x, y = args
+        rest = dict(params)
+        if rest.pop("reduction", "mean") == "mean":
+            g = g / _count(x)
+        return [
+            g * partial(x, y, **rest) if want else None
+            for partial, want in zip(self.of_each, wanted, strict=True)
+        ]
+
+    def push(
+        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        rest = dict(params)
+        reduction = rest.pop("reduction", "mean")
+        terms = [
+            dot * partial(*args, **rest)
+            for dot, partial in zip(dots, self.of_each, strict=True)
+            if dot is not None
+        ]
+        return reduced(terms[0] if len(terms) == 1 else terms[0] + terms[1], reduction)
+
+
+def _count(x: Any) -> int | float:
+    return math.prod(x.shape) or math.nan
+
+
+# --- Distances ----------------------------------------------------------------------------------
+
+
+def _squares(x: Any, y: Any) -> Any:
+    return np.square(x - y)
+
+
+MSE = PairLoss(
+    _squares,
+    [lambda x, y: 2 * (x - y), lambda x, y: 2 * (y - x)],
+    "MseLossBackward0",
+)
+
+L1 = PairLoss(
+    lambda x, y: np.absolute(x - y),
+    [lambda x, y: np.sign(x - y), lambda x, y: np.sign(y - x)],
+    "MeanBackward0",
+)
+
+
+def _smooth(x: Any, y: Any, beta: float) -> Any:
+    apart = np.absolute(x - y)
+    if beta == 0:
+        return apart
+    return np.where(apart < beta, np.square(apart) * (0.5 / beta), apart - 0.5 * beta)
+
+
+def _smooth_slope(x: Any, y: Any, beta: float) -> Any:
+    apart = x - y
+    if beta == 0:
+        return np.sign(apart)
+    return np.where(np.absolute(apart) < beta, apart * (1 / beta), np.sign(apart))
+
+
+SMOOTH_L1 = PairLoss(
+    _smooth,
+    [_smooth_slope, lambda x, y, beta: -_smooth_slope(x, y, beta)],
+    "SmoothL1LossBackward0",
+)
+
+
+def _huber(x: Any, y: Any, delta: float) -> Any:
+    apart = np.absolute(x - y)
+    return np.where(apart <= delta, 0.5 * np.square(apart), delta * (apart - 0.5 * delta))
+
+
+def _huber_slope(x: Any, y: Any, delta: float) -> Any:
+    return np.clip(x - y, -delta, delta)
+
+
+HUBER = PairLoss(
+    _huber,
+    [_huber_slope, lambda x, y, delta: -_huber_slope(x, y, delta)],
+    "HuberLossBackward0",
+)
+
+# --- Two classes --------------------------------------------------------------------------------
+
+LEAST_LOGARITHM = -100.0  # what PyTorch takes for the logarithm of zero
+
+
+def _bounded_logarithm(x: Any) -> Any:
+    return np.maximum(np.log(x), LEAST_LOGARITHM)
+
+
+def _binary(x: Any, y: Any) -> Any:
+    return (y - 1) * _bounded_logarithm(1 - x) - y * _bounded_logarithm(x)
+
+
+BINARY = PairLoss(
+    _binary,
+    [
+        lambda x, y: (x - y) / np.maximum(x * (1 - x), 1e-12),
+        lambda x, _y: _bounded_logarithm(1 - x) - _bounded_logarithm(x),
+    ],
+    "BinaryCrossEntropyBackward0",
+)
+
+
+def _softplus_of_minus(x: Any) -> Any:
+    """log(1 + exp(-x)) without overflow."""
+    return np.logaddexp(0, -x)
+
+
+def _logistic(x: Any) -> Any:
+    """1 / (1 + exp(-x)), of the sign that does not overflow."""
+    small = np.exp(-np.absolute(x))
+    return np.where(x >= 0, 1, small) / (1 + small)
+
+
+def _with_logits(x: Any, y: Any, pos_weight: Any = 1) -> Any:
+    return (1 - y) * x + (1 + (pos_weight - 1) * y) * _softplus_of_minus(x)
+
+
+WITH_LOGITS = PairLoss(
+    _with_logits,
+    [
+        lambda x, y, pos_weight=1: 1 - y - (1 + (pos_weight - 1) * y) * _logistic(-x),
+        lambda x, _y, pos_weight=1: (pos_weight - 1) * _softplus_of_minus(x) - x,
+    ],
+    "BinaryCrossEntropyWithLogitsBackward0",
+)
+
+# --- Several classes ----------------------------------------------------------------------------
+
+
+def log_probabilities(x: Any, axis: int) -> Any:
+    """Logarithms of the softmax along an axis."""
+    shifted = x - np.max(plain(x), axis=axis, keepdims=True, initial=-np.inf)
+    return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
+
+
+def class_losses(x: Any, target: Any) -> tuple[Any, Any]:
+    """The cross entropies of rows of logits with their classes, and the rows' probabilities."""
+    shifted = x - np.maximum.reduce(x, 1, keepdims=True)
+    powers = np.exp(shifted)
+    totals = np.add.reduce(powers, 1)
+    losses = np.log(totals) - shifted[np.arange(len(target)), target]
+    return losses, powers / totals[:, None]
+
+
+def _class_loss(x: Any, target: Any, reduction: str = "mean", kept: Any = None) -> Any:
+    return reduced(class_losses(x, target)[0], reduction)
+
+
+def _probabilities(x: Any, kept: Any) -> Any:
+    """The softmax of rows: what the forward call kept of it, where this is not differentiated."""
+    if kept is not None and type(x) is np.ndarray:
+        return kept
+    powers = np.exp(x - np.max(plain(x), axis=1, keepdims=True))
+    return powers / np.sum(powers, axis=1, keepdims=True)
+
+
+def _pull_classes(
+    g: Any, _out: Any, x: Any, target: Any, reduction: str = "mean", kept: Any = None
+) -> tuple[Any, None]:
+    count = x.shape[0]
+    scale = g / count if reduction == "mean" else g if reduction == "sum" else g[:, None]
+    probabilities = _probabilities(x, kept)
+    if type(probabilities) is np.ndarray and type(scale) in (np.ndarray, np.float32, np.float64):
+        bar = probabilities * scale
+        bar[np.arange(count), target] -= scale if scale.ndim == 0 else scale[:, 0]
+        return bar, None
+    hit = target[:, None] == np.arange(x.shape[1])
+    return (probabilities - hit) * scale, None
+
+
+def _push_classes(
+    dots: Any, _out: Any, x: Any, target: Any, reduction: str = "mean", kept: Any = None
+) -> Any:
+    hit = target[:, None] == np.arange(x.shape[1])
+    return reduced(np.sum(dots[0] * (_probabilities(x, kept) - hit), axis=1), reduction)
+
+
+CLASSES = General(
+    _class_loss,
+    vjp=_pull_classes,
+    jvp=_push_classes,
+    arrays=2,
+    name="cross_entropy",
+    batch="loop",
+)
+name_nodes(CLASSES, "NllLossBackward0")
+
+
+def picked_losses(
+    scores: Any, target: Any, weight: Any, reduction: str, ignore_index: int
+) -> tuple[Any, Any]:
+    """`-scores` at the classes of `target`, along axis 1; and the weights of a mean (or None)."""
+    valid = target != ignore_index
+    bounds = np.where(valid, target, 0)
+    wrong = of_all_examples((bounds < 0) | (bounds >= scores.shape[1]))
+    if np.any(wrong):
+        found = of_all_examples(target)[wrong].ravel()[0]
+        raise IndexError(f"Target {found} is out of bounds.")
+    picked = np.take_along_axis(scores, np.expand_dims(bounds, 1), 1)[:, 0]
+    counts = valid.astype(scores.dtype) if weight is None else weight[bounds] * valid
+    losses = -np.where(valid, picked, 0) * counts
+    if reduction == "mean":
+        return np.sum(losses) / np.sum(counts), counts
+    return reduced(losses, reduction), counts

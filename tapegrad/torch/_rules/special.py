@@ -1,0 +1,203 @@
+"""Special functions of real arrays, which NumPy has not: error, gamma and polygamma functions.
+
+Knows SciPy, which computes them fastest where it is installed, and methods with NumPy alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from tapegrad.torch._rules.declare import elementwise
+
+Function = Callable[..., Any]
+ROOT_PI = math.sqrt(math.pi)
+
+
+@functools.cache
+def _scipy(name: str) -> Function | None:
+    """A function of SciPy's, or None without SciPy."""
+    try:
+        import scipy.special
+    except ImportError:
+        return None
+    found: Function = getattr(scipy.special, name)
+    return found
+
+
+def _evaluate(name: str, fallback: Function, x: Any) -> Any:
+    function = _scipy(name)
+    made = fallback(x.astype(np.float64)) if function is None else function(x)
+    return made if made.dtype == x.dtype else made.astype(x.dtype)
+
+
+def by_number(function: Callable[[float], float]) -> Function:
+    """A function of Python's floats as one of arrays."""
+
+    def call(x: Any) -> Any:
+        values = [function(value) for value in np.ravel(x).tolist()]
+        return np.asarray(values, np.float64).reshape(np.shape(x))[()]
+
+    return call
+
+
+# --- Error functions ----------------------------------------------------------------------------
+
+
+@elementwise("ErfBackward0", lambda _out, x: (2 / ROOT_PI) * np.exp(-x * x))
+def erf(x: Any) -> Any:
+    """2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x."""
+    return _evaluate("erf", by_number(math.erf), x)
+
+
+@elementwise("ErfcBackward0", lambda _out, x: (-2 / ROOT_PI) * np.exp(-x * x))
+def erfc(x: Any) -> Any:
+    """1 - erf(x), without cancellation."""
+    return _evaluate("erfc", by_number(math.erfc), x)
+
+
+@elementwise("ErfinvBackward0", lambda out, _x: (ROOT_PI / 2) * np.exp(out * out), strong=True)
+def erfinv(x: Any) -> Any:
+    """The inverse of erf."""
+    return _evaluate("erfinv", inverse_of_erf, x)
+
+
+def inverse_of_erf(y: Any) -> Any:
+    """By Halley's method, from Winitzki's approximation; of erfc, where that is more accurate."""
+    size = np.absolute(y)
+    with np.errstate(all="ignore"):
+        logarithm = np.log1p(-size * size)
+        middle = 2 / (math.pi * 0.147) + logarithm / 2
+        x = np.sqrt(np.sqrt(middle * middle - logarithm / 0.147) - middle)
+        erf_of, erfc_of = by_number(math.erf), by_number(math.erfc)
+        for _ in range(3):
+            x = np.where(np.isfinite(x), x, 0)
+            error = np.where(size < 0.5, erf_of(x) - size, (1 - size) - erfc_of(x))
+            step = error / (2 / ROOT_PI * np.exp(-x * x))
+            x = x - step / (1 + x * step)
+        x = np.where(size < 1, x, np.where(size == 1, np.inf, np.nan))
+    return np.copysign(x, y)
+
+
+# --- Gamma functions ----------------------------------------------------------------------------
+
+
+def _log_gamma(x: float) -> float:
+    try:
+        return math.lgamma(x)
+    except (ValueError, OverflowError):
+        return math.inf  # at a pole, or too large
+
+
+def _digamma_of(_out: Any, x: Any) -> Any:
+    return digamma(x)
+
+
+def _trigamma_of(_out: Any, x: Any) -> Any:
+    return polygamma(x, 1)
+
+
+def _next_polygamma(_out: Any, x: Any, n: int) -> Any:
+    return polygamma(x, n + 1)
+
+
+@elementwise("LgammaBackward0", _digamma_of, strong=True)
+def lgamma(x: Any) -> Any:
+    """The logarithm of the absolute value of the gamma function."""
+    found = _evaluate("gammaln", by_number(_log_gamma), x)
+    return np.where(x == -np.inf, -x, found) if np.any(x == -np.inf) else found
+
+
+@elementwise("DigammaBackward0", _trigamma_of, strong=True)
+def digamma(x: Any) -> Any:
+    """The derivative of lgamma; at 0 minus infinity, NaN at the poles below."""
+    found = _evaluate("psi", log_derivative_of_gamma, x)
+    pole = (x < 0) & (x == np.floor(x))
+    return np.where(pole, np.asarray(np.nan, found.dtype), found) if np.any(pole) else found
+
+
+# B[2k], by which the asymptotic series go
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+_STEPS = 12  # by which an argument goes up to where these series are exact
+_ROOT = Decimal("1.46163214496836234126265954232572132846819620400644")
+_ROOT_HIGH = float(_ROOT)
+_ROOT_LOW = float(_ROOT - Decimal(_ROOT_HIGH))
+
+
+def log_derivative_of_gamma(x: Any) -> Any:
+    """The digamma function by its recurrence, asymptotic series and reflection."""
+    x = np.asarray(x, np.float64)
+    with np.errstate(all="ignore"):
+        reflected = x < 0.5
+        high = np.where(reflected, 1 - x, x)
+        found = _digamma_of_positive(high)
+        fraction = x - np.round(x)
+        found = np.where(reflected, found - math.pi / np.tan(math.pi * fraction), found)
+        return np.where(x == 0, np.copysign(np.inf, -x), found)[()]
+
+
+def _digamma_of_positive(x: Any) -> Any:
+    total, shifted = np.zeros_like(x), x
+    for _ in range(_STEPS):
+        total = total - np.where(shifted < _STEPS, 1 / shifted, 0)
+        shifted = np.where(shifted < _STEPS, shifted + 1, shifted)
+    inverse = 1 / (shifted * shifted)
+    series, power = np.zeros_like(x), inverse
+    for k, number in enumerate(_BERNOULLI, 1):
+        series = series + number / (2 * k) * power
+        power = power * inverse
+    found = total + (np.log(shifted) - 0.5 / shifted - series)
+    near = np.absolute(x - _ROOT_HIGH) < 0.25
+    if not np.any(near):
+        return found
+    # By Taylor's series: beside the root the sum above has absolute accuracy only.
+    distance = (x - _ROOT_HIGH) - _ROOT_LOW
+    value = np.zeros_like(x)
+    for coefficient in reversed(_coefficients_at_root()):
+        value = (value + coefficient) * distance
+    return np.where(near, value, found)
+
+
+@functools.cache
+def _coefficients_at_root() -> tuple[float, ...]:
+    at = np.asarray(_ROOT_HIGH)
+    return tuple((-1.0) ** (k + 1) * float(hurwitz_zeta(k + 1, at)) for k in range(1, 26))
+
+
+def hurwitz_zeta(s: int, x: Any) -> Any:
+    """The sum of (x + k) ** -s over k >= 0, by the formula of Euler and Maclaurin."""
+    lowest = float(np.min(x, initial=0, where=np.isfinite(x)))
+    total, shifted = np.zeros_like(x), x
+    enough = _STEPS + s
+    for _ in range(enough + int(-lowest)):
+        total = total + np.where(shifted < enough, shifted**-s, 0)
+        shifted = np.where(shifted < enough, shifted + 1, shifted)
+    total = total + shifted ** (1.0 - s) / (s - 1) + 0.5 * shifted**-s
+    factor, power = float(s), shifted ** (-s - 1.0)
+    for k, number in enumerate(_BERNOULLI, 1):
+        total = total + number / math.factorial(2 * k) * factor * power
+        factor *= (s + 2 * k - 1) * (s + 2 * k)
+        power = power / (shifted * shifted)
+    return total
+
+
+@elementwise("PolygammaBackward0", _next_polygamma, 0, strong=True)
+def polygamma(x: Any, n: int) -> Any:
+    """The n-th derivative of digamma."""
+    if n == 0:
+        return digamma(x)
+    values = np.asarray(x, np.float64)
+    with np.errstate(all="ignore"):
+        if n == 1:
+            reflected = values < 0.5
+            sine = np.sin(math.pi * (values - np.round(values)))
+            found = hurwitz_zeta(2, np.where(reflected, 1 - values, values))
+            found = np.where(reflected, (math.pi / sine) ** 2 - found, found)
+        else:
+            found = (-1.0) ** (n + 1) * math.factorial(n) * hurwitz_zeta(n + 1, values)
+    return found.astype(x.dtype)[()]

@@ -1,0 +1,1 @@
+"""Tensor: its value and node, its views, and writes into it."""

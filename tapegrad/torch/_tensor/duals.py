@@ -1,0 +1,42 @@
+"""A tensor with a tangent, taken apart.
+
+Knows tensors. Must not know levels, which `autograd.forward_ad` begins and ends.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tapegrad.torch._graph.dual import is_dual
+from tapegrad.torch._tensor.tensor import (
+    Tensor,
+    of_array,
+    of_value,
+    plain_of,
+    settled,
+    tangent_on_graph,
+)
+
+
+class UnpackedDualTensor(NamedTuple):
+    """What `unpack_dual` returns."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """`(primal, tangent)`: the tensor without its tangent, and this; None where it has none."""
+    settled(tensor)
+    value = tensor.value
+    if not is_dual(value):
+        return UnpackedDualTensor(tensor, None)
+    primal = of_value(value.value, tensor.node)
+    dot = tangent_on_graph(tensor)
+    if dot is None:
+        return UnpackedDualTensor(primal, None)
+    tangent = of_array(dot)
+    return UnpackedDualTensor(primal, of_value(plain_of(tangent), tangent.node))
+
+
+__all__ = ["UnpackedDualTensor", "unpack_dual"]

@@ -1,0 +1,142 @@
+"""Gradients: cotangents as tensors, what hooks make of them, and how a leaf takes them.
+
+Knows PyTorch's convention. Must not know which nodes run, or when.
+
+Cotangents are the core's (du/dx - i du/dy for complex numbers); PyTorch's gradients are their
+conjugates, so what passes in or out here is conjugated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.entry import spec_of
+from tapegrad.torch._graph.dual import is_dual
+from tapegrad.torch._graph.node import GUARD, Node, arguments_of, is_on_graph
+from tapegrad.torch._tensor.tensor import Tensor, array_below, ndarray, of_array, of_value
+
+
+def conjugated(value: Any) -> Any:
+    """A gradient as a cotangent, or the other way round."""
+    return np.conj(value) if value.dtype.kind == "c" else value
+
+
+def as_gradient(bar: Any) -> Tensor:
+    """A cotangent as a tensor, in PyTorch's convention."""
+    if isinstance(bar, (np.generic, np.ndarray)) or is_on_graph(bar):
+        return of_array(conjugated(bar))
+    return of_value(conjugated(bar))
+
+
+def through_hooks(hooks: dict[int, Callable[..., Any]], g: Any) -> Any:
+    """A cotangent after hooks, each of which may replace it."""
+    for hook in list(hooks.values()):
+        gradient = as_gradient(g)
+        given = hook(gradient)
+        if given is not None:
+            _check_hooked(hook, given, gradient)
+            g = conjugated(array_below(given))
+        else:
+            g = conjugated(array_below(gradient))  # a hook may have written to it
+    return g
+
+
+def _check_hooked(hook: Any, given: Any, gradient: Tensor) -> None:
+    if not isinstance(given, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(given).__name__}'")
+    if given.value.shape != gradient.value.shape:
+        raise RuntimeError(
+            f"hook '{_name_of(hook)}' has changed the size of value: expected "
+            f"{list(gradient.shape)}, got {list(given.shape)}"
+        )
+
+
+def _name_of(hook: Any) -> str:
+    return str(getattr(hook, "__name__", type(hook).__name__))
+
+
+def _several(hook: Any, given: Any, count: int) -> Sequence[Any]:
+    """What a hook of a node returned, one gradient (or None) each."""
+    found = given if isinstance(given, (tuple, list)) else (given,)
+    if len(found) != count:
+        raise RuntimeError(
+            f"hook '{_name_of(hook)}' has returned an incorrect number of values (got "
+            f"{len(found)}, but expected {count})"
+        )
+    return found
+
+
+def through_prehooks(node: Node, g: Any) -> Any:
+    assert node._prehooks is not None
+    for hook in list(node._prehooks.values()):
+        several = isinstance(g, list)
+        parts = g if several else [g]
+        given = hook(tuple(None if part is None else as_gradient(part) for part in parts))
+        if given is not None:
+            given = _several(hook, given, len(parts))
+            arrays = [None if part is None else conjugated(array_below(part)) for part in given]
+            g = arrays if several else arrays[0]
+    return g
+
+
+def through_posthooks(node: Node, parts: list[Any], g: Any) -> list[Any]:
+    assert node._posthooks is not None
+    results = tuple(
+        None if part is None else as_gradient(part) for part in (g if isinstance(g, list) else [g])
+    )
+    count = count_of(node)
+    used = max((1 + i for i, parent in enumerate(arguments_of(node)) if parent != -1), default=0)
+    for hook in list(node._posthooks.values()):
+        inputs = tuple(None if part is None else as_gradient(part) for part in parts[:count])
+        given = hook(inputs, results)
+        if given is not None:
+            given = given if isinstance(given, (tuple, list)) else (given,)
+            if not used <= len(given) <= count:  # numbers beside tensors need not have theirs
+                _several(hook, given, count)
+            parts = [None if part is None else conjugated(array_below(part)) for part in given]
+            parts += [None] * (2 - len(parts))
+    return parts
+
+
+def accumulate(variable: Tensor, bar: Any, taken: set[int], *, create: bool) -> None:
+    """Add a cotangent to the `grad` of a leaf: in its memory, unless a graph is made of it."""
+    if is_dual(bar) and not create:
+        bar = bar.value  # what is accumulated has no tangent
+    with GUARD:
+        known = variable._grad
+        if known is None:
+            gradient = as_gradient(bar)
+            value = gradient.value
+            if type(value) is ndarray and not create:
+                if id(value) in taken or value.base is not None or not value.flags.writeable:
+                    value = gradient.value = value.copy()
+                taken.add(id(value))
+            variable._grad = gradient
+        elif create or known.node is not None or type(known.value) is not ndarray:
+            variable._grad = of_array(array_below(known) + conjugated(bar))
+        else:
+            np.add(known.value, conjugated(bar), out=known.value)
+
+
+def root_of(tensor: Tensor, gradient: Any) -> Any:
+    """The cotangent of a root: a gradient of its shape, or 1 for one element."""
+    value = tensor.value
+    if gradient is None:
+        if spec_of(value).size != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        if value.dtype.kind == "c":
+            raise RuntimeError(
+                "grad can be implicitly created only for real scalar outputs but got "
+                f"{tensor.dtype}"
+            )
+        return np.ones(value.shape, value.dtype)
+    bar = conjugated(array_below(gradient))
+    return bar if bar.dtype == value.dtype else bar.astype(value.dtype)
+
+
+def count_of(node: Node) -> int:
+    """How many arguments a node has."""
+    return len(tuple(arguments_of(node)))

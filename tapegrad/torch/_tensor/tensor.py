@@ -1,0 +1,564 @@
+"""`Tensor`: a value, and the node of the graph that it came from.
+
+Knows how a tensor lies over the graph and over memory: leaves, views. Must not know how writes are
+counted, or what operations exist; the modules of operations give Tensor its methods.
+
+`value` is a NumPy array; within a functional transform it is one of the core's traced arrays.
+`node` is None for a constant, LEAF for a leaf that requires grad, else the node of the operation.
+What few tensors have lives in their `__dict__`, with defaults in the class.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad._core.entry import PROJECT, spec_of
+from tapegrad._core.values import Mapped, plain
+from tapegrad._warning import warn
+from tapegrad.torch._dtypes import CPU, Size, device, dtype, of_numpy, strided
+from tapegrad.torch._graph import modes
+from tapegrad.torch._graph.dual import PLAIN, cell_of, is_above, is_dual, tangent_of
+from tapegrad.torch._graph.error_node import error_node
+from tapegrad.torch._graph.hooks import Handle, Hooks
+from tapegrad.torch._graph.node import (
+    AccumulateGrad,
+    Node,
+    array_on_graph,
+    is_on_graph,
+    new,
+)
+from tapegrad.torch._graph.order import next_number
+from tapegrad.torch._graph.tracing import is_differentiated, unlogged
+from tapegrad.torch._graph.versions import Version, share_version
+
+LEAF: Any = object()  # the node of a leaf that requires grad
+ndarray = np.ndarray
+
+
+class Tensor:
+    """A multi-dimensional array that can be differentiated: `torch.Tensor`.
+
+    Made by `torch.tensor` and the other creation functions. `requires_grad=True` makes it a leaf
+    whose `grad` a backward pass fills. Elements are floats of 32 bits unless said otherwise.
+
+    >>> import tapegrad.torch as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x**2).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "node", "value")
+
+    value: Any
+    node: Any
+
+    _grad: Tensor | None = None
+    _version_of: Version | None = None
+    _source: Tensor | None = None  # the tensor that this one is a view of
+    _path: Callable[[Any], Any] | None = None  # from the value of that one to this one's
+    _made: str | None = None  # how a view was made: "no_grad", "inference", "several"
+    _seen: int = 0  # the version of such a view's memory at which its node is right
+    _views: list[weakref.ref[Tensor]] | None = None
+    _hooks: Hooks | None = None  # of a leaf; others have theirs at their node
+    _after: Hooks | None = None  # called when a leaf's gradient has arrived
+    _retains: bool = False
+    _accumulator: weakref.ref[AccumulateGrad] | None = None
+    _inference: bool = False
+    _dual: Any = None  # the tangent on the graph, of a tensor of a level of forward_ad
+    name: str | None = None
+
+    if TYPE_CHECKING:  # what the modules of operations add
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __add__(self, other: Any) -> Any: ...
+        def __radd__(self, other: Any) -> Any: ...
+        def __iadd__(self, other: Any) -> Any: ...
+        def __sub__(self, other: Any) -> Any: ...
+        def __rsub__(self, other: Any) -> Any: ...
+        def __isub__(self, other: Any) -> Any: ...
+        def __mul__(self, other: Any) -> Any: ...
+        def __rmul__(self, other: Any) -> Any: ...
+        def __imul__(self, other: Any) -> Any: ...
+        def __truediv__(self, other: Any) -> Any: ...
+        def __rtruediv__(self, other: Any) -> Any: ...
+        def __itruediv__(self, other: Any) -> Any: ...
+        def __floordiv__(self, other: Any) -> Any: ...
+        def __rfloordiv__(self, other: Any) -> Any: ...
+        def __mod__(self, other: Any) -> Any: ...
+        def __rmod__(self, other: Any) -> Any: ...
+        def __pow__(self, other: Any) -> Any: ...
+        def __rpow__(self, other: Any) -> Any: ...
+        def __ipow__(self, other: Any) -> Any: ...
+        def __matmul__(self, other: Any) -> Any: ...
+        def __rmatmul__(self, other: Any) -> Any: ...
+        def __and__(self, other: Any) -> Any: ...
+        def __or__(self, other: Any) -> Any: ...
+        def __xor__(self, other: Any) -> Any: ...
+        def __lt__(self, other: Any) -> Any: ...
+        def __le__(self, other: Any) -> Any: ...
+        def __gt__(self, other: Any) -> Any: ...
+        def __ge__(self, other: Any) -> Any: ...
+        def __neg__(self) -> Any: ...
+        def __pos__(self) -> Any: ...
+        def __abs__(self) -> Any: ...
+        def __invert__(self) -> Any: ...
+        def __iter__(self) -> Any: ...
+        def __len__(self) -> int: ...
+        def __getitem__(self, index: Any) -> Any: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+
+    __array_priority__ = 1000
+    __hash__ = object.__hash__
+
+    # -- what it is ------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        return Size(self.value.shape)
+
+    @property
+    def dtype(self) -> dtype:
+        return of_numpy(self.value.dtype)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.value.shape)
+
+    @property
+    def device(self) -> device:
+        return CPU
+
+    @property
+    def layout(self) -> Any:
+        return strided
+
+    @property
+    def itemsize(self) -> int:
+        return int(self.value.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        return self.itemsize * self.numel()
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or its length along one dimension."""
+        if dim is None:
+            return self.shape
+        try:
+            return self.value.shape[dim]
+        except IndexError:
+            last = max(self.ndim, 1)
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-last}, {last - 1}], but "
+                f"got {dim})"
+            ) from None
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self.shape.numel()
+
+    nelement = numel
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return len(self.value.shape)
+
+    ndimension = dim
+
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return self.itemsize
+
+    def is_floating_point(self) -> bool:
+        """Whether the elements are real floats."""
+        return self.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """Whether the elements are complex."""
+        return self.dtype.is_complex
+
+    # -- its place in the graph ------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        return self.node is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Make a leaf require grad, or no longer."""
+        if self.node is not None and self.node is not LEAF:
+            if not requires_grad:
+                raise RuntimeError(
+                    "you can only change requires_grad flags of leaf variables. If you want to "
+                    "use a computed variable in a subgraph that doesn't require differentiation "
+                    "use var_no_grad = var.detach()."
+                )
+            return self
+        if requires_grad:
+            require_floating(self.value.dtype)
+            if is_differentiated(self.value, forward=True):
+                raise RuntimeError(
+                    "You are attempting to call Tensor.requires_grad_() inside of a function that "
+                    "is being transformed by torch.func, on a tensor that it differentiates by. "
+                    "Use torch.func transforms within, or call .detach() first."
+                )
+            if self._inference and not modes.is_inference_mode_enabled():
+                raise RuntimeError(
+                    "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+                    "allowed."
+                )
+        self.node = LEAF if requires_grad else None
+        for reference in self._views or ():
+            view = reference()
+            if view is not None and requires_grad and view.node is None:
+                view.node = LEAF
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        if self.node is LEAF and self._made is not None:
+            require_current(self)
+        return self.node is None or self.node is LEAF
+
+    @property
+    def grad_fn(self) -> Node | None:
+        node = self.node
+        if node is None or node is LEAF:
+            if node is LEAF and self._made is not None:
+                require_current(self)
+            return None
+        entry = node._entry
+        if entry is not None and entry[0] is PROJECT:
+            node = entry[4]
+        found: Node = node
+        return found
+
+    @property
+    def output_nr(self) -> int:
+        node = self.node
+        if node is None or node is LEAF or node._entry is None or node._entry[0] is not PROJECT:
+            return 0
+        return int(node._entry[2])
+
+    @property
+    def grad(self) -> Tensor | None:
+        if self._grad is None and not self.is_leaf and not self._retains:
+            warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
+                "Its .grad attribute won't be populated during autograd.backward(). Call "
+                ".retain_grad() on the tensor if its gradient is wanted, or access the leaf.",
+            )
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is None:
+            self.__dict__.pop("_grad", None)
+            return
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"assigned grad expected to be a Tensor or None but got grad of type "
+                f"{type(value).__name__}"
+            )
+        if value is self:
+            raise RuntimeError("can't assign Variable as its own grad")
+        if value.value.shape != self.value.shape:
+            raise RuntimeError(
+                f"assigned grad has data of a different size: expected "
+                f"{list(self.value.shape)}, got {list(value.value.shape)}"
+            )
+        if value.value.dtype != self.value.dtype:
+            raise RuntimeError(
+                f"assigned grad has data of a different type: expected {self.dtype}, "
+                f"got {value.dtype}"
+            )
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self.__dict__.pop("_grad", None)
+
+    @property
+    def retains_grad(self) -> bool:
+        return self._retains
+
+    def retain_grad(self) -> None:
+        """Fill `grad` of this tensor too in a backward pass, though it is not a leaf."""
+        if self.node is None:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self.node is LEAF or self._retains:
+            return
+        self._retains = True
+        retain_at(self, self.node)
+
+    def detach(self) -> Tensor:
+        """The same memory without history; in-place writes to either are noticed by both."""
+        made = of_value(plain_of(self))
+        share_version(self, made)
+        if self._inference:
+            made._inference = True
+        return made
+
+    def detach_(self) -> Tensor:
+        """Cut this tensor from the graph that made it: it becomes a leaf without grad."""
+        if self._source is not None:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+        self.node = None
+        if type(self.value) is not ndarray and not is_dual(self.value):
+            self.value = plain_of(self)  # also from the functional transforms around
+        self.__dict__.pop("_retains", None)
+        for reference in self._views or ():
+            view = reference()
+            if view is not None and view.node is LEAF and view._made is not None:
+                view.node = None  # it followed this tensor
+        return self
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory without history, whose writes nobody notices."""
+        return of_value(plain_of(self))
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self.node is not None and value.value.dtype.kind not in "fc":
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point or complex "
+                "dtype"
+            )
+        self.value = plain_of(value)
+
+    @property
+    def _version(self) -> int:
+        if self._inference:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return 0 if self._version_of is None else self._version_of.count
+
+    @property
+    def _base(self) -> Tensor | None:
+        return self._source
+
+    def _is_view(self) -> bool:
+        return self._source is not None
+
+    def _accumulator_is(self, node: Any) -> bool:
+        return self._accumulator is not None and self._accumulator() is node
+
+    def is_inference(self) -> bool:
+        """Whether the tensor was made in inference mode."""
+        return self._inference
+
+    # -- hooks -----------------------------------------------------------------------------------
+
+    def register_hook(self, hook: Callable[[Tensor], Any]) -> Handle:
+        """Call `hook(grad)` when the gradient of this tensor is known; it may replace it.
+
+        Returns a handle with `remove()`. RuntimeError for a tensor that does not require grad.
+        """
+        if self.node is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        holder: Any = self if self.node is LEAF else self.node
+        name = "_hooks"
+        hooks: Hooks | None = getattr(holder, name)
+        if hooks is None:
+            hooks = Hooks()
+            setattr(holder, name, hooks)
+            if holder is not self:
+                holder._watched = True
+        return hooks.add(hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
+        """Call `hook(tensor)` after a leaf's gradient has been added to its `grad`."""
+        if self.node is not LEAF:
+            raise RuntimeError(
+                "cannot register a hook on a tensor that doesn't require gradient"
+                if self.node is None
+                else "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
+        if self._after is None:
+            self._after = Hooks()
+        return self._after.add(hook)
+
+
+def require_floating(given: np.dtype[Any]) -> None:
+    """Raise RuntimeError for a dtype that cannot require grad."""
+    if given.kind not in "fc":
+        raise RuntimeError(
+            "only Tensors of floating point and complex dtype can require gradients"
+        )
+
+
+# --- Making -------------------------------------------------------------------------------------
+
+
+def of_value(value: Any, node: Any = None) -> Tensor:
+    """A tensor over an array, without a copy."""
+    made: Tensor = new(Tensor)
+    made.value = value if type(value) is ndarray else _with_memory(value)
+    made.node = node
+    if modes.is_inference_mode_enabled():
+        made._inference = True
+    return made
+
+
+def _with_memory(value: Any) -> Any:
+    """NumPy's scalars as arrays of no dimensions, which can be written to."""
+    return (
+        np.asarray(value) if isinstance(value, (np.generic, bool, int, float, complex)) else value
+    )
+
+
+def of_array(array: Any) -> Tensor:
+    """A tensor for what a rule or a function returned: on the graph where it is traced there."""
+    if is_above(array):
+        made = of_array(array.value)
+        made._dual = tangent_of(array)
+        return made
+    if is_on_graph(array):
+        slot = array.slot
+        return of_value(array.value, None if isinstance(slot, int) else slot)
+    return of_value(array)
+
+
+def array_of(tensor: Tensor) -> Any:
+    """A tensor as the core sees it: a traced array if operations on it are to be logged."""
+    if type(tensor.value) is not ndarray:
+        if is_dual(tensor.value):
+            return _array_of_dual(tensor)
+        mode = modes.MODE.get()
+        if mode is not None and (not mode.grad or mode.floor):
+            return unlogged(tensor.value, mode.floor if mode.grad else np.inf)
+    return array_below(tensor)
+
+
+def array_below(tensor: Tensor) -> Any:
+    """`array_of` without the tangent on the graph: what a backward pass has to do with."""
+    node = tensor.node
+    if node is None:
+        return tensor.value
+    mode = modes.MODE.get()
+    if mode is not None and (not mode.grad or mode.inference or mode.floor):
+        return tensor.value
+    if tensor._inference:
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. To work around you can make a clone "
+            "to get a normal tensor and use it in autograd."
+        )
+    return array_on_graph(tensor.value, accumulator_of(tensor) if node is LEAF else node)
+
+
+def _array_of_dual(tensor: Tensor) -> Any:
+    """`array_of` of a dual tensor: an array of the tape above, if tangents go on the graph."""
+    above = settled(tensor)
+    inner = array_below(tensor)
+    if above is None or tensor._dual is PLAIN or not modes.is_logging():
+        return inner
+    return above.wrap(inner, cell_of(tangent_on_graph(tensor)))
+
+
+def tangent_on_graph(tensor: Tensor) -> Any:
+    """The tangent of a dual tensor, as an array on the graph where it can be.
+
+    That of a gradient is not: a backward pass through it is an error, not a silent constant.
+    """
+    tangent = tensor._dual
+    if tangent is None or tangent is PLAIN:
+        tangent = tangent_of(tensor.value)
+        if tensor._dual is None and tensor.node is not None and tangent is not None:
+            node = error_node(spec_of(tangent), THIRD, [node_of(tensor)])
+            return array_on_graph(of_value(tangent).value, node)
+    return tangent
+
+
+THIRD = (
+    "forward_ad: the tangent of a gradient made with create_graph=True cannot be differentiated "
+    "by a backward pass. Use torch.func.jvp of torch.func.grad for derivatives of a higher order."
+)
+
+
+def settled(tensor: Tensor) -> Any:
+    """The tape above that a tensor takes part in; one of a level that was left is no dual."""
+    if not is_dual(tensor.value):
+        return None
+    above = tensor.value.tape.above
+    if above is None:
+        tensor.value = tensor.value.value
+        tensor.__dict__.pop("_dual", None)
+    return above
+
+
+def plain_of(tensor: Tensor) -> Any:
+    """The value of a tensor without history; a batched one stays batched."""
+    value = tensor.value
+    if type(value) is ndarray:
+        return value
+    value = plain(value)
+    if isinstance(value, Mapped):
+        inner = value.value
+        without = plain_of(of_value(inner))
+        return value if without is inner else value.mapping.wrap(without)
+    return value
+
+
+def node_of(tensor: Tensor) -> Any:
+    """The node where the gradient of a tensor arrives, or None."""
+    return accumulator_of(tensor) if tensor.node is LEAF else tensor.node
+
+
+def retain_at(tensor: Tensor, node: Any) -> None:
+    """Let a tensor that keeps its gradient get that of a node, and of no earlier one."""
+    old = tensor.node
+    if isinstance(old, Node) and old._retained:
+        old._retained = tuple(kept for kept in old._retained if kept() is not tensor)
+    if node is not None:
+        node._retained = (*node._retained, weakref.ref(tensor))
+        node._watched = True
+
+
+def accumulator_of(leaf: Tensor) -> AccumulateGrad:
+    """The node where the gradient of a leaf arrives: one as long as a graph needs it."""
+    if leaf._made is not None:
+        require_current(leaf)
+    known = leaf._accumulator
+    node = None if known is None else known()
+    if node is None:
+        node = new(AccumulateGrad)
+        node._number = next_number()
+        node._entry = None
+        node.variable = leaf
+        leaf._accumulator = weakref.ref(node)
+    return node
+
+
+def require_current(view: Tensor) -> None:
+    """Raise RuntimeError for a view without its own node whose memory was written to since."""
+    version = view._version_of
+    if version is None or version.count == view._seen:
+        return
+    if view._made == "several":
+        raise RuntimeError(
+            "This view is the output of a function that returns multiple views, and its base or "
+            "another view of its base has been modified inplace. Such functions do not allow the "
+            "output views to be modified inplace. You should replace the inplace operation by an "
+            "out-of-place one."
+        )
+    mode = "inference mode" if view._made == "inference" else "no_grad mode"
+    raise RuntimeError(
+        f"A view was created in {mode} and its base or another view of its base has been modified "
+        "inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, "
+        "it is forbidden. You can clarify your code by moving both the view and the inplace "
+        "either both inside the no_grad block (if you don't want the inplace to be tracked) or "
+        "both outside (if you want the inplace to be tracked)."
+    )
+
+
+__all__ = ["LEAF", "Tensor", "array_of", "node_of", "of_array", "of_value"]

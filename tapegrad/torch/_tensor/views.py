@@ -1,0 +1,95 @@
+"""Tensors that share memory: how a view is linked to its base, and made again from it.
+
+Knows paths from a base to its view. Must not know which operations make views.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.torch._graph import modes as _modes
+from tapegrad.torch._graph.dual import is_dual
+from tapegrad.torch._graph.versions import owner_of, share_version, version_of
+from tapegrad.torch._tensor.tensor import LEAF, Tensor, ndarray
+
+
+def _link_views(made: Any, source: Any, path: Callable[[Any], Any], several: bool) -> None:
+    """Let tensors that share the memory of another one know it, and it them."""
+    if not isinstance(source, Tensor):
+        return
+    if isinstance(made, (tuple, list)):
+        for position, part in enumerate(made):
+            if isinstance(part, Tensor):
+                link_view(part, source, _Part(path, position), several)
+    elif made is not source:
+        link_view(made, source, path, several)
+
+
+class _Part:
+    """One of the views that a function returns."""
+
+    __slots__ = ("path", "position")
+
+    def __init__(self, path: Callable[[Any], Any], position: int) -> None:
+        self.path = path
+        self.position = position
+
+    def __call__(self, base: Any) -> Any:
+        return self.path(base)[self.position]
+
+
+class Steps:
+    """A view of a view: one path after another."""
+
+    __slots__ = ("first", "second")
+
+    def __init__(self, first: Callable[[Any], Any], second: Callable[[Any], Any]) -> None:
+        self.first = first
+        self.second = second
+
+    def __call__(self, base: Any) -> Any:
+        return self.second(self.first(base))
+
+
+def link_view(
+    made: Tensor, source: Tensor, path: Callable[[Any], Any], several: bool = False
+) -> None:
+    """Make a tensor a view of another one: of that one's base, if it is a view itself."""
+    value, whole = made.value, source.value
+    if is_dual(value) and is_dual(whole):
+        value, whole = value.value, whole.value
+    if type(value) is not ndarray or type(whole) is not ndarray:
+        return
+    if value is not whole and owner_of(value) is not owner_of(whole):
+        return  # NumPy had to copy
+    base = source._source
+    if base is None:
+        base = source
+    else:
+        assert source._path is not None
+        path = Steps(source._path, path)
+    made._source = base
+    made._path = path
+    share_version(base, made)
+    made._inference = base._inference
+    if not _modes.is_logging():
+        made._made = "inference" if _modes.is_inference_mode_enabled() else "no_grad"
+    elif several:
+        made._made = "several"
+    elif source._made is not None:
+        made._made = source._made
+    if made._made is not None:
+        made._seen = version_of(base).count
+        if made.node is None and base.node is not None and made.value.dtype.kind in "fc":
+            made.node = LEAF  # without a history of its own
+    views = base._views
+    if views is None:
+        views = base._views = []
+    elif len(views) >= 8 and len(views) & (len(views) - 1) == 0:  # at each power of two
+        views[:] = [view for view in views if view() is not None]
+    views.append(weakref.ref(made))
+
+
+__all__ = ["Steps", "link_view"]

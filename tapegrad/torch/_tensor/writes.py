@@ -1,0 +1,517 @@
+"""Writing to tensors: what PyTorch allows, and what becomes of the graph.
+
+Knows leaves, views and versions. Must not know what operations exist.
+
+A write changes memory, and replaces the node of the tensor. Where the tensor is a view, its base
+gets a node that takes the gradient apart (CopySlices), and all views of the base are taken anew
+from that node. What the graph had kept of the old memory is refused by a backward pass, which
+compares the time of the write with that of each node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tapegrad._core.entry import WRITE, spec_of
+from tapegrad._core.forms import General
+from tapegrad._core.values import beside, differing, is_basic, level_of
+from tapegrad.torch._dtypes import can_store, of_numpy, word_of
+from tapegrad.torch._graph import modes
+from tapegrad.torch._graph.dual import is_dual
+from tapegrad.torch._graph.error_node import error_node
+from tapegrad.torch._graph.names import name_nodes
+from tapegrad.torch._graph.node import (
+    GRAPH,
+    array_on_graph,
+    fresh_node,
+    is_on_graph,
+    node_class,
+    parents_of,
+)
+from tapegrad.torch._graph.order import next_number
+from tapegrad.torch._graph.tracing import is_differentiated
+from tapegrad.torch._graph.versions import count_write, owner_of
+from tapegrad.torch._tensor.tensor import (
+    LEAF,
+    Tensor,
+    array_of,
+    ndarray,
+    node_of,
+    of_array,
+    require_floating,
+    retain_at,
+)
+
+COPY_SLICES = node_class("CopySlices")
+
+
+def _copy_slices(base: Any, view: Any, path: Callable[[Any], Any]) -> Any:
+    """A copy of `base` in which the part at the end of `path` is `view`."""
+    whole = beside(base.copy(), view)
+    if base.dtype == view.dtype:
+        flat = whole.reshape(-1)
+        flat[_places_of(path, base)] = view
+        return flat.reshape(base.shape)
+    path(whole)[...] = view
+    return whole
+
+
+def _places_of(path: Callable[[Any], Any], base: Any) -> Any:
+    """Where in a flat base the elements of a view lie, whatever the memory order of either."""
+    numbers = np.arange(base.size, dtype=np.complex128 if base.dtype.kind == "c" else np.float64)
+    return np.real(path(numbers.reshape(base.shape))).astype(np.intp)
+
+
+def _pull_slices(g: Any, _out: Any, base: Any, view: Any, path: Callable[[Any], Any]) -> Any:
+    if base.dtype.kind == path_kind(path, base):
+        places = _places_of(path, base)
+        whole = g.reshape(-1).copy()
+        view_bar = whole[places]
+        whole[places] = 0
+        return whole.reshape(base.shape), view_bar
+    # Real and imaginary parts lie in memory as those of gradients do, not of cotangents.
+    view_bar = np.conj(path(np.conj(g)))
+    kept = np.full(base.shape, 1, base.dtype)
+    if base.dtype.kind == "c":
+        kept += 1j
+    path(kept)[...] = 0
+    if base.dtype.kind != "c":
+        return g * kept, view_bar
+    return np.real(g) * np.real(kept) + 1j * np.imag(g) * np.imag(kept), view_bar
+
+
+def path_kind(path: Callable[[Any], Any], base: Any) -> str:
+    """Whether the view at the end of a path is real or complex: "f" or "c"."""
+    kind: str = path(np.empty(base.shape, base.dtype)).dtype.kind
+    return kind
+
+
+_COPY_SLICES = General(_copy_slices, vjp=_pull_slices, arrays=2, name="CopySlices")
+name_nodes(WRITE, "CopySlices")
+# Writes of the same value everywhere, which may go to one place several times.
+FIXED = frozenset(
+    "ZeroBackward0 FillBackward2 MaskedFillBackward0 MaskedFillBackward1 IndexPutBackward0 "
+    "View".split()
+)
+AS_STRIDED = node_class("AsStridedBackward0")  # of views after a write to their base
+
+
+def write(tensor: Tensor, compute: Callable[[Any], Any], label: str, sources: Any = ()) -> Tensor:
+    """Let a tensor become `compute(its array)`, in its own memory.
+
+    sources: the other tensors that take part; whether any requires grad decides if the write is
+    logged.
+    """
+    tracked = modes.is_logging() and (
+        tensor.node is not None or any(source.node is not None for source in sources)
+    )
+    check_writable(tensor, tracked, label)
+    before = tensor.value
+    if is_dual(before) or any(is_dual(source.value) for source in sources):
+        return _write_dual(tensor, compute)
+    if type(before) is not ndarray:
+        return _write_traced(tensor, compute(before))
+    start = next_number()
+    result = compute(array_of(tensor) if tracked else before)
+    on_graph = is_on_graph(result)
+    if level_of(result) > GRAPH.level:
+        _enter_transform(tensor, result)
+        return _write_traced(tensor, result)
+    value = result.value if on_graph else result
+    check_result(tensor, value)
+    if on_graph and value.dtype != before.dtype:
+        result = result.astype(before.dtype)  # its gradient comes in the dtype of the memory
+        value = result.value
+    node = result.slot if on_graph and not isinstance(result.slot, int) else None
+    if tracked and node is not None:
+        require_floating(before.dtype)
+        _keep_copies(node, before, start)
+    before[...] = value
+    count_write(tensor)
+    if tracked:
+        if node is not None and node._number >= start:
+            node.__class__ = node_class(label)
+            node._number = next_number()  # it keeps the memory as it is now
+            _let_keep(node, value, before)
+        elif node is None:
+            node = _replacement(tensor, ..., -1, spec_of(before), label)
+        rebase(tensor, node)
+    else:
+        outdate_views(tensor)
+    return tensor
+
+
+def put(tensor: Tensor, index: Any, source: Any, label: str) -> None:
+    """`tensor[index] = source` for an index in NumPy's terms and a tensor or a number."""
+    given = source.value if isinstance(source, Tensor) else source
+    origin = source.node if isinstance(source, Tensor) else None
+    before = tensor.value
+    tracked = (
+        (tensor.node is not None or origin is not None)
+        and modes.is_logging()
+        and before.dtype.kind in "fc"
+    )
+    check_writable(tensor, tracked, label)
+    dtype = getattr(given, "dtype", None)
+    if dtype is not None and dtype.kind == "c" and before.dtype.kind != "c":
+        given = np.real(given)
+    if is_dual(before) or is_dual(given):
+        _put_dual(tensor, index, array_of(source) if isinstance(source, Tensor) else source)
+        return
+    if type(before) is not ndarray or level_of(given) > GRAPH.level or differing(index, -1):
+        _put_traced(tensor, index, given)
+        return
+    v_node = node_of(source) if tracked and origin is not None else -1
+    try:
+        if dtype is before.dtype:
+            before[index] = given
+        else:
+            with np.errstate(all="ignore"):
+                before[index] = given
+    except ValueError:
+        _raise_misfit(before, index, given)
+    count_write(tensor)
+    if not tracked:
+        outdate_views(tensor)
+        return
+    spec = spec_of(given) if dtype is not None else None
+    if index is ... and tensor._source is not None:
+        rebase(tensor, None if origin is None else v_node, spec)
+    else:
+        rebase(tensor, _replacement(tensor, index, v_node, spec, label))
+
+
+def _replacement(tensor: Tensor, index: Any, v_node: Any, spec: Any, label: str) -> Any:
+    """A node for a tensor in which a part was replaced."""
+    old = node_of(tensor)
+    node = fresh_node()
+    slots = (-1 if old is None else old, v_node)
+    node._entry = WRITE, None, (spec_of(tensor.value), spec), index, slots, None
+    node.__class__ = node_class(label)
+    return node
+
+
+def _put_traced(tensor: Tensor, index: Any, given: Any) -> None:
+    """`put` within a functional transform."""
+    _require_logged(tensor)
+    if type(tensor.value) is ndarray and level_of(given) > GRAPH.level:
+        _enter_transform(tensor, given)
+    if type(tensor.value) is ndarray:
+        _enter_transform(tensor, differing(index, -1))
+    try:
+        tensor.value[index] = given
+    except TypeError:  # a NumPy scalar has no memory, and so no views
+        tensor.value = given.astype(tensor.value.dtype)
+    count_write(tensor)
+
+
+def _raise_misfit(before: Any, index: Any, given: Any) -> NoReturn:
+    place, shape = list(before[index].shape), list(np.shape(given))
+    if is_basic(index):
+        raise RuntimeError(
+            f"The expanded size of the tensor {place} must match the existing size {shape} of "
+            "the value, or be one that it broadcasts to."
+        )
+    raise RuntimeError(
+        f"shape mismatch: value tensor of shape {shape} cannot be broadcast to indexing result "
+        f"of shape {place}"
+    )
+
+
+def _write_traced(tensor: Tensor, result: Any) -> Tensor:
+    """A write within a functional transform: the core's arrays know their own views."""
+    _require_logged(tensor)
+    check_result(tensor, result)
+    try:
+        tensor.value[...] = result
+    except TypeError:  # a NumPy scalar has no memory, and so no views
+        tensor.value = result
+    count_write(tensor)
+    return tensor
+
+
+def _require_logged(tensor: Tensor) -> None:
+    """Raise RuntimeError for a write under `no_grad` to what a transform differentiates."""
+    if not modes.is_logging() and is_differentiated(tensor.value):
+        raise RuntimeError(
+            "within a functional transform, a tensor that is differentiated cannot be written to "
+            "under no_grad: the derivative of what is written over could not be kept. Write into "
+            "a clone, or detach the value that is written."
+        )
+
+
+def _write_dual(tensor: Tensor, compute: Callable[[Any], Any]) -> Tensor:
+    """A write with tangents: into new memory, from which base and views are taken anew."""
+    result = compute(array_of(tensor))
+    check_result(tensor, result)
+    if result.dtype != tensor.value.dtype:
+        result = result.astype(tensor.value.dtype)
+    base = tensor if tensor._source is None else tensor._source
+    if base is not tensor:
+        result = _COPY_SLICES.apply_bound([array_of(base), result], {"path": tensor._path})
+    _become(base, result)
+    for reference in base._views or ():
+        view = reference()
+        if view is not None and view._path is not None:
+            _become(view, view._path(result))
+    count_write(base)
+    return tensor
+
+
+def _become(tensor: Tensor, array: Any) -> None:
+    made = of_array(array)
+    tensor.value, tensor.node, tensor._dual = made.value, made.node, made._dual
+
+
+def _put_dual(tensor: Tensor, index: Any, given: Any) -> None:
+    """`put` with tangents."""
+
+    def compute(array: Any) -> Any:
+        whole = beside(array.copy(), given)
+        whole[index] = given
+        return whole
+
+    _write_dual(tensor, compute)
+
+
+def _enter_transform(tensor: Tensor, value: Any) -> None:
+    """Let a tensor from outside hold values of the functional transform that `value` is from."""
+    base = tensor if tensor._source is None else tensor._source
+    base.value = beside(base.value.copy(), value)
+    for reference in base._views or ():
+        view = reference()
+        if view is not None and view._path is not None:
+            view.value = view._path(base.value)
+
+
+def overwrite(tensor: Tensor, source: Any) -> Tensor:
+    """`tensor.copy_(source)`."""
+    given = source if isinstance(source, Tensor) else np.asarray(source)
+    shape, room = np.shape(getattr(given, "value", given)), tensor.value.shape
+    if len(shape) > len(room):
+        raise RuntimeError(
+            f"The size of the tensor {list(room)} must match that of the source {list(shape)}, or "
+            "be one that it broadcasts to."
+        )
+    put(tensor, ..., given, "CopyBackwards")
+    return tensor
+
+
+def check_writable(tensor: Tensor, tracked: bool, label: str = "") -> None:
+    """Raise PyTorch's RuntimeError where it does not allow a write."""
+    if tensor._inference and not modes.is_inference_mode_enabled():
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make "
+            "a clone to get a normal tensor before doing inplace update.See "
+            "https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
+    if type(tensor.value) is ndarray and (
+        not tensor.value.flags.writeable or (label not in FIXED and _repeats(tensor.value))
+    ):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation."
+        )
+    if not modes.is_logging():
+        return
+    base = tensor._source
+    if tensor.node is LEAF and base is None:
+        raise RuntimeError(
+            "a leaf Variable that requires grad is being used in an in-place operation."
+        )
+    if base is None:
+        return
+    if base.node is LEAF:
+        if tensor._made in ("no_grad", "inference", "custom"):
+            _raise_made(tensor)
+        raise RuntimeError(
+            "a view of a leaf Variable that requires grad is being used in an in-place operation."
+        )
+    if tracked and tensor._made is not None:
+        _raise_made(tensor)
+    if base.node is None and tensor.node is not None:  # the view alone requires grad
+        raise RuntimeError(
+            "a view of a leaf Variable that requires grad is being used in an in-place operation."
+        )
+
+
+def _repeats(value: Any) -> bool:
+    """Whether an array has the same memory at several places, as `expand` makes it."""
+    if 0 not in value.strides or not value.size:
+        return False
+    return any(s == 0 and n > 1 for s, n in zip(value.strides, value.shape, strict=True))
+
+
+def _raise_made(tensor: Tensor) -> None:
+    if tensor._made == "several":
+        name = "UnbindBackward0" if tensor.grad_fn is None else tensor.grad_fn.name()
+        raise RuntimeError(
+            f"Output {tensor.output_nr} of {name} is a view and is being modified inplace. This "
+            "view is the output of a function that returns multiple views. Such functions do not "
+            "allow the output views to be modified inplace. You should replace the inplace "
+            "operation by an out-of-place one."
+        )
+    if tensor._made == "custom":
+        which = _output_of(tensor)
+        raise RuntimeError(f"{which} is a view and is being modified inplace. {CUSTOM}")
+    mode = "inference mode" if tensor._made == "inference" else "no_grad mode"
+    raise RuntimeError(
+        f"A view was created in {mode} and is being modified inplace with grad mode enabled. "
+        "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
+        "your code by moving both the view and the inplace either both inside the no_grad block "
+        "(if you don't want the inplace to be tracked) or both outside (if you want the inplace "
+        "to be tracked)."
+    )
+
+
+CUSTOM = (
+    "This view was created inside a custom Function (or because an input was returned as-is) and "
+    "the autograd logic to handle view+inplace would override the custom backward associated with "
+    "the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix "
+    "this by cloning the output of the custom Function."
+)
+
+
+def _output_of(tensor: Tensor) -> str:
+    name = "Error" if tensor.grad_fn is None else tensor.grad_fn.name().removesuffix("Backward")
+    return f"Output {tensor.output_nr} of {name}"
+
+
+def _refuse_view(view: Tensor) -> None:
+    """Let the derivative of a custom Function's view be an error: its base was written to."""
+    text = f"{_output_of(view)} is a view and its base or another view of its base has been "
+    parents = [] if view.node is None else [node_of(view)]
+    view.node = error_node(spec_of(view.value), f"{text}modified inplace. {CUSTOM}", parents)
+
+
+def check_result(tensor: Tensor, value: Any) -> None:
+    """Raise RuntimeError for a result that does not fit into a tensor's memory."""
+    before = tensor.value
+    if not can_store(value.dtype, before.dtype):
+        raise RuntimeError(
+            f"result type {word_of(of_numpy(value.dtype).numpy)} can't be cast to the desired "
+            f"output type {word_of(before.dtype)}"
+        )
+    if value.shape != before.shape:
+        raise RuntimeError(
+            f"output with shape {list(before.shape)} doesn't match the broadcast shape "
+            f"{list(value.shape)}"
+        )
+
+
+# --- What the graph keeps -----------------------------------------------------------------------
+
+
+def _keep_copies(node: Any, memory: Any, start: int) -> None:
+    """Give the nodes of a write copies of the memory that it is about to change.
+
+    Only where the memory is the tensor's own argument, the first of its operation; what another
+    argument keeps of it is found changed.
+    """
+    seen, stack = {node}, [node]
+    while stack:
+        node = stack.pop()
+        if node._number < start or node._entry is None:
+            continue
+        rule, out, x, y, x_node, y_node = node._entry
+        if y_node is not None:
+            if x is memory:
+                node._entry = rule, out, x.copy(), y, x_node, y_node
+        elif type(x_node) is tuple and x and x[0] is memory:
+            node._entry = rule, out, (x[0].copy(), *x[1:]), y, x_node, y_node
+        for parent in parents_of(node._entry):
+            if parent != -1 and parent not in seen:
+                seen.add(parent)
+                stack.append(parent)
+
+
+def _let_keep(node: Any, value: Any, memory: Any) -> None:
+    """Where a node keeps its result, let that be the memory it was written to."""
+    rule, out, *rest = node._entry
+    if out is value:
+        node._entry = rule, memory, *rest
+
+
+def rebase(tensor: Tensor, node: Any, spec: Any = None) -> None:
+    """Let a tensor come from another node now; so do its base and the views of that.
+
+    spec: the shape and dtype at that node, where the write broadcast it to those of the tensor.
+    """
+    base = tensor._source
+    if base is None:
+        if tensor._retains:
+            retain_at(tensor, node)
+        tensor.node = node
+        if tensor._views:
+            _refresh_views(tensor)
+        return
+    base_node = node_of(base)
+    if node is None and base_node is None:
+        return
+    made = fresh_node()
+    assert tensor._path is not None
+    index = getattr(tensor._path, "index", None)
+    slots = (-1 if base_node is None else base_node, -1 if node is None else node)
+    specs = (spec_of(base.value), spec_of(tensor.value) if spec is None else spec)
+    if index is not None and is_basic(index):
+        made._entry = WRITE, None, specs, index, slots, None
+    else:
+        made._entry = (
+            _COPY_SLICES,
+            spec_of(base.value),
+            specs,
+            {"path": tensor._path},
+            slots,
+            None,
+        )
+    made.__class__ = COPY_SLICES
+    if base._retains:
+        retain_at(base, made)
+    base.node = made
+    _refresh_views(base)
+
+
+def outdate_views(tensor: Tensor) -> None:
+    """After a write that is not logged, views keep their nodes under the name that says so."""
+    base = tensor if tensor._source is None else tensor._source
+    for reference in base._views or ():
+        view = reference()
+        if view is None or view.node is None or view.node is LEAF:
+            continue
+        if view._made is not None:
+            view.node = LEAF
+        else:
+            view.node.__class__ = AS_STRIDED
+
+
+def _refresh_views(base: Tensor) -> None:
+    """Take the views of a tensor anew from its present node."""
+    array = None if base.node is None else array_on_graph(base.value, base.node)
+    for reference in base._views or ():
+        view = reference()
+        if view is None or view._path is None:
+            continue
+        if array is None:
+            view.node = None
+            continue
+        if view._made == "custom":
+            _refuse_view(view)
+            continue
+        if view._made is not None:
+            view.node = LEAF  # its use is refused
+            continue
+        taken = view._path(array)
+        view.node = taken.slot
+        view.node.__class__ = AS_STRIDED
+        view.__dict__.pop("_retains", None)
+
+
+def share_memory(value: Any, other: Any) -> bool:
+    """Whether two arrays lie in the same memory."""
+    return type(value) is ndarray and type(other) is ndarray and owner_of(value) is owner_of(other)
+
+
+__all__ = ["overwrite", "rebase", "write"]

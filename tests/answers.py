@@ -9,7 +9,7 @@ from generic_calls import is_floating
 from judging import Answer
 
 from tapegrad import jvp, vjp
-from tapegrad._core.values import plain
+from tapegrad._core.values import untraced
 
 
 def floating_part(program, leaves):
@@ -17,7 +17,7 @@ def floating_part(program, leaves):
 
     def floating(*xs):
         found = program(*xs)
-        leaves[:] = map(plain, found)
+        leaves[:] = map(untraced, found)
         return tuple(leaf for leaf in found if is_floating(leaf))
 
     return floating

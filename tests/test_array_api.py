@@ -12,7 +12,7 @@ from hypothesis.extra.array_api import make_strategies_namespace
 import tapegrad
 import tapegrad.numpy
 from tapegrad import Array, vjp
-from tapegrad._core.values import plain
+from tapegrad._core.values import untraced
 from tapegrad._numpy_versions import EIGVALS_STAY_COMPLEX, SORTS_DESCENDING
 
 DTYPES = {"float32": (ANY, REAL), "float64": (ANY, REAL), "complex128": (ANY,)}
@@ -73,7 +73,7 @@ def of_strict(call, dtype):
 
 
 def as_numpy(value):
-    value = plain(value)
+    value = untraced(value)
     return np.asarray(value) if hasattr(value, "shape") else value
 
 

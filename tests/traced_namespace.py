@@ -21,7 +21,7 @@ import numpy as np
 
 import tapegrad
 import tapegrad.numpy
-from tapegrad._core.values import is_inexact, plain
+from tapegrad._core.values import is_inexact, untraced
 
 CREATION = (
     "asarray zeros ones full empty arange linspace eye "
@@ -67,8 +67,8 @@ def run_traced(test: Any) -> None:
 
 def pytest_configure(config: Any) -> None:
     """Let the suite read results, where this module is the plugin of its run."""
-    tapegrad.Array.__float__ = lambda self: float(plain(self))
-    tapegrad.Array.__complex__ = lambda self: complex(plain(self))
+    tapegrad.Array.__float__ = lambda self: float(untraced(self))
+    tapegrad.Array.__complex__ = lambda self: complex(untraced(self))
 
 
 def pytest_pyfunc_call(pyfuncitem: Any) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tapegrad._core.values import Mapped, Traced, is_ndarray, is_scalar, lift, memory_of, plain
+from tapegrad._core.values import Mapped, Traced, is_ndarray, is_scalar, lift, memory_of, untraced
 from tapegrad._errors import BatchingError, NotDifferentiableError
 
 Order = Literal["K", "A", "C", "F"] | None
@@ -177,7 +177,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Order = None) -> Any:
     made = asarray(a, dtype, order)
     if not isinstance(made, _INSIDE):
         return np.asarray_chkfinite(a, dtype, order)
-    np.asarray_chkfinite(plain(made))
+    np.asarray_chkfinite(untraced(made))
     return made
 
 
@@ -212,9 +212,9 @@ def arange(
             "Use start + step * np.arange(n)."
         )
     _refuse_objects(dtype, "np.arange")
-    fixed = {name: plain(bound) for name, bound in named.items()}
+    fixed = {name: untraced(bound) for name, bound in named.items()}
     # NumPy's errors, its dtype, and how many there are.
-    made = _numpy.arange(*map(plain, bounds), **fixed, **_given(dtype=dtype, device=device))
+    made = _numpy.arange(*map(untraced, bounds), **fixed, **_given(dtype=dtype, device=device))
     names = ("stop",) if len(bounds) == 1 and "stop" not in named else ("start", "stop", "step")
     parts = {**dict(zip(names, bounds, strict=False)), **named}
     start = 0 if parts.get("stop") is None else parts.get("start", 0)

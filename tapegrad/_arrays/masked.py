@@ -1,4 +1,4 @@
-"""`Chosen`, what `x[condition]` is where each example of a vmap picks another number of elements.
+"""`MaskedElements`: `x[condition]` where each example of a vmap picks another number of elements.
 
 Knows where a condition stands in an index, and NumPy's `where`. Must not know the arrays of tapes
 and of vmaps, which call `read` and `write` here.
@@ -30,22 +30,26 @@ def holds_condition(index: Any) -> bool:
 def _is_condition(part: Any) -> bool:
     if type(part) is list:
         return any(map(_is_condition, part))
-    return isinstance(part, Mapped) and not isinstance(part, Chosen) and part.dtype.kind == "b"
+    return (
+        isinstance(part, Mapped)
+        and not isinstance(part, MaskedElements)
+        and part.dtype.kind == "b"
+    )
 
 
-def read(array: Any, index: Any) -> Chosen:
+def read(array: Any, index: Any) -> MaskedElements:
     """`array[index]`, for an index with a condition that differs."""
     target, condition, before = _split(array, index)
-    return Chosen(np.copy(array[target]), condition.copy(), before)
+    return MaskedElements(np.copy(array[target]), condition.copy(), before)
 
 
 def write(array: Any, index: Any, value: Any) -> None:
-    """`array[index] = value`, for such an index, or for a value that is `Chosen`."""
+    """`array[index] = value`, for such an index, or for a value that is `MaskedElements`."""
     if not holds_condition(index):
         value.refuse("x[...] = y[condition]")
     target, condition, before = _split(array, index)
     # No view of the array is held while it is written to: it may have to leave its memory.
-    array[target] = Chosen(array[target], condition, before).replaced(value)
+    array[target] = MaskedElements(array[target], condition, before).replaced(value)
 
 
 def _split(array: Any, index: Any) -> tuple[Any, Any, int]:
@@ -83,13 +87,13 @@ def _is_basic(part: Any) -> bool:
 
 def _refuse(condition: Any, call: str) -> NoReturn:
     raise BatchingError(
-        f"{condition.mapping.name}: {call} of a batched condition; each example may pick another "
-        "number of elements. Use np.where(condition, new, x) to change elements, where=condition "
-        "in reductions, as in np.sum(x, where=condition)."
+        f"{condition.vmap_level.name}: {call} of a batched condition; each example may pick "
+        "another number of elements. Use np.where(condition, new, x) to change elements, "
+        "where=condition in reductions, as in np.sum(x, where=condition)."
     )
 
 
-class Chosen(NDArrayOperatorsMixin, Mapped):
+class MaskedElements(NDArrayOperatorsMixin, Mapped):
     """The elements of an array where a batched condition holds.
 
     Of all values it counts as that of the innermost transform, so that every call comes here.
@@ -126,7 +130,7 @@ class Chosen(NDArrayOperatorsMixin, Mapped):
 
     def fitted(self, value: Any) -> Any:
         """Another operand or a value, beside the whole."""
-        if isinstance(value, Chosen):
+        if isinstance(value, MaskedElements):
             if self.before != value.before or not _equal(self.condition, value.condition):
                 self.refuse("x[condition] beside y[another condition]")
             return value.whole
@@ -146,18 +150,18 @@ class Chosen(NDArrayOperatorsMixin, Mapped):
         out = kwargs.pop("out", None)
         if method != "__call__" or ufunc.signature is not None or kwargs:
             self.refuse(f"np.{ufunc.__name__} with keywords, or a method of it,")
-        first = next((x for x in inputs if isinstance(x, Chosen)), self)
+        first = next((x for x in inputs if isinstance(x, MaskedElements)), self)
         condition = first.spread()
         # Nothing to warn of, and no infinite derivative, where the condition does not hold.
         wholes = [
             np.where(condition, first.fitted(x), 1)
-            if isinstance(x, Chosen) and x.dtype.kind != "b"
+            if isinstance(x, MaskedElements) and x.dtype.kind != "b"
             else first.fitted(x)
             for x in inputs
         ]
         result = ufunc(*wholes)
         if isinstance(result, tuple):
-            return tuple(Chosen(part, self.condition, self.before) for part in result)
+            return tuple(MaskedElements(part, self.condition, self.before) for part in result)
         if out is not None:
             if out[0] is not first:
                 self.refuse("out= for y[condition]")
@@ -166,16 +170,18 @@ class Chosen(NDArrayOperatorsMixin, Mapped):
                     f"np.{ufunc.__name__}: cannot cast {result.dtype} to {first.dtype}."
                 )
             result = result.astype(first.dtype)
-        return Chosen(result, first.condition, first.before)
+        return MaskedElements(result, first.condition, first.before)
 
-    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Chosen:
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> MaskedElements:
         """As `numpy.ndarray.astype`."""
-        return Chosen(self.whole.astype(dtype, *args, **kwargs), self.condition, self.before)
+        return MaskedElements(
+            self.whole.astype(dtype, *args, **kwargs), self.condition, self.before
+        )
 
-    def copy(self, order: str = "C") -> Chosen:
+    def copy(self, order: str = "C") -> MaskedElements:
         """The elements as they are now."""
         del order
-        return Chosen(np.copy(self.whole), self.condition, self.before)
+        return MaskedElements(np.copy(self.whole), self.condition, self.before)
 
     # -- what needs to know how many elements there are -------------------------------------------
 
@@ -235,4 +241,4 @@ def _equal(one: Any, other: Any) -> bool:
     return one is other or bool(np.array_equal(one, other))
 
 
-__all__ = ["Chosen", "holds_condition", "read", "write"]
+__all__ = ["MaskedElements", "holds_condition", "read", "write"]

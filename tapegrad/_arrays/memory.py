@@ -109,7 +109,7 @@ def laid_out_as_read(found: Any, array: Any, index: Any) -> Any:
     """
     if not len(found):
         return found
-    one = memory_of(array.mapping.wrap(found))
+    one = memory_of(array.vmap_level.wrap(found))
     wanted = memory_of(array)
     if not is_ndarray(one) or not is_ndarray(wanted):
         return found

@@ -17,7 +17,7 @@ from tapegrad._arrays.ufuncs import binary, product
 from tapegrad._core.forms import Elementwise, Multilinear
 from tapegrad._core.out import write_out
 from tapegrad._core.rule import REGISTRY
-from tapegrad._core.values import is_scalar, plain
+from tapegrad._core.values import is_scalar, untraced
 from tapegrad.rules import products as _rules
 
 assert _rules, "the operators' rules are declared by importing them"
@@ -136,7 +136,7 @@ def _comparison(name: str, function: Callable[[Any, Any], Any]) -> None:
     """Give Array a comparison, whose result is plain."""
 
     def method(self: Array, other: Any) -> Any:
-        return function(plain(self), plain(other))
+        return function(untraced(self), untraced(other))
 
     _install(f"__{name}__", method)
 

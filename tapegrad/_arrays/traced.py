@@ -16,7 +16,7 @@ import numpy as np
 
 from tapegrad._arrays.creation import CREATION
 from tapegrad._arrays.interface import NdarrayInterface, refuse
-from tapegrad._arrays.masked import Chosen, holds_condition, read, write
+from tapegrad._arrays.masked import MaskedElements, holds_condition, read, write
 from tapegrad._arrays.memory import copy_like, laid_out_as, shares
 from tapegrad._arrays.writes import add_to_part, frozen_index, write_part
 from tapegrad._core.entry import READ, Spec
@@ -26,16 +26,16 @@ from tapegrad._core.tape import Tape
 from tapegrad._core.values import (
     Mapped,
     Traced,
+    batched_index_part,
     cast,
-    differing,
+    getitem,
     innermost,
     is_basic,
     is_inexact,
     lift,
     memory_of,
-    pick,
-    plain,
     refuse_other_meaning,
+    untraced,
 )
 from tapegrad._errors import NotDifferentiableError
 
@@ -110,11 +110,11 @@ class Array(Traced, NdarrayInterface):
 
     @property
     def strides(self) -> tuple[int, ...]:
-        return tuple(plain(self).strides)
+        return tuple(untraced(self).strides)
 
     @property
     def flags(self) -> Any:
-        return plain(self).flags
+        return untraced(self).flags
 
     # -- NumPy's protocols -----------------------------------------------------------------------
 
@@ -188,12 +188,12 @@ class Array(Traced, NdarrayInterface):
             simple = (start is None or type(start) is int) and (stop is None or type(stop) is int)
         if not simple:
             index = frozen_index(index)
-            mapped = differing(index, self.tape.level)
+            mapped = batched_index_part(index, self.tape.level)
             if mapped is not None:
                 return mapped.look_up(self, index)  # by a vmap inside this array's transform
         value = self.value
-        out = value[index] if simple else pick(value, index)
-        if not simple and type(out) is Chosen:
+        out = value[index] if simple else getitem(value, index)
+        if not simple and type(out) is MaskedElements:
             return read(self, index)
         picked = not simple and isinstance(out, Mapped) and out.picked
         tape = self.tape
@@ -217,11 +217,11 @@ class Array(Traced, NdarrayInterface):
         return Array(out, slot, tape, spec)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if not self.spec.shape and isinstance(plain(self), np.generic):
+        if not self.spec.shape and isinstance(untraced(self), np.generic):
             kind = self.dtype.type.__name__
             raise TypeError(f"{kind!r} object does not support item assignment")
         index = frozen_index(index)
-        if type(value) is Chosen or not is_basic(index) and holds_condition(index):
+        if type(value) is MaskedElements or not is_basic(index) and holds_condition(index):
             write(self, index, value)
         else:
             write_part(self, index, value)
@@ -255,7 +255,7 @@ class Array(Traced, NdarrayInterface):
         if not np.can_cast(self.dtype, target, casting):
             raise TypeError(f"Cannot cast array data from {self.dtype} to {target} by {casting!r}")
         if target.kind in "biu":
-            return plain(self).astype(target)
+            return untraced(self).astype(target)
         if target.kind not in "fc":
             raise NotDifferentiableError(
                 f"x.astype({target}): not differentiable (it would lose the derivative). Convert "
@@ -279,19 +279,21 @@ class Array(Traced, NdarrayInterface):
     # -- conversions that keep or need no derivative ---------------------------------------------
 
     def __bool__(self) -> bool:
-        return bool(plain(self))
+        return bool(untraced(self))
 
     def __int__(self) -> int:
-        return int(plain(self))  # piecewise constant, as np.trunc
+        return int(untraced(self))  # piecewise constant, as np.trunc
 
     def __repr__(self) -> str:
-        return f"Array({np.array2string(np.asarray(plain(self)), separator=', ')}, {self.dtype})"
+        return (
+            f"Array({np.array2string(np.asarray(untraced(self)), separator=', ')}, {self.dtype})"
+        )
 
     def __str__(self) -> str:
-        return str(plain(self))
+        return str(untraced(self))
 
     def __format__(self, spec: str) -> str:
-        return format(plain(self), spec)
+        return format(untraced(self), spec)
 
 
 Tape.array = Array

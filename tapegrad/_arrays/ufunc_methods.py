@@ -19,12 +19,12 @@ from tapegrad._core.rule import Rule
 from tapegrad._core.values import (
     Mapped,
     Traced,
+    getitem,
     holds_traced,
     is_basic,
     lift,
-    of_all_examples,
-    pick,
-    plain,
+    raw_value,
+    untraced,
 )
 from tapegrad._errors import NotDifferentiableError
 
@@ -61,7 +61,7 @@ def call_with_keywords(
     elif where is True:
         result = ufunc(*inputs)
     else:
-        result = _where(ufunc(*_quiet(inputs, where)), plain(where), out)
+        result = _where(ufunc(*_quiet(inputs, where)), untraced(where), out)
     return result if out is None else write_out(out, result, rule.name, broadcast=True)
 
 
@@ -125,7 +125,7 @@ def _as_tuple(places: Any) -> tuple[int, ...]:
 
 def _quiet(inputs: tuple[Any, ...], where: Any) -> list[Any]:
     """Inputs with 1 where nothing is to be computed: no warning, no infinity from there."""
-    where = plain(where)
+    where = untraced(where)
     return [np.where(where, x, 1) for x in inputs]
 
 
@@ -181,8 +181,8 @@ def _step_by_step(
     NumPy is asked first: its errors are ours, and results that are not floating are constant. A
     floating one is not, even of a constant function: what it starts with is an element of x.
     """
-    named = {name: plain(value) for name, value in kwargs.items()}
-    known = getattr(ufunc, method)(*map(plain, inputs), **named)
+    named = {name: untraced(value) for name, value in kwargs.items()}
+    known = getattr(ufunc, method)(*map(untraced, inputs), **named)
     if known.dtype.kind not in "fc":
         return known
     dtype = kwargs.pop("dtype", None)
@@ -210,7 +210,7 @@ def _fold(
     rows = np.reshape(rows, (steps, *rest))
     mask = None
     if where is not True:
-        mask = np.moveaxis(np.broadcast_to(plain(where), x.shape), axes, range(len(axes)))
+        mask = np.moveaxis(np.broadcast_to(untraced(where), x.shape), axes, range(len(axes)))
         mask = mask.reshape(steps, *rest)
     total, first = (rows[0], 1) if start is None else (start, 0)
     for i in range(first, steps):
@@ -231,7 +231,7 @@ def _accumulate(ufunc: np.ufunc, x: Any, axis: int = 0) -> Any:
 
 def _reduceat(ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0) -> Any:
     x = np.moveaxis(x, axis, 0)
-    starts = [int(i) for i in plain(indices)]
+    starts = [int(i) for i in untraced(indices)]
     ends = [*starts[1:], x.shape[0]]
     parts = [
         _part(ufunc, x[start:end]) if start < end else x[start]
@@ -270,12 +270,12 @@ def _at(ufunc: np.ufunc, x: Any, index: Any, *operands: Any) -> None:
     if is_basic(index) or holds_condition(index):
         x[index] = ufunc(x[index], *operands)
         return
-    places = pick(np.arange(x.size).reshape(x.shape), index)
+    places = getitem(np.arange(x.size).reshape(x.shape), index)
     flat = np.ravel(places)
     values = [np.ravel(np.broadcast_to(operand, places.shape)) for operand in operands]
     # Places named more than once are done in rounds, each of which names a place once.
     if isinstance(flat, Mapped):
-        round_of = _rounds(of_all_examples(flat).reshape(-1, flat.shape[0]), x.size)
+        round_of = _rounds(raw_value(flat).reshape(-1, flat.shape[0]), x.size)
     else:
         round_of = _occurrence(flat)
     for turn in range(int(round_of.max(initial=-1)) + 1):

@@ -16,14 +16,14 @@ from tapegrad._core.scatter import add_at
 from tapegrad._core.values import (
     Mapped,
     Traced,
-    beside,
-    beside_index,
-    differing,
-    handle,
+    batched_index_part,
+    getitem,
     innermost,
     lift,
-    pick,
-    plain,
+    lift_to_level_of,
+    lift_to_level_of_index,
+    snapshot,
+    untraced,
     writable,
 )
 from tapegrad._errors import BatchingError
@@ -49,20 +49,22 @@ def frozen_index(index: Any) -> Any:
         return slice(*map(frozen_index, (index.start, index.stop, index.step)))
     if isinstance(index, list):
         if innermost(index) is not None:
-            return plain(lift(index))
+            return untraced(lift(index))
         return np.array(index, None if index else np.intp)
-    return plain(index) if isinstance(index, Traced) else index
+    return untraced(index) if isinstance(index, Traced) else index
 
 
 def write_part(x: Traced, index: Any, value: Any) -> None:
     """`x[index] = value`, differentiably."""
     value = lift(value)
     if x.is_view:
-        whole = handle(x)
+        whole = snapshot(x)
         write_part(whole, index, value)
         x.rebind(whole)
         return
-    inside = differing((value, *index) if type(index) is tuple else (value, index), x.tape.level)
+    inside = batched_index_part(
+        (value, *index) if type(index) is tuple else (value, index), x.tape.level
+    )
     if inside is not None:
         raise BatchingError(
             "x[...] = v: a value of a vmap cannot be written into an array from outside it, which "
@@ -71,12 +73,12 @@ def write_part(x: Traced, index: Any, value: Any) -> None:
     if isinstance(value, Traced) and value.tape.level > x.tape.level:
         if value.tape.root is not x.tape.root:
             # x is a constant of the inner transform that value belongs to, until it is written to.
-            x.value, x.slot = handle(x), -1
+            x.value, x.slot = snapshot(x), -1
         x.tape = value.tape
     value = _fitted(x, index, value)
     inner = isinstance(value, Traced) and value.tape.root is x.tape.root
     raw = value.value if inner else value
-    buffer = beside_index(beside(writable(_exclusive_buffer(x)), raw), index)
+    buffer = lift_to_level_of_index(lift_to_level_of(writable(_exclusive_buffer(x)), raw), index)
     tape = x.tape
     buffer[index] = raw
     slot = tape.fresh()
@@ -110,7 +112,7 @@ def _fitted(x: Traced, index: Any, value: Any) -> Any:
             "v.real, or make x complex."
         )
     if isinstance(value, Traced) and value.ndim > 0:
-        room = pick(plain(x), index).ndim
+        room = getitem(untraced(x), index).ndim
         if value.ndim > room:
             value = value.reshape(value.shape[value.ndim - room :])
     return value
@@ -120,9 +122,9 @@ def _exclusive_buffer(x: Traced) -> Any:
     """The raw value of x for writing: itself where nobody else can hold it, else a copy."""
     value = x.value
     if isinstance(value, Traced):
-        return handle(value)
+        return snapshot(value)
     if type(value) is not np.ndarray:
-        return value.handle() if isinstance(value, Mapped) else value.copy()
+        return value.snapshot() if isinstance(value, Mapped) else value.copy()
     if x.slot in x.tape.buffers and value.base is None and references(value) <= ALONE:
         return value
     return value.copy("K")

@@ -17,12 +17,18 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from tapegrad._arrays.creation import CREATION
 from tapegrad._arrays.interface import NdarrayInterface
-from tapegrad._arrays.masked import Chosen, holds_condition, read, write
+from tapegrad._arrays.masked import MaskedElements, holds_condition, read, write
 from tapegrad._arrays.memory import ALONE, laid_out_as_read, references
 from tapegrad._batched.batching_rules import call_batched, call_one_by_one, map_results
-from tapegrad._batched.conversions import Undecided
-from tapegrad._batched.indexing import in_rows, is_basic_part, parts_of, places_of, row_numbers
-from tapegrad._batched.level import Mapping
+from tapegrad._batched.conversions import RefusedConversions
+from tapegrad._batched.indexing import (
+    flat_positions,
+    in_rows,
+    is_basic_part,
+    parts_of,
+    row_numbers,
+)
+from tapegrad._batched.level import VmapLevel
 from tapegrad._batched.ufuncs import call_ufunc
 from tapegrad._core.entry import spec_of
 from tapegrad._core.forms import Composite, Unsupported
@@ -31,17 +37,17 @@ from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.values import (
     Mapped,
     Traced,
-    beside,
-    differing,
+    batched_index_part,
+    getitem,
     innermost,
     level_of,
-    pick,
+    lift_to_level_of,
     refuse_other_meaning,
 )
 from tapegrad._errors import BatchingError
 
 
-class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
+class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
     """One example of an array inside `vmap`; operations on it are operations on all of them.
 
     Transforms make it; programs only meet it. `shape`, `dtype` and the rest are those of one
@@ -49,11 +55,11 @@ class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
     BatchingError, because each example may have another value.
     """
 
-    __slots__ = ("mapping", "value")
+    __slots__ = ("value", "vmap_level")
 
-    def __init__(self, value: Any, mapping: Mapping) -> None:
+    def __init__(self, value: Any, vmap_level: VmapLevel) -> None:
         self.value = value
-        self.mapping = mapping
+        self.vmap_level = vmap_level
 
     @property  # type: ignore[misc]  # object's can be set, on no instance of ours
     def __class__(self) -> Any:
@@ -66,7 +72,7 @@ class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
 
     @property
     def level(self) -> int:
-        return self.mapping.level
+        return self.vmap_level.level
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -102,16 +108,16 @@ class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
 
     def call_rule(self, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
         """A rule's function on normalised arguments, some of which are batched by this vmap."""
-        mapping = self.mapping
-        mapping.require_open()
-        result = call_batched(mapping, rule, arrays, params)
+        vmap_level = self.vmap_level
+        vmap_level.require_open()
+        result = call_batched(vmap_level, rule, arrays, params)
         if rule.view and self.is_number() and isinstance(result, Batched):
-            return result.handle()  # a number has no memory that others could see
+            return result.snapshot()  # a number has no memory that others could see
         if type(result) is not Batched or len(result.value.shape) > 1:
             return result
         if rule.view == "number":
-            return Batched(result.value.copy(), mapping)
-        return ZeroDimensional(result.value, mapping) if rule.fresh or rule.view else result
+            return Batched(result.value.copy(), vmap_level)
+        return ZeroDimensional(result.value, vmap_level) if rule.fresh or rule.view else result
 
     def is_number(self) -> bool:
         """Whether each example is a number, which nothing can be written into."""
@@ -119,64 +125,64 @@ class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
 
     def alike(self, value: Any) -> Any:
         """Another value for this one: a 0-d array for a 0-d array."""
-        return Batched(value, self.mapping)
+        return Batched(value, self.vmap_level)
 
     def look_up(self, table: Any, index: Any) -> Any:
         """`table[index]` of an array that all examples share, by their own indices."""
-        self.mapping.require_open()
+        self.vmap_level.require_open()
         if holds_condition(index):
             return read(table, index)
         return _picked(table, index, self._look_up)
 
     def _look_up(self, table: Any, index: Any) -> Any:
-        shared = Batched(self.mapping.front(table), self.mapping)
-        places = places_of(shared, list(index) if type(index) is tuple else [index])
-        return Batched(pick(np.reshape(table, -1), places.value), self.mapping)
+        shared = Batched(self.vmap_level.front(table), self.vmap_level)
+        places = flat_positions(shared, list(index) if type(index) is tuple else [index])
+        return Batched(getitem(np.reshape(table, -1), places.value), self.vmap_level)
 
     def adopt(self, buffer: Any) -> Any:
         """A buffer that batched values can be written into: a copy of it for each example."""
-        made = self.mapping.front(buffer).copy()
-        return (Batched if len(made.shape) > 1 else ZeroDimensional)(made, self.mapping)
+        made = self.vmap_level.front(buffer).copy()
+        return (Batched if len(made.shape) > 1 else ZeroDimensional)(made, self.vmap_level)
 
     def add_part(self, index: Any, value: Any) -> None:
         """`self[index] += value` of a replay, where this array is the replay's own."""
-        if self.mapping.owns(value) and type(value.value) is np.ndarray is type(self.value):
+        if self.vmap_level.owns(value) and type(value.value) is np.ndarray is type(self.value):
             part, added = self[index].value, value.value
             if part.shape == added.shape and part.ndim > 1:  # of one axis it would be a copy
                 part += added
                 return
         self[index] = self[index] + value
 
-    def handle(self) -> Any:
+    def snapshot(self) -> Any:
         """A copy, which writes through this array do not reach; in memory as this one."""
         value = self.value
         if isinstance(value, Mapped):
-            return Batched(value.handle(), self.mapping)
+            return Batched(value.snapshot(), self.vmap_level)
         if type(value) is not np.ndarray:
-            return Batched(value.copy("K"), self.mapping)
+            return Batched(value.copy("K"), self.vmap_level)
         if value.flags.c_contiguous:
-            return Batched(value.copy(), self.mapping)
+            return Batched(value.copy(), self.vmap_level)
         order = sorted(range(value.ndim - 1), key=lambda i: -abs(value.strides[i + 1]))
         axes = (0, *(i + 1 for i in order))
         return Batched(
-            np.transpose(np.transpose(value, axes).copy(), np.argsort(axes)), self.mapping
+            np.transpose(np.transpose(value, axes).copy(), np.argsort(axes)), self.vmap_level
         )
 
     # -- NumPy's protocols -----------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) -> Any:
-        mapping = self.mapping
-        if len(inputs) == 1 and not kwargs and method == "__call__" and mapping.open:
-            return map_results(mapping, ufunc(self.value))  # the frequent case
+        vmap_level = self.vmap_level
+        if len(inputs) == 1 and not kwargs and method == "__call__" and vmap_level.open:
+            return map_results(vmap_level, ufunc(self.value))  # the frequent case
         inner = innermost(inputs if not kwargs else (*inputs, *kwargs.values()))
         if not isinstance(inner, Batched):
             return NotImplemented  # a transform inside this vmap comes first
-        mapping = inner.mapping
-        mapping.require_open()
+        vmap_level = inner.vmap_level
+        vmap_level.require_open()
         for x in inputs:
             if type(x) is not Batched and type(x) is not np.ndarray:
                 refuse_other_meaning(x)
-        return call_ufunc(mapping, ufunc, method, inputs, kwargs)
+        return call_ufunc(vmap_level, ufunc, method, inputs, kwargs)
 
     def __array_function__(
         self,
@@ -197,8 +203,8 @@ class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
                 "functions that have one, or loop over the examples."
             )
         if isinstance(rule, Composite) and rule.batch == "loop":
-            inner.mapping.require_open()
-            return call_one_by_one(inner.mapping, function, args, kwargs)
+            inner.vmap_level.require_open()
+            return call_one_by_one(inner.vmap_level, function, args, kwargs)
         if (
             isinstance(rule, Unsupported)
             or isinstance(rule, Composite)
@@ -215,20 +221,20 @@ class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
 
     def _created(self, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """What np.zeros(shape, like=self) and its kin return: one for each example."""
-        self.mapping.require_open()
+        self.vmap_level.require_open()
         kwargs.pop("like", None)
         made = CREATION[function](*args, **kwargs)
         shares = function in (np.asarray, np.asanyarray)
         if level_of(made) >= self.level or shares and level_of(made) >= 0:
             return made  # can be indexed by any example, as every traced array
         if shares:  # by the examples, to be read alone
-            return Batched(self.mapping.front(made), self.mapping)
+            return Batched(self.vmap_level.front(made), self.vmap_level)
         return self.adopt(made)
 
     # -- indexing and writing --------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Any:
-        self.mapping.require_open()
+        self.vmap_level.require_open()
         parts = parts_of(index, self)
         if parts is None:
             rest = index if type(index) is tuple else (index,)
@@ -236,32 +242,32 @@ class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
             if not all(map(is_basic_part, rest)):
                 found = laid_out_as_read(found, self, rest)
             if self.is_number() or len(found.shape) == 1 and Ellipsis not in rest:
-                return Batched(found.copy(), self.mapping)  # a number, which no write changes
-            return (Batched if len(found.shape) > 1 else ZeroDimensional)(found, self.mapping)
+                return Batched(found.copy(), self.vmap_level)  # a number, which no write changes
+            return (Batched if len(found.shape) > 1 else ZeroDimensional)(found, self.vmap_level)
         if holds_condition(index):
             return read(self, index)
-        inside = differing(index, self.level)
+        inside = batched_index_part(index, self.level)
         if inside is not None:
             return inside.look_up(self, index)  # by a vmap inside this one
         return _picked(self, index, _look_up_own)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.mapping.require_open()
+        self.vmap_level.require_open()
         if isinstance(value, (list, tuple)):
             value = np.stack(value) if innermost(value) is not None else np.asarray(value)
-        if type(value) is Chosen or holds_condition(index):
+        if type(value) is MaskedElements or holds_condition(index):
             write(self, index, value)
             return
         written = (value, *index) if type(index) is tuple else (value, index)
-        if differing(written, self.level) is not None:
+        if batched_index_part(written, self.level) is not None:
             raise BatchingError(
-                f"{self.mapping.name}: a value of an inner vmap cannot be written into an array "
-                "that all of that one's examples share. Make the array inside, with "
+                f"{self.vmap_level.name}: a value of an inner vmap cannot be written into an "
+                "array that all of that one's examples share. Make the array inside, with "
                 "np.array(x, like=v) of such a value v."
             )
         if isinstance(value, Traced) and level_of(value) > self.level:
             raise BatchingError(
-                f"{self.mapping.name}: a value that a transform inside it traces cannot be "
+                f"{self.vmap_level.name}: a value that a transform inside it traces cannot be "
                 "written into an array from outside that transform, which carries no derivative "
                 "of its own. Make the array inside, with np.array(x, like=v) of such a value v."
             )
@@ -271,33 +277,33 @@ class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
             rest = index if type(index) is tuple else (index,)
             target = (slice(None), *rest)
             rank = len(self.value[target].shape) - 1
-            self.value[target] = self.mapping.fitted(value, rank)
+            self.value[target] = self.vmap_level.fitted(value, rank)
             return
-        places = places_of(self, parts)
+        places = flat_positions(self, parts)
         rank = places.ndim
-        size = self.mapping.size
+        size = self.vmap_level.size
         self.make_room(places)  # where they differ for a vmap around this one
         flat = in_rows(self.value).copy()
-        if self.mapping.owns(places):
+        if self.vmap_level.owns(places):
             target = (row_numbers(places.value, size), places.value)
         else:
             target = (slice(None), places)
-        flat[target] = self.mapping.fitted(value, rank)
+        flat[target] = self.vmap_level.fitted(value, rank)
         self.value[...] = np.reshape(flat, self.value.shape)
 
     def make_room(self, value: Any) -> None:
         """Let the examples hold a value that a transform around this vmap traces."""
-        inner = value.value if self.mapping.owns(value) else value
+        inner = value.value if self.vmap_level.owns(value) else value
         if level_of(inner) > level_of(self.value):
             self._refuse_views()
-            self.value = beside(self.value, inner)
+            self.value = lift_to_level_of(self.value, inner)
 
     def _refuse_views(self) -> None:
         """Raise where other arrays see this memory, which is about to be left for a traced one."""
         value = self.value
         if getattr(value, "base", None) is not None or references(value) > ALONE:
             raise BatchingError(
-                f"{self.mapping.name}: the first value of a transform or vmap around this one "
+                f"{self.vmap_level.name}: the first value of a transform or vmap around this one "
                 "cannot be written into an array that has views, nor through one of them. Make "
                 "the array x from such a value v before: x = x + np.zeros_like(v)."
             )
@@ -306,7 +312,7 @@ class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         """As `numpy.ndarray.astype`."""
         if np.dtype(dtype).kind not in "biufc":
             raise BatchingError(
-                f"{self.mapping.name}: expected a dtype of numbers for a batched value, got "
+                f"{self.vmap_level.name}: expected a dtype of numbers for a batched value, got "
                 f"{np.dtype(dtype)}. An object array or text of it would hide what differs."
             )
         return self.alike(self.value.astype(dtype, *args, **kwargs))
@@ -319,7 +325,7 @@ class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         """A copy, of which each example is in C order in memory unless `order` says otherwise."""
         if order != "C":
             return np.copy(self, order)
-        return Batched(self.value.copy(), self.mapping)
+        return Batched(self.value.copy(), self.vmap_level)
 
     def choose(self, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
         """As `numpy.ndarray.choose`."""
@@ -330,13 +336,13 @@ class Batched(Undecided, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
         return NdarrayInterface.item(self, *index).copy()
 
     def __repr__(self) -> str:
-        return f"Batched({self.mapping.size} of {self.value!r})"
+        return f"Batched({self.vmap_level.size} of {self.value!r})"
 
     def __str__(self) -> str:
         return repr(self)
 
 
-Mapping.array = Batched
+VmapLevel.array = Batched
 
 
 class ZeroDimensional(Batched):
@@ -351,33 +357,33 @@ class ZeroDimensional(Batched):
         return False
 
     def alike(self, value: Any) -> Any:
-        return ZeroDimensional(value, self.mapping)
+        return ZeroDimensional(value, self.vmap_level)
 
-    def handle(self) -> Any:
-        return ZeroDimensional(super().handle().value, self.mapping)
+    def snapshot(self) -> Any:
+        return ZeroDimensional(super().snapshot().value, self.vmap_level)
 
     def copy(self, order: Any = "C") -> Any:
-        return ZeroDimensional(super().copy(order).value, self.mapping)
+        return ZeroDimensional(super().copy(order).value, self.vmap_level)
 
 
 def _look_up_own(array: Batched, index: Any) -> Batched:
     """Elements of each example, by indices that differ between its examples or an outer vmap's."""
-    places = places_of(array, list(index) if type(index) is tuple else [index])
-    value, mapping = array.value, array.mapping
+    places = flat_positions(array, list(index) if type(index) is tuple else [index])
+    value, vmap_level = array.value, array.vmap_level
     if not isinstance(places, Batched):
         rows = in_rows(value)
         found = np.take(rows, places, 1) if type(value) is np.ndarray else rows[:, places]
-        return Batched(laid_out_as_read(found, array, index), mapping)
-    if places.mapping is not mapping:
-        return Batched(pick(in_rows(value), (slice(None), places)), mapping)
+        return Batched(laid_out_as_read(found, array, index), vmap_level)
+    if places.vmap_level is not vmap_level:
+        return Batched(getitem(in_rows(value), (slice(None), places)), vmap_level)
     if type(value) is np.ndarray and len(value) > 1 and not value.strides[0]:
-        return Batched(pick(np.reshape(value[0], -1), places.value), mapping)  # for all
+        return Batched(getitem(np.reshape(value[0], -1), places.value), vmap_level)  # for all
     flat = in_rows(value)
-    return Batched(pick(flat, (row_numbers(places.value), places.value)), mapping)
+    return Batched(getitem(flat, (row_numbers(places.value), places.value)), vmap_level)
 
 
 def _read_part(array: Batched, index: Any) -> Any:
-    return Batched(array.value, array.mapping)[index]
+    return Batched(array.value, array.vmap_level)[index]
 
 
 def _picked(array: Any, index: Any, look_up: Callable[[Any, Any], Batched]) -> Batched:
@@ -385,14 +391,14 @@ def _picked(array: Any, index: Any, look_up: Callable[[Any, Any], Batched]) -> B
     parts = index if type(index) is tuple else (index,)
     if len(found.value.shape) > 1 and all(is_basic_part(x) or _is_place(x) for x in parts):
         return Picked(found, array, index, look_up)
-    return found.handle() if isinstance(found.value, Picked) else found
+    return found.snapshot() if isinstance(found.value, Picked) else found
 
 
 _REARRANGED = ()  # stands for the index of x[i].T and the like
 
 
 def _is_place(part: Any) -> bool:
-    return isinstance(part, Mapped) and not isinstance(part, Chosen) and not part.shape
+    return isinstance(part, Mapped) and not isinstance(part, MaskedElements) and not part.shape
 
 
 class Picked(Batched):
@@ -409,7 +415,7 @@ class Picked(Batched):
     def __init__(
         self, found: Batched, parent: Any, index: Any, look_up: Callable[[Any, Any], Batched]
     ) -> None:
-        self.mapping, self.spec, self.kind = found.mapping, spec_of(found), found.__class__
+        self.vmap_level, self.spec, self.kind = found.vmap_level, spec_of(found), found.__class__
         self.parent, self.index, self.look_up_again = parent, index, look_up
         self.found, self.seen = found.value, _version(parent)
 
@@ -445,7 +451,7 @@ class Picked(Batched):
             return super().call_rule(rule, arrays, params)
 
         def rearranged(array: Picked, _: Any) -> Any:
-            return Batched(array.value, array.mapping).call_rule(rule, [array], params)
+            return Batched(array.value, array.vmap_level).call_rule(rule, [array], params)
 
         return _picked(self, _REARRANGED, rearranged)
 

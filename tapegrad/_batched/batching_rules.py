@@ -1,7 +1,7 @@
 """How a function acts on arrays with a leading axis of examples: the batching words of rules.
 
 Knows the words (`batch=` of a declaration) and a vmap's size. Must not know which functions exist,
-tapes or transforms. A `mapping` is one call of vmap: `front(x)` puts its examples along axis 0,
+tapes or transforms. A `vmap_level` is one call of vmap: `front(x)` puts its examples along axis 0,
 `wrap(value)` hides that axis again.
 
 - "align": elementwise; ranks are made equal, the rest is broadcasting.
@@ -26,7 +26,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tapegrad._batched.level import Mapping
+from tapegrad._batched.level import VmapLevel
 from tapegrad._core.rule import Rule
 from tapegrad._core.values import Mapped
 from tapegrad._errors import BatchingError
@@ -38,24 +38,26 @@ Call = Callable[[list[Any], dict[str, Any]], Any]
 AXES = ("axis", "axes", "axis1", "axis2", "source", "destination")
 
 
-def call_batched(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+def call_batched(
+    vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]
+) -> Any:
     """A rule's function on arrays of which some are batched, by the rule's word."""
     if rule.batch == "ragged":
-        _ragged(mapping, rule, arrays, params)
+        _ragged(vmap_level, rule, arrays, params)
     for name, value in params.items():
         if name != "where" and _holds_batched(value):
             refuse_param(rule.name, name)
-    if not mapping.size:
+    if not vmap_level.size:
         with suppress(np.linalg.LinAlgError):  # that function works on no example
-            return _of_no_example(mapping, rule, arrays, params)
+            return _of_no_example(vmap_level, rule, arrays, params)
     word = rule.batch
     if callable(word):
-        whole = [x if x is None else mapping.front(_typed(x, arrays[0])) for x in arrays]
+        whole = [x if x is None else vmap_level.front(_typed(x, arrays[0])) for x in arrays]
         fronted = [whole] if rule.sequence else whole
-        return map_results(mapping, word(*fronted, **params))
+        return map_results(vmap_level, word(*fronted, **params))
     if word.startswith("("):
-        return call_with_signature(mapping, word, lambda *xs: rule.call(xs, params), arrays)
-    return _WORDS[word](mapping, rule, arrays, params)
+        return call_with_signature(vmap_level, word, lambda *xs: rule.call(xs, params), arrays)
+    return _WORDS[word](vmap_level, rule, arrays, params)
 
 
 def _holds_batched(value: Any) -> bool:
@@ -96,12 +98,12 @@ def _typed(x: Any, beside: Any) -> Any:
     return x
 
 
-def map_results(mapping: Mapping, result: Any) -> Any:
+def map_results(vmap_level: VmapLevel, result: Any) -> Any:
     """One or several results with the examples along axis 0, as the function sees them."""
     if isinstance(result, (tuple, list)):
-        parts = [map_results(mapping, part) for part in result]
+        parts = [map_results(vmap_level, part) for part in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
-    return mapping.wrap(result)
+    return vmap_level.wrap(result)
 
 
 # --- Elementwise --------------------------------------------------------------------------------
@@ -112,25 +114,27 @@ def rank_of(x: Any) -> int:
     return len(x.shape) if hasattr(x, "shape") else np.ndim(x)
 
 
-def _is_batched(mapping: Mapping, x: Any) -> bool:
-    return isinstance(x, Mapped) and getattr(x, "mapping", None) is mapping
+def _is_batched(vmap_level: VmapLevel, x: Any) -> bool:
+    return isinstance(x, Mapped) and getattr(x, "vmap_level", None) is vmap_level
 
 
-def _aligned(mapping: Mapping, x: Any, rank: int) -> Any:
+def _aligned(vmap_level: VmapLevel, x: Any, rank: int) -> Any:
     """The examples of x along axis 0, with axes of size 1 before its own up to a rank."""
-    if not _is_batched(mapping, x):
+    if not _is_batched(vmap_level, x):
         return x
-    value = mapping.front(x)
+    value = vmap_level.front(x)
     own = value.shape[1:]
     missing = rank - len(own)
     if not missing:
         return value
-    return np.reshape(value, (mapping.size, *(1,) * missing, *own))
+    return np.reshape(value, (vmap_level.size, *(1,) * missing, *own))
 
 
-def _align(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+def _align(vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
     rank = max((rank_of(x) for x in arrays if x is not None), default=0)
-    return map_results(mapping, rule.call([_aligned(mapping, x, rank) for x in arrays], params))
+    return map_results(
+        vmap_level, rule.call([_aligned(vmap_level, x, rank) for x in arrays], params)
+    )
 
 
 # --- Axes ---------------------------------------------------------------------------------------
@@ -159,44 +163,52 @@ def shifted(axis: Any, ndim: int) -> Any:
     return int(axis) % ndim + 1
 
 
-def _shift(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+def _shift(vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
     ndim = rank_of(arrays[0])
-    fronted = [None if x is None else mapping.front(x) for x in arrays]
+    fronted = [None if x is None else vmap_level.front(x) for x in arrays]
     if not rule.sequence:  # what comes beside the first array broadcasts with it
-        rest = [None if x is None else _aligned(mapping, x, ndim) for x in arrays[1:]]
+        rest = [None if x is None else _aligned(vmap_level, x, ndim) for x in arrays[1:]]
         fronted = [fronted[0], *rest]
     moved = {**_defaults(rule.function), **params}
     for name in AXES:
         if name in moved:
             axis = moved[name]
             moved[name] = tuple(range(1, ndim + 1)) if axis is None else shifted(axis, ndim)
-    if _is_batched(mapping, moved.get("where")):
-        moved["where"] = _aligned(mapping, moved["where"], ndim)
-    return map_results(mapping, rule.call(fronted, moved))
+    if _is_batched(vmap_level, moved.get("where")):
+        moved["where"] = _aligned(vmap_level, moved["where"], ndim)
+    return map_results(vmap_level, rule.call(fronted, moved))
 
 
-def _shift_flat(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+def _shift_flat(
+    vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]
+) -> Any:
     axis = params.get("axis", _defaults(rule.function).get("axis"))
     if axis is None:
         flat = [
-            mapping.wrap(np.reshape(mapping.front(x), (mapping.size, math.prod(np.shape(x)))))
+            vmap_level.wrap(
+                np.reshape(vmap_level.front(x), (vmap_level.size, math.prod(np.shape(x))))
+            )
             for x in arrays
         ]
         if params.get("keepdims"):
-            ndim = mapping.front(arrays[0]).ndim - 1
+            ndim = vmap_level.front(arrays[0]).ndim - 1
             rest = {**params, "keepdims": False, "axis": 0}
-            result = _shift(mapping, rule, flat, rest)
+            result = _shift(vmap_level, rule, flat, rest)
             return np.reshape(result, (1,) * ndim)
-        return _shift(mapping, rule, flat, {**params, "axis": 0})
-    return _shift(mapping, rule, arrays, params)
+        return _shift(vmap_level, rule, flat, {**params, "axis": 0})
+    return _shift(vmap_level, rule, arrays, params)
 
 
-def _with_shape(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+def _with_shape(
+    vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]
+) -> Any:
     shape = params["shape"]
     shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     rank = max(len(shape), rank_of(arrays[0])) if rule.function is np.broadcast_to else 0
-    value = _aligned(mapping, arrays[0], rank) if rank else mapping.front(arrays[0])
-    return map_results(mapping, rule.call([value], {**params, "shape": (mapping.size, *shape)}))
+    value = _aligned(vmap_level, arrays[0], rank) if rank else vmap_level.front(arrays[0])
+    return map_results(
+        vmap_level, rule.call([value], {**params, "shape": (vmap_level.size, *shape)})
+    )
 
 
 # --- Core dimensions ----------------------------------------------------------------------------
@@ -215,7 +227,7 @@ def _signature(word: str) -> tuple[list[list[str]], list[list[str]]]:
 
 
 def call_with_signature(
-    mapping: Mapping, word: str, call: Callable[..., Any], arrays: list[Any]
+    vmap_level: VmapLevel, word: str, call: Callable[..., Any], arrays: list[Any]
 ) -> Any:
     """A function that broadcasts over all axes before its core dimensions."""
     cores, results = _signature(word)
@@ -233,11 +245,11 @@ def call_with_signature(
     most = max(loops)
     out = call(
         *(
-            x if x is None else _aligned(mapping, x, most + len(core))
+            x if x is None else _aligned(vmap_level, x, most + len(core))
             for x, core in zip(fitted, cores, strict=False)
         )
     )
-    result = map_results(mapping, out)
+    result = map_results(vmap_level, out)
     if not missing:
         return result
     (made,) = results
@@ -248,12 +260,14 @@ def call_with_signature(
 # --- One by one ---------------------------------------------------------------------------------
 
 
-def _of_no_example(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+def _of_no_example(
+    vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]
+) -> Any:
     """The results of a made-up example, which tells their shapes, without it."""
-    one = Mapping(mapping.name, 1)
+    one = VmapLevel(vmap_level.name, 1)
 
     def made_up(x: Any) -> Any:
-        if not _is_batched(mapping, x):
+        if not _is_batched(vmap_level, x):
             return x
         return one.wrap(np.concatenate([x.value, _made_up(x.value)]))
 
@@ -261,7 +275,7 @@ def _of_no_example(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict
     with np.errstate(all="ignore"):
         made = call_batched(one, rule, list(map(made_up, arrays)), given)
     leaves, structure = flatten(made)
-    return unflatten(structure, [mapping.wrap(leaf.value[:0]) for leaf in leaves])
+    return unflatten(structure, [vmap_level.wrap(leaf.value[:0]) for leaf in leaves])
 
 
 def looped(arrays: list[Any], one: Callable[[list[Any]], Any]) -> Any:
@@ -299,18 +313,18 @@ def _stacked(column: Sequence[Any]) -> Any:
 
 
 def call_one_by_one(
-    mapping: Mapping, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]
+    vmap_level: VmapLevel, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]
 ) -> Any:
     """A function of arguments of any form, once an example."""
     leaves, structure = flatten((args, kwargs))
-    batched = [_is_batched(mapping, x) for x in leaves]
+    batched = [_is_batched(vmap_level, x) for x in leaves]
 
     def one(rows: list[Any]) -> Any:
         given, named = unflatten(structure, _with_rows(leaves, batched, rows))
         return function(*given, **named)
 
     arrays = [x.value for x, is_one in zip(leaves, batched, strict=True) if is_one]
-    return map_results(mapping, looped(arrays, one))
+    return map_results(vmap_level, looped(arrays, one))
 
 
 def _with_rows(values: list[Any], batched: list[bool], rows: list[Any]) -> list[Any]:
@@ -319,19 +333,19 @@ def _with_rows(values: list[Any], batched: list[bool], rows: list[Any]) -> list[
     return [next(each) if is_one else x for x, is_one in zip(values, batched, strict=True)]
 
 
-def _loop(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
-    batched = [_is_batched(mapping, x) for x in arrays]
+def _loop(vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+    batched = [_is_batched(vmap_level, x) for x in arrays]
 
     def one(rows: list[Any]) -> Any:
         return rule.call(_with_rows(arrays, batched, rows), params)
 
-    fronted = [mapping.front(x) for x, is_one in zip(arrays, batched, strict=True) if is_one]
-    return map_results(mapping, looped(fronted, one))
+    fronted = [vmap_level.front(x) for x, is_one in zip(arrays, batched, strict=True) if is_one]
+    return map_results(vmap_level, looped(fronted, one))
 
 
-def _ragged(mapping: Mapping, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+def _ragged(vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
     raise BatchingError(
-        f"{mapping.name}: {rule.name} of a batched value; the shape of its result may differ "
+        f"{vmap_level.name}: {rule.name} of a batched value; the shape of its result may differ "
         "from example to example. Use np.where, or loop over the examples."
     )
 

@@ -13,13 +13,13 @@ import numpy as np
 from tapegrad._errors import BatchingError
 
 
-class Undecided:
+class RefusedConversions:
     """A value that refuses every conversion, because each example may have another answer."""
 
     __slots__ = ()
 
     if TYPE_CHECKING:
-        mapping: Any
+        vmap_level: Any
 
         @property
         def dtype(self) -> np.dtype[Any]: ...
@@ -27,13 +27,13 @@ class Undecided:
     def refuse(self, call: str, advice: str) -> NoReturn:
         """Raise the BatchingError of a call that has no single answer."""
         raise BatchingError(
-            f"{self.mapping.name}: {call} of a batched value; each example may have another one. "
-            f"{advice}"
+            f"{self.vmap_level.name}: {call} of a batched value; each example may have another "
+            f"one. {advice}"
         )
 
     def __bool__(self) -> bool:
         raise BatchingError(
-            f"{self.mapping.name}: bool() of a batched value; each example may branch "
+            f"{self.vmap_level.name}: bool() of a batched value; each example may branch "
             "differently. Use np.where."
         )
 
@@ -97,4 +97,4 @@ class Undecided:
         self.refuse("math.trunc()", "Use np.trunc.")
 
 
-__all__ = ["Undecided"]
+__all__ = ["RefusedConversions"]

@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad._arrays.masked import holds_condition
 from tapegrad._batched.batching_rules import rank_of, stacked
-from tapegrad._batched.level import Mapping
+from tapegrad._batched.level import VmapLevel
 from tapegrad._core.values import Mapped, Traced, is_ndarray
 from tapegrad._errors import BatchingError
 
@@ -27,7 +27,7 @@ def parts_of(index: Any, array: Mapped) -> list[Any] | None:
     arrays = [i for i, part in enumerate(parts) if _is_array_index(part)]
     if not arrays:
         return None
-    batched = any(isinstance(parts[i], Mapping.array) for i in arrays)
+    batched = any(isinstance(parts[i], VmapLevel.array) for i in arrays)
     if not batched and len(parts) == 1 and not isinstance(parts[0], (list, tuple)):
         return None
     return parts
@@ -41,10 +41,10 @@ def _is_array_index(part: Any) -> bool:
     return not is_basic_part(part)
 
 
-def places_of(array: Mapped, parts: list[Any]) -> Any:
+def flat_positions(array: Mapped, parts: list[Any]) -> Any:
     """Where the indexed elements stand in a flattened example, laid out as the result is."""
     lifted = [stacked(part) for part in parts]
-    if not any(isinstance(part, Mapping.array) for part in lifted):
+    if not any(isinstance(part, VmapLevel.array) for part in lifted):
         return np.reshape(np.arange(array.size), array.shape)[tuple(lifted)]
     return _strided_places(array, _spelled_out(array, lifted))
 
@@ -55,7 +55,7 @@ def _spelled_out(array: Mapped, parts: list[Any]) -> list[Any]:
     for part in parts:
         if holds_condition(part):
             raise BatchingError(
-                f"{array.mapping.name}: indexing by a batched condition; each example may pick "
+                f"{array.vmap_level.name}: indexing by a batched condition; each example may pick "
                 "another number of elements. Use np.where(condition, x, 0)."
             )
         if isinstance(part, (list, tuple)):
@@ -126,4 +126,4 @@ def row_numbers(places: Any, size: int | None = None) -> Any:
     return np.reshape(np.arange(count), (count, *(1,) * (len(places.shape) - 1)))
 
 
-__all__ = ["in_rows", "is_basic_part", "parts_of", "places_of", "row_numbers"]
+__all__ = ["flat_positions", "in_rows", "is_basic_part", "parts_of", "row_numbers"]

@@ -1,4 +1,4 @@
-"""`Mapping`, one call of vmap: which values are its own, and where their examples lie.
+"""`VmapLevel`, one call of vmap: which values are its own, and where their examples lie.
 
 Knows how many examples there are, and that a batched value has them along axis 0. Must not know
 what such a value does: `_mapped` sets its class.
@@ -15,7 +15,7 @@ from tapegrad._core.values import Mapped
 from tapegrad._errors import LeakedValueError
 
 
-class Mapping:
+class VmapLevel:
     """One call of vmap: how many examples there are, and whether it is still running."""
 
     __slots__ = ("level", "name", "open", "size")
@@ -38,11 +38,11 @@ class Mapping:
 
     def owns(self, value: Any) -> bool:
         """Whether a value is this vmap's: it shows one of these examples."""
-        return isinstance(value, Mapping.array) and value.mapping is self
+        return isinstance(value, VmapLevel.array) and value.vmap_level is self
 
     def front(self, value: Any) -> Any:
         """A value with the examples along axis 0: its own, or itself for each."""
-        if isinstance(value, Mapping.array) and value.mapping is self:  # `owns`, written out
+        if isinstance(value, VmapLevel.array) and value.vmap_level is self:  # `owns`, written out
             return value.value
         if not hasattr(value, "shape"):
             value = np.asarray(value)
@@ -50,7 +50,7 @@ class Mapping:
 
     def fitted(self, value: Any, rank: int) -> Any:
         """A value of up to `rank` axes beside others with their examples along axis 0."""
-        if not (isinstance(value, Mapping.array) and value.mapping is self):
+        if not (isinstance(value, VmapLevel.array) and value.vmap_level is self):
             return value
         inner = value.value
         missing = rank - (len(inner.shape) - 1)
@@ -62,7 +62,7 @@ class Mapping:
 
     def wrap(self, value: Any) -> Any:
         """A result with the examples along axis 0, as the function sees it."""
-        return Mapping.array(value, self)
+        return VmapLevel.array(value, self)
 
 
-__all__ = ["Mapping"]
+__all__ = ["VmapLevel"]

@@ -19,21 +19,23 @@ def _operator(name: str, ufunc: np.ufunc, function: Callable[[Any, Any], Any]) -
     """Give Batched an operator; two examples of one rank, or a number, go the short way."""
 
     def forward(self: Batched, other: Any) -> Any:
-        mapping = self.mapping
+        vmap_level = self.vmap_level
         kind = type(other)
-        if mapping.open:
+        if vmap_level.open:
             if kind is Batched:
-                if other.mapping is mapping and len(self.value.shape) == len(other.value.shape):
-                    return Batched(function(self.value, other.value), mapping)
+                if other.vmap_level is vmap_level and len(self.value.shape) == len(
+                    other.value.shape
+                ):
+                    return Batched(function(self.value, other.value), vmap_level)
             elif kind is float or kind is int:
-                return Batched(function(self.value, other), mapping)
+                return Batched(function(self.value, other), vmap_level)
         if getattr(kind, "__array_ufunc__", 0) is None:
             return NotImplemented
         return ufunc(self, other)
 
     def reflected(self: Batched, other: Any) -> Any:
-        if self.mapping.open and (type(other) is float or type(other) is int):
-            return Batched(function(other, self.value), self.mapping)
+        if self.vmap_level.open and (type(other) is float or type(other) is int):
+            return Batched(function(other, self.value), self.vmap_level)
         if getattr(type(other), "__array_ufunc__", 0) is None:
             return NotImplemented
         return ufunc(other, self)

@@ -1,6 +1,6 @@
 """Ufuncs and their methods (reduce, accumulate, outer, at) over a leading axis of examples.
 
-Knows how NumPy defines them. Must not know the class of batched values: a `Mapping` wraps them.
+Knows how NumPy defines them. Must not know the class of batched values: a `VmapLevel` wraps them.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from tapegrad._batched.batching_rules import (
     refuse_param,
     stacked,
 )
-from tapegrad._batched.indexing import in_rows, places_of, row_numbers
-from tapegrad._batched.level import Mapping
+from tapegrad._batched.indexing import flat_positions, in_rows, row_numbers
+from tapegrad._batched.level import VmapLevel
 from tapegrad._core.out import write_out
 from tapegrad._core.values import Mapped, lift
 from tapegrad._errors import BatchingError
 
 
 def call_ufunc(
-    mapping: Mapping,
+    vmap_level: VmapLevel,
     ufunc: np.ufunc,
     method: str,
     inputs: tuple[Any, ...],
@@ -34,34 +34,36 @@ def call_ufunc(
 ) -> Any:
     """A ufunc, or a method of it, of which some arguments are batched by this vmap."""
     if method != "__call__":
-        return _METHODS[method](mapping, ufunc, *inputs, **kwargs)
+        return _METHODS[method](vmap_level, ufunc, *inputs, **kwargs)
     out = kwargs.pop("out", None)
     where = kwargs.pop("where", True)
     if where is not True:  # nothing to warn of, and nothing kept, where it does not hold
         inputs = tuple(np.where(where, x, 1) if hasattr(x, "shape") else x for x in inputs)
     inputs = tuple(map(stacked, inputs))
-    if not any(map(mapping.owns, inputs)):  # out= or where= alone is batched
+    if not any(map(vmap_level.owns, inputs)):  # out= or where= alone is batched
         result = ufunc(*inputs, **kwargs)
     elif ufunc is np.matmul and not kwargs:
-        result = _number(mapping, _matmul(mapping, *inputs))
+        result = _number(vmap_level, _matmul(vmap_level, *inputs))
     elif ufunc.signature is not None:
         call: Callable[..., Any] = lambda *arrays: ufunc(*arrays, **kwargs)  # noqa: E731
-        result = call_with_signature(mapping, ufunc.signature, call, list(inputs))
-        result = _number(mapping, result)
+        result = call_with_signature(vmap_level, ufunc.signature, call, list(inputs))
+        result = _number(vmap_level, result)
     else:
         rank = max(map(rank_of, inputs))
         # No name here holds an operand's memory: an out= may have to leave it.
-        result = map_results(mapping, ufunc(*[mapping.fitted(x, rank) for x in inputs], **kwargs))
+        result = map_results(
+            vmap_level, ufunc(*[vmap_level.fitted(x, rank) for x in inputs], **kwargs)
+        )
     if where is not True:
         result = _where_computed(where, result, out)
     return result if out is None else write_out(out, result, f"np.{ufunc.__name__}")
 
 
-def _number(mapping: Mapping, result: Any) -> Any:
+def _number(vmap_level: VmapLevel, result: Any) -> Any:
     """The result of a ufunc: without axes it is a number, and never a 0-d array."""
     if isinstance(result, tuple):
-        return tuple(_number(mapping, part) for part in result)
-    return mapping.wrap(result.value) if mapping.owns(result) else result
+        return tuple(_number(vmap_level, part) for part in result)
+    return vmap_level.wrap(result.value) if vmap_level.owns(result) else result
 
 
 def _where_computed(where: Any, result: Any, out: Any) -> Any:
@@ -76,23 +78,24 @@ def _where_computed(where: Any, result: Any, out: Any) -> Any:
     return np.where(where, result, 0 if old is None else old)
 
 
-def _matmul(mapping: Mapping, x: Any, y: Any) -> Any:
+def _matmul(vmap_level: VmapLevel, x: Any, y: Any) -> Any:
     """np.matmul; where one matrix serves all examples, as one product with all of their rows."""
     if not isinstance(x, Mapped) and getattr(x, "ndim", 0) == 2 and y.shape[1:] in ((), (1,)):
         columns = in_rows(y.value)
-        return mapping.wrap(
+        return vmap_level.wrap(
             np.reshape(
-                np.matmul(columns, np.swapaxes(x, 0, 1)), (mapping.size, x.shape[0], *y.shape[1:])
+                np.matmul(columns, np.swapaxes(x, 0, 1)),
+                (vmap_level.size, x.shape[0], *y.shape[1:]),
             )
         )
     shared = not isinstance(y, Mapped) and getattr(y, "ndim", 0) in (1, 2)
     if shared and x.ndim == 1 and y.ndim == 2:
-        return mapping.wrap(np.matmul(x.value, y))
+        return vmap_level.wrap(np.matmul(x.value, y))
     if shared and x.ndim == 2:
-        rows = np.reshape(x.value, (mapping.size * x.shape[0], x.shape[1]))
-        made = (mapping.size, x.shape[0], *y.shape[1:])
-        return mapping.wrap(np.reshape(np.matmul(rows, y), made))
-    return call_with_signature(mapping, "(m?,n),(n,k?)->(m?,k?)", np.matmul, [x, y])
+        rows = np.reshape(x.value, (vmap_level.size * x.shape[0], x.shape[1]))
+        made = (vmap_level.size, x.shape[0], *y.shape[1:])
+        return vmap_level.wrap(np.reshape(np.matmul(rows, y), made))
+    return call_with_signature(vmap_level, "(m?,n),(n,k?)->(m?,k?)", np.matmul, [x, y])
 
 
 # --- Methods ------------------------------------------------------------------------------------
@@ -105,7 +108,7 @@ def _shifted(axis: int, ndim: int) -> int:
 
 
 def _reduce(
-    mapping: Mapping,
+    vmap_level: VmapLevel,
     ufunc: np.ufunc,
     array: Any,
     axis: Any = 0,
@@ -115,7 +118,7 @@ def _reduce(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    value = mapping.front(array)
+    value = vmap_level.front(array)
     ndim = value.ndim - 1
     axes = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     options: dict[str, Any] = {"dtype": dtype, "keepdims": keepdims}
@@ -124,25 +127,25 @@ def _reduce(
             refuse_param(f"np.{ufunc.__name__}.reduce", "initial")
         options["initial"] = initial
     if where is not True:
-        options["where"] = mapping.fitted(where, ndim)
+        options["where"] = vmap_level.fitted(where, ndim)
     shifted = tuple([_shifted(a, ndim) for a in axes])
-    return _done(mapping, ufunc.reduce(value, axis=shifted, **options), out)
+    return _done(vmap_level, ufunc.reduce(value, axis=shifted, **options), out)
 
 
 def _accumulate(
-    mapping: Mapping,
+    vmap_level: VmapLevel,
     ufunc: np.ufunc,
     array: Any,
     axis: int = 0,
     dtype: Any = None,
     out: Any = None,
 ) -> Any:
-    value = mapping.front(array)
-    return _done(mapping, ufunc.accumulate(value, _shifted(axis, value.ndim - 1), dtype), out)
+    value = vmap_level.front(array)
+    return _done(vmap_level, ufunc.accumulate(value, _shifted(axis, value.ndim - 1), dtype), out)
 
 
 def _reduceat(
-    mapping: Mapping,
+    vmap_level: VmapLevel,
     ufunc: np.ufunc,
     array: Any,
     indices: Any,
@@ -150,20 +153,20 @@ def _reduceat(
     dtype: Any = None,
     out: Any = None,
 ) -> Any:
-    value = mapping.front(array)
+    value = vmap_level.front(array)
     shifted = _shifted(axis, value.ndim - 1)
-    return _done(mapping, ufunc.reduceat(value, indices, shifted, dtype), out)
+    return _done(vmap_level, ufunc.reduceat(value, indices, shifted, dtype), out)
 
 
-def _outer(mapping: Mapping, ufunc: np.ufunc, x: Any, y: Any, **kwargs: Any) -> Any:
+def _outer(vmap_level: VmapLevel, ufunc: np.ufunc, x: Any, y: Any, **kwargs: Any) -> Any:
     x = x if hasattr(x, "shape") else np.asarray(x)
     y = y if hasattr(y, "shape") else np.asarray(y)
     return ufunc(np.reshape(x, x.shape + (1,) * y.ndim), y, **kwargs)
 
 
-def _at(mapping: Mapping, ufunc: np.ufunc, x: Any, index: Any, *operands: Any) -> None:
+def _at(vmap_level: VmapLevel, ufunc: np.ufunc, x: Any, index: Any, *operands: Any) -> None:
     """`ufunc.at` of each example: the places of all of them are named in one call."""
-    if not mapping.owns(x):
+    if not vmap_level.owns(x):
         raise BatchingError(
             f"np.{ufunc.__name__}.at: a batched value cannot be written into, nor choose the "
             "places of, an array that all examples share. Make the array inside the vmap, with "
@@ -174,23 +177,23 @@ def _at(mapping: Mapping, ufunc: np.ufunc, x: Any, index: Any, *operands: Any) -
         return
     if x.picked:  # no memory of its own
         whole = x.copy()
-        _at(mapping, ufunc, whole, index, *operands)
+        _at(vmap_level, ufunc, whole, index, *operands)
         x[...] = whole
         return
     operands = tuple(map(lift, operands))
     for operand in operands:
         x.make_room(operand)
-    places = places_of(x, list(index) if type(index) is tuple else [index])
+    places = flat_positions(x, list(index) if type(index) is tuple else [index])
     x.make_room(places)  # where they differ for a vmap around this one
-    where = mapping.front(places)
-    values = [mapping.fitted(operand, rank_of(places)) for operand in operands]
+    where = vmap_level.front(places)
+    values = [vmap_level.fitted(operand, rank_of(places)) for operand in operands]
     flat = in_rows(x.value).copy()
     ufunc.at(flat, (np.broadcast_to(row_numbers(where), where.shape), where), *values)
     x.value[...] = np.reshape(flat, x.value.shape)
 
 
-def _done(mapping: Mapping, value: Any, out: Any) -> Any:
-    result = mapping.wrap(value)
+def _done(vmap_level: VmapLevel, value: Any, out: Any) -> Any:
+    result = vmap_level.wrap(value)
     return result if out is None else write_out(out, result, "reduce")
 
 

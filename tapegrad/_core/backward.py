@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry, _Mark, wrap_kept
-from tapegrad._core.fit import fit, is_finite
+from tapegrad._core.fit import fit_cotangent, is_finite
 from tapegrad._core.scatter import last_writers, scatter
 from tapegrad._core.tape import Tape
 from tapegrad._core.values import (
     Mapped,
     Scatter,
     Traced,
-    beside_index,
     is_basic,
     is_numpy,
+    lift_to_level_of_index,
     writable,
 )
 from tapegrad._errors import RuleError
@@ -33,13 +33,13 @@ def replay_backward(
     *,
     consume: bool,
     large: bool = False,
-    careful: bool = False,
+    strong_zeros: bool = False,
 ) -> None:
     """Push cotangents back through raw entries: `bars[slot]` holds a cotangent or None.
 
     `consume` empties `entries` on the way, which frees what they keep as early as possible.
     `large`: sums of cotangents are made in place, which pays from some hundred elements on.
-    `careful`: every product is a strong one; otherwise those after the first infinity.
+    `strong_zeros`: every product is a strong one; otherwise those after the first infinity.
     """
     absent = -1  # by identity: a slot may be an object, whose comparison with a number is slow
     owned: set[int] = set()  # slots whose buffer nobody else holds: added to in place
@@ -61,16 +61,16 @@ def replay_backward(
                 owned.add(x_slot)
             else:
                 call = (slot, rule, out, x, y, x_slot, None)
-                careful = _pull_general(bars, owned, g, call, 0, careful)
+                strong_zeros = _pull_general(bars, owned, g, call, 0, strong_zeros)
             continue
-        strong = careful or rule.strong
+        strong = strong_zeros or rule.strong
         if x_slot is not absent:
             partial = rule.x_partial
             if partial is None:
                 bar = g
             elif partial is MINUS:
                 bar = -g
-            elif rule.product and not careful:
+            elif rule.product and not strong_zeros:
                 bar = g * y
             elif not strong:  # NumPy writes the product of a large one into the nameless factor
                 bar = g * (partial(out, x) if rule.unary else partial(out, x, y))
@@ -79,7 +79,7 @@ def replay_backward(
                 bar = g * factor
                 if not is_finite(bar):
                     bar = rule.times(g, factor)
-                    careful = careful or not is_finite(bar)
+                    strong_zeros = strong_zeros or not is_finite(bar)
             before = bars[x_slot]
             if before is None:
                 bars[x_slot] = bar
@@ -96,7 +96,7 @@ def replay_backward(
                 bar = g
             elif partial is MINUS:
                 bar = -g
-            elif rule.product and not careful:
+            elif rule.product and not strong_zeros:
                 bar = g * x
             elif not strong:
                 bar = g * partial(out, x, y)
@@ -105,7 +105,7 @@ def replay_backward(
                 bar = g * factor
                 if not is_finite(bar):
                     bar = rule.times(g, factor)
-                    careful = careful or not is_finite(bar)
+                    strong_zeros = strong_zeros or not is_finite(bar)
             before = bars[y_slot]
             if before is None:
                 bars[y_slot] = bar
@@ -138,12 +138,12 @@ class SparseBars(dict[Any, Any]):
 
 
 def replay_nested(
-    entries: list[Entry], bars: SparseBars, tape: Tape | None, *, careful: bool = False
+    entries: list[Entry], bars: SparseBars, tape: Tape | None, *, strong_zeros: bool = False
 ) -> None:
     """Push cotangents back through a stretch while an outer transform is open on its tape.
 
     With `tape`, kept values are wrapped with their slots again: the rules then log themselves.
-    `careful`: the cotangents may hold infinities from the start.
+    `strong_zeros`: the cotangents may hold infinities from the start.
     """
     owned: set[int] = set()
     for entry in reversed(entries):
@@ -155,9 +155,9 @@ def replay_nested(
             out, x, y = wrap_kept(tape, entry)
         if y_slot is None:
             call = (slot, rule, out, x, y, x_slot, None)
-            careful = _pull_general(bars, owned, g, call, bars.start, careful)
+            strong_zeros = _pull_general(bars, owned, g, call, bars.start, strong_zeros)
             continue
-        strong = careful or rule.strong
+        strong = strong_zeros or rule.strong
         for arg_slot, partial in ((x_slot, rule.x_partial), (y_slot, rule.y_partial)):
             if arg_slot < bars.start:
                 continue
@@ -168,12 +168,12 @@ def replay_nested(
             else:
                 values = partial(out, x) if rule.unary else partial(out, x, y)
                 bar = rule.times(g, values) if strong else g * values
-                careful = careful or (strong and not is_finite(bar))
+                strong_zeros = strong_zeros or (strong and not is_finite(bar))
             _accumulate(bars, owned, arg_slot, bar, None)
 
 
 def _pull_general(
-    bars: Any, owned: set[int], g: Any, entry: Entry, start: int, careful: bool
+    bars: Any, owned: set[int], g: Any, entry: Entry, start: int, strong_zeros: bool
 ) -> bool:
     """One entry of the general layout, backward; slots before `start` get no cotangent.
 
@@ -189,7 +189,7 @@ def _pull_general(
         elif rule is ADD:
             (x, v), (x_slot, v_slot) = args, slots
             if v_slot >= start:
-                _accumulate(bars, owned, v_slot, fit(g[params], v, ADD), v)
+                _accumulate(bars, owned, v_slot, fit_cotangent(g[params], v, ADD), v)
             if x_slot >= start:
                 _accumulate(bars, owned, x_slot, g, x)
         else:
@@ -197,7 +197,7 @@ def _pull_general(
                 bars[slots] = [None] * params
             before = bars[slots][args]  # the same result may have several slots
             bars[slots][args] = g if before is None else before + g
-        return careful
+        return strong_zeros
     if rule.in_order and slot in owned and type(g) is np.ndarray:
         at = slots[0]
         rows = g.flags.c_contiguous and params.get("order") != "F"
@@ -206,9 +206,9 @@ def _pull_general(
             g.resize(args[0].shape, refcheck=False)
             bars[at] = g
             owned.add(at)
-            return careful
+            return strong_zeros
     wanted = [at >= start for at in slots]
-    if careful and rule.form != "custom" and _has_infinities(g):
+    if strong_zeros and rule.form != "custom" and _has_infinities(g):
         found = _pull_infinite(rule, g, out, args, params, wanted)
     else:
         found = rule.pull(g, out, args, params, wanted)
@@ -222,14 +222,14 @@ def _pull_general(
             continue
         if type(bar) is not Scatter:
             if bar.shape != like.shape or bar.dtype is not like.dtype:
-                bar = fit(bar, like, rule)
-            careful = careful or (rule.strong and not is_finite(bar))
+                bar = fit_cotangent(bar, like, rule)
+            strong_zeros = strong_zeros or (rule.strong and not is_finite(bar))
             before = bars[at]
             if before is None:
                 bars[at] = bar
                 continue
         _accumulate(bars, owned, at, bar, like)
-    return careful
+    return strong_zeros
 
 
 def _has_infinities(g: Any) -> bool:
@@ -272,14 +272,14 @@ def _pull_write(bars: Any, owned: set[int], g: Any, entry: Entry, start: int) ->
         g = g.copy()
     g = writable(g)
     if not is_basic(index):
-        g = beside_index(g, index)
+        g = lift_to_level_of_index(g, index)
     if v_slot >= start:
         v_bar = g[index]
         if isinstance(v_bar, (np.ndarray, Traced, Mapped)):
             v_bar = v_bar.copy()  # not a view of what is about to be cleared
         if not is_basic(index):
             v_bar = last_writers(v_bar, x.shape, index)
-        _accumulate(bars, owned, v_slot, fit(v_bar, v, WRITE), v)
+        _accumulate(bars, owned, v_slot, fit_cotangent(v_bar, v, WRITE), v)
     if x_slot >= start:
         g[index] = 0
         before = bars[x_slot]

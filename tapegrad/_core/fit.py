@@ -14,7 +14,7 @@ from tapegrad._core.values import Mapped, Traced, cast, is_numpy
 from tapegrad._errors import RuleError
 
 
-def fit(bar: Any, like: Any, rule: Any) -> Any:
+def fit_cotangent(bar: Any, like: Any, rule: Any) -> Any:
     """A cotangent summed to the shape of its argument, cast to its dtype and realness."""
     shape = like.shape
     if bar.shape != shape:

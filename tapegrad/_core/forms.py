@@ -20,11 +20,11 @@ import numpy as np
 
 from tapegrad._core.backward import replay_backward
 from tapegrad._core.entry import MINUS, Outputs
-from tapegrad._core.fit import apart, fit, is_finite, zeros_of
+from tapegrad._core.fit import apart, fit_cotangent, is_finite, zeros_of
 from tapegrad._core.out import write_out
 from tapegrad._core.rule import BATCH_WORDS, REGISTRY, Rule
 from tapegrad._core.tape import Tape
-from tapegrad._core.values import Mapped, Scatter, Traced, plain
+from tapegrad._core.values import Mapped, Scatter, Traced, untraced
 from tapegrad._errors import NotDifferentiableError, RuleError, name_of
 
 Function = Callable[..., Any]
@@ -404,7 +404,7 @@ class General(Rule):
         def cotangents_of(gs: list[Any]) -> list[Any]:
             bars = self.pull(gs if several else gs[0], out, args, params, wanted)
             return [
-                None if dot is None or bar is None else fit(_dense(bar, arg), arg, self)
+                None if dot is None or bar is None else fit_cotangent(_dense(bar, arg), arg, self)
                 for bar, dot, arg in zip(bars, dots, args, strict=True)
             ]
 
@@ -504,8 +504,8 @@ class Constant(Rule):
         )
         if traced_out:
             kwargs.pop("out")
-        named = {name: plain(value) for name, value in kwargs.items()}
-        result = self.implementation(*map(plain, args), **named)
+        named = {name: untraced(value) for name, value in kwargs.items()}
+        result = self.implementation(*map(untraced, args), **named)
         if not traced_out:
             return result
         return write_out(out, result, self.name, broadcast=isinstance(self.function, np.ufunc))

@@ -23,22 +23,22 @@ from tapegrad._core.entry import (
 from tapegrad._core.fit import fit_tangent
 from tapegrad._core.scatter import _zeros_beside, add_at
 from tapegrad._core.tape import Tape
-from tapegrad._core.values import beside, beside_index, pick, writable
+from tapegrad._core.values import getitem, lift_to_level_of, lift_to_level_of_index, writable
 
 
 def push(
-    entry: Entry, dot_of: Callable[[Any], Any], *, careful: bool = True, reuse: bool = False
+    entry: Entry, dot_of: Callable[[Any], Any], *, strong_zeros: bool = True, reuse: bool = False
 ) -> Any:
     """The tangent of an entry's result from those of its arguments, or None where it has none.
 
-    `dot_of(slot)` is the tangent at a slot or None. `careful`: all products are strong ones, for
-    tangents that may be infinite. `reuse`: an array that is written to is not used again, and its
-    tangent is no other's.
+    `dot_of(slot)` is the tangent at a slot or None. `strong_zeros`: all products are strong ones,
+    for tangents that may be infinite. `reuse`: an array that is written to is not used again, and
+    its tangent is no other's.
     """
     slot, rule, out, x, y, x_slot, y_slot = entry
     if y_slot is None:
-        return _push_general(entry, dot_of, careful, reuse)
-    strong = careful or rule.strong
+        return _push_general(entry, dot_of, strong_zeros, reuse)
+    strong = strong_zeros or rule.strong
     total = None
     for arg_slot, partial in ((x_slot, rule.x_partial), (y_slot, rule.y_partial)):
         dot = None if arg_slot == -1 else dot_of(arg_slot)
@@ -54,14 +54,16 @@ def push(
     return total
 
 
-def _push_general(entry: Entry, dot_of: Callable[[Any], Any], careful: bool, reuse: bool) -> Any:
+def _push_general(
+    entry: Entry, dot_of: Callable[[Any], Any], strong_zeros: bool, reuse: bool
+) -> Any:
     slot, rule, out, args, params, slots, _ = entry
     if rule is PROJECT:
         dots = dot_of(slots)
         return None if dots is None else dots[args]
     if rule is READ:
         x_dot = None if slots == -1 else dot_of(slots)
-        return None if x_dot is None else pick(x_dot, params)
+        return None if x_dot is None else getitem(x_dot, params)
     x_dots = [None if at == -1 else dot_of(at) for at in slots]
     if all(dot is None for dot in x_dots):
         return None
@@ -69,7 +71,7 @@ def _push_general(entry: Entry, dot_of: Callable[[Any], Any], careful: bool, reu
         return _push_write(args[0], params, *x_dots, reuse=reuse)
     if rule is ADD:
         return _push_add(args[0], params, *x_dots, reuse=reuse)
-    out_dot = (rule.push if careful else rule.push_plainly)(x_dots, out, args, params)
+    out_dot = (rule.push if strong_zeros else rule.push_plainly)(x_dots, out, args, params)
     if isinstance(out, Outputs):
         return [
             None if part is None or at == -1 else fit_tangent(part, like, rule)
@@ -83,7 +85,7 @@ def _push_write(x: Any, index: Any, x_dot: Any, v_dot: Any, *, reuse: bool) -> A
         out_dot = _zeros_beside(v_dot, x)
     else:
         out_dot = x_dot if reuse and x.shape else writable(x_dot.copy())
-    out_dot = beside_index(beside(out_dot, v_dot), index)
+    out_dot = lift_to_level_of_index(lift_to_level_of(out_dot, v_dot), index)
     out_dot[index] = 0 if v_dot is None else v_dot
     return out_dot
 
@@ -151,12 +153,12 @@ def replay_steps(
     tape: Tape | None,
     inputs: Iterable[Any],
     *,
-    careful: bool,
+    strong_zeros: bool,
 ) -> None:
     """`replay_forward` of what `live_steps` found; tangents go when nothing needs them any more.
 
-    Products are plain ones unless `careful`; where the outputs' tangents are finite, so was all
-    that they are made of, and a strong product would not have differed.
+    Products are plain ones unless `strong_zeros`; where the outputs' tangents are finite, so was
+    all that they are made of, and a strong product would not have differed.
     """
     entered = set(inputs)
     for entry, ended, reuse in steps:
@@ -164,7 +166,9 @@ def replay_steps(
         if slot not in entered:  # an input's entry: its tangent is given
             if tape is not None:
                 entry = (slot, entry[1], *wrap_kept(tape, entry), entry[5], entry[6])
-            out_dot = push(entry, dots.get, careful=careful, reuse=reuse and tape is None)
+            out_dot = push(
+                entry, dots.get, strong_zeros=strong_zeros, reuse=reuse and tape is None
+            )
             if out_dot is not None:
                 dots[slot] = out_dot
         for at in ended:

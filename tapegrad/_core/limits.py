@@ -25,9 +25,9 @@ def derivatives_along(value: Any, source: Any, directions: list[Any]) -> list[An
     if isinstance(value, Mapped):  # of each example, under the vmap that has it
         mapped = isinstance(source, Mapped)
         inner = source.value if mapped else source
-        ways = [value.mapping.front(way) for way in directions] if mapped else directions
+        ways = [value.vmap_level.front(way) for way in directions] if mapped else directions
         changes = derivatives_along(value.value, inner, ways)
-        return [value.mapping.wrap(change) for change in changes]
+        return [value.vmap_level.wrap(change) for change in changes]
     nothing = zeros_of(spec_of(value))
     known = isinstance(source, Traced)
     if not isinstance(value, Traced):

@@ -22,7 +22,7 @@ from tapegrad._core.values import (
     holds_traced,
     innermost,
     lift,
-    plain,
+    untraced,
 )
 from tapegrad._errors import NotDifferentiableError, name_of
 from tapegrad._numpy_versions import deprecated_keywords, signature_of
@@ -96,7 +96,7 @@ class Rule:
         out = params.pop("out", None) if out is None else out
         dtype = params.get("dtype")
         if dtype is not None and np.dtype(dtype).kind not in "fc":
-            result = self.call([plain(array) for array in arrays], params)  # piecewise constant
+            result = self.call([untraced(array) for array in arrays], params)  # piecewise constant
             require_numbers(self, np.empty(0, dtype))
         else:
             result = self.apply_bound(arrays, params)

@@ -10,7 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.values import Mapped, Traced, beside, beside_index, cast, is_basic, is_numpy
+from tapegrad._core.values import (
+    Mapped,
+    Traced,
+    cast,
+    is_basic,
+    is_numpy,
+    lift_to_level_of,
+    lift_to_level_of_index,
+)
 
 
 def scatter(bars: Any, owned: set[int], slot: int, index: Any, value: Any, like: Any) -> None:
@@ -18,7 +26,7 @@ def scatter(bars: Any, owned: set[int], slot: int, index: Any, value: Any, like:
     buffer = bars[slot]
     if slot not in owned:
         if not _ends_in_numpy(value):
-            bar = _spread(value, index, like)
+            bar = _scatter_by_reading(value, index, like)
             bars[slot] = bar if buffer is None else buffer + bar
             return
         zeros = _zeros_beside(value, like)
@@ -37,7 +45,7 @@ def _ends_in_numpy(value: Any) -> bool:
     return is_numpy(value)
 
 
-def _spread(value: Any, index: Any, like: Any) -> Any:
+def _scatter_by_reading(value: Any, index: Any, like: Any) -> Any:
     """Zeros like an argument with a value added at an index, made by reading alone.
 
     Arrays of other libraries may be lazy or without writes. Places named more than once are read
@@ -77,7 +85,7 @@ def add_at(buffer: Any, index: Any, value: Any) -> Any:
         return buffer + (np.sum(value) if value.shape else value)
     if value.dtype != buffer.dtype:
         value = cast(value, buffer.dtype)
-    buffer = beside(buffer, value)
+    buffer = lift_to_level_of(buffer, value)
     if type(buffer) is np.ndarray and not is_numpy(value):
         buffer = np.asarray(buffer, like=value)  # another library's array
     if is_basic(index):
@@ -86,7 +94,7 @@ def add_at(buffer: Any, index: Any, value: Any) -> Any:
         else:
             buffer[index] += value
         return buffer
-    buffer = beside_index(buffer, index)
+    buffer = lift_to_level_of_index(buffer, index)
     found = _flat_positions(buffer, index, value)
     if found is None:
         np.add.at(buffer, index, value)
@@ -196,6 +204,6 @@ def _is_positions(part: Any) -> bool:
 def last_writers(v_bar: Any, shape: tuple[int, ...], index: Any) -> Any:
     """Zero for the values that a later one at the same place overwrote: `x[[0, 0]] = [a, b]`."""
     order = np.arange(v_bar.size).reshape(v_bar.shape)
-    winner = beside_index(np.zeros(shape, np.intp), index)
+    winner = lift_to_level_of_index(np.zeros(shape, np.intp), index)
     winner[index] = order
     return np.where(winner[index] == order, v_bar, 0)

@@ -16,7 +16,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from tapegrad._core.entry import PROJECT, Entry, Outputs, spec_of
-from tapegrad._core.values import Traced, handle, is_array, is_inexact
+from tapegrad._core.values import Traced, is_array, is_inexact, snapshot
 from tapegrad._errors import (
     ChangedConstantError,
     LeakedValueError,
@@ -110,7 +110,7 @@ class Tape:
     def keep_input(self, leaf: Any) -> Any:
         """`keep` for an array that is differentiated: not summed, the program has others."""
         if type(leaf) is not np.ndarray:
-            return handle(leaf)
+            return snapshot(leaf)
         flags = leaf.flags
         if not flags.writeable:
             return leaf
@@ -123,7 +123,7 @@ class Tape:
     def keep(self, constant: Any) -> Any:
         """A constant in a form that later writes of the program cannot reach."""
         if type(constant) is not np.ndarray:
-            return handle(constant)
+            return snapshot(constant)
         flags = constant.flags
         if not flags.writeable:
             return constant

@@ -72,7 +72,7 @@ class Mapped:
 
     if TYPE_CHECKING:
         value: Any
-        mapping: Any
+        vmap_level: Any
 
         @property
         def level(self) -> int: ...
@@ -104,7 +104,7 @@ class Mapped:
 
         def adopt(self, buffer: Any) -> Any: ...
 
-        def handle(self) -> Any: ...
+        def snapshot(self) -> Any: ...
 
 
 class Scatter:
@@ -159,31 +159,31 @@ def holds_traced(value: Any) -> bool:
     return isinstance(value, Traced)
 
 
-def of_all_examples(condition: Any) -> Any:
+def raw_value(condition: Any) -> Any:
     """A condition without tracing; under vmap with the examples along leading axes."""
     while isinstance(condition, (Traced, Mapped)):
         condition = condition.value
     return condition
 
 
-def somewhere(condition: Any) -> bool:
+def any_true(condition: Any) -> bool:
     """Whether a condition holds for any element, of any example that a vmap maps over.
 
     For a rule that can save work, or a warning, where a case does not occur. What it computes must
     be right wherever the case does occur, element by element.
     """
-    condition = of_all_examples(condition)
+    condition = raw_value(condition)
     if not (is_numpy(condition) or isinstance(condition, bool)):
         return True  # an array of another library may be lazy, and is not computed
     return bool(np.any(condition))
 
 
-def plain(value: Any) -> Any:
+def untraced(value: Any) -> Any:
     """A value without any tracing, also inside lists, tuples and dicts."""
     while isinstance(value, Traced):
         value = value.value
     if isinstance(value, (list, tuple)) and holds_traced(value):
-        return type(value)(map(plain, value))
+        return type(value)(map(untraced, value))
     return value
 
 
@@ -204,9 +204,9 @@ def refuse_other_meaning(operand: Any) -> None:
 
 def memory_of(value: Any) -> Any:
     """The array that a value is in memory, and of a batched value that of one example."""
-    value, inside = plain(value), 0
+    value, inside = untraced(value), 0
     while isinstance(value, Mapped):
-        value, inside = plain(value.value), inside + 1
+        value, inside = untraced(value.value), inside + 1
     if inside and all(value.shape[:inside]) and is_ndarray(value):
         return value[(0,) * inside]
     return value  # also where there are no examples, and nothing to share
@@ -241,28 +241,28 @@ def level_of(value: Any) -> int:
     return value.level if isinstance(value, Mapped) else -1
 
 
-def beside(buffer: Any, value: Any) -> Any:
+def lift_to_level_of(buffer: Any, value: Any) -> Any:
     """A buffer that `value` can be written into: as deep inside transforms as the value is."""
     if level_of(buffer) < level_of(value):
         if isinstance(value, Mapped):
             return value.adopt(buffer)
-        return value.tape.wrap(beside(buffer, value.value), -1)
+        return value.tape.wrap(lift_to_level_of(buffer, value.value), -1)
     return buffer
 
 
-def beside_index(buffer: Any, index: Any) -> Any:
+def lift_to_level_of_index(buffer: Any, index: Any) -> Any:
     """A buffer that can be written to at an index, also by examples that differ in it."""
-    mapped = differing(index, level_of(buffer))
-    return buffer if mapped is None else beside(buffer, mapped)
+    mapped = batched_index_part(index, level_of(buffer))
+    return buffer if mapped is None else lift_to_level_of(buffer, mapped)
 
 
-def pick(value: Any, index: Any) -> Any:
+def getitem(value: Any, index: Any) -> Any:
     """`value[index]`, also of an array that all examples of a vmap share, by their own indices."""
-    mapped = differing(index, level_of(value))
+    mapped = batched_index_part(index, level_of(value))
     return value[index] if mapped is None else mapped.look_up(value, index)
 
 
-def differing(index: Any, level: int) -> Mapped | None:
+def batched_index_part(index: Any, level: int) -> Mapped | None:
     """The part of an index that differs between the examples of a vmap inside this level."""
     for part in index if type(index) is tuple else (index,):
         if not isinstance(part, Traced) and isinstance(part, Mapped) and part.level > level:
@@ -270,10 +270,10 @@ def differing(index: Any, level: int) -> Mapped | None:
     return None
 
 
-def handle(value: Any) -> Any:
+def snapshot(value: Any) -> Any:
     """Another handle on a traced value, which writes through the first do not reach."""
     if isinstance(value, Mapped):
-        return value.handle()
+        return value.snapshot()
     if not isinstance(value, Traced):
         return value
     return value.tape.array(value.value, value.slot, value.tape, value.spec)
@@ -324,12 +324,11 @@ __all__ = [
     "Mapped",
     "Scatter",
     "Traced",
-    "beside",
-    "beside_index",
+    "any_true",
+    "batched_index_part",
     "cast",
     "deepest_tape",
-    "differing",
-    "handle",
+    "getitem",
     "holds_traced",
     "innermost",
     "is_array",
@@ -340,11 +339,12 @@ __all__ = [
     "is_scalar",
     "level_of",
     "lift",
+    "lift_to_level_of",
+    "lift_to_level_of_index",
     "memory_of",
-    "of_all_examples",
-    "pick",
-    "plain",
+    "raw_value",
     "refuse_other_meaning",
-    "somewhere",
+    "snapshot",
+    "untraced",
     "writable",
 ]

@@ -13,10 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._batched.level import Mapping
+from tapegrad._batched.level import VmapLevel
 from tapegrad._core.forward_tape import ForwardTape
 from tapegrad._core.tape import CURRENT
-from tapegrad._core.values import Mapped, Traced, handle, innermost, is_inexact, level_of, plain
+from tapegrad._core.values import (
+    Mapped,
+    Traced,
+    innermost,
+    is_inexact,
+    level_of,
+    snapshot,
+    untraced,
+)
 from tapegrad._errors import BatchingError, InputError, RuleError, message, name_of
 from tapegrad._transforms.custom import CustomCall, check_closure
 from tapegrad._transforms.forward import jvp
@@ -47,7 +55,7 @@ def checkpoint(f: Function) -> Function:
         if isinstance(inner, Traced):
             return _Call(f, leaves, structure, inner).run()
         if _is_traced_below(leaves, inner):
-            whole = _OfAllExamples(f, inner.mapping, leaves)
+            whole = _OfAllExamples(f, inner.vmap_level, leaves)
             args, kwargs = unflatten(structure, whole.values(leaves))
             return whole.examples(checkpoint(whole)(*args, **kwargs))
         return f(*args, **kwargs)
@@ -58,14 +66,14 @@ def checkpoint(f: Function) -> Function:
 def _is_traced_below(leaves: list[Any], inner: Any) -> bool:
     """Whether a transform around the vmap that `inner` belongs to differentiates the call."""
     while isinstance(inner, Mapped):
-        mapping = inner.mapping
-        leaves = [x.value if _belongs(x, mapping) else x for x in leaves]
+        vmap_level = inner.vmap_level
+        leaves = [x.value if _belongs(x, vmap_level) else x for x in leaves]
         inner = innermost(leaves)
     return inner is not None
 
 
-def _belongs(leaf: Any, mapping: Any) -> bool:
-    return isinstance(leaf, Mapped) and leaf.mapping is mapping
+def _belongs(leaf: Any, vmap_level: Any) -> bool:
+    return isinstance(leaf, Mapped) and leaf.vmap_level is vmap_level
 
 
 class _OfAllExamples:
@@ -74,20 +82,20 @@ class _OfAllExamples:
     A replay of it comes after the vmap has returned, so each run opens a vmap of its own.
     """
 
-    def __init__(self, f: Function, mapping: Any, leaves: list[Any]) -> None:
-        self.f, self.mapping = f, mapping
+    def __init__(self, f: Function, vmap_level: Any, leaves: list[Any]) -> None:
+        self.f, self.vmap_level = f, vmap_level
         self.__name__ = name_of(f)
-        self.mapped = [_belongs(leaf, mapping) for leaf in leaves]
+        self.mapped = [_belongs(leaf, vmap_level) for leaf in leaves]
         self.out_mapped: list[bool] = []
 
     def values(self, leaves: list[Any]) -> list[Any]:
         """Leaves as this function takes them."""
-        return [x.value if _belongs(x, self.mapping) else x for x in leaves]
+        return [x.value if _belongs(x, self.vmap_level) else x for x in leaves]
 
     def examples(self, out: Any) -> Any:
         """A result of this function as the vmap shows it."""
         leaves, structure = flatten(out)
-        wrap = self.mapping.wrap
+        wrap = self.vmap_level.wrap
         return unflatten(
             structure,
             [wrap(x) if is_one else x for x, is_one in zip(leaves, self.out_mapped, strict=True)],
@@ -95,23 +103,23 @@ class _OfAllExamples:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
-        mapping = Mapping(self.mapping.name, self.mapping.size)
-        token = CURRENT.set(mapping)
+        vmap_level = VmapLevel(self.vmap_level.name, self.vmap_level.size)
+        token = CURRENT.set(vmap_level)
         try:
             args, kwargs = unflatten(
                 structure,
                 [
-                    mapping.wrap(x) if is_one else x
+                    vmap_level.wrap(x) if is_one else x
                     for x, is_one in zip(leaves, self.mapped, strict=True)
                 ],
             )
             out, out_structure = flatten(self.f(*args, **kwargs))
-            self.out_mapped = [_belongs(leaf, mapping) for leaf in out]
-            out = [x.value if _belongs(x, mapping) else x for x in out]
+            self.out_mapped = [_belongs(leaf, vmap_level) for leaf in out]
+            out = [x.value if _belongs(x, vmap_level) else x for x in out]
             return unflatten(out_structure, out)
         finally:
             CURRENT.reset(token)
-            mapping.open = False
+            vmap_level.open = False
 
 
 class _Leaves:
@@ -123,7 +131,9 @@ class _Leaves:
             i for i, leaf in enumerate(leaves) if isinstance(leaf, Traced) or is_inexact(leaf)
         ]
         # What does not move may be written to by the program before a replay comes by.
-        self.fixed = [None if i in self.moving else handle(_own(x)) for i, x in enumerate(leaves)]
+        self.fixed = [
+            None if i in self.moving else snapshot(_own(x)) for i, x in enumerate(leaves)
+        ]
 
     def arrays(self) -> list[Any]:
         return [self.leaves[i] for i in self.moving]
@@ -165,7 +175,7 @@ class _Call:
 
     def _forward(self, *arrays: Any) -> tuple[Any, ...]:
         # Each run gets arrays of its own, which tell whether f writes into its arguments.
-        given = [handle(_own(x)) for x in arrays]
+        given = [snapshot(_own(x)) for x in arrays]
         out = self._outputs(given)
         check_closure(self.name, out, self.tape)
         for x, before in zip(given, arrays, strict=True):
@@ -178,7 +188,7 @@ class _Call:
         return out
 
     def _again(self, *arrays: Any) -> tuple[Any, ...]:
-        out = self._outputs([handle(x) for x in arrays])
+        out = self._outputs([snapshot(x) for x in arrays])
         _require_same(self.name, out, self.sums)
         return out
 
@@ -218,7 +228,7 @@ def _require_same(name: str, parts: Sequence[Any], before: Sequence[Any]) -> Non
 
 def _summary(x: Any) -> tuple[float, float] | None:
     """The sum of an array and a bound of that of its sizes, to tell whether it is the same."""
-    x = plain(x)
+    x = untraced(x)
     if type(x) is not np.ndarray and not isinstance(x, np.generic):
         return None
     flat: Any = x
@@ -283,7 +293,7 @@ def checkpoint_sequence(
     inner = innermost(leaves)
     if not isinstance(inner, Traced):
         if _is_traced_below(leaves, inner):
-            return _mapped_sequence(step, state, n, args, snapshots, inner.mapping)
+            return _mapped_sequence(step, state, n, args, snapshots, inner.vmap_level)
         for _ in range(n):
             state = step(state, *args)
         return state
@@ -292,26 +302,29 @@ def checkpoint_sequence(
 
 
 def _mapped_sequence(
-    step: Function, state: Any, n: int, args: Any, snapshots: int, mapping: Any
+    step: Function, state: Any, n: int, args: Any, snapshots: int, vmap_level: Any
 ) -> Any:
     """checkpoint_sequence inside vmap: one of whole arrays."""
     # What is differentiated has an axis of examples from the start, as it will have at the end.
     state = tree_map(
         lambda x: (
             x
-            if _belongs(x, mapping) or not is_inexact(_as_scalar(x))
-            else mapping.wrap(mapping.front(x))
+            if _belongs(x, vmap_level) or not is_inexact(_as_scalar(x))
+            else vmap_level.wrap(vmap_level.front(x))
         ),
         state,
     )
     leaves, structure = flatten((state, args))
-    whole = _OfAllExamples(_with_examples(step, mapping), mapping, leaves)
+    whole = _OfAllExamples(_with_examples(step, vmap_level), vmap_level, leaves)
     state, args = unflatten(structure, whole.values(leaves))
     final = checkpoint_sequence(whole, state, n, *args, snapshots=snapshots)
     shown, structure = flatten(final)
     return unflatten(
         structure,
-        [mapping.wrap(x) if is_one else x for x, is_one in zip(shown, whole.mapped, strict=False)],
+        [
+            vmap_level.wrap(x) if is_one else x
+            for x, is_one in zip(shown, whole.mapped, strict=False)
+        ],
     )
 
 
@@ -320,15 +333,15 @@ def _with_examples(step: Function, like: Any) -> Function:
 
     def stepped(state: Any, *args: Any) -> Any:
         before = flatten(state)[0]
-        mapping = CURRENT.get()
+        vmap_level = CURRENT.get()
         leaves, structure = flatten(step(state, *args))
         if len(leaves) == len(before):
             leaves = [
-                mapping.wrap(mapping.front(x)) if _belongs(was, mapping) else x
+                vmap_level.wrap(vmap_level.front(x)) if _belongs(was, vmap_level) else x
                 for x, was in zip(leaves, before, strict=True)
             ]
             for x, was in zip(leaves, before, strict=True):
-                if _belongs(x, mapping) and not _belongs(was, mapping):
+                if _belongs(x, vmap_level) and not _belongs(was, vmap_level):
                     raise BatchingError(
                         f"{like.name}: a whole number in the state of checkpoint_sequence came to "
                         "differ from example to example. Start with one for each example."
@@ -415,7 +428,7 @@ class _Sequence:
 
     def _stepped(self, state: Any, args: Sequence[Any]) -> Any:
         moving, others = state
-        given = self._tree(([handle(_own(x)) for x in moving], others))
+        given = self._tree(([snapshot(_own(x)) for x in moving], others))
         leaves, structure = flatten(self.step(given, *self.args.tree(args)))
         if structure != self.state.structure:
             raise RuleError(

@@ -22,7 +22,7 @@ from tapegrad._core.values import (
     innermost,
     is_inexact,
     level_of,
-    plain,
+    untraced,
 )
 from tapegrad._errors import RuleError, message, name_of
 from tapegrad._transforms.vmap import vmap
@@ -39,7 +39,7 @@ def stop_gradient(x: Any) -> Any:
     >>> tapegrad.grad(lambda x: x * stop_gradient(x))(3.0)
     np.float64(3.0)
     """
-    return tree_map(lambda leaf: plain(leaf).copy() if isinstance(leaf, Traced) else leaf, x)
+    return tree_map(lambda leaf: untraced(leaf).copy() if isinstance(leaf, Traced) else leaf, x)
 
 
 class primitive:
@@ -225,17 +225,17 @@ class _Custom:
 
     def _mapped(self, inner: Any, fixed: list[Any], leaves: list[Any], structure: Any) -> Any:
         """A call inside vmap: a custom function of all examples, whose parts are mapped."""
-        mapping = inner.mapping
+        vmap_level = inner.vmap_level
         arrays = [hasattr(leaf, "shape") for leaf in leaves]
         fronts = [
-            mapping.front(leaf) if is_one else leaf
+            vmap_level.front(leaf) if is_one else leaf
             for leaf, is_one in zip(leaves, arrays, strict=True)
         ]
         axes = list(unflatten(structure, [0 if is_one else None for is_one in arrays]))
         trees: list[Any] = list(unflatten(structure, fronts))
         in_axes = self._joined([None] * len(fixed), axes)
         out = self._vectorized(in_axes, len(fixed))(*self._joined(fixed, trees))
-        return tree_map(mapping.wrap, out)
+        return tree_map(vmap_level.wrap, out)
 
     def _vectorized(self, in_axes: list[Any], fixed: int) -> _Custom:
         raise NotImplementedError

@@ -58,7 +58,9 @@ def jacrev(
                 return pullback(unflatten(structure, bars))
 
             at_once = chunk_size or _at_once(pullback, inputs.leaves)
-            rows = _rows(vmap(pulled, chunk_size=chunk_size), leaf, inputs.leaves, at_once)
+            rows = _jacobian_rows(
+                vmap(pulled, chunk_size=chunk_size), leaf, inputs.leaves, at_once
+            )
             shaped = [
                 np.reshape(row, leaf.shape + np.shape(x))
                 for row, x in zip(rows, inputs.leaves, strict=True)
@@ -394,7 +396,7 @@ def _reduced(
     return inputs, of_leaves
 
 
-def _rows(pulled: Function, leaf: Any, leaves: list[Any], at_once: int) -> list[Any]:
+def _jacobian_rows(pulled: Function, leaf: Any, leaves: list[Any], at_once: int) -> list[Any]:
     """The derivatives of each element of an output, along axis 0, by each input."""
     parts = [_rows_along(pulled, basis, leaves) for basis in _bases(leaf, at_once)]
     return _joined(parts, 0)
@@ -434,7 +436,7 @@ def _at_once(replayed: Any, leaves: list[Any]) -> int:
     """How many basis vectors to send through a replay at once: the fastest number."""
     if any(type(leaf) is not np.ndarray for leaf in leaves):
         return ALL  # an outer transform looks on: once, so that its tape stays short
-    sizes = [8, *filter(None, map(_result_bytes, replayed.stretch.entries))]
+    sizes = [8, *filter(None, map(_result_bytes, replayed.recording.entries))]
     return max(CACHED_BYTES * len(sizes) // sum(sizes), FEWEST_AT_ONCE)
 
 

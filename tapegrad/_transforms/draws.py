@@ -23,7 +23,7 @@ def _generators(*, load: bool) -> tuple[type, ...]:
     return () if random is None else (random.Generator, random.RandomState, random.BitGenerator)
 
 
-class Draws:
+class RandomnessCheck:
     """The generators within reach of a function, and where they stood."""
 
     def __init__(self, f: Callable[..., Any], arguments: Iterable[Any]) -> None:
@@ -72,4 +72,4 @@ def _state_of(generator: Any) -> str:
     return repr(getattr(generator, "bit_generator", generator).state)
 
 
-__all__ = ["Draws"]
+__all__ = ["RandomnessCheck"]

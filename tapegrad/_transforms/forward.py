@@ -20,7 +20,7 @@ from tapegrad._core.tape import CURRENT, Tape
 from tapegrad._core.values import Traced, is_array
 from tapegrad._errors import InputError, message, name_of
 from tapegrad._transforms.inputs import Inputs, Selection, as_cotangent, own_copy
-from tapegrad._transforms.recording import Stretch
+from tapegrad._transforms.recording import Recording
 from tapegrad._transforms.reverse import as_tangent, split_aux
 from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
 
@@ -110,14 +110,14 @@ def _primal_and_tangent(leaf: Any, tape: Tape) -> tuple[Any, Any]:
 class Pushforward:
     """What `linearize` returns: call it with tangents of the primals, as often as needed."""
 
-    __slots__ = ("inputs", "name", "out", "out_slots", "slots", "steps", "stretch", "structure")
+    __slots__ = ("inputs", "name", "out", "out_slots", "recording", "slots", "steps", "structure")
 
     def __init__(
-        self, name: str, stretch: Stretch, inputs: Inputs, slots: list[int], out: Any
+        self, name: str, recording: Recording, inputs: Inputs, slots: list[int], out: Any
     ) -> None:
-        self.name, self.stretch, self.inputs, self.slots = name, stretch, inputs, slots
+        self.name, self.recording, self.inputs, self.slots = name, recording, inputs, slots
         leaves, self.structure = flatten(out)
-        self.out_slots = [leaf.slot if stretch.owns(leaf) else None for leaf in leaves]
+        self.out_slots = [leaf.slot if recording.owns(leaf) else None for leaf in leaves]
         self.out = [spec_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
         self.steps: list[Step] | None = None  # found when first called
 
@@ -128,12 +128,12 @@ class Pushforward:
         """
         leaves = _tangent_leaves(f"pushforward of {self.name}", self.inputs, tangents)
         with np.errstate(all="ignore"):
-            if self.stretch.singular:
+            if self.recording.singular:
                 dots = self._transposed(leaves)
             else:
-                dots = self._pushed(leaves, careful=False)
+                dots = self._pushed(leaves, strong_zeros=False)
                 if not all(is_finite(dots[slot]) for slot in self.out_slots if slot in dots):
-                    dots = self._pushed(leaves, careful=True)
+                    dots = self._pushed(leaves, strong_zeros=True)
         parts = [
             own_copy(as_cotangent(None if slot is None else dots.get(slot), like))
             if isinstance(like, Spec)
@@ -142,26 +142,28 @@ class Pushforward:
         ]
         return unflatten(self.structure, parts)
 
-    def _pushed(self, leaves: list[Any], *, careful: bool) -> dict[Any, Any]:
+    def _pushed(self, leaves: list[Any], *, strong_zeros: bool) -> dict[Any, Any]:
         """Tangents by slot, those of the outputs at least."""
-        stretch = self.stretch
+        recording = self.recording
         if self.steps is None:
-            self.steps = live_steps(stretch.entries, self.slots, self.out_slots)
+            self.steps = live_steps(recording.entries, self.slots, self.out_slots)
         dots: dict[Any, Any] = dict(zip(self.slots, leaves, strict=True))
-        replay_steps(self.steps, dots, stretch.surroundings, self.slots, careful=careful)
+        replay_steps(
+            self.steps, dots, recording.surroundings, self.slots, strong_zeros=strong_zeros
+        )
         return dots
 
     def _transposed(self, leaves: list[Any]) -> dict[Any, Any]:
         """Tangents by slot, as the transpose of the pullback, in which rules can take limits."""
-        stretch, outer = self.stretch, self.stretch.surroundings
-        tape = outer or stretch.tape.replica(stretch.entries, stretch.end)
+        recording, outer = self.recording, self.recording.surroundings
+        tape = outer or recording.tape.replica(recording.entries, recording.end)
         first, start = len(tape.entries), tape.fresh()
-        table, given = SparseBars(stretch.start), {}
+        table, given = SparseBars(recording.start), {}
         for slot, like in zip(self.out_slots, self.out, strict=True):
             if slot is not None and slot not in given:
                 zeros = np.zeros(like.shape, like.dtype)
                 given[slot] = table[slot] = tape.wrap(zeros, tape.fresh())
-        replay_nested(stretch.entries, table, tape)
+        replay_nested(recording.entries, table, tape)
         second = SparseBars(start)
         for slot, dot in zip(self.slots, leaves, strict=True):
             bar = table[slot]
@@ -193,14 +195,14 @@ def run_with_pushforward(
     """`linearize`; without `copies` for a pushforward used before anything else can run."""
     name = f"linearize({name_of(f)})"
     inputs = Inputs(Selection(name, tuple(range(len(primals)))), primals, {})
-    with Stretch(name, copies=copies) as stretch:
-        traced = [stretch.input(leaf) for leaf in inputs.leaves]
+    with Recording(name, copies=copies) as recording:
+        traced = [recording.input(leaf) for leaf in inputs.leaves]
         slots = [x.slot for x in traced]
         out = inputs.call(f, list(traced))
         out, aux = split_aux(name, out) if has_aux else (out, None)
-        stretch.finish((out, aux))
-        pushforward = Pushforward(name, stretch, inputs, slots, out)
-        out, aux = tree_map(lambda leaf: own_copy(stretch.strip(leaf)), (out, aux))
+        recording.finish((out, aux))
+        pushforward = Pushforward(name, recording, inputs, slots, out)
+        out, aux = tree_map(lambda leaf: own_copy(recording.strip(leaf)), (out, aux))
     return (out, pushforward, aux) if has_aux else (out, pushforward)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad._core.entry import Spec, spec_of
 from tapegrad._core.fit import zeros_of
-from tapegrad._core.values import Mapped, Traced, cast, handle, is_inexact, is_ndarray
+from tapegrad._core.values import Mapped, Traced, cast, is_inexact, is_ndarray, snapshot
 from tapegrad._errors import (
     InputError,
     describe,
@@ -57,7 +57,7 @@ def as_cotangent(bar: Any, leaf: Any) -> Any:
         return bar if bar.base is None and bar.flags.writeable else bar.copy()
     if isinstance(bar, Traced):
         # A new handle: writing to one gradient must not reach another.
-        return handle(bar)
+        return snapshot(bar)
     if bar.dtype != leaf.dtype:
         bar = cast(bar, leaf.dtype)
     if isinstance(leaf, np.generic):
@@ -226,4 +226,4 @@ class Inputs:
 
 def own_copy(leaf: Any) -> Any:
     """A leaf that shares no memory, and no handle, with what a replay keeps."""
-    return leaf.copy() if type(leaf) is np.ndarray else handle(leaf)
+    return leaf.copy() if type(leaf) is np.ndarray else snapshot(leaf)

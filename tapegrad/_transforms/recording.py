@@ -14,7 +14,7 @@ from tapegrad._core.backward import SparseBars, replay_backward, replay_nested
 from tapegrad._core.entry import Entry, parents_of, spec_of
 from tapegrad._core.fit import has_nan
 from tapegrad._core.tape import CURRENT, Tape
-from tapegrad._core.values import Mapped, Traced, handle
+from tapegrad._core.values import Mapped, Traced, snapshot
 from tapegrad._tree import flatten
 
 LARGE = 256  # elements from which adding in place is faster than making a new array
@@ -37,7 +37,7 @@ class _Enter:
 _ENTER = _Enter()
 
 
-class Stretch:
+class Recording:
     """The part of a tape that one run of a function logs; a context manager around the run.
 
     A reverse transform inside another shares its tape. Where nothing in the stretch depends on the
@@ -107,7 +107,7 @@ class Stretch:
             self.first = len(tape.entries)
             self.linked = self.linked or leaf.slot != -1
             return tape.array(leaf.value, slot, tape, leaf.spec)
-        return tape.wrap(handle(leaf), slot)
+        return tape.wrap(snapshot(leaf), slot)
 
     def finish(self, out: Any) -> None:
         """The function has returned `out`: what is logged from here on is not in the stretch."""
@@ -168,7 +168,7 @@ class Stretch:
         way what entries keep; None then says that they would be needed again.
         """
         with np.errstate(all="ignore"):
-            found = self._pulled(slots, bars, inputs, careful=False, consume=consume)
+            found = self._pulled(slots, bars, inputs, strong_zeros=False, consume=consume)
             if not any(map(has_nan, found)):
                 return found
             while isinstance(value, Traced):
@@ -178,13 +178,13 @@ class Stretch:
             if consume and not self.singular:
                 return None
             # It may be zero times an infinity or a NaN, in a branch that was not taken.
-            careful = self._pulled(slots, bars, inputs, careful=True)
+            strong_zeros = self._pulled(slots, bars, inputs, strong_zeros=True)
             if not has_nan(value):
-                return careful
+                return strong_zeros
             unknown = np.reshape(np.isnan(value), ())  # for some examples of a vmap, perhaps
             return [
                 bar if bar is None else np.where(unknown, before, bar)
-                for before, bar in zip(found, careful, strict=True)
+                for before, bar in zip(found, strong_zeros, strict=True)
             ]
 
     def _pulled(
@@ -193,7 +193,7 @@ class Stretch:
         bars: list[Any],
         inputs: list[int],
         *,
-        careful: bool,
+        strong_zeros: bool,
         consume: bool = False,
     ) -> list[Any]:
         raw = not self.shared and not self.singular
@@ -204,21 +204,21 @@ class Stretch:
         # Infinities at singular points are for the strong product to judge, not for warnings.
         if raw:
             replay_backward(
-                self.entries, table, consume=consume, large=self.large, careful=careful
+                self.entries, table, consume=consume, large=self.large, strong_zeros=strong_zeros
             )
             return [table[slot] for slot in inputs]
         # A transform inside a rule belongs to the tape on which this replay logs, if to any.
         token = CURRENT.set(self.surroundings)
         try:
             if self.singular and not self.dependent:
-                self._pull_singular(table, careful=careful)
+                self._pull_singular(table, strong_zeros=strong_zeros)
             else:
-                replay_nested(self.entries, table, self.surroundings, careful=careful)
+                replay_nested(self.entries, table, self.surroundings, strong_zeros=strong_zeros)
         finally:
             CURRENT.reset(token)
         return [table[slot] for slot in inputs]
 
-    def _pull_singular(self, table: SparseBars, *, careful: bool) -> None:
+    def _pull_singular(self, table: SparseBars, *, strong_zeros: bool) -> None:
         """A replay that nothing differentiates, but traced: a rule in it takes a limit.
 
         The replay logs on a replica of the tape, where `derivatives_along` finds how cotangents
@@ -226,7 +226,7 @@ class Stretch:
         """
         tape = self.tape.replica(self.entries, self.end)
         try:
-            replay_nested(self.entries, table, tape, careful=careful)
+            replay_nested(self.entries, table, tape, strong_zeros=strong_zeros)
             for slot, bar in table.items():
                 if isinstance(bar, Traced) and bar.tape is tape:
                     table[slot] = bar.value
@@ -234,4 +234,4 @@ class Stretch:
             tape.close()
 
 
-__all__ = ["HUGE_BYTES", "LARGE", "Stretch"]
+__all__ = ["HUGE_BYTES", "LARGE", "Recording"]

@@ -22,7 +22,7 @@ from tapegrad._errors import (
     name_of,
 )
 from tapegrad._transforms.inputs import Argnums, Inputs, Selection, own_copy
-from tapegrad._transforms.recording import Stretch
+from tapegrad._transforms.recording import Recording
 from tapegrad._transforms.wrapper import Transformed
 from tapegrad._tree import flatten, flatten_like, tree_map
 from tapegrad._warning import warn
@@ -135,21 +135,21 @@ def _gradient_runner(
 
     def attempt(args: tuple[Any, ...], kwargs: dict[str, Any], *, keep: bool) -> Any:
         inputs = Inputs(selection, args, kwargs)
-        with Stretch(name) as stretch:
-            traced = [stretch.input(leaf) for leaf in inputs.leaves]
+        with Recording(name) as recording:
+            traced = [recording.input(leaf) for leaf in inputs.leaves]
             slots = [x.slot for x in traced]
             out = inputs.call(f, traced)
             aux = None
             if has_aux:
                 out, aux = split_aux(name, out)
-            stretch.finish((out, aux) if has_aux else out)
-            bars = _pull_scalar(name, stretch, out, slots, inputs.leaves, holomorphic, keep)
+            recording.finish((out, aux) if has_aux else out)
+            bars = _pull_scalar(name, recording, out, slots, inputs.leaves, holomorphic, keep)
             if bars is None:
                 return None
             gradient = inputs.result(bars)
-            value = stretch.strip(out)
+            value = recording.strip(out)
             if has_aux:
-                aux = tree_map(stretch.strip, aux)
+                aux = tree_map(recording.strip, aux)
         return value, gradient, aux
 
     return run
@@ -166,7 +166,7 @@ def split_aux(call: str, out: Any) -> tuple[Any, Any]:
 
 def _pull_scalar(
     name: str,
-    stretch: Stretch,
+    recording: Recording,
     out: Any,
     slots: list[int],
     leaves: list[Any],
@@ -174,16 +174,16 @@ def _pull_scalar(
     keep: bool,
 ) -> list[Any] | None:
     _check_scalar(name, out, leaves, holomorphic)
-    if not stretch.owns(out):
-        if not stretch.entries:
+    if not recording.owns(out):
+        if not recording.entries:
             warn(
                 f"{name}: the output does not depend on the input; the gradient is zero.",
                 IndependentOutputWarning,
             )
         return [None] * len(slots)
     one = np.ones(out.shape, out.dtype) if out.shape else out.dtype.type(1)
-    consume = stretch.huge and not stretch.shared and not keep
-    return stretch.pull([out.slot], [one], slots, out, consume=consume)
+    consume = recording.huge and not recording.shared and not keep
+    return recording.pull([out.slot], [one], slots, out, consume=consume)
 
 
 def _check_scalar(name: str, out: Any, leaves: list[Any], holomorphic: bool) -> None:
@@ -217,14 +217,14 @@ def _check_scalar(name: str, out: Any, leaves: list[Any], holomorphic: bool) -> 
 class Pullback:
     """What `vjp` returns: call it with a cotangent of the output, as often as needed."""
 
-    __slots__ = ("inputs", "name", "out_leaves", "out_slots", "slots", "stretch", "structure")
+    __slots__ = ("inputs", "name", "out_leaves", "out_slots", "recording", "slots", "structure")
 
     def __init__(
-        self, name: str, stretch: Stretch, inputs: Inputs, slots: list[int], out: Any
+        self, name: str, recording: Recording, inputs: Inputs, slots: list[int], out: Any
     ) -> None:
-        self.name, self.stretch, self.inputs, self.slots = name, stretch, inputs, slots
+        self.name, self.recording, self.inputs, self.slots = name, recording, inputs, slots
         leaves, self.structure = flatten(out)
-        self.out_slots = [leaf.slot if stretch.owns(leaf) else None for leaf in leaves]
+        self.out_slots = [leaf.slot if recording.owns(leaf) else None for leaf in leaves]
         self.out_leaves = [spec_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
 
     def __call__(self, out_bar: Any) -> tuple[Any, ...]:
@@ -242,7 +242,7 @@ class Pullback:
             if slot is not None:
                 slots.append(slot)
                 given.append(bar)
-        found = self.stretch.pull(slots, given, self.slots)
+        found = self.recording.pull(slots, given, self.slots)
         assert found is not None  # nothing was consumed
         return tuple(self.inputs.result(found, given))
 
@@ -292,14 +292,14 @@ def run_with_pullback(
     """`vjp`; without `copies` for a pullback that is used before anything else can run."""
     name = f"vjp({name_of(f)})"
     inputs = Inputs(Selection(name, tuple(range(len(primals)))), primals, {})
-    with Stretch(name, copies=copies) as stretch:
-        traced = [stretch.input(leaf) for leaf in inputs.leaves]
+    with Recording(name, copies=copies) as recording:
+        traced = [recording.input(leaf) for leaf in inputs.leaves]
         slots = [x.slot for x in traced]
         out = inputs.call(f, traced)
         out, aux = split_aux(name, out) if has_aux else (out, None)
-        stretch.finish((out, aux))
-        pullback = Pullback(name, stretch, inputs, slots, out)
-        out, aux = tree_map(lambda leaf: own_copy(stretch.strip(leaf)), (out, aux))
+        recording.finish((out, aux))
+        pullback = Pullback(name, recording, inputs, slots, out)
+        out, aux = tree_map(lambda leaf: own_copy(recording.strip(leaf)), (out, aux))
     return (out, pullback, aux) if has_aux else (out, pullback)
 
 
@@ -309,15 +309,15 @@ def pull_once(name: str, f: Function, primals: Sequence[Any], bars: Sequence[Any
     As a `vjp` whose pullback is called at once and once only, so that nothing has to be copied.
     """
     inputs = Inputs(Selection(name, tuple(range(len(primals)))), tuple(primals), {})
-    with Stretch(name) as stretch:
-        traced = [stretch.input(leaf) for leaf in inputs.leaves]
+    with Recording(name) as recording:
+        traced = [recording.input(leaf) for leaf in inputs.leaves]
         slots = [x.slot for x in traced]
         out = f(*inputs.trees(traced))
         del traced
-        stretch.finish(out)
-        given = [(x.slot, bar) for x, bar in zip(out, bars, strict=True) if stretch.owns(x)]
+        recording.finish(out)
+        given = [(x.slot, bar) for x, bar in zip(out, bars, strict=True) if recording.owns(x)]
         del out
-        found = stretch.pull([at for at, _ in given], [bar for _, bar in given], slots)
+        found = recording.pull([at for at, _ in given], [bar for _, bar in given], slots)
         assert found is not None  # nothing was consumed
         return inputs.result(found, bars)
 

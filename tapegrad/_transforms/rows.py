@@ -12,7 +12,7 @@ import numpy as np
 from tapegrad._core.entry import PROJECT, READ, Entry, parents_of
 from tapegrad._errors import describe, name_of
 from tapegrad._transforms.inputs import Inputs, Selection
-from tapegrad._transforms.recording import Stretch
+from tapegrad._transforms.recording import Recording
 from tapegrad._transforms.reverse import Function
 
 
@@ -29,15 +29,15 @@ def tape_rows(f: Function, *args: Any) -> list[tuple[int, str, tuple[int, ...], 
     """
     selection = Selection(f"tape of {name_of(f)}", tuple(range(len(args))))
     inputs = Inputs(selection, args, {})
-    with Stretch(selection.call) as stretch:
-        traced = [stretch.input(leaf) for leaf in inputs.leaves]
+    with Recording(selection.call) as recording:
+        traced = [recording.input(leaf) for leaf in inputs.leaves]
         rows: list[tuple[int, str, tuple[int, ...], str]] = [
             (x.slot, "input", (), describe(x)) for x in traced
         ]
         kinds: dict[int, Any] = {x.slot: x.spec for x in traced}
         out = inputs.call(f, traced)
-        stretch.finish(out)
-        for entry in stretch.entries:
+        recording.finish(out)
+        for entry in recording.entries:
             parents = tuple(slot for slot in parents_of(entry) if slot >= 0)
             kinds[entry[0]] = kind = _kind_of_result(entry, kinds)
             text = f"{len(kind)} results" if isinstance(kind, tuple) else describe(kind)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._batched.level import Mapping
+from tapegrad._batched.level import VmapLevel
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.values import Traced, is_array
 from tapegrad._errors import (
@@ -22,7 +22,7 @@ from tapegrad._errors import (
     message,
     name_of,
 )
-from tapegrad._transforms.draws import Draws
+from tapegrad._transforms.draws import RandomnessCheck
 from tapegrad._transforms.wrapper import Transformed
 from tapegrad._tree import flatten, flatten_prefix, unflatten
 
@@ -85,13 +85,13 @@ def vmap(
         size = _size(name, [x for x, axis in zip(fronts, axes, strict=True) if axis is not None])
 
         def run(start: int, stop: int) -> tuple[list[Any], Any]:
-            mapping = Mapping(name, stop - start)
+            vmap_level = VmapLevel(name, stop - start)
             # A transform inside starts a tape of its own: what its entries hold is batched.
-            draws = Draws(f, leaves) if randomness == "error" else None
-            token = CURRENT.set(mapping)
+            draws = RandomnessCheck(f, leaves) if randomness == "error" else None
+            token = CURRENT.set(vmap_level)
             try:
                 given = [
-                    x if axis is None else mapping.wrap(_own(x[start:stop]))
+                    x if axis is None else vmap_level.wrap(_own(x[start:stop]))
                     for x, axis in zip(fronts, axes, strict=True)
                 ]
                 call_args, call_kwargs = unflatten(structure, given)
@@ -100,7 +100,7 @@ def vmap(
                     draws.refuse(name)
                 places = flatten_prefix(out_structure, out_axes, f"out_axes of {name}")
                 return [
-                    _output(name, mapping, leaf, axis)
+                    _output(name, vmap_level, leaf, axis)
                     for leaf, axis in zip(out_leaves, places, strict=True)
                 ], (out_structure, places)
             except (TypeError, ValueError) as error:
@@ -110,7 +110,7 @@ def vmap(
                 raise known from None
             finally:
                 CURRENT.reset(token)
-                mapping.open = False
+                vmap_level.open = False
 
         if at_once is None or at_once >= size:
             out, (out_structure, _) = run(0, size)
@@ -209,9 +209,9 @@ def _own(x: Any) -> Any:
     return x.copy()
 
 
-def _output(name: str, mapping: Mapping, leaf: Any, axis: Any) -> Any:
+def _output(name: str, vmap_level: VmapLevel, leaf: Any, axis: Any) -> Any:
     """A result with its axis of examples in place."""
-    batched = mapping.owns(leaf)
+    batched = vmap_level.owns(leaf)
     if axis is None:
         if batched:
             raise InputError(
@@ -225,7 +225,7 @@ def _output(name: str, mapping: Mapping, leaf: Any, axis: Any) -> Any:
         return leaf
     if isinstance(leaf, Traced):
         leaf.tape.require_open()
-    whole = mapping.front(leaf)
+    whole = vmap_level.front(leaf)
     if not batched:
         whole = whole.copy()
     axis = axis if axis >= 0 else axis + len(whole.shape)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite, constant
-from tapegrad._core.values import lift, plain
+from tapegrad._core.values import lift, untraced
 from tapegrad._numpy_versions import EXPIRING
 from tapegrad._warning import named_at_the_programs_line
 
@@ -91,7 +91,7 @@ constant(np.lexsort, arrays=1, batch=_lexsorted)
 
 def _like(create: Any, holder: Any, *args: Any, **kwargs: Any) -> Any:
     """A constant made beside a traced array: traced where it can take traced values later."""
-    made = create(*map(plain, args), **kwargs)
+    made = create(*map(untraced, args), **kwargs)
     if made.dtype.kind in "fc" and hasattr(holder, "tape"):
         return holder.tape.wrap(made, -1)
     return made
@@ -129,7 +129,7 @@ def _full_like(
     *,
     device: Any = None,
 ) -> Any:
-    base = np.zeros_like(plain(a), dtype, order, subok, shape, device=device)
+    base = np.zeros_like(untraced(a), dtype, order, subok, shape, device=device)
     fill_value = lift(fill_value)
     if not hasattr(fill_value, "tape"):
         holder = a if hasattr(a, "tape") else None

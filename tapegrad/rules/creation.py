@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad._core.forms import composite, general, linear
-from tapegrad._core.values import plain
+from tapegrad._core.values import untraced
 from tapegrad.rules.constant import side_by_side
 
 
@@ -66,7 +66,7 @@ def _linspace(
 ) -> Any:
     if dtype is not None and np.dtype(dtype).kind not in "fc":
         # Whole numbers do not move; a step between them does, which the second call finds.
-        line = np.linspace(plain(start), plain(stop), num, endpoint, dtype=dtype, axis=axis)
+        line = np.linspace(untraced(start), untraced(stop), num, endpoint, dtype=dtype, axis=axis)
     else:
         if device not in (None, "cpu"):
             raise ValueError(f"Device not understood. Only 'cpu' is allowed, but got: {device!r}")
@@ -159,7 +159,7 @@ def _geomspace(
     axis: Any = 0,
 ) -> Any:
     if dtype is not None and np.dtype(dtype).kind not in "fc":
-        return np.geomspace(plain(start), plain(stop), num, endpoint, dtype, axis)
+        return np.geomspace(untraced(start), untraced(stop), num, endpoint, dtype, axis)
     params = {"num": num, "endpoint": endpoint, "dtype": dtype, "axis": axis}
     ends = [end if hasattr(end, "shape") else np.asarray(end) for end in (start, stop)]
     bound, params = CURVE.bind(tuple(ends), params)

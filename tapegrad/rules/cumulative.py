@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import general, linear
-from tapegrad._core.values import plain
+from tapegrad._core.values import untraced
 from tapegrad.rules.reduction import of_kind
 
 
@@ -53,7 +53,7 @@ def cumprod_vjp(g: Any, out: Any, x: Any, axis: Any = None, dtype: Any = None) -
         g = np.concatenate([longer, g[..., -step:]], axis=-1)
         following = following[..., :-step] * following[..., step:]
         step *= 2
-    before = np.concatenate([np.ones_like(plain(out[..., :1])), out[..., :-1]], axis=-1)
+    before = np.concatenate([np.ones_like(untraced(out[..., :1])), out[..., :-1]], axis=-1)
     x_bar = g * before
     return x_bar.reshape(shape) if flat else np.moveaxis(x_bar, -1, axis)
 
@@ -96,7 +96,7 @@ def _cumulative_prod_jvp(
         return out_dot
     shape = list(out_dot.shape)
     shape[axis] = 1
-    start = np.zeros_like(plain(out_dot), shape=shape)  # the first element is 1, a constant
+    start = np.zeros_like(untraced(out_dot), shape=shape)  # the first element is 1, a constant
     return np.concatenate([start, out_dot], axis=axis)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from tapegrad._core.forms import Constant, composite, general
 from tapegrad._core.limits import derivatives_along
-from tapegrad._core.values import plain, somewhere
+from tapegrad._core.values import any_true, untraced
 from tapegrad._warning import warn
 from tapegrad.rules.limits import replays_to_come
 from tapegrad.rules.matrices import (
@@ -90,23 +90,23 @@ def _over_adjoint(x: Any, r: Any, whole: Any) -> Any:
     From y r^H = x follows y d^H n = x' n, where d and x' tell how r and x grow; and y is what
     solves both. That is the first derivative only.
     """
-    zero = _zeros_on_diagonal(plain(r))
-    if not somewhere(zero):
+    zero = _zeros_on_diagonal(untraced(r))
+    if not any_true(zero):
         return adjoint(np.linalg.solve(r, adjoint(x)))
     if replays_to_come(whole):
         raise np.linalg.LinAlgError(
             "np.linalg.qr: no second derivative at a matrix whose first columns are dependent. "
             "Use np.linalg.svd."
         )
-    u, _, _ = np.linalg.svd(plain(r))
-    kernel = u * row(_smallest(plain(r)))
+    u, _, _ = np.linalg.svd(untraced(r))
+    kernel = u * row(_smallest(untraced(r)))
     kernel = np.matmul(kernel, adjoint(kernel))
     growth = np.zeros(whole.shape, r.dtype)
     growth[..., : r.shape[-1]] = np.eye(r.shape[-1]) * row(zero)
     (change,) = derivatives_along(x, whole, [growth])
-    grown = adjoint(plain(r)) + np.matmul(growth[..., : r.shape[-1]], kernel)
-    left = np.matmul(plain(x), kernel)
-    size = np.max(np.abs(plain(x)), axis=(-2, -1), initial=0, keepdims=True)
+    grown = adjoint(untraced(r)) + np.matmul(growth[..., : r.shape[-1]], kernel)
+    left = np.matmul(untraced(x), kernel)
+    size = np.max(np.abs(untraced(x)), axis=(-2, -1), initial=0, keepdims=True)
     infinite = np.max(np.abs(left), axis=(-2, -1), keepdims=True) > (
         np.sqrt(np.finfo(r.dtype).eps) * size
     )
@@ -128,8 +128,8 @@ def _smallest(r: Any) -> Any:
 
 
 def _has_zeros_on_diagonal(out: Any) -> bool:
-    r = plain(out[1])
-    return somewhere(_zeros_on_diagonal(r[..., : r.shape[-2]]))
+    r = untraced(out[1])
+    return any_true(_zeros_on_diagonal(r[..., : r.shape[-2]]))
 
 
 QR = general(
@@ -161,7 +161,7 @@ def _qr(a: Any, mode: str = "reduced") -> Any:
         return (packed, tau) if mode == "raw" else transposed(packed)
     if mode == "complete" and a.shape[-2] > a.shape[-1]:
         q, r = QR.apply_bound([a], {})
-        return _completed(q, r, COMPLETE.apply_bound([plain(a)], {}))
+        return _completed(q, r, COMPLETE.apply_bound([untraced(a)], {}))
     if mode not in ("reduced", "complete", "r"):
         raise ValueError(f"Unrecognized mode '{mode}'")
     q, r = QR.apply_bound([a], {})
@@ -181,16 +181,16 @@ def _completed(q: Any, r: Any, value: Any) -> Any:
     if count == 0:
         return _QRResult(value, np.zeros((*r.shape[:-2], rows, 0), r.dtype))
     first = np.eye(count, dtype=q.dtype) - q[..., :count, :]
-    left_out = scalar(~(np.linalg.cond(plain(first)) < 1 / np.sqrt(np.finfo(q.dtype).eps)))
-    if somewhere(~left_out):
-        safe = np.where(left_out, unit(first), first) if somewhere(left_out) else first
+    left_out = scalar(~(np.linalg.cond(untraced(first)) < 1 / np.sqrt(np.finfo(q.dtype).eps)))
+    if any_true(~left_out):
+        safe = np.where(left_out, unit(first), first) if any_true(left_out) else first
         e = np.eye(rows, dtype=q.dtype)
         turned = np.linalg.solve(adjoint(safe), adjoint(q[..., count:, :]))
         made = e[:, count:] + np.matmul(e[:, :count] - q, turned)
-        beside = made + (others - plain(made))  # the value to the last digit
+        beside = made + (others - untraced(made))  # the value to the last digit
     else:
         beside = others
-    if somewhere(left_out):
+    if any_true(left_out):
         beside = np.where(left_out, _beside(q, others), beside)
     zeros = np.zeros((*r.shape[:-2], rows - count, count), r.dtype)
     return _QRResult(np.concatenate([q, beside], -1), np.concatenate([r, zeros], -2))
@@ -241,8 +241,8 @@ def _reflection(x: Any) -> tuple[Any, Any, Any]:
     None is taken where x is that already, and its first element real.
     """
     first, rest = x[..., 0], x[..., 1:]
-    none = ~np.any(plain(rest), axis=-1) & (np.imag(plain(first)) == 0)
-    sign = np.where(np.real(plain(first)) < 0, 1, -1).astype(x.dtype.type(0).real.dtype)
+    none = ~np.any(untraced(rest), axis=-1) & (np.imag(untraced(first)) == 0)
+    sign = np.where(np.real(untraced(first)) < 0, 1, -1).astype(x.dtype.type(0).real.dtype)
     top = np.where(none, np.real(first), sign * np.linalg.norm(x, axis=-1)).astype(x.dtype)
     tau = np.where(none, 0, (top - first) / np.where(none, 1, top))
     v = rest / column(np.where(none, 1, first - top))

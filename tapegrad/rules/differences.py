@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from tapegrad._core.forms import composite, general, linear
-from tapegrad._core.values import innermost, lift, plain
+from tapegrad._core.values import innermost, lift, untraced
 
 
 def as_array(value: Any) -> Any:
@@ -211,11 +211,11 @@ UNWRAP = general(
 
 def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
     p = as_array(p)
-    options = {"discont": plain(discont), "axis": axis}
-    if plain(period) is period:
+    options = {"discont": untraced(discont), "axis": axis}
+    if untraced(period) is period:
         return UNWRAP.apply_bound([p], {**options, "period": period})
-    length = plain(period)
-    jumps = np.round((np.unwrap(plain(p), **options, period=length) - plain(p)) / length)
+    length = untraced(period)
+    jumps = np.round((np.unwrap(untraced(p), **options, period=length) - untraced(p)) / length)
     return p + period * jumps
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite, elementwise, general, linear
-from tapegrad._core.values import plain, somewhere
+from tapegrad._core.values import any_true, untraced
 
 LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 
@@ -36,15 +36,15 @@ def _power_by_base(_out: Any, x: Any, y: Any) -> Any:
             return 2 * x
         if y in _INFINITIES:
             power = x**y
-            return np.where(plain(power) == 0, 0, y).astype(power.dtype) * power
+            return np.where(untraced(power) == 0, 0, y).astype(power.dtype) * power
         return y * x ** (y - 1) if y else x * 0
     if y.dtype.kind in "ub":
         y = y.astype(np.result_type(x, 1.0))  # 0 - 1 wraps
-    zero = (plain(y) == 0) & (plain(x) == 0)
-    power = x ** (np.where(zero, 1, y - 1) if somewhere(zero) else y - 1)
-    infinite = np.isinf(plain(y))
-    if somewhere(infinite):
-        y = np.where(infinite & (plain(power) == 0), 0, y)
+    zero = (untraced(y) == 0) & (untraced(x) == 0)
+    power = x ** (np.where(zero, 1, y - 1) if any_true(zero) else y - 1)
+    infinite = np.isinf(untraced(y))
+    if any_true(infinite):
+        y = np.where(infinite & (untraced(power) == 0), 0, y)
     return y * power
 
 
@@ -60,8 +60,8 @@ def _power_by_exponent(out: Any, x: Any, _y: Any) -> Any:
             else out
             * (np.log(complex(x)) if (x and out.dtype.kind == "c") else np.nan if x else 0.0)
         )
-    zero = plain(x) == 0
-    return out * np.log(np.where(zero, 1, x)) if somewhere(zero) else out * np.log(x)
+    zero = untraced(x) == 0
+    return out * np.log(np.where(zero, 1, x)) if any_true(zero) else out * np.log(x)
 
 
 elementwise(np.power, _power_by_base, _power_by_exponent, strong=True)
@@ -81,13 +81,13 @@ elementwise(np.log1p, lambda _out, x: 1 / (1 + x), strong=True)
 
 def _share(x: Any, out: Any) -> Any:
     """How much of a sum of exponentials is x; 0 where all of them are."""
-    empty = plain(out) == -np.inf
-    return np.where(empty, 0, x - out) if somewhere(empty) else x - out
+    empty = untraced(out) == -np.inf
+    return np.where(empty, 0, x - out) if any_true(empty) else x - out
 
 
 def _share_of(x: Any, out: Any) -> Any:
-    empty = plain(out) == -np.inf
-    return np.exp(x - out) if not somewhere(empty) else np.where(empty, 0, np.exp(_share(x, out)))
+    empty = untraced(out) == -np.inf
+    return np.exp(x - out) if not any_true(empty) else np.where(empty, 0, np.exp(_share(x, out)))
 
 
 elementwise(
@@ -135,7 +135,7 @@ elementwise(np.arctanh, lambda _out, x: 1 / ((1 - x) * (1 + x)), strong=True)
 def _squared_radius(x: Any, y: Any) -> Any:
     """x**2 + y**2, and 1 at the origin, where arctan2 gets the gradient 0."""
     square = x * x + y * y
-    return np.where(plain(square) == 0, 1, square)
+    return np.where(untraced(square) == 0, 1, square)
 
 
 elementwise(
@@ -146,7 +146,7 @@ elementwise(
 
 
 def _nonzero(out: Any) -> Any:
-    return np.where(plain(out) == 0, 1, out)
+    return np.where(untraced(out) == 0, 1, out)
 
 
 elementwise(np.hypot, lambda out, x, _y: x / _nonzero(out), lambda out, _x, y: y / _nonzero(out))
@@ -164,7 +164,7 @@ elementwise(
 elementwise(np.fabs, lambda _out, x: np.sign(x))
 elementwise(np.copysign, lambda out, x, _y: np.sign(x) * np.sign(out), lambda out, _x, _y: out * 0)
 elementwise(np.heaviside, lambda out, _x, _y: out * 0, lambda out, x, _y: (x == 0) + out * 0)
-elementwise(np.ldexp, lambda out, _x, i: np.ldexp(np.ones_like(plain(out)), i), 0)
+elementwise(np.ldexp, lambda out, _x, i: np.ldexp(np.ones_like(untraced(out)), i), 0)
 linear(np.conjugate, lambda g, _out, _x: np.conjugate(g), batch="align")
 linear(np.real, lambda g, _out, _x: g, batch="align", view="part")
 linear(np.imag, lambda g, _out, _x: g * -1j, batch="align", view="part")
@@ -195,7 +195,7 @@ composite(np.angle, _angle)
 # --- the larger and the smaller: ties share the cotangent evenly
 def _wins(out: Any, x: Any, y: Any) -> Any:
     """1 where x is the result, 1/2 where y is as well, 0 elsewhere."""
-    x, y, out = plain(x), plain(y), plain(out)
+    x, y, out = untraced(x), untraced(y), untraced(out)
     taken = (x == out) | ((x != x) & (out != out))
     other = (y == out) | ((y != y) & (out != out))
     return (taken / np.where(other, 2, 1)).astype(out.dtype)
@@ -245,11 +245,11 @@ def _nan_to_num(
 
 
 def _replaced(x: Any, replacements: tuple[Any, Any, Any]) -> Any:
-    values, result = plain(x), np.copy(x)
+    values, result = untraced(x), np.copy(x)
     for absent, replacement in zip(
         (np.isnan(values), np.isposinf(values), np.isneginf(values)), replacements, strict=True
     ):
-        if somewhere(absent):
+        if any_true(absent):
             made = replacement if hasattr(replacement, "dtype") else np.asarray(replacement)
             result = np.where(absent, made.astype(x.dtype), result)
     return result
@@ -260,7 +260,7 @@ def _real_if_close(a: Any, tol: float = 100) -> Any:
         return a
     if tol > 1:
         tol = float(np.finfo(a.dtype).eps) * tol
-    return a if somewhere(~(np.absolute(np.imag(plain(a))) < tol)) else np.real(a)
+    return a if any_true(~(np.absolute(np.imag(untraced(a))) < tol)) else np.real(a)
 
 
 composite(np.nan_to_num, _nan_to_num)

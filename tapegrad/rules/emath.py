@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite
-from tapegrad._core.values import plain, somewhere
+from tapegrad._core.values import any_true, untraced
 from tapegrad.rules.differences import as_array
 
 _SMALL = np.dtype("f"), np.dtype("F"), np.dtype("b"), np.dtype("B"), np.dtype("h"), np.dtype("H")
@@ -19,8 +19,8 @@ _SMALL = np.dtype("f"), np.dtype("F"), np.dtype("b"), np.dtype("B"), np.dtype("h
 
 def _complex_where(x: Any, outside: Any) -> Any:
     """x as it is, or complex where some of its real elements are outside of the domain."""
-    values = plain(x)
-    if not somewhere(np.isreal(values) & outside(values)):
+    values = untraced(x)
+    if not any_true(np.isreal(values) & outside(values)):
         return x
     return x.astype(np.complex64 if x.dtype in _SMALL else np.complex128)
 
@@ -35,7 +35,7 @@ def _large_as_complex(x: Any) -> Any:
 
 def _power(x: Any, p: Any) -> Any:
     p = as_array(p)
-    if p.dtype.kind == "i" and somewhere(p < 0):
+    if p.dtype.kind == "i" and any_true(p < 0):
         p = p * 1.0  # whole numbers have no negative powers
     return np.power(_negative_as_complex(x), p)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite, linear
-from tapegrad._core.values import innermost, lift, of_all_examples, pick, plain
+from tapegrad._core.values import getitem, innermost, lift, raw_value, untraced
 from tapegrad._errors import BatchingError
 from tapegrad.rules.index import plain_array
 
@@ -22,13 +22,13 @@ def _deep_plain(value: Any) -> Any:
     """Bins or ranges: plain also where a list has lists in it."""
     if isinstance(value, (list, tuple)):
         return type(value)(map(_deep_plain, value))
-    return plain(value)
+    return untraced(value)
 
 
 def _edges_of(edges: Any, sample: Any, bins: Any, limits: Any) -> Any:
     """NumPy's edges, with the derivative of what they were made from."""
     bins = lift(bins)
-    if not isinstance(bins, str) and np.ndim(plain(bins)) == 1:
+    if not isinstance(bins, str) and np.ndim(untraced(bins)) == 1:
         return bins if hasattr(bins, "shape") else edges
     if limits is None:
         if sample.size == 0:
@@ -40,7 +40,7 @@ def _edges_of(edges: Any, sample: Any, bins: Any, limits: Any) -> Any:
         return edges
     share = np.linspace(0, 1, edges.shape[0], dtype=edges.dtype)
     # Zero but for its derivative: the edges stay NumPy's to the last bit.
-    return edges + ((1 - share) * (first - plain(first)) + share * (last - plain(last)))
+    return edges + ((1 - share) * (first - untraced(first)) + share * (last - untraced(last)))
 
 
 def _bin_of(values: Any, edges: Any) -> tuple[Any, Any]:
@@ -93,7 +93,7 @@ def _histogram(
 def _histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     a = lift(a)
     edges = np.histogram_bin_edges(
-        plain(a), _deep_plain(bins), _deep_plain(range), plain(lift(weights))
+        untraced(a), _deep_plain(bins), _deep_plain(range), untraced(lift(weights))
     )
     return _edges_of(edges, a, bins, range)
 
@@ -141,11 +141,11 @@ def _histogramdd(
 ) -> Any:
     weights = lift(weights)
     plain_bins, limits = _deep_plain(bins), _deep_plain(range)
-    counts, edges = np.histogramdd(plain(sample), plain_bins, limits, weights=plain(weights))
+    counts, edges = np.histogramdd(untraced(sample), plain_bins, limits, weights=untraced(weights))
     columns = _columns(sample)
     if innermost([weights]) is not None:
         params = {"bins": plain_bins, "range": limits, "edges": tuple(edges)}
-        values = np.stack([plain(column) for column in columns], axis=1)
+        values = np.stack([untraced(column) for column in columns], axis=1)
         counts = HISTOGRAMDD.apply_bound([values, weights], params)
     each = bins if _is_several(bins) else [bins] * len(columns)
     ends = [None] * len(columns) if range is None else range
@@ -187,7 +187,7 @@ def _counted(x: Any, weights: Any, minlength: int = 0) -> Any:
 
 
 def _counted_examples(x: Any, weights: Any, minlength: int = 0) -> Any:
-    known = of_all_examples(x)
+    known = raw_value(x)
     sizes = np.maximum(np.max(known, axis=-1, initial=-1) + 1, minlength)
     size = int(np.max(sizes, initial=minlength))
     if np.any(sizes != size):
@@ -202,7 +202,7 @@ def _counted_examples(x: Any, weights: Any, minlength: int = 0) -> Any:
 
 BINCOUNT = linear(
     _counted,
-    lambda g, _out, x, _weights, minlength=0: pick(g, (x,)),
+    lambda g, _out, x, _weights, minlength=0: getitem(g, (x,)),
     fixed=1,
     name="np.bincount",
     batch=_counted_examples,

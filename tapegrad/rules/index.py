@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad._core.forms import composite, constant, linear
-from tapegrad._core.values import is_ndarray, lift, pick, plain
+from tapegrad._core.values import getitem, is_ndarray, lift, untraced
 
 
 def _where_x(g: Any, _out: Any, condition: Any, _x: Any, _y: Any) -> Any:
@@ -24,11 +24,11 @@ def _where_y(g: Any, _out: Any, condition: Any, _x: Any, _y: Any) -> Any:
 
 def _where(condition: Any, *branches: Any) -> Any:
     """np.where; the condition is constant, and with it alone the result is positions."""
-    condition = plain(condition)
+    condition = untraced(condition)
     if not branches:
         return np.nonzero(condition)
     if len(branches) != 2:
-        return np.where(condition, *map(plain, branches))  # positions, or NumPy's error
+        return np.where(condition, *map(untraced, branches))  # positions, or NumPy's error
     x, y = map(lift, branches)
     if x is None or y is None:
         raise TypeError("np.where: expected two branches of numbers, got None for one.")
@@ -49,13 +49,13 @@ composite(np.where, _where)
 
 def plain_array(value: Any) -> Any:
     """Positions or conditions without tracing, as an array."""
-    value = plain(lift(value))
+    value = untraced(lift(value))
     return value if hasattr(value, "shape") else np.asarray(value)
 
 
 def picked(x: Any, positions: Any) -> Any:
     """The elements of x at flat positions, in the shape of the positions."""
-    return np.reshape(pick(np.reshape(x, -1), np.ravel(positions)), np.shape(positions))
+    return np.reshape(getitem(np.reshape(x, -1), np.ravel(positions)), np.shape(positions))
 
 
 def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
@@ -78,7 +78,7 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
         indices = indices % max(size, 1)
     elif mode != "raise":
         raise ValueError(f"np.take: mode must be 'raise', 'wrap' or 'clip', got {mode!r}.")
-    return pick(a, (*(slice(None),) * axis, indices))
+    return getitem(a, (*(slice(None),) * axis, indices))
 
 
 def along(arr: Any, indices: Any, axis: Any) -> Any:
@@ -99,7 +99,7 @@ def along(arr: Any, indices: Any, axis: Any) -> Any:
 def _take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     arr = arr if hasattr(arr, "shape") else np.asarray(arr)
     index = along(arr, plain_array(indices), axis)
-    return pick(np.ravel(arr) if axis is None else arr, index)
+    return getitem(np.ravel(arr) if axis is None else arr, index)
 
 
 def _compress(condition: Any, a: Any, axis: Any = None) -> Any:
@@ -110,7 +110,7 @@ def _compress(condition: Any, a: Any, axis: Any = None) -> Any:
 
 
 def _extract(condition: Any, arr: Any) -> Any:
-    return np.ravel(arr)[np.flatnonzero(plain(condition))]
+    return np.ravel(arr)[np.flatnonzero(untraced(condition))]
 
 
 composite(np.take, take)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import Constant, Function, composite, general, linear, transpose_linear
-from tapegrad._core.values import innermost, plain, somewhere
+from tapegrad._core.values import any_true, innermost, untraced
 from tapegrad.rules.differences import as_array
 
 
@@ -36,12 +36,12 @@ PLACES = Constant(_places, batch=_places_of_examples)
 
 def _place(xp: Any, x: Any, side: str) -> Any:
     """How many knots are below x, or not above it."""
-    return PLACES.apply_bound([plain(xp), plain(x)], {"side": side})
+    return PLACES.apply_bound([untraced(xp), untraced(x)], {"side": side})
 
 
-def _pick(places: Any, values: Any) -> Any:
+def _take_positions(places: Any, values: Any) -> Any:
     if innermost([places, values]) is not None:
-        return PICK.apply_bound([places, values], {})
+        return TAKE_POSITIONS.apply_bound([places, values], {})
     return np.take(values, places)
 
 
@@ -50,47 +50,49 @@ def _pick_of_examples(places: Any, values: Any) -> Any:
     return np.reshape(np.take_along_axis(values, flat, 1), places.shape)
 
 
-def _spread(places: Any, picked: Any, size: int) -> Any:
+def _add_at_positions(places: Any, picked: Any, size: int) -> Any:
     if innermost([places, picked]) is not None:
-        return SPREAD.apply_bound([places, picked], {"size": size})
+        return ADD_AT_POSITIONS.apply_bound([places, picked], {"size": size})
     values = np.zeros(size, picked.dtype)
     np.add.at(values, places, picked)
     return values
 
 
-def _spread_of_examples(places: Any, picked: Any, size: int) -> Any:
+def _add_at_positions_of_examples(places: Any, picked: Any, size: int) -> Any:
     count = len(places)
     starts = np.reshape(np.arange(count) * size, (count, *(1,) * (places.ndim - 1)))
-    return np.reshape(_spread(places + starts, picked, count * size), (count, size))
+    return np.reshape(_add_at_positions(places + starts, picked, count * size), (count, size))
 
 
 # Picking and its transpose are rules of their own so that the places may differ under vmap.
-PICK: Any = linear(
-    _pick,
-    lambda g, _out, places, _values: SPREAD.apply_bound([places, g], {"size": _values.shape[0]}),
+TAKE_POSITIONS: Any = linear(
+    _take_positions,
+    lambda g, _out, places, _values: ADD_AT_POSITIONS.apply_bound(
+        [places, g], {"size": _values.shape[0]}
+    ),
     fixed=1,
     name="np.interp",
     batch=_pick_of_examples,
 )
-SPREAD: Any = linear(
-    _spread,
-    lambda g, _out, places, _picked, size: PICK.apply_bound([places, g], {}),
+ADD_AT_POSITIONS: Any = linear(
+    _add_at_positions,
+    lambda g, _out, places, _picked, size: TAKE_POSITIONS.apply_bound([places, g], {}),
     fixed=1,
     name="np.interp",
-    batch=_spread_of_examples,
+    batch=_add_at_positions_of_examples,
 )
 
 
 def _picked(values: Any, places: Any) -> Any:
     """`values[places]`."""
-    return PICK.apply_bound([places, values], {})
+    return TAKE_POSITIONS.apply_bound([places, values], {})
 
 
 def _tangent_after(places: Any, dots: Any, args: Any) -> Any:
     """The tangent where so many knots are before each x, should it be a knot itself."""
     x, xp, fp, left, right = args
     x_dot, xp_dot, fp_dot, left_dot, right_dot = dots
-    below, above = plain(x) < plain(xp)[0], plain(x) > plain(xp)[-1]
+    below, above = untraced(x) < untraced(xp)[0], untraced(x) > untraced(xp)[-1]
     # Values given for what is outside do not reach the last knots: there the inside counts alone.
     first = 0 if left is None else min(1, len(xp) - 1)
     last = len(xp) if right is None else max(len(xp) - 1, 1)
@@ -121,8 +123,8 @@ def _interp_jvp(
     args = (as_array(x), as_array(xp), as_array(fp), left, right)
     places = _place(args[1], args[0], "right")
     out_dot = _tangent_after(places, dots, args)
-    at_a_knot = _picked(plain(args[1]), np.maximum(places - 1, 0)) == plain(args[0])
-    if somewhere(at_a_knot):
+    at_a_knot = _picked(untraced(args[1]), np.maximum(places - 1, 0)) == untraced(args[0])
+    if any_true(at_a_knot):
         before = _tangent_after(_place(args[1], args[0], "left"), dots, args)
         out_dot = 0.5 * (out_dot + before)
     return out_dot
@@ -169,7 +171,7 @@ def _one_period(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
     if xp.shape[0] != fp.shape[0]:
         raise ValueError("fp and xp are not of the same length")
     x, xp = x % period, xp % period
-    order = np.argsort(plain(xp))
+    order = np.argsort(untraced(xp))
     xp, fp = np.take(xp, order), np.take(fp, order)
     xp = np.concatenate([xp[-1:] - period, xp, xp[:1] + period])
     return x, xp, np.concatenate([fp[-1:], fp, fp[:1]])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite, general
-from tapegrad._core.values import innermost, plain, somewhere
+from tapegrad._core.values import any_true, innermost, untraced
 from tapegrad.rules.matrices import adjoint, column, conjugated, shaped
 
 # --- The solution of a system whose rank stays
@@ -48,8 +48,8 @@ SOLUTION = general(_plain_solution, vjp=_solution_vjp, arrays=2, name="np.linalg
 
 def residuals_of(a: Any, b: Any, solution: Any, rank: Any) -> Any:
     """The sums of squares that remain; none where NumPy gives none."""
-    if somewhere(rank < a.shape[1]) or a.shape[0] <= a.shape[1]:
-        return np.zeros(0, np.real(plain(solution)).dtype)
+    if any_true(rank < a.shape[1]) or a.shape[0] <= a.shape[1]:
+        return np.zeros(0, np.real(untraced(solution)).dtype)
     left = b - np.matmul(a, solution)
     return np.atleast_1d(np.sum(np.real(left * conjugated(left)), axis=0))
 
@@ -61,11 +61,11 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     a, b = shaped(a), shaped(b)
     if a.ndim != 2 or b.ndim not in (1, 2) or len(a) != len(b):
         np.linalg.lstsq(np.zeros(a.shape), np.zeros(b.shape))  # raises
-    cutoff, rounding = _cutoffs(a, plain(rcond))
+    cutoff, rounding = _cutoffs(a, untraced(rcond))
     s = np.linalg.svd(a, compute_uv=False)
-    if cutoff > rounding and somewhere(_cut_off(s, rounding) != _cut_off(s, cutoff)):
+    if cutoff > rounding and any_true(_cut_off(s, rounding) != _cut_off(s, cutoff)):
         # What is cut off turns with the rest, which the pseudo-inverse's decomposition knows.
-        rank = np.linalg.lstsq(plain(a), plain(b), cutoff)[2]
+        rank = np.linalg.lstsq(untraced(a), untraced(b), cutoff)[2]
         solution = np.matmul(np.linalg.pinv(a, cutoff), b)
     else:
         options = {"rcond": min(cutoff, rounding)}
@@ -84,7 +84,7 @@ def _cutoffs(a: Any, rcond: Any) -> tuple[float, float]:
 
 
 def _cut_off(s: Any, cutoff: float) -> Any:
-    return plain(s) <= cutoff * np.max(plain(s), initial=0)
+    return untraced(s) <= cutoff * np.max(untraced(s), initial=0)
 
 
 composite(np.linalg.lstsq, _lstsq, batch="loop")

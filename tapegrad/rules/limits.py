@@ -17,16 +17,16 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.limits import derivatives_along
-from tapegrad._core.values import of_all_examples, plain, somewhere
+from tapegrad._core.values import any_true, raw_value, untraced
 from tapegrad.rules.matrices import column, row
 
 
 def are_close(distance: Any, w: Any) -> Any:
     """Which distances of eigen- or singular values are zero to the precision of a solver."""
-    size = np.max(np.abs(plain(w)), axis=-1, initial=0)
+    size = np.max(np.abs(untraced(w)), axis=-1, initial=0)
     tolerance = 8 * w.shape[-1] * np.finfo(w.dtype).eps * size
-    beside = tuple(range(size.ndim, np.ndim(plain(distance))))
-    return np.abs(plain(distance)) <= np.expand_dims(tolerance, beside)
+    beside = tuple(range(size.ndim, np.ndim(untraced(distance))))
+    return np.abs(untraced(distance)) <= np.expand_dims(tolerance, beside)
 
 
 def over_differences(x: Any, w: Any) -> Any:
@@ -57,8 +57,8 @@ def over_columns(x: Any, w: Any) -> Any:
 
 def over_zeros(x: Any, w: Any) -> Any:
     """x / w, element by element, where some of w are exactly zero."""
-    zero = plain(w) == 0
-    direction = np.where(zero, 1, plain(w) * 0)
+    zero = untraced(w) == 0
+    direction = np.where(zero, 1, untraced(w) * 0)
     return np.where(zero, _series(_changes(x, w, direction), w), x / np.where(zero, 1, w))
 
 
@@ -70,7 +70,7 @@ def _over_pairs(x: Any, distance: Any, w: Any, sign: int) -> Any:
     close = are_close(distance, w)
     result = np.where(close, 0, x / np.where(close, 1, distance))
     limits = close & ~np.eye(w.shape[-1], dtype=bool) if sign < 0 else close
-    if not somewhere(limits):
+    if not any_true(limits):
         return result
     if replays_to_come(w):
         return result + _limits_of_pairs(x, distance, w, limits, sign)
@@ -147,7 +147,7 @@ def _directions(w: Any, involved: Any) -> Iterator[Any]:
 
 def _in_any_example(condition: Any, ndim: int) -> Any:
     """Where a condition holds in its last axes, of any matrix of the stack and any example."""
-    found = of_all_examples(condition)
+    found = raw_value(condition)
     return found.any(axis=tuple(range(found.ndim - ndim)))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import Constant, composite, constant, general, strong_product
-from tapegrad._core.values import innermost, plain, somewhere
+from tapegrad._core.values import any_true, innermost, untraced
 from tapegrad._numpy_versions import COND_IS_REAL
 from tapegrad.rules.matrices import (
     adjoint,
@@ -113,9 +113,9 @@ def _cofactors(a: Any, det: Any) -> Any:
     """
     if a.shape[-1] == 0:
         return np.zeros(a.shape, a.dtype)
-    u, s, v = np.linalg.svd(plain(a))
+    u, s, v = np.linalg.svd(untraced(a))
     ill = ~(s[..., -1] * _ILL_CONDITIONED > s[..., 0])
-    if not somewhere(ill):
+    if not any_true(ill):
         return scalar(det) * transposed(np.linalg.inv(a))
     expand = _expanded_cofactors if _orders_to_come(a) < 2 else _adjugate
     expanded = expand(a, u, s, v)
@@ -183,8 +183,8 @@ general(np.linalg.det, vjp=[_det_vjp], jvp=_det_jvp, batch="(m,m)")
 
 def _inverse_for_logarithm(a: Any, sign: Any) -> Any:
     """The inverse; nan for singular matrices, where log|det| is -inf and has no derivative."""
-    singular = scalar(plain(sign) == 0)
-    if not somewhere(singular):
+    singular = scalar(untraced(sign) == 0)
+    if not any_true(singular):
         return np.linalg.inv(a)
     return np.where(singular, np.nan, np.linalg.inv(np.where(singular, unit(a), a)))
 
@@ -240,13 +240,13 @@ def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = ...
     options = {} if rtol is ... else {"rtol": rtol}
     relative = _relative_cutoff(a, rcond, rtol)
     if a.size == 0 or rcond is not None and rtol is not ...:  # the latter is NumPy's error
-        fixed = {name: plain(value) for name, value in {"rcond": rcond, **options}.items()}
+        fixed = {name: untraced(value) for name, value in {"rcond": rcond, **options}.items()}
         return PINV.apply_bound([a], fixed)
     largest = 8 * max(a.shape[-2:]) * np.finfo(a.dtype).eps
     if not hermitian and innermost([relative]) is None and np.all(relative <= largest):
         return PINV.apply_bound([a], {"rcond": rcond, **options})
     u, s, vh = np.linalg.svd(a, full_matrices=False, hermitian=hermitian)
-    kept = plain(s) > column(relative) * np.max(plain(s), axis=-1, keepdims=True)
+    kept = untraced(s) > column(relative) * np.max(untraced(s), axis=-1, keepdims=True)
     inverse = np.where(kept, 1 / np.where(kept, s, 1), 0)
     return np.matmul(adjoint(vh) * row(inverse), adjoint(u))
 
@@ -272,9 +272,9 @@ COND = Constant(_plain_cond, batch=_plain_cond)
 
 def _cond(x: Any, p: Any = None) -> Any:
     x = shaped(x)
-    value = COND.apply_bound([plain(x)], {"p": p})
+    value = COND.apply_bound([untraced(x)], {"p": p})
     infinite = np.isinf(value)
-    if somewhere(infinite):  # as they are: no derivative, but the rest of a stack has one
+    if any_true(infinite):  # as they are: no derivative, but the rest of a stack has one
         x = np.where(scalar(infinite), np.eye(x.shape[-2], x.shape[-1]), x)
     if p is None or p in (2, -2):
         s = np.linalg.svd(x, compute_uv=False)
@@ -282,7 +282,7 @@ def _cond(x: Any, p: Any = None) -> Any:
     else:
         axes = (-2, -1)
         found = np.linalg.norm(x, p, axes) * np.linalg.norm(np.linalg.inv(x), p, axes)
-    found = np.where(infinite, value, found) if somewhere(infinite) else found
+    found = np.where(infinite, value, found) if any_true(infinite) else found
     return found if COND_IS_REAL else found.astype(value.dtype, copy=False)
 
 

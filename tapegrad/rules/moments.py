@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite, general, strong_product
-from tapegrad._core.values import is_numpy, lift, plain, somewhere
+from tapegrad._core.values import any_true, is_numpy, lift, untraced
 from tapegrad._warning import warn
 from tapegrad.rules.reduction import axes_of, count_of, masked, spread
 
@@ -57,7 +57,7 @@ def weights_beside(a: Any, axis: Any, weights: Any) -> Any:
         return weights
     axes = () if axis is None else axes_of(a, axis)
     if axis is None or weights.shape != tuple(a.shape[i] for i in axes):
-        np.average(plain(a), axis, plain(weights))  # says what is wrong
+        np.average(untraced(a), axis, untraced(weights))  # says what is wrong
     weights = np.transpose(weights, tuple(np.argsort(axes)))
     return np.reshape(weights, [a.shape[i] if i in axes else 1 for i in range(a.ndim)])
 
@@ -77,7 +77,7 @@ def _average(
         dtype = np.result_type(a.dtype, w.dtype, *(() if a.dtype.kind in "fc" else ("f8",)))
         whole = np.broadcast_to(w, a.shape) if w.shape != a.shape else w
         total = np.sum(whole, axis=axis, dtype=dtype, keepdims=keepdims)
-        if is_numpy(plain(total)) and np.any(plain(total) == 0):
+        if is_numpy(untraced(total)) and np.any(untraced(total) == 0):
             raise ZeroDivisionError("Weights sum to zero, can't be normalized")
         mean = np.sum(a * w, axis=axis, keepdims=keepdims) / total
     if not returned:
@@ -111,7 +111,7 @@ def _conjugated(x: Any) -> Any:
 def _per_degree(g: Any, a: Any, axis: Any, keepdims: Any, where: Any, ddof: Any) -> Any:
     """2 g over the degrees of freedom; without any, a zero g stays zero and others go astray."""
     degrees = count_of(a, axis, keepdims, where) - ddof
-    if not somewhere(degrees <= 0):
+    if not any_true(degrees <= 0):
         return g * (2 / degrees)
     with np.errstate(divide="ignore"):
         factor = np.true_divide(2, np.maximum(degrees, 0))
@@ -171,12 +171,12 @@ def var_jvp(
 
 def _is_flat(out: Any, a: Any, mean: Any, axis: Any, keepdims: Any, where: Any) -> Any:
     """Where all values are equal, also if rounding put their mean beside them."""
-    out, a = plain(out), plain(a)
+    out, a = untraced(out), untraced(a)
     if mean is not None:
         return out == 0
     middle = np.reshape(np.abs(_mean_of(a, axis, where)), out.shape)
     near = out <= middle * (8 * np.finfo(a.dtype).eps * max(a.size, 1))
-    if not somewhere(near & (out != 0)):
+    if not any_true(near & (out != 0)):
         return out == 0
     for part in (a.real, a.imag) if a.dtype.kind == "c" else (a,):
         low, high = part, part
@@ -190,7 +190,7 @@ def _is_flat(out: Any, a: Any, mean: Any, axis: Any, keepdims: Any, where: Any) 
 def _slope_of_root(out: Any, a: Any, mean: Any, axis: Any, keepdims: Any, where: Any) -> Any:
     """1 / (2 out), and 0 where all values are equal."""
     flat = _is_flat(out, a, mean, axis, keepdims, where)
-    if not somewhere(flat):
+    if not any_true(flat):
         return 0.5 / out
     return np.where(flat, 0, 0.5 / np.where(flat, 1, out))
 
@@ -311,15 +311,15 @@ def _cov(
         dtype = np.result_type(float, m.dtype, *(() if y is None else (y.dtype,)))
     if not _is_estimate(m, y, rowvar, ddof, fweights, aweights, dtype):
         # What is wrong, NumPy says; what is empty, it makes.
-        weights = {"fweights": plain(fweights), "aweights": plain(aweights)}
-        return np.cov(plain(m), plain(y), rowvar, bias, ddof, **weights, dtype=dtype)
+        weights = {"fweights": untraced(fweights), "aweights": untraced(aweights)}
+        return np.cov(untraced(m), untraced(y), rowvar, bias, ddof, **weights, dtype=dtype)
     if ddof is None:
         ddof = 1 if bias == 0 else 0
     rows = _variables(m, y, rowvar, dtype)
     centred, weighted, degrees = _centred(rows, fweights, aweights, ddof)
-    if somewhere(plain(degrees) <= 0):
+    if any_true(untraced(degrees) <= 0):
         warn("Degrees of freedom <= 0 for slice", RuntimeWarning)
-        degrees = np.where(plain(degrees) <= 0, 0.0, degrees)
+        degrees = np.where(untraced(degrees) <= 0, 0.0, degrees)
     products = np.dot(centred, _conjugated(np.swapaxes(weighted, 0, 1)))
     scale = np.true_divide(1, degrees).astype(np.finfo(products.dtype).dtype)
     return np.reshape(products * scale, [side for side in products.shape if side != 1])
@@ -336,7 +336,7 @@ def _is_estimate(
     variables, count = (1, m.size) if m.ndim < 2 else m.shape if rowvar else m.shape[::-1]
     for weights in (fweights, aweights):
         if weights is not None:
-            values = np.asarray(plain(_as_array(weights)), float)
+            values = np.asarray(untraced(_as_array(weights)), float)
             if values.shape != (count,) or np.any(values < 0):
                 return False
             if weights is fweights and np.any(values != np.around(values)):
@@ -352,7 +352,7 @@ def _corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) 
     c = c / spread_of[:, None] / spread_of[None, :]
     # Rounding may carry a coefficient past 1. The value is put back, the derivative not touched:
     # that of a clip would be lost beyond the bound, and halved on it.
-    values = plain(c)
+    values = untraced(c)
     clipped = np.clip(values.real, -1, 1)
     if values.dtype.kind == "c":
         clipped = clipped + 1j * np.clip(values.imag, -1, 1)

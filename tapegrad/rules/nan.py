@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite, constant, general
-from tapegrad._core.values import plain, somewhere
+from tapegrad._core.values import any_true, untraced
 from tapegrad.rules import moments, reduction
 
 
 def _present(x: Any, where: Any) -> Any:
-    there = ~np.isnan(plain(x))
+    there = ~np.isnan(untraced(x))
     return there if where is True else there & where
 
 
@@ -87,8 +87,8 @@ constant(np.nanargmax, np.nanargmin, batch="flat")
 
 
 def _filled(a: Any, value: int) -> Any:
-    missing = np.isnan(plain(a))
-    return np.where(missing, value, a) if somewhere(missing) else a
+    missing = np.isnan(untraced(a))
+    return np.where(missing, value, a) if any_true(missing) else a
 
 
 def _nancumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:

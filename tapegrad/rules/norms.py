@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from tapegrad._core.forms import composite, general, strong_product
-from tapegrad._core.values import plain, somewhere
+from tapegrad._core.values import any_true, untraced
 from tapegrad.rules.limits import over_zeros
 from tapegrad.rules.matrices import conjugated
 
@@ -34,16 +34,16 @@ def _euclidean_vjp(g: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = 
     The quotient g / out is formed first. In norm(x)**2, g is 2 * out: the quotient has a limit at
     zero, with which all derivatives there are right.
     """
-    zero = plain(out) == 0
-    if not somewhere(zero):
+    zero = untraced(out) == 0
+    if not any_true(zero):
         return _beside(g / out, x, axis, keepdims) * conjugated(x)
     return strong_product(conjugated(x), _beside(over_zeros(g, out), x, axis, keepdims))
 
 
 def _euclidean_jvp(dots: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    zero = plain(out) == 0
+    zero = untraced(out) == 0
     change = np.sum(np.real(conjugated(x) * dots[0]), axis=axis, keepdims=keepdims)
-    return np.where(zero, 0, change / np.where(zero, 1, out)) if somewhere(zero) else change / out
+    return np.where(zero, 0, change / np.where(zero, 1, out)) if any_true(zero) else change / out
 
 
 def _euclidean_examples(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -55,7 +55,7 @@ def _euclidean_examples(x: Any, axis: Any = None, keepdims: bool = False) -> Any
 
 
 def _has_zeros(out: Any) -> bool:
-    return somewhere(plain(out) == 0)
+    return any_true(untraced(out) == 0)
 
 
 EUCLIDEAN = general(
@@ -115,10 +115,10 @@ def _norm_of_vectors(x: Any, order: Any, axis: int, keepdims: bool) -> Any:
     total = np.sum(np.abs(x) ** order, axis=axis, keepdims=keepdims)
     root = float(np.reciprocal(order, dtype=total.dtype))
     # Zeros, and infinities of a negative order: the gradient there is zero, not 0 * inf.
-    flat = (plain(total) == 0) | np.isinf(plain(total))
-    if not somewhere(flat):
+    flat = (untraced(total) == 0) | np.isinf(untraced(total))
+    if not any_true(flat):
         return total**root
-    return np.where(flat, plain(total) ** root, np.where(flat, 1, total) ** root)
+    return np.where(flat, untraced(total) ** root, np.where(flat, 1, total) ** root)
 
 
 def _norm_of_matrices(x: Any, order: Any, axes: tuple[int, int], keepdims: bool) -> Any:

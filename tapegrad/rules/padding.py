@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite, general
-from tapegrad._core.values import is_numpy, lift, plain
+from tapegrad._core.values import is_numpy, lift, untraced
 
 Sides = tuple[Any, Any]
 
@@ -84,7 +84,7 @@ def _options(
     if mode in _STATISTICS:
         if stat_length is None:
             return [(None, None)] * ndim
-        return _pairs(np.round(plain(stat_length)).astype(np.intp), ndim)
+        return _pairs(np.round(untraced(stat_length)).astype(np.intp), ndim)
     return [reflect_type == "odd"] * ndim
 
 
@@ -115,7 +115,7 @@ PAD = general(_pad_plainly, vjp=[_pad_vjp], jvp=_pad_jvp, name="np.pad", batch=_
 def _pad_constant(array: Any, widths: list[tuple[int, int]], values: Any) -> Any:
     values = lift(values)
     if is_numpy(values) or isinstance(values, (int, float, complex, list, tuple)):
-        params = {"pad_width": widths, "constant_values": plain(values)}
+        params = {"pad_width": widths, "constant_values": untraced(values)}
         return PAD.apply_bound([array], params)
     pairs = _pairs(values, array.ndim)
     for axis, (width, (low, high)) in enumerate(zip(widths, pairs, strict=True)):

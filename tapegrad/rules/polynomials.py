@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite, general, strong_product
-from tapegrad._core.values import innermost, of_all_examples, plain, somewhere
+from tapegrad._core.values import any_true, innermost, raw_value, untraced
 from tapegrad._warning import warn
 from tapegrad.rules.differences import as_array
 from tapegrad.rules.least_squares import SOLUTION, residuals_of
@@ -57,10 +57,10 @@ def _polysub(a1: Any, a2: Any) -> Any:
 
 def _length_without_leading_zeros(p: Any, small: float = 0.0) -> int:
     """How many coefficients remain, at least one; under vmap as many as in any example."""
-    magnitudes, length = np.absolute(plain(p)), len(p)
-    if not np.size(of_all_examples(magnitudes)):
+    magnitudes, length = np.absolute(untraced(p)), len(p)
+    if not np.size(raw_value(magnitudes)):
         return length  # none of no examples is known to be zero
-    while length > 1 and not somewhere(~(magnitudes[len(p) - length] <= small)):
+    while length > 1 and not any_true(~(magnitudes[len(p) - length] <= small)):
         length -= 1
     return length
 
@@ -96,8 +96,8 @@ def _polydiv(u: Any, v: Any) -> Any:
 
 def _length_of_remainder(p: Any, q: Any, remainder: Any) -> int:
     """NumPy leaves out what its rounding leaves small, and keeps what it leaves large."""
-    if innermost([plain(p), plain(q)]) is None:
-        return len(np.polydiv(plain(p), plain(q))[1])
+    if innermost([untraced(p), untraced(q)]) is None:
+        return len(np.polydiv(untraced(p), untraced(q))[1])
     return _length_without_leading_zeros(remainder, 1e-8)
 
 
@@ -243,8 +243,8 @@ def _poly(seq_of_zeros: Any) -> Any:
         longer = np.pad(result, (0, 1))
         result = longer - zero * np.roll(longer, 1)
     # Zeros that are conjugates of each other have real coefficients.
-    values = plain(zeros)
-    if values.dtype.kind != "c" or somewhere(np.sort(values) != np.sort(np.conjugate(values))):
+    values = untraced(zeros)
+    if values.dtype.kind != "c" or any_true(np.sort(values) != np.sort(np.conjugate(values))):
         return result
     return np.real(result)
 
@@ -281,7 +281,7 @@ def _polyfit(
     solution = np.transpose(np.transpose(solution) / scale)
     if full:
         return solution, residuals, rank, np.linalg.svdvals(powers), rcond
-    if somewhere(rank != order):
+    if any_true(rank != order):
         warn("Polyfit may be poorly conditioned", np.exceptions.RankWarning)
     if not cov:
         return solution

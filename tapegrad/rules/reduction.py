@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite, elementwise, general
-from tapegrad._core.values import cast, lift, plain, somewhere
+from tapegrad._core.values import any_true, cast, lift, untraced
 
 
 def spread(g: Any, x: Any, axis: Any, keepdims: Any) -> Any:
@@ -57,7 +57,7 @@ def count_of(x: Any, axis: Any, keepdims: Any, where: Any) -> Any:
     """How many elements each result is made from."""
     if where is True:
         return math.prod([x.shape[a] for a in axes_of(x, axis)])
-    chosen = np.broadcast_to(plain(where), x.shape)
+    chosen = np.broadcast_to(untraced(where), x.shape)
     return np.sum(chosen, axis=axis, keepdims=bool(keepdims))
 
 
@@ -121,10 +121,10 @@ def _products_of_others(x: Any) -> Any:
     while levels[-1].shape[-1] > 1:
         level = levels[-1]
         if level.shape[-1] % 2:
-            level = np.concatenate([level, np.ones_like(plain(level[..., :1]))], axis=-1)
+            level = np.concatenate([level, np.ones_like(untraced(level[..., :1]))], axis=-1)
             levels[-1] = level
         levels.append(level[..., 0::2] * level[..., 1::2])
-    others = np.ones_like(plain(levels[-1]))
+    others = np.ones_like(untraced(levels[-1]))
     for level in reversed(levels[:-1]):
         others = others[..., : level.shape[-1] // 2]
         even, odd = others * level[..., 1::2], others * level[..., 0::2]
@@ -166,10 +166,10 @@ def _ties(
     x: Any, out: Any, axis: Any, keepdims: Any, initial: Any, where: Any, takes_nan: bool
 ) -> tuple[Any, Any]:
     """Which elements are the result, and how many: a start takes part in ties."""
-    x, out = plain(x), plain(out)
+    x, out = untraced(x), untraced(out)
     best = spread(out, x, axis, keepdims)
     ties = x == best
-    if takes_nan and somewhere(out != out):
+    if takes_nan and any_true(out != out):
         ties = ties | ((x != x) & (best != best))
     ties = masked(ties, where)
     count = np.sum(ties, axis=axis if x.ndim else None, keepdims=bool(keepdims))
@@ -231,23 +231,23 @@ def _takes(out: Any, x: Any) -> Any:
 
 def _clip_by_x(out: Any, x: Any, low: Any, high: Any) -> Any:
     """1 between the bounds, 1/2 on one; 0 where the bounds leave x no choice."""
-    x, low, high, out = plain(x), plain(low), plain(high), plain(out)
-    if not somewhere(np.logical_not(low < high)):  # the usual bounds, for a third of the price
+    x, low, high, out = untraced(x), untraced(low), untraced(high), untraced(out)
+    if not any_true(np.logical_not(low < high)):  # the usual bounds, for a third of the price
         part = np.logical_not((x < low) | (x > high)).astype(out.dtype)
         on_bound = (x == low) | (x == high)
-        return np.where(on_bound, part / 2, part) if somewhere(on_bound) else part
+        return np.where(on_bound, part / 2, part) if any_true(on_bound) else part
     part = _takes(out, x) / np.where(_takes(out, low) | _takes(out, high), 2, 1)
     return np.where((low >= high) & (x == x), 0, part).astype(out.dtype)
 
 
 def _clip_by_low(out: Any, x: Any, low: Any, high: Any) -> Any:
-    x, low, high, out = plain(x), plain(low), plain(high), plain(out)
+    x, low, high, out = untraced(x), untraced(low), untraced(high), untraced(out)
     part = _takes(out, low) / np.where(_takes(out, x), 2, 1)
     return np.where(low == high, 0.5 * (x <= low), part).astype(out.dtype)
 
 
 def _clip_by_high(out: Any, x: Any, low: Any, high: Any) -> Any:
-    x, low, high, out = plain(x), plain(low), plain(high), plain(out)
+    x, low, high, out = untraced(x), untraced(low), untraced(high), untraced(out)
     part = _takes(out, high) / np.where(_takes(out, x), 2, 1)
     part = np.where(low == high, 1 - 0.5 * (x <= low), part)
     return np.where(low > high, 1, part).astype(out.dtype)
@@ -296,7 +296,7 @@ def _clip(
         )
     if options.get("dtype") is not None:
         # NumPy decides whether it casts, and what is whole has no derivative.
-        result = np.clip(*map(plain, values), **options)
+        result = np.clip(*map(untraced, values), **options)
         if result.dtype.kind not in "fc":
             return result
         values = [x if x is None else _value(x, result.dtype) for x in values]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad._core.forms import composite
-from tapegrad._core.values import innermost, lift, pick, plain, somewhere
+from tapegrad._core.values import any_true, getitem, innermost, lift, untraced
 from tapegrad._errors import BatchingError
 from tapegrad.rules.index import picked, plain_array
 
@@ -36,7 +36,7 @@ def _choose(a: Any, choices: Any, mode: str = "raise") -> Any:
         parts.append(np.ravel(part))
         positions.append(np.arange(start, start + part.size).reshape(part.shape))
         start += part.size
-    chosen = _chosen(plain(a), positions, mode)
+    chosen = _chosen(untraced(a), positions, mode)
     return picked(np.concatenate(parts).astype(dtype), chosen)
 
 
@@ -44,7 +44,7 @@ def _chosen(a: Any, positions: list[Any], mode: str) -> Any:
     if innermost([a]) is None:
         return np.choose(a, positions, mode=mode)
     count = len(positions)
-    if mode == "raise" and somewhere((a < 0) | (a >= count)):
+    if mode == "raise" and any_true((a < 0) | (a >= count)):
         raise ValueError("invalid entry in choice array")
     a = np.clip(a, 0, count - 1) if mode == "clip" else a % count
     chosen = positions[0]
@@ -80,10 +80,10 @@ def _as_dtype(value: Any, dtype: Any) -> Any:
 
 def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """Each function computes the elements of its condition alone, so that no other adds a NaN."""
-    differ = innermost([x, condlist]) if innermost(plain([condlist])) is not None else None
+    differ = innermost([x, condlist]) if innermost(untraced([condlist])) is not None else None
     if differ is not None:
         x = np.asarray(x, like=differ)
-    conditions = _conditions(x, plain(condlist))
+    conditions = _conditions(x, untraced(condlist))
     if len(conditions) == len(funclist) - 1:
         conditions = [*conditions, ~functools.reduce(np.logical_or, conditions)]
     elif len(conditions) != len(funclist):
@@ -120,15 +120,15 @@ composite(np.piecewise, _piecewise)
 def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     arr, values = _array(arr), _array(values)
     if arr.dtype.kind not in "fc":
-        values = plain(values)  # cast to integers: piecewise constant
-    if innermost([plain(obj)]) is not None:
+        values = untraced(values)  # cast to integers: piecewise constant
+    if innermost([untraced(obj)]) is not None:
         raise BatchingError(
             "np.insert: where to insert has to be the same for all examples of a vmap. Of a row x "
             "use np.where(p == i, v, x[np.clip(p - (p > i), 0, n - 1)]), p = np.arange(n + 1)."
         )
     old = np.arange(arr.size).reshape(arr.shape)
     new = np.arange(arr.size, arr.size + values.size).reshape(values.shape)
-    positions = np.insert(old, plain(obj), new, axis)
+    positions = np.insert(old, untraced(obj), new, axis)
     together = np.concatenate([np.ravel(arr), np.ravel(values).astype(arr.dtype)])
     return picked(together, positions)
 
@@ -138,12 +138,12 @@ def _delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     if axis is None:
         arr, axis = np.ravel(arr), 0
     axis = normalize_axis_index(axis, arr.ndim)
-    obj = plain(obj)
+    obj = untraced(obj)
     if innermost([obj]) is None:
         kept = np.delete(np.arange(arr.shape[axis]), obj)
     else:
         kept = _without(plain_array(obj), arr.shape[axis])
-    return pick(arr, (slice(None),) * axis + (kept,))
+    return getitem(arr, (slice(None),) * axis + (kept,))
 
 
 def _without(place: Any, size: int) -> Any:
@@ -153,7 +153,7 @@ def _without(place: Any, size: int) -> Any:
             "np.delete: how many elements are left may differ from example to example of a vmap. "
             "Delete one by its number, or use np.where(condition, x, 0)."
         )
-    if somewhere((place < -size) | (place >= size)):
+    if any_true((place < -size) | (place >= size)):
         raise IndexError(f"index out of bounds for axis with size {size}")
     kept = np.arange(size - 1)
     return kept + (kept >= place % size)

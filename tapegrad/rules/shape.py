@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view
 
 from tapegrad._core.forms import Linear, composite, linear
-from tapegrad._core.values import Scatter, innermost, lift, memory_of, pick, plain
+from tapegrad._core.values import Scatter, getitem, innermost, lift, memory_of, untraced
 from tapegrad._numpy_versions import MESHGRID_IS_TUPLE
 
 # --- one array, rearranged; NumPy may return a view of it
@@ -186,7 +186,7 @@ ROLL = Linear(np.roll, [_roll_transpose], batch=_rolled_examples)
 def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if innermost([shift]) is None:
         return ROLL.apply_bound([a], {"shift": shift, "axis": axis})
-    shift = plain(lift(shift))  # of each example another one
+    shift = untraced(lift(shift))  # of each example another one
     if axis is None:
         flat = np.reshape(a, -1)
         return np.reshape(_rolled_by_positions(flat, np.sum(shift), 0), a.shape)
@@ -200,7 +200,7 @@ def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
 def _rolled_by_positions(a: Any, shift: Any, axis: int) -> Any:
     size = a.shape[axis]
     positions = (np.arange(size) - shift) % max(size, 1)
-    return pick(a, (*(slice(None),) * axis, positions))
+    return getitem(a, (*(slice(None),) * axis, positions))
 
 
 composite(np.roll, _roll)
@@ -249,16 +249,18 @@ linear(
 )
 
 
-def _spread(x: Any, shape: Any) -> Any:
+def _broadcast_copy(x: Any, shape: Any) -> Any:
     return np.broadcast_to(x, shape)
 
 
 # np.broadcast_to for a result of its own, which does not follow what is written to x.
-SPREAD = linear(_spread, lambda g, _out, _x, shape: g, name="np.broadcast_to", batch="shape")
+BROADCAST_COPY = linear(
+    _broadcast_copy, lambda g, _out, _x, shape: g, name="np.broadcast_to", batch="shape"
+)
 
 
-def _many(x: Any, shape: Any) -> Any:
-    return SPREAD.apply_bound([x], {"shape": tuple(shape)})
+def _broadcast_into_copy(x: Any, shape: Any) -> Any:
+    return BROADCAST_COPY.apply_bound([x], {"shape": tuple(shape)})
 
 
 def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
@@ -308,7 +310,7 @@ def _tile(A: Any, reps: Any) -> Any:
     doubled = [size for pair in zip([1] * ndim, shape, strict=True) for size in pair]
     wide = [size for pair in zip(counts, shape, strict=True) for size in pair]
     total = [count * size for count, size in zip(counts, shape, strict=True)]
-    return _many(A.reshape(doubled), wide).reshape(total)
+    return _broadcast_into_copy(A.reshape(doubled), wide).reshape(total)
 
 
 def _resize(a: Any, new_shape: Any) -> Any:
@@ -319,7 +321,7 @@ def _resize(a: Any, new_shape: Any) -> Any:
     total = math.prod(shape)
     if a.size == 0 or total == 0:
         return np.zeros_like(a, shape=shape)
-    copies = _many(np.reshape(a, (1, a.size)), (-(-total // a.size), a.size))
+    copies = _broadcast_into_copy(np.reshape(a, (1, a.size)), (-(-total // a.size), a.size))
     return np.reshape(np.reshape(copies, -1)[:total], shape)
 
 
@@ -352,7 +354,7 @@ linear(sliding_window_view, _windows_transpose, view="part", batch="axis")
 def _cuts(ary: Any, indices_or_sections: Any, axis: int, *, equal: bool) -> list[Any]:
     total = ary.shape[axis]
     lead = (slice(None),) * (axis % ary.ndim)
-    cuts = plain(indices_or_sections)
+    cuts = untraced(indices_or_sections)
     inner = _evenly(total, int(cuts), equal) if np.ndim(cuts) == 0 else list(cuts)
     parts = [slice(start, end) for start, end in pairwise([0, *inner, total])]
     return [ary[(*lead, part)] if lead else ary[part] for part in parts]
@@ -417,7 +419,7 @@ def _trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     if sides not in ("fb", "bf", "f", "b"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
     axes = range(filt.ndim) if axis is None else normalize_axis_tuple(axis, filt.ndim)
-    nonzero = np.argwhere(plain(filt))
+    nonzero = np.argwhere(untraced(filt))
     cut = [slice(None)] * filt.ndim
     for along in axes:
         if len(nonzero) == 0:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite
-from tapegrad._core.values import is_ndarray, is_numpy, memory_of, plain
+from tapegrad._core.values import is_ndarray, is_numpy, memory_of, untraced
 from tapegrad.rules.index import picked
 
 # --- order
@@ -21,7 +21,7 @@ def _picked_along(a: Any, axis: Any, order: Any) -> Any:
         a, axis = np.ravel(a), -1
     turn = _axes_in_memory(a)
     if turn is None or not -a.ndim <= axis < a.ndim:
-        return np.take_along_axis(a, order(plain(a), axis), axis)
+        return np.take_along_axis(a, order(untraced(a), axis), axis)
     turned = _picked_along(np.transpose(a, turn), turn.index(axis % a.ndim), order)
     return np.transpose(turned, [turn.index(i) for i in range(a.ndim)])
 
@@ -101,24 +101,24 @@ def _unique(
     others = {"return_inverse": return_inverse, "return_counts": return_counts, "axis": axis}
     if not (return_index or return_inverse or return_counts) and axis is None:
         # With sorted=False the order is NumPy's secret, so the values are asked for by themselves.
-        values = np.unique(plain(ar), **options)
-        return picked(ar, _located(np.ravel(plain(ar)), values))
-    _, first, *rest = np.unique(plain(ar), return_index=True, **others, **options)
+        values = np.unique(untraced(ar), **options)
+        return picked(ar, _located(np.ravel(untraced(ar)), values))
+    _, first, *rest = np.unique(untraced(ar), return_index=True, **others, **options)
     values = picked(ar, first) if axis is None else np.take(ar, first, axis)
     results = (values, *([first] if return_index else []), *rest)
     return results if len(results) > 1 else values
 
 
 def _unique_values(x: Any) -> Any:
-    return picked(x, _located(np.ravel(plain(x)), np.unique_values(plain(x))))
+    return picked(x, _located(np.ravel(untraced(x)), np.unique_values(untraced(x))))
 
 
 def _unique_tuple(function: Any) -> Any:
     """A function of a named tuple with the values first."""
 
     def result(x: Any) -> Any:
-        found = function(plain(x))
-        return found._replace(values=picked(x, _located(np.ravel(plain(x)), found.values)))
+        found = function(untraced(x))
+        return found._replace(values=picked(x, _located(np.ravel(untraced(x)), found.values)))
 
     return result
 
@@ -133,10 +133,12 @@ def _intersect1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
 ) -> Any:
     if not return_indices:
-        values = np.intersect1d(plain(ar1), plain(ar2), assume_unique)
-        first, second = (_located(np.ravel(plain(x)), values) for x in (ar1, ar2))
+        values = np.intersect1d(untraced(ar1), untraced(ar2), assume_unique)
+        first, second = (_located(np.ravel(untraced(x)), values) for x in (ar1, ar2))
         return _shared(ar1, ar2, first, second)
-    _, first, second = np.intersect1d(plain(ar1), plain(ar2), assume_unique, return_indices=True)
+    _, first, second = np.intersect1d(
+        untraced(ar1), untraced(ar2), assume_unique, return_indices=True
+    )
     return _shared(ar1, ar2, first, second), first, second
 
 
@@ -146,14 +148,14 @@ def _shared(x: Any, y: Any, first: Any, second: Any) -> Any:
 
 
 def _setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    values = np.setdiff1d(plain(ar1), plain(ar2), assume_unique)
-    return np.ravel(ar1)[_located(np.ravel(plain(ar1)), values)]
+    values = np.setdiff1d(untraced(ar1), untraced(ar2), assume_unique)
+    return np.ravel(ar1)[_located(np.ravel(untraced(ar1)), values)]
 
 
 def _setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     together = _together(ar1, ar2)
-    values = np.setxor1d(plain(ar1), plain(ar2), assume_unique)
-    return together[_located(plain(together), values)]
+    values = np.setxor1d(untraced(ar1), untraced(ar2), assume_unique)
+    return together[_located(untraced(together), values)]
 
 
 def _union1d(ar1: Any, ar2: Any) -> Any:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite, general, strong_product
-from tapegrad._core.values import plain, somewhere
+from tapegrad._core.values import any_true, untraced
 from tapegrad.rules.limits import (
     are_close,
     over_columns,
@@ -65,8 +65,8 @@ def _eigvalsh_and_vectors(a: Any, UPLO: str = "L") -> Any:
 
 
 def _has_equal_values(out: Any) -> bool:
-    w = plain(out[0])
-    return somewhere(are_close(np.diff(w), w))
+    w = untraced(out[0])
+    return any_true(are_close(np.diff(w), w))
 
 
 SYMMETRIC = {"vjp": _eigh_vjp, "jvp": _eigh_jvp, "singular": _has_equal_values, "batch": "(m,m)"}
@@ -122,8 +122,8 @@ def _singular_values_and_vectors(a: Any, full_matrices: bool, hermitian: bool = 
 
 
 def _has_equal_or_zero_values(out: Any) -> bool:
-    s = plain(out[1])
-    return somewhere(are_close(np.diff(s), s)) or somewhere(are_close(s, s))
+    s = untraced(out[1])
+    return any_true(are_close(np.diff(s), s)) or any_true(are_close(s, s))
 
 
 SINGULAR = {"vjp": _svd_vjp, "singular": _has_equal_or_zero_values, "batch": "(m,n)"}
@@ -150,8 +150,8 @@ def _svd_of_hermitian(a: Any, compute_uv: bool) -> Any:
     An eigenvalue of zero counts as positive.
     """
     w, v = np.linalg.eigh(a) if compute_uv else (np.linalg.eigvalsh(a), None)
-    sign = np.copysign(1, plain(w))
-    order = np.argsort(np.abs(plain(w)), axis=-1)[..., ::-1]
+    sign = np.copysign(1, untraced(w))
+    order = np.argsort(np.abs(untraced(w)), axis=-1)[..., ::-1]
     sign = np.take_along_axis(sign, order, -1)
     s = np.take_along_axis(w, order, -1) * sign
     if v is None:
@@ -174,7 +174,7 @@ def _eig_vjp(g: Any, out: Any, _a: Any) -> Any:
     inner = np.matmul(above, v_bar - _of_lengths_and_phases(v, v_bar))
     inner = over_conjugate_differences(inner, w) + unit(v) * column(w_bar)
     defective = _is_defective(w, v)
-    if not somewhere(defective):
+    if not any_true(defective):
         return (conjugated(np.matmul(np.linalg.solve(above, inner), above)),)
     safe = np.where(defective, unit(v), above)
     bar = np.matmul(np.linalg.solve(safe, inner), safe)
@@ -187,7 +187,7 @@ def _of_lengths_and_phases(v: Any, v_bar: Any) -> Any:
     if v.dtype.kind != "c":
         return v * along
     # LAPACK turns each vector until its largest component is real.
-    values = plain(v)
+    values = untraced(v)
     size = np.abs(values)
     real = np.where(values.imag == 0, size, 0)
     size = np.where(np.any(real > 0, axis=-2, keepdims=True), real, size)
@@ -199,16 +199,16 @@ def _of_lengths_and_phases(v: Any, v_bar: Any) -> Any:
 
 def _is_defective(w: Any, v: Any) -> Any:
     """Of which matrices there are fewer vectors than equal eigenvalues: no derivative exists."""
-    w, v = plain(w), plain(v)
+    w, v = untraced(w), untraced(v)
     if not _has_equal_values_anywhere((w,)):
         return np.zeros(())
     return scalar(np.linalg.svdvals(v)[..., -1] <= 8 * v.shape[-1] * np.finfo(v.dtype).eps)
 
 
 def _has_equal_values_anywhere(out: Any) -> bool:
-    w = plain(out[0])
+    w = untraced(out[0])
     close = are_close(row(w) - column(w), w)
-    return somewhere(close & ~np.eye(w.shape[-1], dtype=bool))
+    return any_true(close & ~np.eye(w.shape[-1], dtype=bool))
 
 
 def _eigvals_and_vectors(a: Any) -> Any:
@@ -216,7 +216,7 @@ def _eigvals_and_vectors(a: Any) -> Any:
     w = np.linalg.eigvals(a)
     values, vectors = np.linalg.eig(a)
     order = np.argmin(np.abs(column(w) - row(values)), axis=-1) if w.size else w.astype(int)
-    if somewhere(order != np.arange(w.shape[-1])):
+    if any_true(order != np.arange(w.shape[-1])):
         for matrix in np.ndindex(w.shape[:-1]):
             order[matrix] = _nearest(w[matrix], values[matrix])
         vectors = np.take_along_axis(vectors, row(order), -1)

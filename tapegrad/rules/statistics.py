@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import general, strong_product
-from tapegrad._core.values import is_ndarray, plain, somewhere
+from tapegrad._core.values import any_true, is_ndarray, untraced
 from tapegrad.rules.moments import weights_beside
 from tapegrad.rules.reduction import axes_of
 
 # --- Elements by rank
 
 
-def _rows(a: Any, axis: Any) -> Any:
+def _reduced_axes_last(a: Any, axis: Any) -> Any:
     """The axes that are reduced, as one at the end."""
     if a.ndim == 0 or axis is None:
         return np.reshape(a, (-1,))
@@ -58,7 +58,7 @@ class _Order:
         for beside in (np.maximum(ranks - 1, 0), np.minimum(ranks + 1, self.last)):
             neighbour = np.take_along_axis(self.ranked, beside, -1)
             tied = tied | (beside != ranks) & _alike(neighbour, found)
-        if not somewhere(tied):
+        if not any_true(tied):
             return lambda part: np.take_along_axis(part, index, -1)
         return lambda part: _shared(part, self.values, found)
 
@@ -94,7 +94,7 @@ def _counts(values: Any, skip_nan: bool) -> Any:
 def _nan_last(values: Any, ranks: list[Any], skip_nan: bool) -> list[Any]:
     """The rank of a NaN for the rows whose result is NaN because of it."""
     missing = np.any(values != values, axis=-1, keepdims=True)
-    if skip_nan or not somewhere(missing):
+    if skip_nan or not any_true(missing):
         return ranks
     return [np.where(missing, values.shape[-1] - 1, rank) for rank in ranks]
 
@@ -111,7 +111,7 @@ def _median_rule(function: Any, *, skip_nan: bool) -> None:
         overwrite_input: Any = False,
         keepdims: Any = False,
     ) -> Any:
-        values, part = _rows(plain(a), axis), _rows(dots[0], axis)
+        values, part = _reduced_axes_last(untraced(a), axis), _reduced_axes_last(dots[0], axis)
         if values.size == 0:
             return np.zeros(_out.shape, _out.dtype)
         counts = _counts(values, skip_nan)
@@ -161,7 +161,7 @@ def _place(q: Any, counts: Any, method: str) -> Any:
     return counts * q + (alpha + q * (1 - alpha - beta)) - 1
 
 
-def _steps(counts: Any, method: str) -> Any:
+def _ranks_passed(counts: Any, method: str) -> Any:
     """How many ranks q passes on its way from 0 to 1."""
     return counts + (1 - sum(_PLACES[method]))
 
@@ -197,8 +197,8 @@ def _pair(q: Any, counts: Any, method: str) -> list[Any]:
 
 def _interpolated(dots: Any, rows: Any, q: Any, counts: Any, method: str, skip_nan: bool) -> Any:
     """base + (place - floor(place)) * (high - low), and its tangent."""
-    values = plain(rows)
-    ranks, weight = _neighbours(plain(q), counts, method)
+    values = untraced(rows)
+    ranks, weight = _neighbours(untraced(q), counts, method)
     base = ranks[1]
     ranks = _nan_last(values, ranks, skip_nan)
     order = _Order(values, ranks)
@@ -209,7 +209,7 @@ def _interpolated(dots: Any, rows: Any, q: Any, counts: Any, method: str, skip_n
         fraction = (_place(q, counts, method) - base) * weight
         terms.append(at(part) + strong_product(high(part) - low(part), fraction))
     if q_dot is not None:
-        slope = (high(rows) - low(rows)) * (weight * _steps(counts, method))
+        slope = (high(rows) - low(rows)) * (weight * _ranks_passed(counts, method))
         terms.append(strong_product(slope, q_dot))
     return terms[0] if len(terms) == 1 else terms[0] + terms[1]
 
@@ -237,9 +237,9 @@ def _quantile_rule(function: Any, *, whole: int, skip_nan: bool) -> None:
     ) -> Any:
         part, q_dot = dots[0], dots[1]
         a = a if hasattr(a, "shape") else np.asarray(a)
-        part = None if part is None else _rows(part, axis)
-        rows = _rows(a, axis)
-        values, counts = plain(rows), _counts(plain(rows), skip_nan)
+        part = None if part is None else _reduced_axes_last(part, axis)
+        rows = _reduced_axes_last(a, axis)
+        values, counts = untraced(rows), _counts(untraced(rows), skip_nan)
         q = np.reshape(q if hasattr(q, "shape") else np.asarray(q), (-1,)) / whole
         discrete = weights is not None or method in _DISCRETE
         if values.size == 0 or (
@@ -247,17 +247,19 @@ def _quantile_rule(function: Any, *, whole: int, skip_nan: bool) -> None:
         ):
             return np.zeros(out.shape, out.dtype)
         if discrete:
-            found = np.moveaxis(np.reshape(plain(out), (q.size, *values.shape[:-1])), 0, -1)
+            found = np.moveaxis(np.reshape(untraced(out), (q.size, *values.shape[:-1])), 0, -1)
             chosen = values == values if skip_nan else np.True_
             if weights is not None:
-                beside = np.broadcast_to(weights_beside(plain(a), axis, plain(weights)), a.shape)
-                chosen = chosen & (_rows(beside, axis) > 0)
+                beside = np.broadcast_to(
+                    weights_beside(untraced(a), axis, untraced(weights)), a.shape
+                )
+                chosen = chosen & (_reduced_axes_last(beside, axis) > 0)
             columns = _shared(part, values, found, chosen)
         elif method in _PLACES:
             q_dot = None if q_dot is None else np.reshape(q_dot, (-1,)) / whole
             columns = _interpolated((part, q_dot), rows, q, counts, method, skip_nan)
         else:
-            columns = _paired(part, values, plain(q), counts, method, skip_nan)
+            columns = _paired(part, values, untraced(q), counts, method, skip_nan)
         columns = np.where(counts > 0, columns, 0)
         return np.reshape(np.moveaxis(columns, -1, 0), out.shape)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite
-from tapegrad._core.values import innermost, is_ndarray, lift, plain
+from tapegrad._core.values import innermost, is_ndarray, lift, untraced
 from tapegrad.rules.index import along, picked, plain_array, take
 
 
@@ -20,7 +20,7 @@ def _array(value: Any) -> Any:
 
 
 def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    where = plain(where)
+    where = untraced(where)
     src = lift(src)
     if is_ndarray(dst):
         np.copyto(dst, _refused(src), casting, _refused(where))

@@ -46,11 +46,11 @@ class Measured:
                     )
                 )
         _require_plain(call, self.outputs)
-        stretch = self.pushforward.stretch
-        if stretch.dependent:
+        recording = self.pushforward.recording
+        if recording.dependent:
             _refuse(call)
         # What only values were made with is of no more use.
-        stretch.entries = live(stretch.entries, self.pushforward.out_slots)
+        recording.entries = live(recording.entries, self.pushforward.out_slots)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -80,7 +80,7 @@ class Measured:
         given = zip(push.out_slots, _split(vector, self.outputs), strict=True)
         owned = [(slot, bar) for slot, bar in given if slot is not None]
         slots, bars = [slot for slot, _ in owned], [bar for _, bar in owned]
-        found = push.stretch.pull(slots, bars, push.slots)
+        found = push.recording.pull(slots, bars, push.slots)
         return self._row([as_cotangent(b, x) for b, x in zip(found, self.inputs, strict=True)])
 
     def _row(self, parts: list[Any]) -> Any:
@@ -94,7 +94,7 @@ class Measured:
         push, sets = self.pushforward, Sets(self.shape[1])
         labels = _split(sets.singles(), self.inputs)
         inputs = dict(zip(push.slots, labels, strict=True))
-        table = dependence(push.stretch.entries, inputs, sets)
+        table = dependence(push.recording.entries, inputs, sets)
         rows = [
             np.zeros(math.prod(leaf.shape), np.int64)
             if slot is None or table.get(slot) is None

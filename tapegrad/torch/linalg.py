@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.values import plain
+from tapegrad._core.values import untraced
 from tapegrad.torch import return_types
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import OPERATIONS, operation, private
@@ -86,8 +86,8 @@ def pinv(
     if given is None:
         given = max(A.shape[-2:]) * np.finfo(A.dtype).eps if atol is None else 0.0
     if atol is not None:
-        s = np.linalg.svd(plain(A), compute_uv=False)
-        given = np.maximum(plain(given), plain(atol) / np.max(s, axis=-1))
+        s = np.linalg.svd(untraced(A), compute_uv=False)
+        given = np.maximum(untraced(given), untraced(atol) / np.max(s, axis=-1))
     return np.linalg.pinv(A, rtol=given, hermitian=hermitian)
 
 
@@ -218,8 +218,8 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
             "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
         )
     real = np.finfo(A.dtype).dtype
-    cutoff = max(A.shape[-2:]) * np.finfo(A.dtype).eps if rcond is None else plain(rcond)
-    s = np.linalg.svd(plain(A), compute_uv=False)
+    cutoff = max(A.shape[-2:]) * np.finfo(A.dtype).eps if rcond is None else untraced(rcond)
+    s = np.linalg.svd(untraced(A), compute_uv=False)
     rank = np.sum(s > cutoff * np.max(s, axis=-1, keepdims=True, initial=0), axis=-1)
     if len(A.shape) == 2:
         solution = np.linalg.lstsq(A, B, cutoff)[0]
@@ -270,7 +270,7 @@ def logdet(input: Any) -> Any:
     sign, logarithm = np.linalg.slogdet(input)
     if input.dtype.kind == "c":
         return logarithm + np.log(sign)
-    return np.where(plain(sign) == -1, np.nan, logarithm).astype(input.dtype)
+    return np.where(untraced(sign) == -1, np.nan, logarithm).astype(input.dtype)
 
 
 # --- Decompositions -----------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from numpy.polynomial._polybase import ABCPolyBase
 
 from tapegrad._arrays.creation import array, asarray, holds_traced
 from tapegrad._core.forms import General, Linear
-from tapegrad._core.values import plain
+from tapegrad._core.values import untraced
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.numpy.polynomial import _coefficients
 from tapegrad.numpy.polynomial._coefficients import (
@@ -45,7 +45,7 @@ class Basis:
         self.solved = primitive(self.plain("roots"), self._roots_rule)
 
     def plain(self, name: str) -> Any:
-        """NumPy's function: `plain("val")` is chebval in the basis of Chebyshev."""
+        """NumPy's function: `untraced("val")` is chebval in the basis of Chebyshev."""
         return getattr(self.module, self.prefix + name)
 
     def function(self, name: str) -> Any:
@@ -157,7 +157,7 @@ class Basis:
         constants += [0] * (count - len(constants))
         c = np.moveaxis(c, whole(axis, "the axis"), 0)
         for constant in constants:
-            empty = len(c) == 1 and np.all(plain(c) == 0)  # NumPy adds no axis to it
+            empty = len(c) == 1 and np.all(untraced(c) == 0)  # NumPy adds no axis to it
             c = self.integrated(c * scl)
             first = c[:1] + (constant - self.val(lbnd, c))
             c = first if empty else np.concatenate([first, c[1:]])
@@ -202,7 +202,7 @@ class Basis:
     def line(self, off: Any, scl: Any) -> Any:
         """`off + scl x` as a series."""
         a, b, _ = self.steps(0)
-        if plain(scl) == 0:
+        if untraced(scl) == 0:
             return array([off])
         return array([off - scl * (b / a), scl / a])
 
@@ -235,8 +235,8 @@ class Basis:
     def div(self, c1: Any, c2: Any) -> Any:
         """Quotient and remainder of two series."""
         rest, divisor = coefficients(c1), coefficients(c2)
-        if plain(divisor)[-1] == 0:
-            if len(trimmed(divisor)) == 1 and plain(divisor)[0] == 0:
+        if untraced(divisor)[-1] == 0:
+            if len(trimmed(divisor)) == 1 and untraced(divisor)[0] == 0:
                 raise ZeroDivisionError
             if holds_traced(divisor):
                 raise NotDifferentiableError(
@@ -298,7 +298,7 @@ class Basis:
         return last + column[:, None] * np.eye(1, size, size - 1)
 
     def _led(self, c: Any, name: str) -> Any:
-        if plain(c)[-1] == 0:
+        if untraced(c)[-1] == 0:
             raise NotDifferentiableError(
                 f"np.polynomial.{self.prefix}{name}: the leading coefficient is zero, where the "
                 "result changes its shape. Cut the zeros off the series."
@@ -325,8 +325,8 @@ class Basis:
                 f"np.polynomial.{self.prefix}fit: full=True is not differentiable (about the "
                 "conditioning of a scaled matrix). Fit without it."
             )
-        plainly = [plain(part) for part in (x, y, deg, rcond)]
-        _, (_, rank, *_) = self.plain("fit")(*plainly, full=True, w=plain(w))
+        plainly = [untraced(part) for part in (x, y, deg, rcond)]
+        _, (_, rank, *_) = self.plain("fit")(*plainly, full=True, w=untraced(w))
         x, y, degrees = floating(asarray(x)), floating(asarray(y)), np.asarray(deg)
         used = np.sort(degrees) if degrees.ndim else np.arange(int(degrees) + 1)
         if rank < len(used):
@@ -338,7 +338,7 @@ class Basis:
         if w is not None:
             weights = floating(asarray(w))
             matrix, y = matrix * weights[:, None], (y.T * weights).T
-        scale = np.linalg.norm(plain(matrix), axis=0)
+        scale = np.linalg.norm(untraced(matrix), axis=0)
         found = _least_squares(matrix / scale, y)
         found = (found.T / scale).T
         if len(used) < used[-1] + 1:

@@ -14,7 +14,7 @@ from numpy.polynomial import polyutils
 from numpy.polynomial._polybase import ABCPolyBase
 
 from tapegrad._arrays.creation import holds_traced
-from tapegrad._core.values import plain
+from tapegrad._core.values import untraced
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.numpy.polynomial import (
     _coefficients,
@@ -49,7 +49,7 @@ class _Differentiable(ABCPolyBase):
     def __init__(
         self, coef: Any, domain: Any = None, window: Any = None, symbol: str = "x"
     ) -> None:
-        super().__init__(plain(coef), plain(domain), plain(window), symbol)
+        super().__init__(untraced(coef), untraced(domain), untraced(window), symbol)
         if holds_traced(coef):
             self.coef = _coefficients.coefficients(coef)
         if holds_traced(domain):
@@ -110,7 +110,7 @@ class _Differentiable(ABCPolyBase):
             )
         if domain is None:
             domain = getdomain(x)
-            if plain(domain)[0] == plain(domain)[1]:
+            if untraced(domain)[0] == untraced(domain)[1]:
                 domain = domain + _SIDES
         elif isinstance(domain, list) and not domain:
             domain = cls.domain

@@ -16,7 +16,7 @@ from numpy.polynomial._polybase import ABCPolyBase
 
 from tapegrad._arrays.creation import array, asarray, holds_traced
 from tapegrad._core.rule import Rule
-from tapegrad._core.values import plain
+from tapegrad._core.values import untraced
 from tapegrad._errors import NotDifferentiableError
 
 
@@ -67,7 +67,7 @@ def floating(c: Any) -> Any:
 
 def trimmed(c: Any) -> Any:
     """A series without the zeros at its end; at least one coefficient stays."""
-    return c[: len(polyutils.trimseq(plain(c)))]
+    return c[: len(polyutils.trimseq(untraced(c)))]
 
 
 def extended(c: Any, size: int) -> Any:
@@ -91,8 +91,8 @@ def whole(number: Any, what: str) -> int:
 def trim(c: Any, tol: Any = 0) -> Any:
     """A series without the coefficients up to a tolerance at its end."""
     c = coefficients(c)
-    kept = polyutils.trimcoef(plain(c), plain(tol))
-    all_small = not np.any(np.abs(plain(c)) > plain(tol))
+    kept = polyutils.trimcoef(untraced(c), untraced(tol))
+    all_small = not np.any(np.abs(untraced(c)) > untraced(tol))
     return c[:1] * 0 if all_small else c[: len(kept)]
 
 

@@ -11,12 +11,12 @@ from tapegrad.numpy.polynomial._basis import Basis
 from tapegrad.numpy.polynomial._coefficients import differentiable
 
 
-def _steps(k: int) -> tuple[float, float, float]:
+def _recurrence(k: int) -> tuple[float, float, float]:
     """T[k+1] = 2 x T[k] - T[k-1], from T[1] = x."""
     return (1.0 if k == 0 else 2.0), 0.0, 1.0
 
 
-_BASIS = Basis(_numpys, "cheb", _steps)
+_BASIS = Basis(_numpys, "cheb", _recurrence)
 
 chebval = _BASIS.function("val")
 chebval2d = _BASIS.function("val2d")

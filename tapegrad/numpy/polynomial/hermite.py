@@ -11,12 +11,12 @@ from tapegrad.numpy.polynomial._basis import Basis
 from tapegrad.numpy.polynomial._coefficients import differentiable
 
 
-def _steps(k: int) -> tuple[float, float, float]:
+def _recurrence(k: int) -> tuple[float, float, float]:
     """H[k+1] = 2 x H[k] - 2 k H[k-1]."""
     return 2.0, 0.0, 2.0 * k
 
 
-_BASIS = Basis(_numpys, "herm", _steps)
+_BASIS = Basis(_numpys, "herm", _recurrence)
 
 hermval = _BASIS.function("val")
 hermval2d = _BASIS.function("val2d")

@@ -11,12 +11,12 @@ from tapegrad.numpy.polynomial._basis import Basis
 from tapegrad.numpy.polynomial._coefficients import differentiable
 
 
-def _steps(k: int) -> tuple[float, float, float]:
+def _recurrence(k: int) -> tuple[float, float, float]:
     """He[k+1] = x He[k] - k He[k-1]."""
     return 1.0, 0.0, float(k)
 
 
-_BASIS = Basis(_numpys, "herme", _steps)
+_BASIS = Basis(_numpys, "herme", _recurrence)
 
 hermeval = _BASIS.function("val")
 hermeval2d = _BASIS.function("val2d")

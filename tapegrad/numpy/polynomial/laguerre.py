@@ -11,12 +11,12 @@ from tapegrad.numpy.polynomial._basis import Basis
 from tapegrad.numpy.polynomial._coefficients import differentiable
 
 
-def _steps(k: int) -> tuple[float, float, float]:
+def _recurrence(k: int) -> tuple[float, float, float]:
     """(k+1) L[k+1] = (2k+1 - x) L[k] - k L[k-1]."""
     return -1 / (k + 1), (2 * k + 1) / (k + 1), k / (k + 1)
 
 
-_BASIS = Basis(_numpys, "lag", _steps)
+_BASIS = Basis(_numpys, "lag", _recurrence)
 
 lagval = _BASIS.function("val")
 lagval2d = _BASIS.function("val2d")

@@ -11,12 +11,12 @@ from tapegrad.numpy.polynomial._basis import Basis
 from tapegrad.numpy.polynomial._coefficients import differentiable
 
 
-def _steps(k: int) -> tuple[float, float, float]:
+def _recurrence(k: int) -> tuple[float, float, float]:
     """(k+1) P[k+1] = (2k+1) x P[k] - k P[k-1]."""
     return (2 * k + 1) / (k + 1), 0.0, k / (k + 1)
 
 
-_BASIS = Basis(_numpys, "leg", _steps)
+_BASIS = Basis(_numpys, "leg", _recurrence)
 
 legval = _BASIS.function("val")
 legval2d = _BASIS.function("val2d")

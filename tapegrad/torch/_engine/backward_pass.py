@@ -49,7 +49,7 @@ LARGE = 256  # elements from which the core adds cotangents in place
 
 
 # The pass that is running in this thread, for hooks that ask.
-PASS: ContextVar[Pass | None] = ContextVar("tapegrad_torch_pass", default=None)
+PASS: ContextVar[BackwardPass | None] = ContextVar("tapegrad_torch_pass", default=None)
 
 
 class _All(set[int]):
@@ -64,7 +64,7 @@ class _All(set[int]):
 SEEN = _All()
 
 
-class Pass:
+class BackwardPass:
     """One backward pass.
 
     roots: the node and cotangent of each result. wanted: the nodes whose cotangents are asked for;
@@ -94,7 +94,7 @@ class Pass:
         self.singular = False  # whether a rule takes a limit, for which it needs a traced replay
         self.spent = False  # whether a node was freed
         self.seen = {node for node, _ in roots}  # all that the roots were made from
-        self.nodes = self._judge(self._collect())
+        self.nodes = self._select_nodes(self._collect())
 
     # -- what takes part -------------------------------------------------------------------------
 
@@ -133,7 +133,7 @@ class Pass:
         nodes.sort(key=number_of)
         return nodes
 
-    def _judge(self, nodes: list[Node]) -> list[Node]:
+    def _select_nodes(self, nodes: list[Node]) -> list[Node]:
         """The nodes that are needed, with a look at which way they have to be run."""
         if self.wanted is not None:
             nodes = self._on_the_way(nodes)
@@ -219,10 +219,10 @@ class Pass:
         with GUARD:
             for leaf in self.leaves:
                 bar = bars.get(leaf)
-                if bar is not None and not (short and self._give(leaf.variable, bar)):
-                    self._reach(leaf, bar)
+                if bar is not None and not (short and self._set_grad(leaf.variable, bar)):
+                    self._accumulate_leaf(leaf, bar)
 
-    def _give(self, variable: Tensor, bar: Any) -> bool:
+    def _set_grad(self, variable: Tensor, bar: Any) -> bool:
         """Make a cotangent the `grad` of a leaf that has none yet; False for anything unusual."""
         if type(bar) is not ndarray or bar.dtype.kind != "f":
             return False
@@ -246,7 +246,7 @@ class Pass:
         for node in reversed(self.nodes):
             g = bars.pop(node, None)
             if g is not None:
-                g = self._arrive(node, g)
+                g = self._run_hooks(node, g)
                 if node in self.ends:
                     continue
                 parts = run_node(node, g, create=traced, mode=mode, nodes=self.nodes)
@@ -257,14 +257,14 @@ class Pass:
                 free([node])
             for leaf in complete.get(node, ()):
                 if leaf in bars:
-                    self._reach(leaf, bars.pop(leaf))
+                    self._accumulate_leaf(leaf, bars.pop(leaf))
         for leaf in self.leaves:
             if leaf in bars:
-                self._reach(leaf, bars.pop(leaf))
+                self._accumulate_leaf(leaf, bars.pop(leaf))
         if not self.keep and self.singular:  # a limit is taken through what already ran
             free(node for node in self.nodes if node not in self.ends)
 
-    def _arrive(self, node: Node, g: Any) -> Any:
+    def _run_hooks(self, node: Node, g: Any) -> Any:
         """The cotangent of a node's result after the hooks on it; noted where it is wanted."""
         if not node._watched and self.wanted is None:
             return g
@@ -278,7 +278,7 @@ class Pass:
             self.captured[node] = self._stripped(g)
         return g
 
-    def _reach(self, leaf: AccumulateGrad, g: Any) -> None:
+    def _accumulate_leaf(self, leaf: AccumulateGrad, g: Any) -> None:
         """The cotangent of a leaf has arrived."""
         g = self._stripped(g)
         variable = leaf.variable

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad import BatchingError, vmap
-from tapegrad.torch._engine.backward_pass import Pass
+from tapegrad.torch._engine.backward_pass import BackwardPass
 from tapegrad.torch._engine.node_run import free
 from tapegrad.torch._tensor.gradients import conjugated
 from tapegrad.torch._tensor.tensor import Tensor, array_below, node_of
@@ -38,14 +38,14 @@ def batched_grad(
     pairs = enumerate(zip(outputs, gradients, strict=True))
     nodes = [_checked(output, gradient, position) for position, (output, gradient) in pairs]
     bars = [conjugated(array_below(gradient)) for gradient in gradients]
-    passes: list[Pass] = []
+    passes: list[BackwardPass] = []
 
     def one(*parts: Any) -> list[Any]:
         roots = [
             (node, bar if bar.dtype == y.value.dtype else bar.astype(y.value.dtype))
             for node, bar, y in zip(nodes, parts, outputs, strict=True)
         ]
-        work = Pass(roots, wanted, keep=True, create=create, accumulate=False)
+        work = BackwardPass(roots, wanted, keep=True, create=create, accumulate=False)
         passes.append(work)
         work.run()
         return [work.captured.get(node, ABSENT) for node in wanted]

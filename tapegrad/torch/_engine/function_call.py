@@ -296,8 +296,8 @@ class _Results:
             made.append(output)
         if len(traced) > 1:
             for output in traced:
-                if output._source is not None:
-                    output._made = "several"
+                if output._base is not None:
+                    output._creation_meta = "several"
         return made
 
     def _is_logged(self, output: Tensor) -> bool:
@@ -308,7 +308,7 @@ class _Results:
             return _alias(output) if inner and id(output) not in self.dirty else output
         if inner:
             return output.detach()
-        if output._source is None:
+        if output._base is None:
             output.node = None
         return output
 
@@ -321,13 +321,13 @@ class _Results:
         if inner:
             output = _alias(output)
         output.node = place
-        if output._source is not None:
-            output._made = "custom"
+        if output._base is not None:
+            output._creation_meta = "custom"
         return output
 
     def _write(self, output: Tensor, place: Node) -> None:
         """An argument that was written to now comes from this Function."""
-        base = output._source
+        base = output._base
         if output.node is LEAF and base is None:
             raise RuntimeError(
                 "a leaf Variable that requires grad has been used in an in-place operation."
@@ -474,14 +474,14 @@ def _call_transformed(made: Call) -> Any:
 
 def _call_batched(made: Call, inner: Any, arrays: list[Any]) -> Any:
     """A call with batched tensors, by the user's own `vmap`."""
-    mapping = inner.mapping
+    vmap_level = inner.vmap_level
     args, dims = list(made.args), [None] * len(made.args)
     for place, array in zip(made.places, arrays, strict=True):
-        if isinstance(array, Mapped) and array.mapping is mapping:
+        if isinstance(array, Mapped) and array.vmap_level is vmap_level:
             array = array.value
             dims[place] = 0  # type: ignore[call-overload]
         args[place] = of_array(array)
-    info = VmapInfo(mapping.size, "error")
+    info = VmapInfo(vmap_level.size, "error")
     outputs, out_dims = made.function.vmap(info, tuple(dims), *args)
     several = isinstance(outputs, tuple)
     if not several:
@@ -489,15 +489,15 @@ def _call_batched(made: Call, inner: Any, arrays: list[Any]) -> Any:
     elif not isinstance(out_dims, tuple):
         out_dims = (out_dims,) * len(outputs)
     results = [
-        _wrapped(mapping, output, dim) for output, dim in zip(outputs, out_dims, strict=True)
+        _wrapped(vmap_level, output, dim) for output, dim in zip(outputs, out_dims, strict=True)
     ]
     return tuple(results) if several else results[0]
 
 
-def _wrapped(mapping: Any, output: Any, dim: int | None) -> Any:
+def _wrapped(vmap_level: Any, output: Any, dim: int | None) -> Any:
     if dim is None or not isinstance(output, Tensor):
         return output
-    return of_array(mapping.wrap(np.moveaxis(array_of(output), dim, 0)))
+    return of_array(vmap_level.wrap(np.moveaxis(array_of(output), dim, 0)))
 
 
 __all__ = ["Backward", "VmapInfo", "call"]

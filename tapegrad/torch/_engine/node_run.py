@@ -12,7 +12,7 @@ import numpy as np
 
 from tapegrad._core.backward import SparseBars, replay_nested
 from tapegrad._core.entry import PROJECT, Outputs, Spec
-from tapegrad._core.fit import fit, is_finite
+from tapegrad._core.fit import fit_cotangent, is_finite
 from tapegrad._core.values import is_inexact
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.node import (
@@ -134,7 +134,7 @@ def _pull(node: Node, g: Any, create: bool) -> list[Any]:
         call = (last, rule, out, x, y, tuple(places), None)
     else:
         call = (last, rule, out, x, y, places[0], None)
-    replay_nested([call], bars, None, careful=not is_finite(g))
+    replay_nested([call], bars, None, strong_zeros=not is_finite(g))
     return [bars.get(place) for place in range(last)]
 
 
@@ -183,7 +183,7 @@ def call_node(node: Node, gradients: Sequence[Any]) -> Any:
     kept = node._entry[1]
     g: Any = arrays if isinstance(kept, tuple) else arrays[0]
     if isinstance(kept, Spec):
-        g = fit(np.broadcast_to(g, kept.shape), kept, node._entry[0])
+        g = fit_cotangent(np.broadcast_to(g, kept.shape), kept, node._entry[0])
     elif not isinstance(g, list) and g.dtype.kind not in "fc":  # torch.tensor(1)
         values = kept_values(node._entry)
         g = g.astype(values[0].dtype) if values else g

@@ -25,7 +25,7 @@ def unlogged(value: Any, floor: float) -> Any:
     """A traced value without the reverse transforms up to a level; tangents stay, and batches."""
     if isinstance(value, Mapped):
         inner = unlogged(value.value, floor)
-        return value if inner is value.value else value.mapping.wrap(inner)
+        return value if inner is value.value else value.vmap_level.wrap(inner)
     if not isinstance(value, Traced):
         return value
     tape = value.tape

@@ -197,7 +197,7 @@ def tell(mode: modes.Mode, start: int, name: str, args: Any, made: Any) -> None:
         return
     parts = made if isinstance(made, (tuple, list)) else (made,)
     tensors = [part for part in parts if isinstance(part, Tensor)]
-    tensors += [part._source for part in tensors if part._source is not None]
+    tensors += [part._base for part in tensors if part._base is not None]
     nodes = made_since([part.node for part in tensors if isinstance(part.node, Node)], start)
     if mode.anomaly is not None:
         mode.anomaly.note(name, args, made, nodes)

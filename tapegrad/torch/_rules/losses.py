@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import General
-from tapegrad._core.values import of_all_examples, plain
+from tapegrad._core.values import raw_value, untraced
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules.reducing import reduced
 
@@ -183,7 +183,7 @@ WITH_LOGITS = PairLoss(
 
 def log_probabilities(x: Any, axis: int) -> Any:
     """Logarithms of the softmax along an axis."""
-    shifted = x - np.max(plain(x), axis=axis, keepdims=True, initial=-np.inf)
+    shifted = x - np.max(untraced(x), axis=axis, keepdims=True, initial=-np.inf)
     return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
 
 
@@ -204,7 +204,7 @@ def _probabilities(x: Any, kept: Any) -> Any:
     """The softmax of rows: what the forward call kept of it, where this is not differentiated."""
     if kept is not None and type(x) is np.ndarray:
         return kept
-    powers = np.exp(x - np.max(plain(x), axis=1, keepdims=True))
+    powers = np.exp(x - np.max(untraced(x), axis=1, keepdims=True))
     return powers / np.sum(powers, axis=1, keepdims=True)
 
 
@@ -246,9 +246,9 @@ def picked_losses(
     """`-scores` at the classes of `target`, along axis 1; and the weights of a mean (or None)."""
     valid = target != ignore_index
     bounds = np.where(valid, target, 0)
-    wrong = of_all_examples((bounds < 0) | (bounds >= scores.shape[1]))
+    wrong = raw_value((bounds < 0) | (bounds >= scores.shape[1]))
     if np.any(wrong):
-        found = of_all_examples(target)[wrong].ravel()[0]
+        found = raw_value(target)[wrong].ravel()[0]
         raise IndexError(f"Target {found} is out of bounds.")
     picked = np.take_along_axis(scores, np.expand_dims(bounds, 1), 1)[:, 0]
     counts = valid.astype(scores.dtype) if weight is None else weight[bounds] * valid

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.values import plain
+from tapegrad._core.values import untraced
 from tapegrad.torch._rules.declare import general
 
 # Coefficients of the numerator of the diagonal Pade approximant of order 13, and the norm up to
@@ -36,7 +36,7 @@ _PADE_REACH = 5.371920351148152
 
 def _exponential(a: Any) -> Any:
     """The exponentials of a stack of matrices, by scaling and squaring."""
-    largest = float(np.max(np.sum(np.absolute(plain(a)), axis=-2), initial=0))
+    largest = float(np.max(np.sum(np.absolute(untraced(a)), axis=-2), initial=0))
     halvings = max(0, int(np.ceil(np.log2(largest / _PADE_REACH)))) if largest > 0 else 0
     if not np.isfinite(largest):
         return np.full(a.shape, np.nan, a.dtype)

@@ -69,13 +69,13 @@ def _sums(x: Any, rows: Windows, columns: Windows) -> Any:
     return total
 
 
-def _spread_sums(g: Any, rows: Windows, columns: Windows) -> Any:
+def _add_window_sums(g: Any, rows: Windows, columns: Windows) -> Any:
     """The transpose of `_sums`."""
-    across = _spread(g, columns, -1)
-    return _spread(across, rows, -2)
+    across = _add_windows(g, columns, -1)
+    return _add_windows(across, rows, -2)
 
 
-def _spread(g: Any, way: Windows, axis: int) -> Any:
+def _add_windows(g: Any, way: Windows, axis: int) -> Any:
     shape = list(g.shape)
     shape[axis] = way.padding + way.size + way.after
     whole = np.zeros(shape, g.dtype)
@@ -95,7 +95,7 @@ def _declared(function: Any, label: str) -> Any:
 
 
 sums = _declared(_sums, "AvgPool2DBackward0")
-spread_sums = _declared(_spread_sums, "AvgPool2DBackwardBackward0")
+spread_sums = _declared(_add_window_sums, "AvgPool2DBackwardBackward0")
 sums.rule.transposes = [
     lambda g, _out, _x, rows, columns: spread_sums(g, rows=rows, columns=columns)
 ]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad._core.entry import PROJECT, spec_of
-from tapegrad._core.values import Mapped, plain
+from tapegrad._core.values import Mapped, untraced
 from tapegrad._warning import warn
 from tapegrad.torch._dtypes import CPU, Size, device, dtype, of_numpy, strided
 from tapegrad.torch._graph import modes
@@ -59,10 +59,10 @@ class Tensor:
 
     _grad: Tensor | None = None
     _version_of: Version | None = None
-    _source: Tensor | None = None  # the tensor that this one is a view of
-    _path: Callable[[Any], Any] | None = None  # from the value of that one to this one's
-    _made: str | None = None  # how a view was made: "no_grad", "inference", "several"
-    _seen: int = 0  # the version of such a view's memory at which its node is right
+    _base: Tensor | None = None  # the tensor that this one is a view of
+    _view_fn: Callable[[Any], Any] | None = None  # from the value of that one to this one's
+    _creation_meta: str | None = None  # how a view was made: "no_grad", "inference", "several"
+    _attr_version: int = 0  # the version of such a view's memory at which its node is right
     _views: list[weakref.ref[Tensor]] | None = None
     _hooks: Hooks | None = None  # of a leaf; others have theirs at their node
     _after: Hooks | None = None  # called when a leaf's gradient has arrived
@@ -224,7 +224,7 @@ class Tensor:
 
     @property
     def is_leaf(self) -> bool:
-        if self.node is LEAF and self._made is not None:
+        if self.node is LEAF and self._creation_meta is not None:
             require_current(self)
         return self.node is None or self.node is LEAF
 
@@ -232,7 +232,7 @@ class Tensor:
     def grad_fn(self) -> Node | None:
         node = self.node
         if node is None or node is LEAF:
-            if node is LEAF and self._made is not None:
+            if node is LEAF and self._creation_meta is not None:
                 require_current(self)
             return None
         entry = node._entry
@@ -309,7 +309,7 @@ class Tensor:
 
     def detach_(self) -> Tensor:
         """Cut this tensor from the graph that made it: it becomes a leaf without grad."""
-        if self._source is not None:
+        if self._base is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         self.node = None
         if type(self.value) is not ndarray and not is_dual(self.value):
@@ -317,7 +317,7 @@ class Tensor:
         self.__dict__.pop("_retains", None)
         for reference in self._views or ():
             view = reference()
-            if view is not None and view.node is LEAF and view._made is not None:
+            if view is not None and view.node is LEAF and view._creation_meta is not None:
                 view.node = None  # it followed this tensor
         return self
 
@@ -343,12 +343,8 @@ class Tensor:
             raise RuntimeError("Inference tensors do not track version counter.")
         return 0 if self._version_of is None else self._version_of.count
 
-    @property
-    def _base(self) -> Tensor | None:
-        return self._source
-
     def _is_view(self) -> bool:
-        return self._source is not None
+        return self._base is not None
 
     def _accumulator_is(self, node: Any) -> bool:
         return self._accumulator is not None and self._accumulator() is node
@@ -501,11 +497,11 @@ def plain_of(tensor: Tensor) -> Any:
     value = tensor.value
     if type(value) is ndarray:
         return value
-    value = plain(value)
+    value = untraced(value)
     if isinstance(value, Mapped):
         inner = value.value
         without = plain_of(of_value(inner))
-        return value if without is inner else value.mapping.wrap(without)
+        return value if without is inner else value.vmap_level.wrap(without)
     return value
 
 
@@ -526,7 +522,7 @@ def retain_at(tensor: Tensor, node: Any) -> None:
 
 def accumulator_of(leaf: Tensor) -> AccumulateGrad:
     """The node where the gradient of a leaf arrives: one as long as a graph needs it."""
-    if leaf._made is not None:
+    if leaf._creation_meta is not None:
         require_current(leaf)
     known = leaf._accumulator
     node = None if known is None else known()
@@ -542,16 +538,16 @@ def accumulator_of(leaf: Tensor) -> AccumulateGrad:
 def require_current(view: Tensor) -> None:
     """Raise RuntimeError for a view without its own node whose memory was written to since."""
     version = view._version_of
-    if version is None or version.count == view._seen:
+    if version is None or version.count == view._attr_version:
         return
-    if view._made == "several":
+    if view._creation_meta == "several":
         raise RuntimeError(
             "This view is the output of a function that returns multiple views, and its base or "
             "another view of its base has been modified inplace. Such functions do not allow the "
             "output views to be modified inplace. You should replace the inplace operation by an "
             "out-of-place one."
         )
-    mode = "inference mode" if view._made == "inference" else "no_grad mode"
+    mode = "inference mode" if view._creation_meta == "inference" else "no_grad mode"
     raise RuntimeError(
         f"A view was created in {mode} and its base or another view of its base has been modified "
         "inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, "

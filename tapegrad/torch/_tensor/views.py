@@ -64,24 +64,24 @@ def link_view(
         return
     if value is not whole and owner_of(value) is not owner_of(whole):
         return  # NumPy had to copy
-    base = source._source
+    base = source._base
     if base is None:
         base = source
     else:
-        assert source._path is not None
-        path = Steps(source._path, path)
-    made._source = base
-    made._path = path
+        assert source._view_fn is not None
+        path = Steps(source._view_fn, path)
+    made._base = base
+    made._view_fn = path
     share_version(base, made)
     made._inference = base._inference
     if not _modes.is_logging():
-        made._made = "inference" if _modes.is_inference_mode_enabled() else "no_grad"
+        made._creation_meta = "inference" if _modes.is_inference_mode_enabled() else "no_grad"
     elif several:
-        made._made = "several"
-    elif source._made is not None:
-        made._made = source._made
-    if made._made is not None:
-        made._seen = version_of(base).count
+        made._creation_meta = "several"
+    elif source._creation_meta is not None:
+        made._creation_meta = source._creation_meta
+    if made._creation_meta is not None:
+        made._attr_version = version_of(base).count
         if made.node is None and base.node is not None and made.value.dtype.kind in "fc":
             made.node = LEAF  # without a history of its own
     views = base._views

@@ -17,7 +17,7 @@ import numpy as np
 
 from tapegrad._core.entry import WRITE, spec_of
 from tapegrad._core.forms import General
-from tapegrad._core.values import beside, differing, is_basic, level_of
+from tapegrad._core.values import batched_index_part, is_basic, level_of, lift_to_level_of
 from tapegrad.torch._dtypes import can_store, of_numpy, word_of
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.dual import is_dual
@@ -50,7 +50,7 @@ COPY_SLICES = node_class("CopySlices")
 
 def _copy_slices(base: Any, view: Any, path: Callable[[Any], Any]) -> Any:
     """A copy of `base` in which the part at the end of `path` is `view`."""
-    whole = beside(base.copy(), view)
+    whole = lift_to_level_of(base.copy(), view)
     if base.dtype == view.dtype:
         flat = whole.reshape(-1)
         flat[_places_of(path, base)] = view
@@ -161,7 +161,11 @@ def put(tensor: Tensor, index: Any, source: Any, label: str) -> None:
     if is_dual(before) or is_dual(given):
         _put_dual(tensor, index, array_of(source) if isinstance(source, Tensor) else source)
         return
-    if type(before) is not ndarray or level_of(given) > GRAPH.level or differing(index, -1):
+    if (
+        type(before) is not ndarray
+        or level_of(given) > GRAPH.level
+        or batched_index_part(index, -1)
+    ):
         _put_traced(tensor, index, given)
         return
     v_node = node_of(source) if tracked and origin is not None else -1
@@ -178,7 +182,7 @@ def put(tensor: Tensor, index: Any, source: Any, label: str) -> None:
         outdate_views(tensor)
         return
     spec = spec_of(given) if dtype is not None else None
-    if index is ... and tensor._source is not None:
+    if index is ... and tensor._base is not None:
         rebase(tensor, None if origin is None else v_node, spec)
     else:
         rebase(tensor, _replacement(tensor, index, v_node, spec, label))
@@ -200,7 +204,7 @@ def _put_traced(tensor: Tensor, index: Any, given: Any) -> None:
     if type(tensor.value) is ndarray and level_of(given) > GRAPH.level:
         _enter_transform(tensor, given)
     if type(tensor.value) is ndarray:
-        _enter_transform(tensor, differing(index, -1))
+        _enter_transform(tensor, batched_index_part(index, -1))
     try:
         tensor.value[index] = given
     except TypeError:  # a NumPy scalar has no memory, and so no views
@@ -249,14 +253,14 @@ def _write_dual(tensor: Tensor, compute: Callable[[Any], Any]) -> Tensor:
     check_result(tensor, result)
     if result.dtype != tensor.value.dtype:
         result = result.astype(tensor.value.dtype)
-    base = tensor if tensor._source is None else tensor._source
+    base = tensor if tensor._base is None else tensor._base
     if base is not tensor:
-        result = _COPY_SLICES.apply_bound([array_of(base), result], {"path": tensor._path})
+        result = _COPY_SLICES.apply_bound([array_of(base), result], {"path": tensor._view_fn})
     _become(base, result)
     for reference in base._views or ():
         view = reference()
-        if view is not None and view._path is not None:
-            _become(view, view._path(result))
+        if view is not None and view._view_fn is not None:
+            _become(view, view._view_fn(result))
     count_write(base)
     return tensor
 
@@ -270,7 +274,7 @@ def _put_dual(tensor: Tensor, index: Any, given: Any) -> None:
     """`put` with tangents."""
 
     def compute(array: Any) -> Any:
-        whole = beside(array.copy(), given)
+        whole = lift_to_level_of(array.copy(), given)
         whole[index] = given
         return whole
 
@@ -279,12 +283,12 @@ def _put_dual(tensor: Tensor, index: Any, given: Any) -> None:
 
 def _enter_transform(tensor: Tensor, value: Any) -> None:
     """Let a tensor from outside hold values of the functional transform that `value` is from."""
-    base = tensor if tensor._source is None else tensor._source
-    base.value = beside(base.value.copy(), value)
+    base = tensor if tensor._base is None else tensor._base
+    base.value = lift_to_level_of(base.value.copy(), value)
     for reference in base._views or ():
         view = reference()
-        if view is not None and view._path is not None:
-            view.value = view._path(base.value)
+        if view is not None and view._view_fn is not None:
+            view.value = view._view_fn(base.value)
 
 
 def overwrite(tensor: Tensor, source: Any) -> Tensor:
@@ -317,7 +321,7 @@ def check_writable(tensor: Tensor, tracked: bool, label: str = "") -> None:
         )
     if not modes.is_logging():
         return
-    base = tensor._source
+    base = tensor._base
     if tensor.node is LEAF and base is None:
         raise RuntimeError(
             "a leaf Variable that requires grad is being used in an in-place operation."
@@ -325,12 +329,12 @@ def check_writable(tensor: Tensor, tracked: bool, label: str = "") -> None:
     if base is None:
         return
     if base.node is LEAF:
-        if tensor._made in ("no_grad", "inference", "custom"):
+        if tensor._creation_meta in ("no_grad", "inference", "custom"):
             _raise_made(tensor)
         raise RuntimeError(
             "a view of a leaf Variable that requires grad is being used in an in-place operation."
         )
-    if tracked and tensor._made is not None:
+    if tracked and tensor._creation_meta is not None:
         _raise_made(tensor)
     if base.node is None and tensor.node is not None:  # the view alone requires grad
         raise RuntimeError(
@@ -346,7 +350,7 @@ def _repeats(value: Any) -> bool:
 
 
 def _raise_made(tensor: Tensor) -> None:
-    if tensor._made == "several":
+    if tensor._creation_meta == "several":
         name = "UnbindBackward0" if tensor.grad_fn is None else tensor.grad_fn.name()
         raise RuntimeError(
             f"Output {tensor.output_nr} of {name} is a view and is being modified inplace. This "
@@ -354,10 +358,10 @@ def _raise_made(tensor: Tensor) -> None:
             "allow the output views to be modified inplace. You should replace the inplace "
             "operation by an out-of-place one."
         )
-    if tensor._made == "custom":
+    if tensor._creation_meta == "custom":
         which = _output_of(tensor)
         raise RuntimeError(f"{which} is a view and is being modified inplace. {CUSTOM}")
-    mode = "inference mode" if tensor._made == "inference" else "no_grad mode"
+    mode = "inference mode" if tensor._creation_meta == "inference" else "no_grad mode"
     raise RuntimeError(
         f"A view was created in {mode} and is being modified inplace with grad mode enabled. "
         "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
@@ -440,7 +444,7 @@ def rebase(tensor: Tensor, node: Any, spec: Any = None) -> None:
 
     spec: the shape and dtype at that node, where the write broadcast it to those of the tensor.
     """
-    base = tensor._source
+    base = tensor._base
     if base is None:
         if tensor._retains:
             retain_at(tensor, node)
@@ -452,8 +456,8 @@ def rebase(tensor: Tensor, node: Any, spec: Any = None) -> None:
     if node is None and base_node is None:
         return
     made = fresh_node()
-    assert tensor._path is not None
-    index = getattr(tensor._path, "index", None)
+    assert tensor._view_fn is not None
+    index = getattr(tensor._view_fn, "index", None)
     slots = (-1 if base_node is None else base_node, -1 if node is None else node)
     specs = (spec_of(base.value), spec_of(tensor.value) if spec is None else spec)
     if index is not None and is_basic(index):
@@ -463,7 +467,7 @@ def rebase(tensor: Tensor, node: Any, spec: Any = None) -> None:
             _COPY_SLICES,
             spec_of(base.value),
             specs,
-            {"path": tensor._path},
+            {"path": tensor._view_fn},
             slots,
             None,
         )
@@ -476,12 +480,12 @@ def rebase(tensor: Tensor, node: Any, spec: Any = None) -> None:
 
 def outdate_views(tensor: Tensor) -> None:
     """After a write that is not logged, views keep their nodes under the name that says so."""
-    base = tensor if tensor._source is None else tensor._source
+    base = tensor if tensor._base is None else tensor._base
     for reference in base._views or ():
         view = reference()
         if view is None or view.node is None or view.node is LEAF:
             continue
-        if view._made is not None:
+        if view._creation_meta is not None:
             view.node = LEAF
         else:
             view.node.__class__ = AS_STRIDED
@@ -492,18 +496,18 @@ def _refresh_views(base: Tensor) -> None:
     array = None if base.node is None else array_on_graph(base.value, base.node)
     for reference in base._views or ():
         view = reference()
-        if view is None or view._path is None:
+        if view is None or view._view_fn is None:
             continue
         if array is None:
             view.node = None
             continue
-        if view._made == "custom":
+        if view._creation_meta == "custom":
             _refuse_view(view)
             continue
-        if view._made is not None:
+        if view._creation_meta is not None:
             view.node = LEAF  # its use is refused
             continue
-        taken = view._path(array)
+        taken = view._view_fn(array)
         view.node = taken.slot
         view.node.__class__ = AS_STRIDED
         view.__dict__.pop("_retains", None)

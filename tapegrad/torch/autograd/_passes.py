@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._warning import warn
-from tapegrad.torch._engine.backward_pass import Pass
+from tapegrad.torch._engine.backward_pass import BackwardPass
 from tapegrad.torch._graph.node import AccumulateGrad, GradientEdge
 from tapegrad.torch._methods import method_of
 from tapegrad.torch._tensor.gradients import accumulate, as_gradient, root_of
@@ -53,7 +53,7 @@ def backward(
     roots = _roots(tensors, grad_tensors)
     keep = create_graph if retain_graph is None else retain_graph
     wanted = None if inputs is None else [_wanted_node(x) for x in inputs]
-    work = Pass(roots, wanted, keep=keep, create=create_graph, accumulate=True)
+    work = BackwardPass(roots, wanted, keep=keep, create=create_graph, accumulate=True)
     work.run()
     if inputs is not None:
         _accumulate_inner(inputs, work)
@@ -77,7 +77,7 @@ def _backward(
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-def _accumulate_inner(inputs: Sequence[Tensor], work: Pass) -> None:
+def _accumulate_inner(inputs: Sequence[Tensor], work: BackwardPass) -> None:
     """Inputs that are no leaves get their gradient too."""
     for x in inputs:
         node = node_of(x)
@@ -126,7 +126,7 @@ def grad(
         found = batched_grad(_sequence(outputs), wanted, grad_outputs, keep, create_graph)
     else:
         roots = _roots(outputs, grad_outputs)
-        work = Pass(roots, wanted, keep=keep, create=create_graph, accumulate=False)
+        work = BackwardPass(roots, wanted, keep=keep, create=create_graph, accumulate=False)
         work.run()
         found = [work.captured.get(node) for node in wanted]
     return tuple(

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from tapegrad._core.values import plain
+from tapegrad._core.values import untraced
 from tapegrad._warning import is_ours, warn
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.node import Node, is_on_graph, made_since, title
@@ -133,7 +133,7 @@ class Anomaly:
 
 
 def _values(value: Any) -> Any:
-    found = plain(value)
+    found = untraced(value)
     return found if getattr(getattr(found, "dtype", None), "kind", "") in "fc" else None
 
 

@@ -346,14 +346,17 @@ def jacobian(
                 "supported together. Please either set `strict=False` or `vectorize=False`."
             )
         if vectorize:
-            found = _rows_at_once(outputs, leaves, create_graph=create_graph)
+            found = _batched_jacobian_rows(outputs, leaves, create_graph=create_graph)
         else:
-            found = [_rows(y, leaves, strict=strict, create_graph=create_graph) for y in outputs]
+            found = [
+                _jacobian_rows(y, leaves, strict=strict, create_graph=create_graph)
+                for y in outputs
+            ]
     parts = tuple(_finished(row, is_tuple, create_graph=create_graph) for row in found)
     return parts if out_is_tuple else parts[0]
 
 
-def _rows(out: Tensor, inputs: Tensors, *, strict: bool, create_graph: bool) -> Tensors:
+def _jacobian_rows(out: Tensor, inputs: Tensors, *, strict: bool, create_graph: bool) -> Tensors:
     """The Jacobian of one output, a backward pass an element."""
     from tapegrad.torch._ops.declare import OPERATIONS
 
@@ -376,7 +379,9 @@ def _rows(out: Tensor, inputs: Tensors, *, strict: bool, create_graph: bool) -> 
     )
 
 
-def _rows_at_once(outputs: Tensors, inputs: Tensors, *, create_graph: bool) -> list[Tensors]:
+def _batched_jacobian_rows(
+    outputs: Tensors, inputs: Tensors, *, create_graph: bool
+) -> list[Tensors]:
     """The Jacobians of all outputs by one batched pass, an example for each element."""
     counts = [out.numel() for out in outputs]
     total = sum(counts)
@@ -480,7 +485,7 @@ def hessian(
 
             found = transforms.grad(single, argnums=tuple(range(len(xs))))(*xs)
         else:
-            found = _rows(single(*xs), xs, strict=strict, create_graph=True)
+            found = _jacobian_rows(single(*xs), xs, strict=strict, create_graph=True)
         return found if is_tuple else found[0]
 
     return jacobian(

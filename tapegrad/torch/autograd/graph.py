@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tapegrad._core.entry import Outputs
-from tapegrad.torch._engine.backward_pass import PASS, Pass
+from tapegrad.torch._engine.backward_pass import PASS, BackwardPass
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.node import AccumulateGrad, FunctionNode, GradientEdge, Node, edge_of
 from tapegrad.torch._graph.versions import version_of
@@ -259,7 +259,7 @@ class _Gathering:
         self.fn = fn
         self.mode = mode
         self.lock = threading.Lock()
-        self.found: WeakKeyDictionary[Pass, dict[int, Any]] = WeakKeyDictionary()
+        self.found: WeakKeyDictionary[BackwardPass, dict[int, Any]] = WeakKeyDictionary()
 
     def hook_at(self, position: int) -> Callable[[Any], None]:
         """The hook of one of the tensors."""

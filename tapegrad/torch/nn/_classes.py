@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import spec_of
-from tapegrad._core.values import of_all_examples
+from tapegrad._core.values import raw_value
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.modes import MODE
 from tapegrad.torch._graph.node import new, node_class
@@ -218,7 +218,7 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     """Rows that are 1 at the given classes, else 0: int64 of shape (..., num_classes)."""
     if tensor.dtype != np.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
-    value = of_all_examples(tensor)
+    value = raw_value(tensor)
     if value.size and value.min() < 0:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.values import plain
+from tapegrad._core.values import untraced
 from tapegrad._warning import warn
 from tapegrad.torch._graph.modes import MODE
 from tapegrad.torch._graph.node import node_class
@@ -90,7 +90,7 @@ _L1_LABELS = {"mean": "MeanBackward0", "sum": "SumBackward0", "none": "AbsBackwa
 
 @private(lambda input, target, reduction, *_: _L1_LABELS.get(reduction, "AbsBackward0"))
 def _l1(input: Any, target: Any, reduction: str, weight: Any = None) -> Any:
-    if np.iscomplexobj(plain(input)) or np.iscomplexobj(plain(target)):
+    if np.iscomplexobj(untraced(input)) or np.iscomplexobj(untraced(target)):
         losses = np.absolute(input - target)  # whose slope is more than a sign
     elif weight is None:
         return _pair(_losses.L1, input, target, "l1", reduction)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.values import of_all_examples, plain
+from tapegrad._core.values import raw_value, untraced
 from tapegrad._warning import warn
 from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
@@ -59,7 +59,7 @@ def _binary(input: Any, target: Any, weight: Any, reduction: str) -> Any:
         )
     if input.dtype != target.dtype:
         raise RuntimeError("Found dtype of target that differs from that of input")
-    value = of_all_examples(input)
+    value = raw_value(input)
     if np.any((value < 0) | (value > 1)):
         raise RuntimeError("all elements of input should be between 0 and 1")
     if weight is None:
@@ -88,7 +88,7 @@ def _with_logits(input: Any, target: Any, weight: Any, pos_weight: Any, reductio
             f"(torch.Size({list(input.shape)}))"
         )
     x, y = promoted(input, target)
-    params = {} if pos_weight is None else {"pos_weight": plain(pos_weight)}
+    params = {} if pos_weight is None else {"pos_weight": untraced(pos_weight)}
     if weight is None:
         return _losses.WITH_LOGITS.apply(x, y, **params, **parameter(reduction))
     losses = _losses.WITH_LOGITS.apply(x, y, reduction="none", **params) * weight

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.values import plain
+from tapegrad._core.values import untraced
 from tapegrad.torch._ops.declare import OPERATIONS, operation, private
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 
 
 def _bounded_norm(x: Any, p: float, axis: int, eps: float) -> Any:
     length = np.linalg.norm(x, p, axis, keepdims=True)
-    return np.where(plain(length) >= eps, length, np.asarray(eps, length.dtype))
+    return np.where(untraced(length) >= eps, length, np.asarray(eps, length.dtype))
 
 
 @private("DivBackward0")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import General
-from tapegrad._core.values import innermost, plain
+from tapegrad._core.values import innermost, untraced
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.versions import count_write
 from tapegrad.torch._ops.declare import registered
@@ -45,7 +45,7 @@ _REPLACED = General(
 def zero_(self: Any) -> Any:
     """Write zeros into this tensor."""
     value = self.value
-    if type(value) is ndarray and self.node is None and self._source is None:
+    if type(value) is ndarray and self.node is None and self._base is None:
         check_writable(self, tracked=False)  # a gradient that is to be added to anew
         value.fill(0)
         count_write(self)
@@ -75,7 +75,7 @@ def fill_(self: Any, value: Any) -> Any:
 
 def filled_as(value: Any, given: np.dtype[Any]) -> Any:
     """A Python number as an array of no dimensions; RuntimeError where the dtype has it not."""
-    number = plain(value)
+    number = untraced(value)
     if isinstance(number, complex) and given.kind != "c":
         if number.imag:
             raise RuntimeError(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.values import Mapped, Traced, somewhere
+from tapegrad._core.values import Mapped, Traced, any_true
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.node import is_on_graph
@@ -108,7 +108,7 @@ def _label_of_normal(mean: Any, std: Any = 1.0, *_: Any, **__: Any) -> str:
 def _normal_of_tensors(mean: Any, std: Any, generator: Any = None) -> Any:
     """PyTorch's derivative is 0: it does not follow the draw."""
     first = mean if hasattr(mean, "dtype") else std
-    if somewhere(np.less(std, 0)):
+    if any_true(np.less(std, 0)):
         if hasattr(std, "dtype"):
             raise RuntimeError("normal expects all elements of std >= 0.0")
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
@@ -127,7 +127,7 @@ def _value(array: Any) -> Any:
     if isinstance(array, Traced):
         return _value(array.value)
     if isinstance(array, Mapped):
-        return array.mapping.wrap(_value(array.value))
+        return array.vmap_level.wrap(_value(array.value))
     return array
 
 
@@ -182,7 +182,7 @@ def bernoulli(input: Any, p: Any = None, *, generator: Any = None) -> Any:
     """Ones with the probability that each element (or `p`) is, else zeros."""
     _require_floats("bernoulli_tensor_cpu_p_", input.dtype)
     chance = _value(input) if p is None else p
-    if somewhere(np.less(chance, 0) | np.greater(chance, 1) | np.isnan(chance)):
+    if any_true(np.less(chance, 0) | np.greater(chance, 1) | np.isnan(chance)):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     drawn = source(generator).random(input.shape)
     return _constant(np.less(drawn, chance).astype(input.dtype), input)
@@ -193,7 +193,7 @@ def poisson(input: Any, generator: Any = None) -> Any:
     """Poisson numbers whose rate each element is."""
     _require_floats("poisson_cpu", input.dtype)
     rate = _value(input)
-    if somewhere(np.less(rate, 0)):
+    if any_true(np.less(rate, 0)):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     drawn = np.asarray(source(generator).poisson(np.asarray(rate, np.float64)))
     return _constant(drawn.astype(input.dtype), input)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import spec_of
-from tapegrad._core.values import plain
+from tapegrad._core.values import untraced
 from tapegrad.torch._dims import along_one, shaped, wrapped
 from tapegrad.torch._dtypes import as_numpy
 from tapegrad.torch._graph.node import node_class
@@ -95,7 +95,7 @@ def _kept(condition: Any, like: Any) -> Any:
 # --- relu ---------------------------------------------------------------------------------------
 
 
-@elementwise("ReluBackward0", lambda out, _x: _kept(~(plain(out) <= 0), out))
+@elementwise("ReluBackward0", lambda out, _x: _kept(~(untraced(out) <= 0), out))
 def relu_of(x: Any) -> Any:
     """max(x, 0), with the slope 0 at 0."""
     return np.maximum(x, 0)
@@ -112,7 +112,7 @@ relu = _install("relu", short_single(relu_of, "ReluBackward0", relu, warns=False
 
 @elementwise(
     "HardtanhBackward0",
-    lambda _out, x, low, high: _kept(~((plain(x) <= low) | (plain(x) >= high)), x),
+    lambda _out, x, low, high: _kept(~((untraced(x) <= low) | (untraced(x) >= high)), x),
     0,
     0,
 )
@@ -133,7 +133,7 @@ def relu6(input: Any) -> Any:
 
 
 @elementwise(
-    "LeakyReluBackward0", lambda _out, x, slope: _kept(np.where(plain(x) > 0, 1, slope), x), 0
+    "LeakyReluBackward0", lambda _out, x, slope: _kept(np.where(untraced(x) > 0, 1, slope), x), 0
 )
 def _leaky(x: Any, slope: Any) -> Any:
     return np.where(x > 0, x, x * slope)
@@ -147,8 +147,8 @@ def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
 
 @elementwise(
     "PreluKernelBackward0",
-    lambda _out, x, weight: np.where(plain(x) > 0, 1, weight),
-    lambda _out, x, _weight: np.where(plain(x) > 0, 0, x),
+    lambda _out, x, weight: np.where(untraced(x) > 0, 1, weight),
+    lambda _out, x, _weight: np.where(untraced(x) > 0, 0, x),
 )
 def _prelu(x: Any, weight: Any) -> Any:
     return np.where(x > 0, x, weight * x)
@@ -170,7 +170,9 @@ def prelu(input: Any, weight: Any) -> Any:
     return _prelu(input, weight)
 
 
-@elementwise("ThresholdBackward0", lambda _out, x, limit, _v: _kept(~(plain(x) <= limit), x), 0, 0)
+@elementwise(
+    "ThresholdBackward0", lambda _out, x, limit, _v: _kept(~(untraced(x) <= limit), x), 0, 0
+)
 def _threshold(x: Any, limit: Any, value: Any) -> Any:
     return np.where(x <= limit, np.asarray(value, x.dtype), x)
 
@@ -184,15 +186,15 @@ def threshold(input: Any, threshold: float, value: float) -> Any:
 # --- exponential units --------------------------------------------------------------------------
 
 
-def _elu_slope(_out: Any, x: Any, alpha: Any, scale: Any, stretch: Any) -> Any:
-    below = plain(x) <= 0
-    low = np.exp(np.where(below, x, 0) * stretch) * (alpha * scale * stretch)
+def _elu_slope(_out: Any, x: Any, alpha: Any, scale: Any, recording: Any) -> Any:
+    below = untraced(x) <= 0
+    low = np.exp(np.where(below, x, 0) * recording) * (alpha * scale * recording)
     return np.where(below, low, scale)
 
 
 @elementwise("EluBackward0", _elu_slope, 0, 0, 0)
-def _elu(x: Any, alpha: Any, scale: Any, stretch: Any) -> Any:
-    low = np.expm1(np.where(x <= 0, x, 0) * stretch) * (alpha * scale)
+def _elu(x: Any, alpha: Any, scale: Any, recording: Any) -> Any:
+    low = np.expm1(np.where(x <= 0, x, 0) * recording) * (alpha * scale)
     return np.where(x <= 0, low, x * scale)
 
 
@@ -311,7 +313,7 @@ def silu(input: Any) -> Any:
 
 
 def _softplus_slope(_out: Any, x: Any, beta: Any, limit: Any) -> Any:
-    return np.where(plain(x) * beta > limit, 1, sigmoid_of(x * beta))
+    return np.where(untraced(x) * beta > limit, 1, sigmoid_of(x * beta))
 
 
 @elementwise("SoftplusBackward0", _softplus_slope, 0, 0)
@@ -369,7 +371,7 @@ def tanhshrink(input: Any) -> Any:
 
 @elementwise(
     "HardsigmoidBackward0",
-    lambda _out, x: ((plain(x) > -3) & (plain(x) < 3)).astype(x.dtype) / 6,
+    lambda _out, x: ((untraced(x) > -3) & (untraced(x) < 3)).astype(x.dtype) / 6,
 )
 def _hardsigmoid(x: Any) -> Any:
     return np.clip(x + 3, 0, 6) / 6
@@ -382,8 +384,8 @@ def hardsigmoid(input: Any) -> Any:
 
 
 def _hardswish_slope(_out: Any, x: Any) -> Any:
-    middle = np.where(plain(x) < 3, x / 3 + 0.5, 1)
-    return np.where(plain(x) <= -3, 0, middle)
+    middle = np.where(untraced(x) < 3, x / 3 + 0.5, 1)
+    return np.where(untraced(x) <= -3, 0, middle)
 
 
 @elementwise("HardswishBackward0", _hardswish_slope)
@@ -398,7 +400,7 @@ def hardswish(input: Any) -> Any:
 
 
 def _beyond(_out: Any, x: Any, limit: Any) -> Any:
-    return _kept(~((plain(x) >= -limit) & (plain(x) <= limit)), x)
+    return _kept(~((untraced(x) >= -limit) & (untraced(x) <= limit)), x)
 
 
 @elementwise("SoftshrinkBackward0", _beyond, 0)

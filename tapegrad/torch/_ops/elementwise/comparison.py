@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import spec_of
-from tapegrad._core.values import plain
+from tapegrad._core.values import untraced
 from tapegrad.rules.index import WHERE
 from tapegrad.torch._dtypes import of_numpy, word_of
 from tapegrad.torch._graph.modes import MODE
@@ -52,7 +52,7 @@ def _short_comparison(ufunc: np.ufunc, general: Operation) -> Operation:
 
 def _declare_comparison(word: str, ufunc: np.ufunc, also: str, sign: str) -> None:
     def compute(input: Any, other: Any) -> Any:
-        x, y = promoted(plain(input), plain(other))
+        x, y = promoted(untraced(input), untraced(other))
         if x.dtype.kind == "c" and word not in ("eq", "ne"):
             raise NotImplementedError(f"\"{word}_cpu\" not implemented for '{word_of(x.dtype)}'")
         return ufunc(x, y)
@@ -79,12 +79,12 @@ Tensor.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]
 @operation("EqualBackward0")
 def equal(input: Any, other: Any) -> bool:
     """Whether two tensors have the same shape and elements."""
-    x, y = plain(input), plain(other)
+    x, y = untraced(input), untraced(other)
     return x.shape == y.shape and bool(np.all(np.equal(x, y)))
 
 
 def _close(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
-    x, y = plain(input), plain(other)
+    x, y = untraced(input), untraced(other)
     if x.dtype != y.dtype:
         raise RuntimeError(f"{of_numpy(x.dtype)} did not match {of_numpy(y.dtype)}")
     if rtol < 0 or atol < 0:
@@ -121,7 +121,7 @@ def allclose(
 
 def _declare_test(word: str, function: Any) -> None:
     def compute(input: Any) -> Any:
-        return function(plain(input))
+        return function(untraced(input))
 
     compute.__doc__ = f"Elementwise {word}."
     operation(f"{word.capitalize()}Backward0", name=word)(compute)
@@ -163,7 +163,7 @@ for _word, _function in (
 
 def _declare_logic(word: str, ufunc: np.ufunc) -> None:
     def compute(input: Any, other: Any) -> Any:
-        return ufunc(plain(input), plain(other))
+        return ufunc(untraced(input), untraced(other))
 
     compute.__doc__ = f"Elementwise {word[8:]} of truth values; numbers but 0 are true."
     operation("LogicalBackward0", inplace=True, name=word)(compute)
@@ -176,12 +176,12 @@ for _word in ("logical_and", "logical_or", "logical_xor"):
 @operation("LogicalBackward0", inplace=True)
 def logical_not(input: Any) -> Any:
     """Where the elements are 0."""
-    return np.logical_not(plain(input))
+    return np.logical_not(untraced(input))
 
 
 def _whole(word: str, *operands: Any, bools: bool = True) -> list[Any]:
     """Integers (or booleans) of the same dtype; NotImplementedError for floats."""
-    found = promoted(*map(plain, operands))
+    found = promoted(*map(untraced, operands))
     kind = found[0].dtype.kind
     if kind not in "bui" or (kind == "b" and not bools):
         raise NotImplementedError(
@@ -235,7 +235,7 @@ Tensor.__invert__ = _invert  # type: ignore[method-assign]
 
 
 def _chosen(condition: Any, x: Any, y: Any) -> Any:
-    condition = plain(condition)
+    condition = untraced(condition)
     if not hasattr(condition, "dtype"):
         raise TypeError(
             "where(): argument 'condition' (position 1) must be Tensor, not "
@@ -254,7 +254,7 @@ def _chosen(condition: Any, x: Any, y: Any) -> Any:
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     """`input` where the condition holds, else `other`; of a condition alone its positions."""
     if input is None and other is None:
-        return _positions(plain(condition))
+        return _positions(untraced(condition))
     return _chosen(condition, input, other)
 
 
@@ -310,7 +310,7 @@ def _positions(x: Any) -> Any:
 @operation("NonzeroBackward0")
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """The positions of what is not 0: a row an element, or a tuple with one tensor a dimension."""
-    x = plain(input)
+    x = untraced(input)
     found = _positions(x)
     if as_tuple:
         return found
@@ -328,7 +328,7 @@ def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Any:
     """Where an element is among the test elements."""
-    x, others = promoted(plain(elements), plain(test_elements))
+    x, others = promoted(untraced(elements), untraced(test_elements))
     return np.asarray(np.isin(x, others, assume_unique=assume_unique, invert=invert))
 
 
@@ -339,11 +339,11 @@ def _first_wins(better: Any) -> tuple[Any, Any]:
     """Partials of fmax and fmin: the first gets all where it is as good, or the other NaN."""
 
     def by_first(_out: Any, x: Any, y: Any) -> Any:
-        x, y = plain(x), plain(y)
+        x, y = untraced(x), untraced(y)
         return (better(x, y) | (y != y)).astype(x.dtype)
 
     def by_second(_out: Any, x: Any, y: Any) -> Any:
-        x, y = plain(x), plain(y)
+        x, y = untraced(x), untraced(y)
         return np.logical_not(better(x, y) | (y != y)).astype(y.dtype)
 
     return by_first, by_second
@@ -356,8 +356,8 @@ def _both_win(worse: Any) -> tuple[Any, Any]:
         return np.where(worse(x, y), 0, np.where(x == y, 0.5, 1)).astype(x.dtype)
 
     return (
-        lambda _out, x, y: share(plain(x), plain(y)),
-        lambda _out, x, y: share(plain(y), plain(x)),
+        lambda _out, x, y: share(untraced(x), untraced(y)),
+        lambda _out, x, y: share(untraced(y), untraced(x)),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.values import plain, somewhere
+from tapegrad._core.values import any_true, untraced
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._ops.declare import Operation, _install, alias, operation
@@ -94,7 +94,7 @@ def frac(input: Any) -> Any:
 
 def require_divisor(x: Any, y: Any) -> None:
     """Raise RuntimeError where integers are divided by 0."""
-    if x.dtype.kind in "bui" and np.any(plain(y) == 0):
+    if x.dtype.kind in "bui" and np.any(untraced(y) == 0):
         raise RuntimeError("ZeroDivisionError")
 
 
@@ -153,18 +153,18 @@ _operators("floordiv", floor_divide, "floor_divide_")
 
 
 def _inside(_out: Any, x: Any, low: Any, high: Any) -> Any:
-    x = plain(x)
-    return ((x >= plain(low)) & (x <= plain(high))).astype(x.dtype)
+    x = untraced(x)
+    return ((x >= untraced(low)) & (x <= untraced(high))).astype(x.dtype)
 
 
 def _below(_out: Any, x: Any, low: Any, high: Any) -> Any:
-    low = plain(low)
-    return ((plain(x) < low) & (low < plain(high))).astype(x.dtype)
+    low = untraced(low)
+    return ((untraced(x) < low) & (low < untraced(high))).astype(x.dtype)
 
 
 def _above(_out: Any, x: Any, low: Any, high: Any) -> Any:
-    high = plain(high)
-    return ((plain(x) > high) | (high < plain(low))).astype(x.dtype)
+    high = untraced(high)
+    return ((untraced(x) > high) | (high < untraced(low))).astype(x.dtype)
 
 
 @elementwise("ClampBackward1", _inside, _below, _above, strong=True)
@@ -174,8 +174,8 @@ def _clamped(x: Any, low: Any, high: Any) -> Any:
 
 @elementwise(
     "ClampMinBackward0",
-    lambda _out, x, low: (plain(x) >= plain(low)).astype(x.dtype),
-    lambda _out, x, low: (plain(x) < plain(low)).astype(x.dtype),
+    lambda _out, x, low: (untraced(x) >= untraced(low)).astype(x.dtype),
+    lambda _out, x, low: (untraced(x) < untraced(low)).astype(x.dtype),
     strong=True,
 )
 def _at_least(x: Any, low: Any) -> Any:
@@ -184,8 +184,8 @@ def _at_least(x: Any, low: Any) -> Any:
 
 @elementwise(
     "ClampMaxBackward0",
-    lambda _out, x, high: (plain(x) <= plain(high)).astype(x.dtype),
-    lambda _out, x, high: (plain(x) > plain(high)).astype(x.dtype),
+    lambda _out, x, high: (untraced(x) <= untraced(high)).astype(x.dtype),
+    lambda _out, x, high: (untraced(x) > untraced(high)).astype(x.dtype),
     strong=True,
 )
 def _at_most(x: Any, high: Any) -> Any:
@@ -336,8 +336,8 @@ def _sign(x: Any) -> Any:
     if x.dtype.kind == "b":
         return np.copy(x)
     signs = np.sign(x)
-    missing = plain(x) != plain(x)
-    return np.where(missing, 0, signs) if x.dtype.kind == "f" and somewhere(missing) else signs
+    missing = untraced(x) != untraced(x)
+    return np.where(missing, 0, signs) if x.dtype.kind == "f" and any_true(missing) else signs
 
 
 @operation("SgnBackward0", inplace=True)
@@ -423,8 +423,8 @@ def _half_turn(x: Any) -> Any:
 
 
 def _xlogy_by_x(_out: Any, x: Any, y: Any) -> Any:
-    absent = (plain(x) == 0) & (plain(y) <= 0)
-    if not somewhere(absent):
+    absent = (untraced(x) == 0) & (untraced(y) <= 0)
+    if not any_true(absent):
         return np.log(y)
     return np.where(absent, 0, np.log(np.where(absent, 1, y)))
 
@@ -437,7 +437,7 @@ def _xlogy(x: Any, y: Any) -> Any:
 
 @elementwise(
     "CopysignBackward0",
-    lambda out, x, _y: np.sign(plain(x)) * np.sign(plain(out)),
+    lambda out, x, _y: np.sign(untraced(x)) * np.sign(untraced(out)),
     0,
 )
 def _copysign(x: Any, y: Any) -> Any:
@@ -472,7 +472,7 @@ alias("atan2", "arctan2")
 
 def _declare_whole(word: str, ufunc: np.ufunc, doc: str) -> None:
     def compute(input: Any, other: Any) -> Any:
-        x, y = promoted(plain(input), plain(other))
+        x, y = promoted(untraced(input), untraced(other))
         if x.dtype.kind not in "ui":
             raise NotImplementedError(f"\"{word}_cpu\" not implemented for '{word_of(x.dtype)}'")
         return ufunc(x, y)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.values import Mapped, plain
+from tapegrad._core.values import Mapped, untraced
 from tapegrad.torch._dtypes import word_of
 
 ALL = slice(None)
@@ -17,7 +17,7 @@ ALL = slice(None)
 
 def positions(index: Any, word: str, *, narrow: bool = True) -> Any:
     """Indices as NumPy wants them; RuntimeError unless they are integers."""
-    given = plain(index)
+    given = untraced(index)
     if not hasattr(given, "dtype"):
         given = np.asarray(given, np.int64 if not np.size(given) else None)
     if given.dtype.kind not in "iu" or (narrow and given.dtype.itemsize < 4):

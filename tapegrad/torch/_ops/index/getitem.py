@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import READ, spec_of
-from tapegrad._core.values import Mapped, pick
+from tapegrad._core.values import Mapped, getitem
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.modes import MODE
 from tapegrad.torch._graph.node import Node, new, node_class
@@ -96,7 +96,7 @@ def chosen(self: Tensor, index: Any, label: type[Node]) -> Tensor:
     mode = MODE.get()
     if type(value) is not ndarray or mode is not None or _differs(index):
         start = next_number()
-        found: Tensor = finish(pick(array_of(self), index), self, label, view=False)
+        found: Tensor = finish(getitem(array_of(self), index), self, label, view=False)
         if mode is not None:
             announce(found, mode, start, label, self)
         return found
@@ -158,7 +158,7 @@ def _assign(self: Tensor, index: Any, value: Any) -> None:
         else:
             given = source if isinstance(source, Tensor) else of_value(np.asarray(source))
             self.fill_(given)
-    elif self._source is None:
+    elif self._base is None:
         _check_view(self)
         put(self, basic, source, "CopySlices")
     else:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.values import plain
+from tapegrad._core.values import untraced
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._ops.create.fill import filled_as
 from tapegrad.torch._ops.declare import OPERATIONS, operation
@@ -23,7 +23,7 @@ from tapegrad.torch._tensor.writes import write
 
 
 def _mask(mask: Any, word: str) -> Any:
-    given = plain(mask)
+    given = untraced(mask)
     if given.dtype.kind != "b":
         raise RuntimeError(f"{word}: expected BoolTensor for mask")
     return given

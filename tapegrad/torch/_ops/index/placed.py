@@ -11,7 +11,7 @@ import numpy as np
 
 from tapegrad._core.forms import General
 from tapegrad._core.scatter import add_at
-from tapegrad._core.values import beside, beside_index, level_of, plain
+from tapegrad._core.values import level_of, lift_to_level_of, lift_to_level_of_index, untraced
 from tapegrad.torch._ops.create.fill import filled_as
 from tapegrad.torch._ops.elementwise.arithmetic import cast
 from tapegrad.torch._tensor.tensor import ndarray
@@ -21,8 +21,8 @@ def buffer_for(x: Any, value: Any, index: Any) -> Any:
     """A copy of x that a value can be written into: traced where x or the value is."""
     made = x.copy()
     if hasattr(value, "dtype"):
-        made = beside(made, value)
-    return beside_index(made, index)
+        made = lift_to_level_of(made, value)
+    return lift_to_level_of_index(made, index)
 
 
 def written(x: Any, index: Any, value: Any) -> Any:
@@ -45,7 +45,7 @@ def _is_plain_sum(x: Any, value: Any, index: Any) -> bool:
     """Whether nothing is mapped, and values have the shape of the places that they go to."""
     if not all(type(part) in (ndarray, slice) for part in index):
         return False
-    inner, given = plain(x), plain(value)
+    inner, given = untraced(x), untraced(value)
     if type(inner) is not ndarray or type(given) is not ndarray or not inner.shape:
         return False
     empty = np.broadcast_to(np.empty((), np.bool_), inner.shape)
@@ -103,13 +103,13 @@ def multiplied(x: Any, index: Any, value: Any) -> Any:
 
 def _extreme(x: Any, index: Any, value: Any, ufunc: Any) -> Any:
     """The greatest (or least) of what meets at each place; ties share the cotangent evenly."""
-    best = plain(x).copy()
-    ufunc.at(best, index, plain(value))
-    at_x, at_value = best == plain(x), best[index] == plain(value)
+    best = untraced(x).copy()
+    ufunc.at(best, index, untraced(value))
+    at_x, at_value = best == untraced(x), best[index] == untraced(value)
     count = at_x.astype(x.dtype)
     np.add.at(count, index, at_value.astype(x.dtype))
     share = added(np.where(at_x, x, 0), index, np.where(at_value, value, 0)) / np.maximum(count, 1)
-    shared = plain(share)
+    shared = untraced(share)
     if level_of(share) < 0:
         return best
     finite = np.isfinite(shared)

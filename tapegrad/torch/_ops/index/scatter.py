@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.values import pick
+from tapegrad._core.values import getitem
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._ops.create.fill import filled_as
 from tapegrad.torch._ops.declare import operation
@@ -42,7 +42,7 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
         return np.zeros(shape, input.dtype)
     x, given = lines(input, given)
     axis = wrapped(dim, x.ndim)
-    return pick(x, grid_for(x, axis, given, "gather")).reshape(shape)
+    return getitem(x, grid_for(x, axis, given, "gather")).reshape(shape)
 
 
 def _gather_index(x: Any, dim: Any = 0, index: Any = None, *rest: Any) -> Any:
@@ -64,7 +64,7 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
         flat = input.reshape((-1,))
         given = given.reshape(-1)
         require_range(given, flat.shape[0], 0, negative=False, error=RuntimeError)
-        return pick(flat, given)
+        return getitem(flat, given)
     if given.ndim != input.ndim:
         raise RuntimeError(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, "
@@ -79,7 +79,7 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
         if size == 1:
             grid[place] = np.zeros(1, np.int64)  # it broadcasts
     grid[axis] = given
-    return pick(input, tuple(grid))
+    return getitem(input, tuple(grid))
 
 
 def _part_for(source: Any, index: Any) -> Any:

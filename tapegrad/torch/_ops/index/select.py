@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.values import pick, plain
+from tapegrad._core.values import getitem, untraced
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import operation
@@ -46,7 +46,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     axis, given = _rows_of(input, dim, index, "index_select")
     if not input.ndim:
         return input.copy()
-    return pick(input, at_rows(axis, given))
+    return getitem(input, at_rows(axis, given))
 
 
 def _select_index(x: Any, dim: Any = 0, index: Any = None, *rest: Any) -> Any:
@@ -131,7 +131,7 @@ def _of_each(indices: Any) -> tuple[Any, ...]:
         if index is None:
             parts.append(ALL)
             continue
-        given = plain(index)
+        given = untraced(index)
         given = given if hasattr(given, "dtype") else np.asarray(given)
         if given.dtype.kind not in "biu":
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
@@ -166,7 +166,7 @@ def _flat_positions(input: Any, index: Any, word: str) -> Any:
 def take(input: Any, index: Any) -> Any:
     """The elements of the flat tensor at these positions."""
     given = _flat_positions(input, index, "take")
-    return pick(input.reshape((-1,)), given.reshape(-1)).reshape(given.shape)
+    return getitem(input.reshape((-1,)), given.reshape(-1)).reshape(given.shape)
 
 
 @operation("PutBackward0", inplace=True)

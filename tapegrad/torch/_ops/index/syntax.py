@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._core.values import Mapped, Traced, plain
+from tapegrad._core.values import Mapped, Traced, untraced
 from tapegrad._warning import warn
 from tapegrad.torch._tensor.tensor import Tensor
 
@@ -155,10 +155,10 @@ def _part(part: Any) -> Any:
     if kind is slice:
         return _slice(part)
     if isinstance(part, Tensor):
-        part = plain(part.value)
+        part = untraced(part.value)
         return part if isinstance(part, Mapped) else _array(part)
     if isinstance(part, (np.ndarray, np.generic, Traced)):
-        return _array(np.asarray(plain(part)))
+        return _array(np.asarray(untraced(part)))
     if isinstance(part, (list, tuple, range)):
         return _array(_of_sequence(part))
     if hasattr(part, "__index__"):
@@ -172,7 +172,7 @@ def _part(part: Any) -> Any:
 
 
 def _of_sequence(part: Any) -> Any:
-    parts = [plain(x.value) if isinstance(x, Tensor) else x for x in part]
+    parts = [untraced(x.value) if isinstance(x, Tensor) else x for x in part]
     try:
         array = np.asarray(parts)
     except ValueError as error:
@@ -208,7 +208,7 @@ def _slice(part: slice) -> slice:
 
 def _bound(side: Any) -> int:
     if isinstance(side, Tensor):
-        return int(plain(side.value).item())
+        return int(untraced(side.value).item())
     index: Callable[[], Any] | None = getattr(side, "__index__", None)
     if index is None:
         raise TypeError("slice indices must be integers or None or have an __index__ method")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.values import plain
+from tapegrad._core.values import untraced
 from tapegrad._warning import warn
 from tapegrad.torch._ops.declare import OPERATIONS, operation, private
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
@@ -72,7 +72,7 @@ OPERATIONS["einsum"] = einsum
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     """Sums of products over pairs of dimensions: the last of a with the first of b, or lists."""
     if hasattr(dims, "shape"):
-        dims = plain(dims).tolist()
+        dims = untraced(dims).tolist()
     _check_contracted(a, b, dims)
     if isinstance(dims, int):
         return np.tensordot(a, b, dims)

@@ -71,8 +71,8 @@ def _read(value: Any, call: str) -> Any:
         value = value.value
     if isinstance(value, Mapped):
         raise BatchingError(
-            f"{value.mapping.name}: {call} of a batched value; each example may have another one. "
-            "Keep it as a tensor."
+            f"{value.vmap_level.name}: {call} of a batched value; each example may have "
+            "another one. Keep it as a tensor."
         )
     return value
 

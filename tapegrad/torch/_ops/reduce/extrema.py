@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.values import pick, plain
+from tapegrad._core.values import getitem, untraced
 from tapegrad.torch._dims import along_one, axes_of, shaped
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import Operation, _install, operation
@@ -27,7 +27,7 @@ def taken(array: Any, places: Any, axis: int) -> Any:
     for i, side in enumerate(sides):
         beside = np.arange(side).reshape((-1, *(1,) * (len(sides) - 1 - i)))
         index.append(places if i == axis % len(sides) else beside)
-    return pick(array, tuple(index))
+    return getitem(array, tuple(index))
 
 
 def taken_one(array: Any, places: Any, axis: int, keepdim: bool) -> tuple[Any, Any]:
@@ -39,7 +39,7 @@ def taken_one(array: Any, places: Any, axis: int, keepdim: bool) -> tuple[Any, A
     sides = places.shape
     for i, side in enumerate(sides):
         index.append(np.arange(side).reshape((-1, *(1,) * (len(sides) - 1 - i))))
-    return pick(array, (*index[:axis], places, *index[axis:])), places
+    return getitem(array, (*index[:axis], places, *index[axis:])), places
 
 
 def require_elements(array: Any, dim: Any, word: str) -> None:
@@ -105,7 +105,7 @@ def _declare_extremum(word: str, reduce: Any, locate: Any, pairwise: Any) -> Non
         require_ordered(input, word)
         require_elements(input, dim, word)
         array, axis = along_one(input, dim)
-        places = locate(plain(array), axis=axis)
+        places = locate(untraced(array), axis=axis)
         values, places = taken_one(array, places, axis, keepdim and input.ndim > 0)
         return pair(word, values, places)
 
@@ -144,7 +144,7 @@ _declare_extremum("min", np.min, np.argmin, np.minimum)
 
 def _declare_place(word: str, locate: Any) -> None:
     def compute(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        x = plain(input)
+        x = untraced(input)
         if x.dtype.kind in "bc":
             kind = "bool" if x.dtype.kind == "b" else "complex"
             raise RuntimeError(f"{word}(): does not support {kind} input")
@@ -179,7 +179,7 @@ def _declare_running(word: str, ufunc: np.ufunc) -> None:
     def compute(input: Any, dim: Any) -> Any:
         array, axis = along_one(input, dim)
         require_ordered(array, word)
-        x = plain(array)
+        x = untraced(array)
         if not x.shape[axis]:
             return pair(word, array, np.zeros(x.shape, np.int64))
         best = ufunc.accumulate(x, axis)

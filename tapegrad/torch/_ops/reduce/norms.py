@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.values import plain
+from tapegrad._core.values import untraced
 from tapegrad.torch._dims import axes_of
 from tapegrad.torch._dtypes import as_numpy, word_of
 from tapegrad.torch._ops.declare import private
@@ -121,7 +121,7 @@ def matrix_rank(
 ) -> Any:
     """How many singular values are above max(atol, rtol times the largest)."""
     require_matrices("linalg.matrix_rank", A)
-    value, atol = plain(A), plain(tol if atol is None else atol)
+    value, atol = untraced(A), untraced(tol if atol is None else atol)
     if rtol is None:
         rtol = max(A.shape[-2:]) * np.finfo(A.dtype).eps if atol is None else 0.0
     if hermitian:
@@ -129,5 +129,5 @@ def matrix_rank(
     else:
         s = np.linalg.svd(value, compute_uv=False)
     largest = np.max(s, axis=-1, keepdims=True, initial=0)
-    least = np.maximum(np.expand_dims(0.0 if atol is None else atol, -1), largest * plain(rtol))
+    least = np.maximum(np.expand_dims(0.0 if atol is None else atol, -1), largest * untraced(rtol))
     return np.sum(s > least, axis=-1)

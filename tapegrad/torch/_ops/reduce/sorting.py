@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tapegrad._core.values import plain
+from tapegrad._core.values import untraced
 from tapegrad.torch._dims import along_one, shaped
 from tapegrad.torch._ops.declare import operation
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
@@ -24,7 +24,7 @@ def order_along(values: Any, axis: int, descending: bool) -> Any:
 
 def _sorted(word: str, input: Any, dim: int, descending: bool) -> Any:
     array, axis = along_one(input, dim)
-    order = order_along(plain(array), axis, descending)
+    order = order_along(untraced(array), axis, descending)
     values = taken(array, order, axis)
     return pair(word, shaped(values, input.shape), shaped(order, input.shape))
 
@@ -42,7 +42,7 @@ def sort(input: Any, dim: int = -1, descending: bool = False, stable: Any = None
 @operation("SortBackward0")
 def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """Where the elements in order along a dimension are."""
-    return _sorted("sort", plain(input), dim, descending).indices
+    return _sorted("sort", untraced(input), dim, descending).indices
 
 
 @operation("SortBackward0")
@@ -57,7 +57,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     array, axis = along_one(input, dim)
     if not 0 <= k <= array.shape[axis]:
         raise RuntimeError("selected index k out of range")
-    order = order_along(plain(array), axis, largest)
+    order = order_along(untraced(array), axis, largest)
     places = np.take(order, np.arange(k), axis)
     values = taken(array, places, axis)
     shape = () if not input.ndim and k else places.shape
@@ -100,9 +100,9 @@ def searchsorted(
             "torch.searchsorted(): side and right can't be set to opposites, got side of left "
             "while right was True"
         )
-    sequence, values = promoted(plain(sorted_sequence), plain(input))
+    sequence, values = promoted(untraced(sorted_sequence), untraced(input))
     if sorter is not None:
-        sequence = np.take_along_axis(sequence, plain(sorter), -1)
+        sequence = np.take_along_axis(sequence, untraced(sorter), -1)
     found = _searched(sequence, values, "right" if right or side == "right" else "left")
     return found.astype(np.int32 if out_int32 else np.int64)
 
@@ -110,6 +110,6 @@ def searchsorted(
 @operation("BucketizeBackward0", method=False)
 def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
     """The number of the bucket between sorted boundaries in which each value is."""
-    values, sequence = promoted(plain(input), plain(boundaries))
+    values, sequence = promoted(untraced(input), untraced(boundaries))
     found = np.asarray(np.searchsorted(sequence, values, "right" if right else "left"))
     return found.astype(np.int32 if out_int32 else np.int64)

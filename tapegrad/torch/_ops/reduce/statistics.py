@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.values import is_ndarray, plain
+from tapegrad._core.values import is_ndarray, untraced
 from tapegrad.rules.reduction import extremum_jvp, extremum_vjp
 from tapegrad.torch._dims import along_one, wrapped
 from tapegrad.torch._dtypes import word_of
@@ -70,7 +70,7 @@ def _declare_median(word: str, skip_nan: bool) -> None:
         array, axis = along_one(input, dim)
         if not array.shape[axis]:
             raise IndexError(f"{word}(): Expected reduction dim {axis} to have non-zero size.")
-        places = _middle(np.moveaxis(plain(array), axis, -1), skip_nan)
+        places = _middle(np.moveaxis(untraced(array), axis, -1), skip_nan)
         return pair(word, *taken_one(array, places, axis, keepdim and input.ndim > 0))
 
     compute.__doc__ = (
@@ -89,7 +89,7 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     array, axis = along_one(input, dim)
     if not 1 <= k <= array.shape[axis]:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
-    order = np.argsort(plain(array), axis, kind="stable")
+    order = np.argsort(untraced(array), axis, kind="stable")
     places = np.take(order, k - 1, axis)
     return pair("kthvalue", *taken_one(array, places, axis, keepdim and input.ndim > 0))
 
@@ -98,7 +98,7 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along a dimension, the smallest of such, and its last place."""
     array, axis = along_one(input, dim)
-    rows = np.moveaxis(plain(array), axis, -1)
+    rows = np.moveaxis(untraced(array), axis, -1)
     if not rows.shape[-1]:
         raise IndexError(f"mode(): Expected reduction dim {axis} to have non-zero size.")
     order = np.argsort(rows, -1, kind="stable")
@@ -136,7 +136,7 @@ def _quantile(
         raise RuntimeError(f"{word}() q tensor must be same dtype as the input tensor")
     if q.ndim > 1:
         raise RuntimeError(f"{word}() q must be a scalar or 1D tensor")
-    if is_ndarray(plain(q)) and not np.all((plain(q) >= 0) & (plain(q) <= 1)):
+    if is_ndarray(untraced(q)) and not np.all((untraced(q) >= 0) & (untraced(q) <= 1)):
         raise RuntimeError(f"{word}() q values must be in the range [0, 1]")
     axis = None if dim is None else wrapped(dim, input.ndim)
     flat = dim is None or not input.ndim
@@ -147,12 +147,12 @@ def _quantile(
 
 def _of_rows(rows: Any, q: Any, method: str, skip_nan: bool) -> Any:
     """Quantiles along the last axis, one column a q."""
-    values = plain(rows)
+    values = untraced(rows)
     order = np.argsort(values, -1, kind="stable")
     missing = values != values
     count = np.sum(~missing, -1, keepdims=True) if skip_nan else np.asarray([values.shape[-1]])
     place = q * np.maximum(count - 1, 0).astype(rows.dtype)
-    known = plain(place)
+    known = untraced(place)
     if method == "nearest":
         place = known = np.round(known)
     below = np.ceil(known) if method == "higher" else np.floor(known)
@@ -211,7 +211,7 @@ _declare_quantile("nanquantile", skip_nan=True)
 @operation("HistcBackward0")
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     """Counts in bins of equal width from min to max; of the data itself where they are equal."""
-    x = plain(input)
+    x = untraced(input)
     low, high = (x.min(), x.max()) if min == max and x.size else (min, max)
     if low == high:
         low, high = low - 1, high + 1
@@ -224,7 +224,7 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
 @operation("BincountBackward0")
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     """How often each number from 0 on occurs, or the sum of its weights."""
-    x = plain(input)
+    x = untraced(input)
     if x.ndim != 1 or x.dtype.kind not in "ui" or (x.size and x.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is None:
@@ -242,7 +242,7 @@ def _unique(
 ) -> Any:
     """The distinct elements in order, or slices along `dim`; their places; their counts."""
     axis = None if dim is None else wrapped(dim, input.ndim)
-    x = plain(input)
+    x = untraced(input)
     _, first, inverse, counts = np.unique(
         x, return_index=True, return_inverse=True, return_counts=True, axis=axis
     )
@@ -267,7 +267,7 @@ def _unique_consecutive(
     """The elements, or slices along `dim`, that differ from the one before."""
     flat = np.reshape(input, -1) if dim is None else input
     axis = 0 if dim is None else wrapped(dim, input.ndim)
-    x = np.moveaxis(plain(flat), axis, 0)
+    x = np.moveaxis(untraced(flat), axis, 0)
     rows = np.reshape(x, (x.shape[0], -1))
     begins = np.ones(len(rows), bool)
     begins[1:] = np.any(rows[1:] != rows[:-1], axis=1)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad._core.entry import spec_of
 from tapegrad._core.rule import REGISTRY
-from tapegrad._core.values import plain, somewhere
+from tapegrad._core.values import any_true, untraced
 from tapegrad.torch._dims import axes_of, wrapped
 from tapegrad.torch._dtypes import as_numpy, word_of
 from tapegrad.torch._graph.node import node_class
@@ -50,7 +50,7 @@ def counted(array: Any, dtype: Any) -> Any:
     """An array as a sum takes it: of the given dtype, else integers and booleans as int64."""
     if dtype is not None:
         given = as_numpy(dtype)
-        if given.kind not in "fc" and plain(array) is not array:
+        if given.kind not in "fc" and untraced(array) is not array:
             raise RuntimeError(f"Autograd not support dtype: {word_of(given)}")
         return cast(array, given)
     return cast(array, np.dtype(np.int64)) if array.dtype.kind in "bui" else array
@@ -159,7 +159,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     array = input if dtype is None else cast(input, as_numpy(dtype))
     require_inexact(array, "nanmean")
     axis = axes_of(dim, array.ndim)
-    present = np.sum(~np.isnan(plain(array)), axis, keepdims=keepdim).astype(array.dtype)
+    present = np.sum(~np.isnan(untraced(array)), axis, keepdims=keepdim).astype(array.dtype)
     return np.nansum(array, axis, keepdims=keepdim) / present
 
 
@@ -254,21 +254,21 @@ def _exact_axes(dim: Any, ndim: int) -> Any:
 @operation("AllBackward0", name="all")
 def _all(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Whether all elements are true, of everything or along dimensions."""
-    x = plain(input)
+    x = untraced(input)
     return _truth(x, np.all(x, axis=_exact_axes(dim, x.ndim), keepdims=keepdim))
 
 
 @operation("AnyBackward0", name="any")
 def _any(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Whether any element is true, of everything or along dimensions."""
-    x = plain(input)
+    x = untraced(input)
     return _truth(x, np.any(x, axis=_exact_axes(dim, x.ndim), keepdims=keepdim))
 
 
 @operation("CountNonzeroBackward0")
 def count_nonzero(input: Any, dim: Any = None) -> Any:
     """How many elements are not zero."""
-    x = plain(input)
+    x = untraced(input)
     return np.sum(x != 0, axis=axes_of(dim, x.ndim))
 
 
@@ -287,15 +287,15 @@ def _conjugate(x: Any) -> Any:
 
 
 def _euclidean_vjp(g: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    zero = plain(out) == 0
-    share = np.where(zero, 0, g / np.where(zero, 1, out)) if somewhere(zero) else g / out
+    zero = untraced(out) == 0
+    share = np.where(zero, 0, g / np.where(zero, 1, out)) if any_true(zero) else g / out
     return _beside(share, axis, keepdims) * _conjugate(x)
 
 
 def _euclidean_jvp(dots: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    zero = plain(out) == 0
+    zero = untraced(out) == 0
     change = np.sum(np.real(_conjugate(x) * dots[0]), axis=axis, keepdims=keepdims)
-    return np.where(zero, 0, change / np.where(zero, 1, out)) if somewhere(zero) else change / out
+    return np.where(zero, 0, change / np.where(zero, 1, out)) if any_true(zero) else change / out
 
 
 @general("LinalgVectorNormBackward0", _euclidean_vjp, _euclidean_jvp)
@@ -365,7 +365,7 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     kept = wrapped(dim, input.ndim)
     axes = tuple(i for i in range(input.ndim) if i != kept)
     norms = vector_norm(input, p, axes, True)
-    large = plain(norms) > maxnorm
+    large = untraced(norms) > maxnorm
     return input * np.where(large, maxnorm / (np.where(large, norms, 1) + 1e-7), 1)
 
 
@@ -375,8 +375,8 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
 def _share(out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     """exp(x - out): how much of the sum each element is."""
     whole = _beside(out, axis, keepdims)
-    empty = plain(whole) == -np.inf
-    if somewhere(empty):  # all are -inf, none counts
+    empty = untraced(whole) == -np.inf
+    if any_true(empty):  # all are -inf, none counts
         whole = np.where(empty, 0, whole)
     return np.exp(x - whole)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad._core.entry import spec_of
 from tapegrad._core.rule import REGISTRY
-from tapegrad._core.values import plain
+from tapegrad._core.values import untraced
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import result_of, sizes_of
 from tapegrad.torch._graph.modes import MODE
@@ -289,7 +289,7 @@ def _repeated(array: Any, repeats: Any, dim: int | None) -> Any:
     if dim is None:
         array, dim = array.reshape((-1,)), 0
     axis = wrapped(dim, array.ndim)
-    counts = plain(repeats)
+    counts = untraced(repeats)
     if np.size(counts) == 1:
         counts = int(np.asarray(counts).reshape(-1)[0])
     elif len(counts) != array.shape[axis]:
@@ -315,7 +315,7 @@ def repeat_interleave(
     With one tensor of counts alone: the position of each, so many times.
     """
     if repeats is None:
-        counts = plain(input)
+        counts = untraced(input)
         if np.any(counts < 0):
             raise RuntimeError("repeats can not be negative")
         return np.repeat(np.arange(counts.shape[0]), counts)

@@ -91,7 +91,7 @@ def reshaped(input: Tensor, shape: tuple[int, ...], label: Any = VIEW) -> Tensor
     copy = input.clone()
     copy.value = np.ascontiguousarray(copy.value)
     made = view_of(copy, Reshape(shape), label_of("UnsafeView"))
-    made._source = made._path = None  # nobody else holds the copy
+    made._base = made._view_fn = None  # nobody else holds the copy
     return made
 
 
@@ -492,12 +492,12 @@ def _reform(self: Tensor, path: Path, back: Path, label: str) -> Tensor:
         node = new(node_class(label))
         node._number = next_number()
         node._entry = path.entry(before, self.value, node_for(self))
-    if self._path is not None:
-        self._path = Steps(self._path, path)
+    if self._view_fn is not None:
+        self._view_fn = Steps(self._view_fn, path)
     for reference in self._views or ():
         other = reference()
-        if other is not None and other._path is not None:
-            other._path = Steps(back, other._path)
+        if other is not None and other._view_fn is not None:
+            other._view_fn = Steps(back, other._view_fn)
     count_write(self)
     outdate_views(self)
     if tracked:

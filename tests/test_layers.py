@@ -74,7 +74,7 @@ OF_RULES = GROUND | {"_core.forms", "_core.values", "_core.limits"}
 SOCKETS = {
     ("_core.tape", "Tape.array"): "_arrays.traced",
     ("_arrays.traced", "Array.call_ufunc"): "_arrays.ufuncs",
-    ("_batched.level", "Mapping.array"): "_batched.array",
+    ("_batched.level", "VmapLevel.array"): "_batched.array",
     ("torch._graph.node", "Node.__call__"): "torch._engine.node_run",
     ("torch._tensor.tensor", "Tensor.__new__"): "torch._ops.create.legacy",
     ("torch._tensor.tensor", "Tensor.backward"): "torch.autograd._passes",

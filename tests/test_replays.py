@@ -43,7 +43,7 @@ def kept(x):
 
 
 def entries_of(f, x):
-    return linearize(f, x)[1].stretch.entries
+    return linearize(f, x)[1].recording.entries
 
 
 def test_a_replay_that_is_differentiated_adds_parts_in_one_entry_each():

@@ -13,11 +13,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tapegrad._core.values import Mapped, Traced, is_ndarray, is_scalar, lift, memory_of, untraced
+from tapegrad._core.values import (
+    Mapped,
+    Traced,
+    holds_in_trace,
+    in_trace,
+    is_ndarray,
+    is_scalar,
+    lift,
+    memory_of,
+    untraced,
+)
 from tapegrad._errors import BatchingError, NotDifferentiableError
 
 Order = Literal["K", "A", "C", "F"] | None
-_INSIDE = (Traced, Mapped)  # what stands for arrays inside transforms
 _numpy: Any = np  # for calls whose arguments are handed on as they came
 
 
@@ -33,13 +42,6 @@ def gather(value: Any, call: str) -> Any:
             f"{gathered.dtype}."
         )
     return gathered
-
-
-def holds_traced(value: Any) -> bool:
-    """Whether a value is traced, or a list or tuple with traced parts."""
-    if isinstance(value, (list, tuple)):
-        return any(map(holds_traced, value))
-    return isinstance(value, _INSIDE)
 
 
 def _refuse_objects(dtype: Any, call: str) -> None:
@@ -64,7 +66,7 @@ def _converted(x: Any, dtype: Any, order: Order, copy: bool | None, call: str) -
     """A traced array as a dtype and a memory order; `copy` as in np.asarray."""
     _refuse_objects(dtype, call)
     converted = x if dtype is None else x.astype(dtype, copy=False)
-    if not isinstance(converted, _INSIDE):
+    if not in_trace(converted):
         return converted
     if is_scalar(converted):  # NumPy makes an array of it
         if copy is False:
@@ -102,7 +104,7 @@ def array(
 ) -> Any:
     """As `numpy.array`; nested lists may have traced parts: `array([x, [1.0, y]])`."""
     gathered = gather(object, "np.array")
-    if like is not None or not isinstance(gathered, _INSIDE):
+    if like is not None or not in_trace(gathered):
         rest = _given(like=like, ndmax=ndmax or None)
         return np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **rest)
     if ndmax and len(gathered.shape) > ndmax:
@@ -145,7 +147,7 @@ def asanyarray(
 def _as_array(function: Any, a: Any, dtype: Any, order: Order, options: dict[str, Any]) -> Any:
     call = f"np.{function.__name__}"
     gathered = gather(a, call)
-    if "like" in options or not isinstance(gathered, _INSIDE):
+    if "like" in options or not in_trace(gathered):
         return function(a, dtype, order, **options)
     _refuse_device(options.get("device"))
     copy = options.get("copy")
@@ -166,7 +168,7 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
 
 def _laid_out(function: Any, a: Any, dtype: Any, order: Order, like: Any) -> Any:
     gathered = gather(a, f"np.{function.__name__}")
-    if like is not None or not isinstance(gathered, _INSIDE):
+    if like is not None or not in_trace(gathered):
         return function(a, dtype, **_given(like=like))
     made = _converted(gathered, dtype, order, None, f"np.{function.__name__}")
     return made if made.ndim else np.reshape(made, (1,))
@@ -175,7 +177,7 @@ def _laid_out(function: Any, a: Any, dtype: Any, order: Order, like: Any) -> Any
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Order = None) -> Any:
     """As `numpy.asarray_chkfinite`, of lists with traced parts too."""
     made = asarray(a, dtype, order)
-    if not isinstance(made, _INSIDE):
+    if not in_trace(made):
         return np.asarray_chkfinite(a, dtype, order)
     np.asarray_chkfinite(untraced(made))
     return made
@@ -192,7 +194,7 @@ def full(
 ) -> Any:
     """As `numpy.full`, differentiable by the value it fills with."""
     value = gather(fill_value, "np.full")
-    if like is not None or not isinstance(value, _INSIDE):
+    if like is not None or not in_trace(value):
         return np.full(shape, fill_value, dtype, order, **_given(device=device, like=like))
     _refuse_device(device)
     value = _converted(value, dtype, None, None, "np.full")
@@ -204,7 +206,7 @@ def arange(
 ) -> Any:
     """As `numpy.arange`, differentiable by the bounds; how many numbers there are is constant."""
     given = (*bounds, *named.values())
-    if like is not None or not any(isinstance(bound, _INSIDE) for bound in given):
+    if like is not None or not any(map(in_trace, given)):
         return _numpy.arange(*bounds, **named, **_given(dtype=dtype, device=device, like=like))
     if any(isinstance(bound, Mapped) for bound in given):
         raise BatchingError(
@@ -238,7 +240,7 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = No
         if len(parts) == count:
             break
         parts.append(part)
-    if not holds_traced(parts):
+    if not holds_in_trace(parts):
         return np.fromiter(parts, dtype, count)
     if len(parts) < count:
         raise ValueError(
@@ -262,7 +264,7 @@ def fromfunction(
 def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
     """As `numpy.require`, of lists with traced parts too; what is required of memory is."""
     gathered = gather(a, "np.require")
-    if like is not None or not isinstance(gathered, _INSIDE):
+    if like is not None or not in_trace(gathered):
         return np.require(a, dtype, requirements, **_given(like=like))
     letters = {str(flag).upper()[0] for flag in requirements or ()}
     if {"C", "F"} <= letters:

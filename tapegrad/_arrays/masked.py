@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from tapegrad._core.values import Mapped, level_of, lift
+from tapegrad._core.values import Mapped, is_basic_part, level_of, lift
 from tapegrad._errors import BatchingError
 
 
@@ -61,7 +61,7 @@ def _split(array: Any, index: Any) -> tuple[Any, Any, int]:
     spread = (*numbers, at)
     if (
         more
-        or not all(_is_basic(part) for i, part in enumerate(parts) if i != at)
+        or not all(is_basic_part(part) for i, part in enumerate(parts) if i != at)
         or max(spread) - min(spread) >= len(spread)  # NumPy moves what they pick to the front
     ):
         _refuse(condition, "x[..., condition, ...] with other arrays, or numbers apart from it,")
@@ -79,10 +79,6 @@ def _split(array: Any, index: Any) -> tuple[Any, Any, int]:
     behind = parts[at + 1 :]
     rest = () if any(part is Ellipsis for part in behind) else (Ellipsis,)
     return (*ahead, *[slice(None)] * rank, *behind, *rest), condition, before
-
-
-def _is_basic(part: Any) -> bool:
-    return isinstance(part, (int, np.integer, slice, type(None), type(Ellipsis)))
 
 
 def _refuse(condition: Any, call: str) -> NoReturn:

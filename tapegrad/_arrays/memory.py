@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.values import Mapped, Traced, is_ndarray, memory_of
+from tapegrad._core.values import Mapped, Traced, in_trace, is_ndarray, memory_of
 
 # --- Who else holds it --------------------------------------------------------------------------
 
@@ -59,7 +59,7 @@ def shares(out: Any, value: Any) -> bool:
 
 def copy_like(view: Any) -> Any:
     """A copy that reshape and ravel treat as the view: where one has to copy, so has the other."""
-    if isinstance(view, (Traced, Mapped)):
+    if in_trace(view):
         made = view.copy()
         made.value = copy_like(view.value)
         return made

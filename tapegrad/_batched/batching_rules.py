@@ -114,13 +114,9 @@ def rank_of(x: Any) -> int:
     return len(x.shape) if hasattr(x, "shape") else np.ndim(x)
 
 
-def _is_batched(vmap_level: VmapLevel, x: Any) -> bool:
-    return isinstance(x, Mapped) and getattr(x, "vmap_level", None) is vmap_level
-
-
 def _aligned(vmap_level: VmapLevel, x: Any, rank: int) -> Any:
     """The examples of x along axis 0, with axes of size 1 before its own up to a rank."""
-    if not _is_batched(vmap_level, x):
+    if not vmap_level.owns(x):
         return x
     value = vmap_level.front(x)
     own = value.shape[1:]
@@ -174,7 +170,7 @@ def _shift(vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[st
         if name in moved:
             axis = moved[name]
             moved[name] = tuple(range(1, ndim + 1)) if axis is None else shifted(axis, ndim)
-    if _is_batched(vmap_level, moved.get("where")):
+    if vmap_level.owns(moved.get("where")):
         moved["where"] = _aligned(vmap_level, moved["where"], ndim)
     return map_results(vmap_level, rule.call(fronted, moved))
 
@@ -267,7 +263,7 @@ def _of_no_example(
     one = VmapLevel(vmap_level.name, 1)
 
     def made_up(x: Any) -> Any:
-        if not _is_batched(vmap_level, x):
+        if not vmap_level.owns(x):
             return x
         return one.wrap(np.concatenate([x.value, _made_up(x.value)]))
 
@@ -317,7 +313,7 @@ def call_one_by_one(
 ) -> Any:
     """A function of arguments of any form, once an example."""
     leaves, structure = flatten((args, kwargs))
-    batched = [_is_batched(vmap_level, x) for x in leaves]
+    batched = [vmap_level.owns(x) for x in leaves]
 
     def one(rows: list[Any]) -> Any:
         given, named = unflatten(structure, _with_rows(leaves, batched, rows))
@@ -334,7 +330,7 @@ def _with_rows(values: list[Any], batched: list[bool], rows: list[Any]) -> list[
 
 
 def _loop(vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
-    batched = [_is_batched(vmap_level, x) for x in arrays]
+    batched = [vmap_level.owns(x) for x in arrays]
 
     def one(rows: list[Any]) -> Any:
         return rule.call(_with_rows(arrays, batched, rows), params)

@@ -14,7 +14,7 @@ import numpy as np
 from tapegrad._arrays.masked import holds_condition
 from tapegrad._batched.batching_rules import rank_of, stacked
 from tapegrad._batched.level import VmapLevel
-from tapegrad._core.values import Mapped, Traced, is_ndarray
+from tapegrad._core.values import Mapped, Traced, is_basic_part, is_ndarray, unbatched
 from tapegrad._errors import BatchingError
 
 
@@ -31,10 +31,6 @@ def parts_of(index: Any, array: Mapped) -> list[Any] | None:
     if not batched and len(parts) == 1 and not isinstance(parts[0], (list, tuple)):
         return None
     return parts
-
-
-def is_basic_part(part: Any) -> bool:
-    return isinstance(part, (int, np.integer, slice, type(None), type(Ellipsis)))
 
 
 def _is_array_index(part: Any) -> bool:
@@ -107,9 +103,7 @@ def _strided_places(array: Mapped, parts: list[Any]) -> Any:
 def _in_bounds(index: Any, size: int, axis: int) -> Any:
     if getattr(index, "dtype", np.intp) != np.intp:
         index = index.astype(np.intp)  # places do not fit into narrow dtypes
-    raw = index
-    while isinstance(raw, Mapped):
-        raw = raw.value
+    raw = unbatched(index)
     if not isinstance(raw, Traced) and np.any((raw < -size) | (raw >= size)):
         raise IndexError(f"index out of bounds for axis {axis} with size {size}")
     return np.where(index < 0, index + size, index)

@@ -22,6 +22,7 @@ from tapegrad._core.values import (
     is_basic,
     is_numpy,
     lift_to_level_of_index,
+    unbatched,
     writable,
 )
 from tapegrad._errors import RuleError
@@ -233,8 +234,7 @@ def _pull_general(
 
 
 def _has_infinities(g: Any) -> bool:
-    while isinstance(g, Mapped):
-        g = g.value
+    g = unbatched(g)
     return is_numpy(g) and bool(np.isinf(g).any())
 
 

@@ -20,8 +20,8 @@ them again with their slots, so that the rules log themselves.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -78,6 +78,52 @@ class Outputs(tuple[Any, ...]):
     """The results of a primitive with several, and the slots where they live."""
 
     slots: tuple[Any, ...]
+
+
+class Named(Protocol):
+    """What an error says of a rule."""
+
+    @property
+    def name(self) -> str:
+        """The function as users write it: np.sin."""
+
+
+class ReplayedRule(Protocol):
+    """What the tape and its replays ask of a rule. `Rule` has more: how a call is bound, batched.
+
+    The first layout reads the attributes up to `y_partial`; the second calls `pull` and `push`.
+    """
+
+    name: str  # as users write it, for errors
+    unary: bool  # of one argument
+    strong: bool  # a partial can be infinite: each product is a strong one
+    product: bool  # x * y: the partials are the other factors
+    x_partial: Callable[..., Any] | None  # of (out, x) or (out, x, y); None: 1
+    y_partial: Callable[..., Any] | None
+    in_order: bool  # the cotangent is the result's in another shape
+    singular: Callable[[Any], Any] | None  # whether a result's cotangent is a limit
+
+    @property
+    def times(self) -> Callable[..., Any]:
+        """The strong product."""
+
+    def needed(self, wanted: tuple[bool, ...]) -> tuple[Sequence[bool], bool]:
+        """Which arguments, and whether the result, the derivatives by the wanted ones read."""
+
+    def pull(
+        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
+    ) -> Sequence[Any]:
+        """One cotangent (or None) an argument."""
+
+    def push(
+        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        """The result's tangent from those of the arguments, None where there is none."""
+
+    def push_plainly(
+        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        """`push` for finite tangents: products need not be strong ones."""
 
 
 class _Mark:
@@ -150,7 +196,9 @@ __all__ = [
     "READ",
     "WRITE",
     "Entry",
+    "Named",
     "Outputs",
+    "ReplayedRule",
     "Spec",
     "parents_of",
     "spec_of",

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import Spec
-from tapegrad._core.values import Mapped, Traced, cast, is_numpy
+from tapegrad._core.entry import Named, Spec
+from tapegrad._core.values import cast, is_numpy, raw_value
 from tapegrad._errors import RuleError
 
 
-def fit_cotangent(bar: Any, like: Any, rule: Any) -> Any:
+def fit_cotangent(bar: Any, like: Any, rule: Named) -> Any:
     """A cotangent summed to the shape of its argument, cast to its dtype and realness."""
     shape = like.shape
     if bar.shape != shape:
@@ -23,7 +23,7 @@ def fit_cotangent(bar: Any, like: Any, rule: Any) -> Any:
     return bar if bar.dtype is dtype else cast(bar, dtype)
 
 
-def _unbroadcast(bar: Any, shape: tuple[int, ...], rule: Any) -> Any:
+def _unbroadcast(bar: Any, shape: tuple[int, ...], rule: Named) -> Any:
     lead = len(bar.shape) - len(shape)
     if lead == 1 and bar.shape[1:] == shape:
         return _sum(bar, (0,))  # a bias added to rows: the frequent case
@@ -79,8 +79,8 @@ def is_finite(bar: Any) -> bool:
     A sum that overflows says no, which costs time alone. Arrays of other libraries may be lazy:
     yes.
     """
-    while isinstance(bar, (Traced, Mapped)):
-        bar = bar.value
+    if type(bar) is not np.ndarray:
+        bar = raw_value(bar)
     if not is_numpy(bar):
         return True
     total = np.add.reduce(bar, None)
@@ -93,8 +93,8 @@ def has_nan(bar: Any) -> bool:
     The sum of its squares is NaN then. No other question of an array is as cheap; with complex
     infinities it may say so too, which costs time alone.
     """
-    while isinstance(bar, (Traced, Mapped)):
-        bar = bar.value
+    if type(bar) is not np.ndarray:
+        bar = raw_value(bar)
     if type(bar) is np.ndarray:
         row = bar if bar.ndim == 1 else bar.ravel("K")
         total = row.dot(row)
@@ -105,7 +105,7 @@ def has_nan(bar: Any) -> bool:
     return bool(total != total) and bool(np.isnan(bar).any())
 
 
-def fit_tangent(dot: Any, like: Any, rule: Any) -> Any:
+def fit_tangent(dot: Any, like: Any, rule: Named) -> Any:
     """A tangent broadcast to the shape of its value, cast to its dtype and realness."""
     if dot.shape != like.shape:
         if len(dot.shape) > len(like.shape):

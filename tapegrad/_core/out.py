@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.values import Mapped, Traced
+from tapegrad._core.values import Mapped, in_trace
 from tapegrad._errors import BatchingError, NotDifferentiableError
 
 
@@ -24,13 +24,13 @@ def write_out(out: Any, result: Any, call: str, *, broadcast: bool = False) -> A
     for i, (target, part) in enumerate(zip(targets, results, strict=False)):
         if target is None:
             continue
-        if not isinstance(target, (Traced, Mapped)) and isinstance(part, Mapped):
+        if not in_trace(target) and isinstance(part, Mapped):
             raise BatchingError(
                 f"{call}: expected a batched array for out= (or on the left of +=), got a plain "
                 f"{type(target).__name__}, which all examples share. Leave out= away (x = x + y "
                 "for x += y), or make the array with np.array(a, like=y) of a batched y."
             )
-        if not isinstance(target, (Traced, Mapped)):
+        if not in_trace(target):
             raise NotDifferentiableError(
                 f"{call}: expected a traced array for out=, got a plain {type(target).__name__}, "
                 "which cannot carry a derivative. Leave out= away, or make the array with "

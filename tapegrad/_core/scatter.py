@@ -18,6 +18,7 @@ from tapegrad._core.values import (
     is_numpy,
     lift_to_level_of,
     lift_to_level_of_index,
+    raw_value,
 )
 
 
@@ -40,9 +41,7 @@ def scatter(bars: Any, owned: set[int], slot: int, index: Any, value: Any, like:
 
 def _ends_in_numpy(value: Any) -> bool:
     """Whether a value ends in an array of NumPy's, which can be written to and added into."""
-    while isinstance(value, (Traced, Mapped)):
-        value = value.value
-    return is_numpy(value)
+    return is_numpy(raw_value(value))
 
 
 def _scatter_by_reading(value: Any, index: Any, like: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from tapegrad._core.entry import PROJECT, Entry, Outputs, spec_of
+from tapegrad._core.entry import PROJECT, Entry, Named, Outputs, ReplayedRule, spec_of
 from tapegrad._core.values import Traced, is_array, is_inexact, snapshot
 from tapegrad._errors import (
     ChangedConstantError,
@@ -193,7 +193,12 @@ class Tape:
             )
 
     def record(
-        self, rule: Any, out: Any, args: list[Any], slots: list[Any], params: dict[str, Any]
+        self,
+        rule: ReplayedRule,
+        out: Any,
+        args: list[Any],
+        slots: list[Any],
+        params: dict[str, Any],
     ) -> Any:
         """Log a call in the general layout and wrap its result, or results, with fresh slots."""
         wanted = tuple([slot != -1 for slot in slots])
@@ -223,7 +228,9 @@ class Tape:
         )
         return self.array(out, slot, self, spec)
 
-    def record_pair(self, rule: Any, out: Any, x: Any, y: Any, x_slot: Any, y_slot: Any) -> Traced:
+    def record_pair(
+        self, rule: ReplayedRule, out: Any, x: Any, y: Any, x_slot: Any, y_slot: Any
+    ) -> Traced:
         """`record` for two arguments, one result and no parameters, at half the price."""
         (x_needed, y_needed), out_needed = rule.needed((x_slot != -1, y_slot != -1))
         slot = self.fresh()
@@ -240,7 +247,13 @@ class Tape:
         return self.array(out, slot, self, spec)
 
     def _record_outputs(
-        self, rule: Any, out: Any, slot: Any, args: Any, slots: Any, params: dict[str, Any]
+        self,
+        rule: ReplayedRule,
+        out: Any,
+        slot: Any,
+        args: Any,
+        slots: Any,
+        params: dict[str, Any],
     ) -> Any:
         parts = Outputs(out)
         parts.slots = tuple(self.fresh() if is_inexact(part) else -1 for part in out)
@@ -273,7 +286,7 @@ class _Refusal:
         )
 
 
-def require_numbers(rule: Any, out: Any) -> None:
+def require_numbers(rule: Named, out: Any) -> None:
     """Raise NotDifferentiableError for a result of objects or text, which have no derivatives."""
     if out.dtype.kind not in "biufc":
         raise NotDifferentiableError(

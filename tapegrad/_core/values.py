@@ -154,16 +154,39 @@ def lift(value: Any) -> Any:
 
 
 def holds_traced(value: Any) -> bool:
+    """Whether a value is traced, or a list or tuple with traced parts (batched ones do not count).
+
+    `holds_in_trace` counts both.
+    """
     if isinstance(value, (list, tuple)):
         return any(map(holds_traced, value))
     return isinstance(value, Traced)
 
 
-def raw_value(condition: Any) -> Any:
-    """A condition without tracing; under vmap with the examples along leading axes."""
-    while isinstance(condition, (Traced, Mapped)):
-        condition = condition.value
-    return condition
+def in_trace(value: Any) -> bool:
+    """Whether a value stands for an array in a trace, or for one example of a vmap."""
+    return isinstance(value, (Traced, Mapped))
+
+
+def holds_in_trace(value: Any) -> bool:
+    """Whether a value is in a trace, or a list or tuple with such parts."""
+    if isinstance(value, (list, tuple)):
+        return any(map(holds_in_trace, value))
+    return isinstance(value, (Traced, Mapped))
+
+
+def raw_value(value: Any) -> Any:
+    """A value without tracing and vmaps: the examples of a vmap lie along leading axes."""
+    while isinstance(value, (Traced, Mapped)):
+        value = value.value
+    return value
+
+
+def unbatched(value: Any) -> Any:
+    """A value without the vmaps around it, up to the first traced or plain one inside."""
+    while isinstance(value, Mapped):
+        value = value.value
+    return value
 
 
 def any_true(condition: Any) -> bool:
@@ -290,6 +313,11 @@ def is_basic(index: Any) -> bool:
     return all(type(part) in _POSITIONS or isinstance(part, np.integer) for part in parts)
 
 
+def is_basic_part(part: Any) -> bool:
+    """Whether a part of an index is none of arrays, lists and conditions; True and False pass."""
+    return isinstance(part, (int, np.integer, slice, type(None), type(Ellipsis)))
+
+
 def is_array(value: Any) -> bool:
     """Whether a value has a dtype and a shape (NumPy's scalar types have, and are none)."""
     return isinstance(getattr(value, "dtype", None), np.dtype) and hasattr(value, "shape")
@@ -329,10 +357,13 @@ __all__ = [
     "cast",
     "deepest_tape",
     "getitem",
+    "holds_in_trace",
     "holds_traced",
+    "in_trace",
     "innermost",
     "is_array",
     "is_basic",
+    "is_basic_part",
     "is_inexact",
     "is_ndarray",
     "is_numpy",
@@ -345,6 +376,7 @@ __all__ = [
     "raw_value",
     "refuse_other_meaning",
     "snapshot",
+    "unbatched",
     "untraced",
     "writable",
 ]

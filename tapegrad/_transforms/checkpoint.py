@@ -67,13 +67,9 @@ def _is_traced_below(leaves: list[Any], inner: Any) -> bool:
     """Whether a transform around the vmap that `inner` belongs to differentiates the call."""
     while isinstance(inner, Mapped):
         vmap_level = inner.vmap_level
-        leaves = [x.value if _belongs(x, vmap_level) else x for x in leaves]
+        leaves = [x.value if vmap_level.owns(x) else x for x in leaves]
         inner = innermost(leaves)
     return inner is not None
-
-
-def _belongs(leaf: Any, vmap_level: Any) -> bool:
-    return isinstance(leaf, Mapped) and leaf.vmap_level is vmap_level
 
 
 class _OfAllExamples:
@@ -85,12 +81,12 @@ class _OfAllExamples:
     def __init__(self, f: Function, vmap_level: Any, leaves: list[Any]) -> None:
         self.f, self.vmap_level = f, vmap_level
         self.__name__ = name_of(f)
-        self.mapped = [_belongs(leaf, vmap_level) for leaf in leaves]
+        self.mapped = [vmap_level.owns(leaf) for leaf in leaves]
         self.out_mapped: list[bool] = []
 
     def values(self, leaves: list[Any]) -> list[Any]:
         """Leaves as this function takes them."""
-        return [x.value if _belongs(x, self.vmap_level) else x for x in leaves]
+        return [x.value if self.vmap_level.owns(x) else x for x in leaves]
 
     def examples(self, out: Any) -> Any:
         """A result of this function as the vmap shows it."""
@@ -114,8 +110,8 @@ class _OfAllExamples:
                 ],
             )
             out, out_structure = flatten(self.f(*args, **kwargs))
-            self.out_mapped = [_belongs(leaf, vmap_level) for leaf in out]
-            out = [x.value if _belongs(x, vmap_level) else x for x in out]
+            self.out_mapped = [vmap_level.owns(leaf) for leaf in out]
+            out = [x.value if vmap_level.owns(x) else x for x in out]
             return unflatten(out_structure, out)
         finally:
             CURRENT.reset(token)
@@ -309,7 +305,7 @@ def _mapped_sequence(
     state = tree_map(
         lambda x: (
             x
-            if _belongs(x, vmap_level) or not is_inexact(_as_scalar(x))
+            if vmap_level.owns(x) or not is_inexact(_as_scalar(x))
             else vmap_level.wrap(vmap_level.front(x))
         ),
         state,
@@ -337,11 +333,11 @@ def _with_examples(step: Function, like: Any) -> Function:
         leaves, structure = flatten(step(state, *args))
         if len(leaves) == len(before):
             leaves = [
-                vmap_level.wrap(vmap_level.front(x)) if _belongs(was, vmap_level) else x
+                vmap_level.wrap(vmap_level.front(x)) if vmap_level.owns(was) else x
                 for x, was in zip(leaves, before, strict=True)
             ]
             for x, was in zip(leaves, before, strict=True):
-                if _belongs(x, vmap_level) and not _belongs(was, vmap_level):
+                if vmap_level.owns(x) and not vmap_level.owns(was):
                     raise BatchingError(
                         f"{like.name}: a whole number in the state of checkpoint_sequence came to "
                         "differ from example to example. Start with one for each example."

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.values import Mapped, Traced, is_array
+from tapegrad._core.values import is_array, raw_value
 from tapegrad._errors import InputError, OutputError, describe, message, name_of
 from tapegrad._transforms.forward import jvp, run_with_pushforward
 from tapegrad._transforms.inputs import Argnums, Inputs, Selection
@@ -320,7 +320,9 @@ def _rounding(values: Function, vectors: list[Any], generator: np.random.Generat
         nudged = [_nudged(x, generator) for x in vectors]
         with np.errstate(all="ignore"):
             moved = [
-                np.maximum(far, np.abs(_bare(a) - _bare(b))) if _has_derivative(_bare(b)) else far
+                np.maximum(far, np.abs(raw_value(a) - raw_value(b)))
+                if _has_derivative(raw_value(b))
+                else far
                 for far, a, b in zip(moved, values(nudged), before, strict=True)
             ]
     return moved
@@ -338,7 +340,7 @@ def _has_derivative(value: Any) -> bool:
 
 def _are_multiples(found: Any, expected: Any, rounding: Any, scale: float) -> bool:
     """Whether each element of a result is a multiple of what was expected, but for rounding."""
-    found, expected = _bare(found), _bare(expected)
+    found, expected = raw_value(found), raw_value(expected)
     if not _has_derivative(found):
         return True
     limits = np.finfo(found.dtype)
@@ -353,12 +355,6 @@ def _are_multiples(found: Any, expected: Any, rounding: Any, scale: float) -> bo
     finite = np.isfinite(found) & np.isfinite(expected)
     # Far out what overflows says nothing.
     return bool(np.all(np.where(finite, close, alike | (scale > 1))))
-
-
-def _bare(value: Any) -> Any:
-    while isinstance(value, (Traced, Mapped)):
-        value = value.value
-    return value
 
 
 def elementwise_grad(f: Function, argnums: Argnums = None) -> Function:

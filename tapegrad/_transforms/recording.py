@@ -14,7 +14,7 @@ from tapegrad._core.backward import SparseBars, replay_backward, replay_nested
 from tapegrad._core.entry import Entry, parents_of, spec_of
 from tapegrad._core.fit import has_nan
 from tapegrad._core.tape import CURRENT, Tape
-from tapegrad._core.values import Mapped, Traced, snapshot
+from tapegrad._core.values import Mapped, Traced, snapshot, untraced
 from tapegrad._tree import flatten
 
 LARGE = 256  # elements from which adding in place is faster than making a new array
@@ -171,8 +171,7 @@ class Recording:
             found = self._pulled(slots, bars, inputs, strong_zeros=False, consume=consume)
             if not any(map(has_nan, found)):
                 return found
-            while isinstance(value, Traced):
-                value = value.value
+            value = untraced(value)
             if not isinstance(value, Mapped) and has_nan(value):
                 return found
             if consume and not self.singular:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._arrays.creation import arange, array, holds_traced
+from tapegrad._arrays.creation import arange, array
+from tapegrad._core.values import holds_in_trace
 from tapegrad._errors import NotDifferentiableError
 
 
@@ -73,8 +74,8 @@ class Concatenator:
 
 def _is_traced(part: Any) -> bool:
     if isinstance(part, slice):
-        return holds_traced([part.start, part.stop, part.step])
-    return holds_traced(part)
+        return holds_in_trace([part.start, part.stop, part.step])
+    return holds_in_trace(part)
 
 
 def _range(part: slice) -> Any:

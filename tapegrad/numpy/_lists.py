@@ -12,8 +12,9 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad._arrays.creation import gather, holds_traced
+from tapegrad._arrays.creation import gather
 from tapegrad._core.rule import REGISTRY
+from tapegrad._core.values import holds_in_trace
 
 # By module, the functions that take lists for arrays here.
 LIFTED: dict[str, frozenset[str]] = {
@@ -67,7 +68,7 @@ def _lifting(function: Callable[..., Any], module: str) -> Callable[..., Any]:
         lifted = [_lift(arg, name) for arg in args]
         named = {key: _lift(value, name) for key, value in kwargs.items()}
         rule = REGISTRY.get(function)
-        if rule is None or rule.view or not any(map(holds_traced, (*lifted, *named.values()))):
+        if rule is None or rule.view or not any(map(holds_in_trace, (*lifted, *named.values()))):
             return function(*lifted, **named)
         return rule.apply(*lifted, **named)  # NumPy hands over some arguments only
 

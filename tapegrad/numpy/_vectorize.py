@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._arrays.creation import array, asarray, holds_traced
-from tapegrad._core.values import is_ndarray
+from tapegrad._arrays.creation import array, asarray
+from tapegrad._core.values import holds_in_trace, is_ndarray
 
 
 class vectorize(np.vectorize):
@@ -101,7 +101,7 @@ def _elements(x: Any, shape: tuple[int, ...]) -> Iterator[Any]:
 
 
 def _joined(column: list[Any], dtype: Any) -> Any:
-    if holds_traced(column):
+    if holds_in_trace(column):
         return array(column, dtype)
     objects = np.empty(len(column), object)  # lists among the results stay as they are
     objects[:] = column

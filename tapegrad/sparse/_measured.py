@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.values import Mapped, Traced, cast
+from tapegrad._core.values import cast, in_trace
 from tapegrad._errors import NotDifferentiableError, OutputError, describe, message, name_of
 from tapegrad._transforms.forward import linearize
 from tapegrad._transforms.inputs import Argnums, Inputs, Selection, as_cotangent
@@ -121,7 +121,7 @@ def _split(row: Any, leaves: list[Any]) -> list[Any]:
 
 
 def _require_plain(call: str, leaves: list[Any]) -> None:
-    if any(isinstance(leaf, (Traced, Mapped)) for leaf in leaves):
+    if any(in_trace(leaf) for leaf in leaves):
         _refuse(call)
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.polynomial._polybase import ABCPolyBase
 
-from tapegrad._arrays.creation import array, asarray, holds_traced
+from tapegrad._arrays.creation import array, asarray
 from tapegrad._core.forms import General, Linear
-from tapegrad._core.values import untraced
+from tapegrad._core.values import holds_in_trace, untraced
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.numpy.polynomial import _coefficients
 from tapegrad.numpy.polynomial._coefficients import (
@@ -238,7 +238,7 @@ class Basis:
         if untraced(divisor)[-1] == 0:
             if len(trimmed(divisor)) == 1 and untraced(divisor)[0] == 0:
                 raise ZeroDivisionError
-            if holds_traced(divisor):
+            if holds_in_trace(divisor):
                 raise NotDifferentiableError(
                     f"np.polynomial.{self.prefix}div: the divisor's leading coefficient is zero, "
                     "where quotients jump. Cut the zeros off the divisor."

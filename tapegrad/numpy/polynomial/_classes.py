@@ -13,8 +13,7 @@ import numpy.polynomial
 from numpy.polynomial import polyutils
 from numpy.polynomial._polybase import ABCPolyBase
 
-from tapegrad._arrays.creation import holds_traced
-from tapegrad._core.values import untraced
+from tapegrad._core.values import holds_in_trace, untraced
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.numpy.polynomial import (
     _coefficients,
@@ -50,11 +49,11 @@ class _Differentiable(ABCPolyBase):
         self, coef: Any, domain: Any = None, window: Any = None, symbol: str = "x"
     ) -> None:
         super().__init__(untraced(coef), untraced(domain), untraced(window), symbol)
-        if holds_traced(coef):
+        if holds_in_trace(coef):
             self.coef = _coefficients.coefficients(coef)
-        if holds_traced(domain):
+        if holds_in_trace(domain):
             self.domain = _coefficients.coefficients(domain)
-        if holds_traced(window):
+        if holds_in_trace(window):
             self.window = _coefficients.coefficients(window)
 
     def _with(self, coef: Any) -> Self:
@@ -71,7 +70,7 @@ class _Differentiable(ABCPolyBase):
         return self._val(mapdomain(arg, self.domain, self.window), self.coef)
 
     def __truediv__(self, other: Any) -> Any:
-        if holds_traced(other) and other.ndim == 0:
+        if holds_in_trace(other) and other.ndim == 0:
             return self._with(self.coef / other)
         return super().__truediv__(other)
 
@@ -83,7 +82,7 @@ class _Differentiable(ABCPolyBase):
         """The same without small coefficients at the end."""
         return self._with(
             _coefficients.trim(self.coef, tol)
-            if holds_traced(self.coef)
+            if holds_in_trace(self.coef)
             else polyutils.trimcoef(self.coef, tol)
         )
 
@@ -101,7 +100,7 @@ class _Differentiable(ABCPolyBase):
         symbol: str = "x",
     ) -> Any:
         """The polynomial closest to data; its domain is that of the data."""
-        if not any(map(holds_traced, (x, y, domain, w, window))):
+        if not any(map(holds_in_trace, (x, y, domain, w, window))):
             base: Any = super()
             return base.fit(x, y, deg, domain, rcond, full, w, window, symbol)
         if full:
@@ -121,7 +120,7 @@ class _Differentiable(ABCPolyBase):
     @classmethod
     def fromroots(cls, roots: Any, domain: Any = (), window: Any = None, symbol: str = "x") -> Any:
         """The polynomial with these roots."""
-        if not any(map(holds_traced, (roots, domain, window))):
+        if not any(map(holds_in_trace, (roots, domain, window))):
             domain = [] if isinstance(domain, tuple) and not domain else domain
             return super().fromroots(roots, domain, window, symbol)
         roots = _coefficients.coefficients(roots)

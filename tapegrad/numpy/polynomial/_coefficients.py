@@ -14,9 +14,9 @@ import numpy as np
 from numpy.polynomial import polyutils
 from numpy.polynomial._polybase import ABCPolyBase
 
-from tapegrad._arrays.creation import array, asarray, holds_traced
+from tapegrad._arrays.creation import array, asarray
 from tapegrad._core.rule import Rule
-from tapegrad._core.values import untraced
+from tapegrad._core.values import holds_in_trace, untraced
 from tapegrad._errors import NotDifferentiableError
 
 
@@ -41,14 +41,14 @@ def primitive(
     """NumPy's function of plain coefficients, which follows a rule for traced ones."""
 
     def call(c: Any) -> Any:
-        return rule.apply_bound([c], {}) if holds_traced(c) else function(c)
+        return rule.apply_bound([c], {}) if holds_in_trace(c) else function(c)
 
     rule = rule_of(call)
     return call
 
 
 def _needs_definition(value: Any) -> bool:
-    return holds_traced(value) or isinstance(value, ABCPolyBase)
+    return holds_in_trace(value) or isinstance(value, ABCPolyBase)
 
 
 def coefficients(c: Any) -> Any:
@@ -77,7 +77,7 @@ def extended(c: Any, size: int) -> Any:
 
 def whole(number: Any, what: str) -> int:
     """A parameter that counts; traced ones have no derivative."""
-    if holds_traced(number):
+    if holds_in_trace(number):
         raise NotDifferentiableError(f"{what} is a whole number: pass stop_gradient of it.")
     whole = int(number)
     if whole != number:

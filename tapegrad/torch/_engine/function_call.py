@@ -477,7 +477,7 @@ def _call_batched(made: Call, inner: Any, arrays: list[Any]) -> Any:
     vmap_level = inner.vmap_level
     args, dims = list(made.args), [None] * len(made.args)
     for place, array in zip(made.places, arrays, strict=True):
-        if isinstance(array, Mapped) and array.vmap_level is vmap_level:
+        if vmap_level.owns(array):
             array = array.value
             dims[place] = 0  # type: ignore[call-overload]
         args[place] = of_array(array)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.tape import CURRENT
-from tapegrad._core.values import Mapped, Traced
+from tapegrad._core.values import in_trace
 from tapegrad._tree import tree_map
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.tracing import FORWARD
@@ -33,7 +33,7 @@ def tensors(tree: Any) -> Any:
 
 
 def _tensor(leaf: Any) -> Any:
-    if isinstance(leaf, (Traced, Mapped)) or issubclass(type(leaf), (np.ndarray, np.generic)):
+    if in_trace(leaf) or issubclass(type(leaf), (np.ndarray, np.generic)):
         return of_array(leaf)
     return leaf
 

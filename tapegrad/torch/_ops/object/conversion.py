@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad import BatchingError
-from tapegrad._core.values import Mapped, Traced
+from tapegrad._core.values import Mapped, untraced
 from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
 from tapegrad.torch._ops.create.legacy import type_dtype
@@ -67,8 +67,7 @@ def item(self: Tensor) -> Any:
 
 def _read(value: Any, call: str) -> Any:
     """An array whose elements may be read: not within a vmap, where each example has its own."""
-    while isinstance(value, Traced):
-        value = value.value
+    value = untraced(value)
     if isinstance(value, Mapped):
         raise BatchingError(
             f"{value.vmap_level.name}: {call} of a batched value; each example may have "

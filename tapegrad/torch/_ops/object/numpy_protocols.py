@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.values import Mapped, Traced
+from tapegrad._core.values import in_trace
 from tapegrad.torch._graph.names import name_of
 from tapegrad.torch._ops.create.data import from_operand
 from tapegrad.torch._ops.declare import as_arrays, private
@@ -101,7 +101,7 @@ def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwar
         return _operation(getattr(ufunc, method))(*inputs, **kwargs)
     if len(inputs) == 2 and not kwargs and isinstance(inputs[0], (ndarray, np.generic)):
         known = _OPERATORS.get(ufunc)
-        if known is not None and not isinstance(inputs[0], (Traced, Mapped)):
+        if known is not None and not in_trace(inputs[0]):
             return known(from_operand(inputs[0]), inputs[1])
     return _operation(ufunc)(*inputs, **kwargs)
 
@@ -189,9 +189,7 @@ def _write_by(
 ) -> None:
     """Write what a function does to a copy of a tensor's array."""
     sources = _tensors_in((*rest, *kwargs.values()))
-    traced: list[Any] = [
-        array for array in map(array_of, sources) if isinstance(array, (Traced, Mapped))
-    ]
+    traced: list[Any] = [array for array in map(array_of, sources) if in_trace(array)]
 
     def compute(old: Any) -> Any:
         new = old.copy()

@@ -1,4 +1,4 @@
-"""The README and the pages under docs/: their programs run, their commands and links are right."""
+"""The READMEs and the pages of docs/: their programs run, their commands and links are right."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ README = ROOT / "README.md"
 API = ROOT / "docs" / "api.md"
 PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [page for page in PAGES if "_build" not in page.parts]
+PAGES += sorted((ROOT / "tapegrad").rglob("README.md"))
 
 MODULES = ["tapegrad"] + [
     found.name

@@ -72,6 +72,10 @@ STYLE = (
     ".name{font:600 13px ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace}"
     ".words{font:11px system-ui,'DejaVu Sans',Arial,sans-serif;fill:#4a525b}"
 )
+TIP = (  # of an arrow
+    '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
+    'markerHeight="7" orient="auto"><path d="M0 0.5L8 4L0 7.5z"/></marker></defs>'
+)
 
 
 class Place(NamedTuple):
@@ -217,7 +221,7 @@ def _clear(row: list[Place], wanted: list[float], weights: list[int]) -> list[fl
     offsets = [0.0]
     for a, b in pairwise(row):
         offsets.append(offsets[-1] + (width_of(a) + width_of(b)) / 2 + GAP)
-    groups: list[tuple[float, int, int]] = []  # of places that touch: their wishes, weights, number
+    groups: list[tuple[float, int, int]] = []  # of places that touch: wishes, weights, number
     for wish, offset, weight in zip(wanted, offsets, weights, strict=True):
         group = (wish - offset) * weight, weight, 1
         while groups and groups[-1][0] / groups[-1][1] > group[0] / group[1]:
@@ -244,14 +248,14 @@ def picture() -> str:
     x = {place: round(middle - left, 1) for place, middle in x.items()}
     width = round(max(x[place] + width_of(place) / 2 for place in places) + MARGIN)
     height = 2 * MARGIN + HEIGHT + STOREY * (len(rows) - 1)
+    size = f'width="{width}" height="{height}"'
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        f'width="{width}" height="{height}" role="img" aria-label="The rooms of tapegrad">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" {size}>',
+        "<title>The rooms of tapegrad, each above those that it imports</title>",
         "<!-- Written by docs/architecture.py: change that, not this. -->",
         f"<style>{STYLE}</style>",
-        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
-        'markerHeight="7" orient="auto"><path d="M0 0.5L8 4L0 7.5z"/></marker></defs>',
-        f'<rect class="page" width="{width}" height="{height}" rx="10"/>',
+        TIP,
+        f'<rect class="page" {size} rx="10"/>',
         *(_arrow(way, x, len(rows)) for way in links.values()),
         *(_box(Place(floors[room], room), x, len(rows)) for room in TOWER),
         "</svg>",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sys
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -65,3 +66,27 @@ def test_a_readme_names_what_the_package_has(package):
 def test_the_readme_of_the_engine_has_its_files_in_order():
     text = (ROOT / "_core" / "README.md").read_text(encoding="utf-8")
     assert re.findall(r"^- `(\w+)\.py`", text, re.MULTILINE) == list(CORE)
+
+
+def test_one_gradient_is_followed_in_the_engine_and_one_file_of_rules():
+    """The first section of docs/how-it-works.md, up to where the public API comes in."""
+    page = (DOCS / "how-it-works.md").read_text(encoding="utf-8")
+    section = page[page.index("## One gradient, by hand") : page.index("That is a gradient.")]
+    program = compile(
+        "\n".join(re.findall(r"```python\n(.*?)```", section, re.DOTALL)), "", "exec"
+    )
+    files = set()
+
+    def note(frame, event, _):
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and ROOT in path.parents:
+            files.add(path.relative_to(ROOT).as_posix())
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        exec(program, {})
+    finally:
+        sys.setprofile(before)
+    assert files <= {f"_core/{name}.py" for name in CORE} | {"rules/elementwise.py"}
+    assert {path.removesuffix(".py") for path in files} >= {"_core/backward", "rules/elementwise"}

@@ -1,7 +1,7 @@
 """`torch.linalg`, and the older names of the same functions in `torch`.
 
 Knows PyTorch's conventions and errors; derivatives are the core's, of NumPy's functions. Must not
-know how norms are computed (`_norms`), or modules.
+know how norms are computed (`norms`), or modules.
 """
 
 from __future__ import annotations
@@ -14,27 +14,19 @@ import numpy as np
 from tapegrad._core.values import untraced
 from tapegrad.torch import return_types
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._ops.declare import OPERATIONS, operation, private
+from tapegrad.torch._ops.declare import operation, private, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
 from tapegrad.torch._ops.linalg.contractions import cross_along, matrix_power, multi_dot
 from tapegrad.torch._ops.linalg.matrix_checks import require_matrices
 from tapegrad.torch._ops.linalg.products import matmul
 from tapegrad.torch._ops.reduce.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
 from tapegrad.torch._rules.matrix_exponential import exponential
-from tapegrad.torch._tensor.tensor import Tensor
 
 Operation = Callable[..., Any]
 
 
 class LinAlgError(RuntimeError):
     """A matrix is singular, or not positive definite, or a decomposition did not converge."""
-
-
-def also(call: Operation, *words: str) -> None:
-    """Let an operation have names in `torch`, and as methods, too."""
-    for word in words:
-        OPERATIONS[word] = call
-        setattr(Tensor, word, call)
 
 
 def _adjoint(x: Any) -> Any:
@@ -53,6 +45,7 @@ def _tried(message: str, compute: Operation, *args: Any, **kwargs: Any) -> Any:
 # --- Equations ----------------------------------------------------------------------------------
 
 
+@register("inverse")
 @private("LinalgInvExBackward0", name="linalg_inv")
 def inv(A: Any) -> Any:
     """The inverse of a square matrix, or of each of a stack; LinAlgError if it is singular."""
@@ -61,9 +54,6 @@ def inv(A: Any) -> Any:
         "linalg.inv: The inversion could not be completed because the input matrix is singular."
     )
     return _tried(message, np.linalg.inv, A)
-
-
-also(inv, "inverse")
 
 
 @private("LinalgInvExBackward0", name="linalg_inv_ex")
@@ -239,14 +229,12 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
 # --- Determinants -------------------------------------------------------------------------------
 
 
+@register("det")
 @private("LinalgDetBackward0", name="linalg_det")
 def det(A: Any) -> Any:
     """The determinant of a square matrix, or of each of a stack."""
     require_matrices("linalg.det", A, square=True)
     return np.linalg.det(A)
-
-
-also(det, "det")
 
 
 @private("LinalgSlogdetBackward0", name="linalg_slogdet")
@@ -395,14 +383,12 @@ def eigvalsh(A: Any, UPLO: Any = "L") -> Any:
 # --- Functions of matrices, and products ---------------------------------------------------------
 
 
+@register("matrix_exp")
 @private("LinalgMatrixExpBackward0", name="linalg_matrix_exp")
 def matrix_exp(A: Any) -> Any:
     """The exponential of a square matrix, or of each of a stack."""
     require_matrices("linalg.matrix_exp", A, square=True)
     return exponential(A)
-
-
-also(matrix_exp, "matrix_exp")
 
 
 @private("LinalgCrossBackward0", name="linalg_cross")

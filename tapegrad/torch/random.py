@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from tapegrad.torch._ops.create.generator import Generator, default_generator
-from tapegrad.torch._ops.declare import OPERATIONS
+from tapegrad.torch._ops.declare import register
 from tapegrad.torch._tensor.tensor import Tensor
 
 
+@register(method=False)
 def manual_seed(seed: Any) -> Generator:
     """Start the default generator anew from a seed, and return it.
 
@@ -22,21 +23,25 @@ def manual_seed(seed: Any) -> Generator:
     return default_generator.manual_seed(seed)
 
 
+@register(method=False)
 def seed() -> int:
     """Start the default generator anew from a seed of the operating system's; returns it."""
     return default_generator.seed()
 
 
+@register(method=False)
 def initial_seed() -> int:
     """The seed that the default generator started from."""
     return default_generator.initial_seed()
 
 
+@register(method=False)
 def get_rng_state() -> Tensor:
     """The state of the default generator as a tensor of bytes."""
     return default_generator.get_state()
 
 
+@register(method=False)
 def set_rng_state(new_state: Tensor) -> None:
     """Set the state of the default generator to one that `get_rng_state` returned."""
     default_generator.set_state(new_state)
@@ -57,10 +62,8 @@ def fork_rng(
         set_rng_state(state)
 
 
-for _function in (manual_seed, seed, initial_seed, get_rng_state, set_rng_state):
-    OPERATIONS[_function.__name__] = _function
-OPERATIONS["Generator"] = Generator
-OPERATIONS["default_generator"] = default_generator  # type: ignore[assignment]
+register("Generator", method=False)(Generator)
+register("default_generator", method=False)(default_generator)
 
 __all__ = [
     "Generator",

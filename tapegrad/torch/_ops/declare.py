@@ -1,4 +1,4 @@
-"""How an operation on tensors is made of a function of arrays.
+"""How an operation on tensors is made of a function of arrays, and how it gets its names.
 
 Knows tensors, views and nodes. Must not know what operations exist.
 
@@ -9,6 +9,8 @@ An operation is written once, as a function of NumPy arrays with PyTorch's param
 
 It then takes tensors, logs itself, names its node, and becomes a method of Tensor. Where the
 arrays are traced by a functional transform the same code runs under that transform.
+
+`register` is the only code that gives Tensor attributes and `torch` functions after they are made.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import functools
 import inspect
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -37,6 +39,9 @@ from tapegrad.torch._tensor.writes import overwrite, write
 
 # The operations by name: what `torch.<name>` is.
 OPERATIONS: dict[str, Callable[..., Any]] = {}
+
+# The module that declares each: ORIGINS["Tensor.sum"], ORIGINS["torch.sum"].
+ORIGINS: dict[str, str] = {}
 
 # NumPy's words for parameters, where PyTorch takes them too.
 SPELLINGS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x1": "input", "x2": "other"}
@@ -64,6 +69,93 @@ def as_tensors(value: Any) -> Any:
 # The name of a node, or what tells it from the arguments: SumBackward1 where there is a dim.
 Label = str | Callable[..., str]
 Operation = Callable[..., Any]
+Given = TypeVar("Given")
+
+
+# --- Names --------------------------------------------------------------------------------------
+
+
+def register(
+    *names: str,
+    method: bool = True,
+    function: bool = True,
+    replaces: Operation | None = None,
+    numpy_words: bool = False,
+    module: str | None = None,
+) -> Callable[[Given], Given]:
+    """Let Tensor and `torch` have what is decorated, under these names or, without any, its own.
+
+    method, function: whether `Tensor` and `torch` have it. replaces: the operation that has the
+    name so far, of which this is the short path; it takes over that one's docstring. numpy_words:
+    keywords may be NumPy's, `axis` for `dim`. module: where it is declared, if what is decorated
+    does not tell. RuntimeError for a name that anything else has.
+    """
+
+    def decorate(made: Given) -> Given:
+        given: Any = made
+        if replaces is not None:
+            _take_place(given, replaces)
+        if numpy_words:
+            given = _with_numpy_words(given)
+        origin = module or _module_of(given)
+        for name in names or (given.__name__,):
+            if method:
+                _claim(f"Tensor.{name}", vars(Tensor).get(name), replaces, origin)
+                setattr(Tensor, name, given)
+            if function:
+                _claim(f"torch.{name}", OPERATIONS.get(name), replaces, origin)
+                OPERATIONS[name] = given
+        return made
+
+    return decorate
+
+
+def _claim(key: str, known: Any, replaces: Operation | None, origin: str) -> None:
+    """Note where a name comes from; RuntimeError where something else has it."""
+    if known is not None and known is not replaces:
+        raise RuntimeError(
+            f"register: {key} of {origin} is declared already, by "
+            f"{ORIGINS.get(key, 'the class itself')}. Choose another name, or pass "
+            "replaces=<the operation that has it> if that is meant."
+        )
+    ORIGINS[key] = origin
+
+
+def _module_of(given: Any) -> str:
+    module: str = (given.fget if isinstance(given, property) else given).__module__
+    return module
+
+
+def _take_place(call: Any, general: Any) -> None:
+    """Let a short path look like the operation whose usual cases it takes."""
+    call.__name__ = call.__qualname__ = general.__name__
+    call.__doc__, call.__module__ = general.__doc__, general.__module__
+
+
+def _with_numpy_words(call: Operation) -> Operation:
+    """A function that also takes NumPy's words for its parameters."""
+    known = call.__code__.co_varnames
+
+    @functools.wraps(call)
+    def translated(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            for word in SPELLINGS.keys() & kwargs.keys():
+                if word not in known:
+                    kwargs[SPELLINGS[word]] = kwargs.pop(word)
+        return call(*args, **kwargs)
+
+    return translated
+
+
+def alias(word: str, *others: str) -> None:
+    """Register an operation, and the one in place, under further names."""
+    for end in ("", "_"):
+        call = OPERATIONS.get(f"{word}{end}")
+        if call is not None:
+            register(*(f"{other}{end}" for other in others))(call)
+
+
+# --- Operations ---------------------------------------------------------------------------------
 
 
 def operation(
@@ -115,10 +207,7 @@ def operation(
         word = name or compute.__name__
         call.__name__ = call.__qualname__ = word
         call.compute = compute  # type: ignore[attr-defined]
-        if function:
-            OPERATIONS[word] = call
-        if method:
-            setattr(Tensor, word, call)
+        register(word, method=method, function=function)(call)
         if inplace:
             add_inplace(word, evaluate, backward, spellings)
         return call
@@ -137,6 +226,7 @@ def _as_pytorch_does(compute: Callable[..., Any]) -> Callable[..., Any]:
     """A function without NumPy's warnings, and with PyTorch's error for shapes that do not fit."""
 
     @np.errstate(all="ignore")
+    @functools.wraps(compute)
     def evaluate(*args: Any, **kwargs: Any) -> Any:
         try:
             return compute(*args, **kwargs)
@@ -159,9 +249,14 @@ def _mismatch(error: ValueError, arguments: list[Any]) -> RuntimeError:
 
 
 def add_inplace(
-    word: str, compute: Callable[..., Any], backward: Label, spellings: dict[str, str]
+    word: str,
+    compute: Callable[..., Any],
+    backward: Label,
+    spellings: dict[str, str],
+    *,
+    method: bool = True,
 ) -> None:
-    """Give Tensor, and torch, the operation `word_`, which writes into its first argument."""
+    """Register the operation `word_`, which writes into its first argument."""
 
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if kwargs and not spellings.keys().isdisjoint(kwargs):
@@ -179,8 +274,8 @@ def add_inplace(
 
     call.__name__ = call.__qualname__ = f"{word}_"
     call.__doc__ = f"`{word}`, written into this tensor's own memory."
-    setattr(Tensor, f"{word}_", call)
-    OPERATIONS[f"{word}_"] = call
+    call.__module__ = compute.__module__
+    register(f"{word}_", method=method)(call)
 
 
 def class_for(backward: Label, args: tuple[Any, ...], kwargs: dict[str, Any]) -> type[Node]:
@@ -296,64 +391,4 @@ def _resize(out: Tensor, made: Tensor) -> None:
     count_write(out)
 
 
-# --- Views --------------------------------------------------------------------------------------
-
-
-def alias(word: str, *others: str) -> None:
-    """Give an operation, its method and the one in place further names."""
-    for other in others:
-        OPERATIONS[other] = OPERATIONS[word]
-        setattr(Tensor, other, getattr(Tensor, word))
-        if f"{word}_" in OPERATIONS:
-            OPERATIONS[f"{other}_"] = OPERATIONS[f"{word}_"]
-            setattr(Tensor, f"{other}_", getattr(Tensor, f"{word}_"))
-
-
-def _install(word: str, call: Operation, general: Operation) -> Operation:
-    call.__name__ = call.__qualname__ = word
-    call.__doc__ = general.__doc__
-    call.compute = general.compute  # type: ignore[attr-defined]
-    OPERATIONS[word] = call
-    setattr(Tensor, word, call)
-    return call
-
-
-def offered(
-    *words: str, function: bool = True, method: bool = True, plain: bool = False
-) -> Callable[[Operation], Operation]:
-    """Let torch and Tensor have a function of tensors, under its own name and others.
-
-    plain: it has no parameters that NumPy has other words for.
-    """
-
-    def decorate(call: Operation) -> Operation:
-        known = call.__code__.co_varnames
-
-        @functools.wraps(call)
-        def translated(*args: Any, **kwargs: Any) -> Any:
-            if kwargs:
-                for word in SPELLINGS.keys() & kwargs.keys():
-                    if word not in known:
-                        kwargs[SPELLINGS[word]] = kwargs.pop(word)
-            return call(*args, **kwargs)
-
-        given = call if plain else translated
-        for word in (call.__name__, *words):
-            if function:
-                OPERATIONS[word] = given
-            if method:
-                setattr(Tensor, word, given)
-        return call
-
-    return decorate
-
-
-def registered(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function a method of Tensor, and `torch.<its name>`."""
-    name = function.__name__
-    setattr(Tensor, name, function)
-    OPERATIONS[name] = function
-    return function
-
-
-__all__ = ["alias", "offered", "registered"]
+__all__ = ["OPERATIONS", "ORIGINS", "alias", "operation", "register"]

@@ -3,58 +3,127 @@
 Knows the layout of entries, and the usual case: plain floats of one shape, and nobody who watches.
 Must not know what the unusual cases are: they go to the general operation.
 
-A helper between these lines costs 1.15x to 1.66x of a small operation, so there is none.
+A helper between these lines costs 1.15x to 1.66x of a small operation, so there is none: functions
+repeat each other here. Views have paths instead (`view_paths`), and reductions, `clamp` and
+`softmax` stand beside their general operation and call `logged`.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import spec_of
+from tapegrad._core.entry import READ, spec_of
 from tapegrad._core.forms import Elementwise
 from tapegrad._core.rule import REGISTRY, Rule
+from tapegrad._core.values import Mapped, getitem
+from tapegrad.rules.index import WHERE
 from tapegrad.torch import _dtypes
 from tapegrad.torch._graph.modes import MODE
-from tapegrad.torch._graph.node import new, node_class
+from tapegrad.torch._graph.node import Node, new, node_class
 from tapegrad.torch._graph.order import next_number
-from tapegrad.torch._ops.declare import Operation
+from tapegrad.torch._ops.create.data import from_operand
+from tapegrad.torch._ops.declare import Operation, finish
+from tapegrad.torch._ops.view_paths import announce, node_for
+from tapegrad.torch._rules import losses as _losses
 from tapegrad.torch._rules.affine import AFFINE
-from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, ndarray, of_value
+from tapegrad.torch._tensor.tensor import (
+    LEAF,
+    Tensor,
+    accumulator_of,
+    array_of,
+    ndarray,
+    node_of,
+    of_value,
+)
 
 mode_of = MODE.get
 MATMUL = REGISTRY[np.matmul]
 MM = node_class("MmBackward0")
 ADDMM = node_class("AddmmBackward0")
+NLL_NODE = node_class("NllLossBackward0")
 
 # NumPy warns of what PyTorch passes over in silence. Sums, products and functions that are finite
 # everywhere go without the state that keeps NumPy quiet: it costs more than they do.
 quiet = np.errstate(all="ignore")
 
 
-def _is_operand(other: Any) -> bool:
+# --- What is beside a tensor --------------------------------------------------------------------
+
+
+def is_operand(other: Any) -> bool:
     """Whether PyTorch's operators take a value beside a tensor."""
     if isinstance(other, (Tensor, int, float, complex, np.generic)):
         return True
     return isinstance(other, np.ndarray)
 
 
-def _operator(call: Operation, *, reflected: bool = False) -> Operation:
+def full_like_number(tensor: Any, number: Any) -> Any:
+    """A number on the left of an operator, as a tensor of no dimensions."""
+    if isinstance(number, Tensor):
+        return number
+    given = _dtypes.result_of([tensor.value, number])
+    return of_value(np.asarray(number, given))
+
+
+def operator_for(call: Operation, *, reflected: bool = False) -> Operation:
     def forward(self: Any, other: Any) -> Any:
         if type(other) is not Tensor and type(other) is not float:
-            if not _is_operand(other):
+            if not is_operand(other):
                 return NotImplemented
             if isinstance(other, (np.ndarray, np.generic)):
-                other = Tensor.from_operand(other)  # type: ignore[attr-defined]
+                other = from_operand(other)
         return call(self, other)
 
     def backward(self: Any, other: Any) -> Any:
-        if not _is_operand(other):
+        if not is_operand(other):
             return NotImplemented
         return call(full_like_number(self, other), self)
 
     return backward if reflected else forward
+
+
+# --- Whether the case is a usual one, and what most entries look like ---------------------------
+
+
+def is_short(tensor: Any) -> bool:
+    """Whether an operation may log itself: real floats, and nobody who watches."""
+    if type(tensor) is not Tensor:
+        return False
+    x = tensor.value
+    if type(x) is not ndarray or x.dtype.char not in "fd":
+        return False
+    mode = mode_of()
+    return mode is None or not (mode.grad or mode.inference or mode.watchers)
+
+
+def logged(
+    tensor: Tensor, out: Any, rule: Rule, node_type: Any, kept: tuple[Any, ...], params: Any
+) -> Tensor:
+    """The result of a rule of one tensor, with the node that the rule itself would log.
+
+    kept: the argument, or its shape and dtype where the rule reads no more; then the numbers that
+    are arguments too.
+    """
+    result: Tensor = new(Tensor)
+    result.value = value = out if type(out) is ndarray else np.asarray(out)
+    x_node = tensor.node
+    if x_node is None or mode_of() is not None:
+        result.node = None
+        return result
+    if x_node is LEAF:
+        x_node = accumulator_of(tensor)
+    result.node = node = new(node_type)
+    node._number = next_number()
+    numbers = len(kept) - 1
+    out_kept = value if rule.needed((True, *(False,) * numbers))[1] else spec_of(value)
+    node._entry = (rule, out_kept, kept, params, (x_node, *(-1,) * numbers), None)
+    return result
+
+
+# --- Elementwise --------------------------------------------------------------------------------
 
 
 def short_pair(  # noqa: C901 - the hot path, written out
@@ -64,7 +133,7 @@ def short_pair(  # noqa: C901 - the hot path, written out
     *,
     warns: bool,
     of_tensors: str = "",
-) -> Operation:
+) -> Any:
     """An operation of two tensors, or of one and a number; anything unusual is `general`'s.
 
     label: the name of the node; of_tensors: that of two tensors, where it is another. The result
@@ -144,7 +213,7 @@ def short_pair(  # noqa: C901 - the hot path, written out
             return general(input, other, **kwargs)
         return operate(input, other)
 
-    call.operator = made(_operator(general))  # type: ignore[attr-defined]
+    call.operator = made(operator_for(general))  # type: ignore[attr-defined]
     return call
 
 
@@ -190,15 +259,75 @@ def short_single(ufunc: Any, label: str, general: Operation, *, warns: bool) -> 
     return call
 
 
-def full_like_number(tensor: Any, number: Any) -> Any:
-    """A number on the left of an operator, as a tensor of no dimensions."""
-    if isinstance(number, Tensor):
-        return number
-    given = _dtypes.result_of([tensor.value, number])
-    return of_value(np.asarray(number, given))
+def short_comparison(ufunc: np.ufunc, general: Operation) -> Operation:
+    """A comparison of two tensors of one dtype, or of floats with a number."""
+
+    def call(input: Any, other: Any, **kwargs: Any) -> Any:
+        x = input.value if type(input) is Tensor else None
+        if type(x) is not ndarray or kwargs or MODE.get() is not None:
+            return general(input, other, **kwargs)
+        kind = type(other)
+        if kind is Tensor:
+            y = other.value
+            if type(y) is not ndarray or x.dtype is not y.dtype or x.dtype.kind == "c":
+                return general(input, other)
+        elif (kind is float or kind is int) and x.dtype.kind == "f":
+            y = other
+        else:
+            return general(input, other)
+        try:
+            return of_value(ufunc(x, y))
+        except ValueError:
+            return general(input, other)  # says how the shapes differ
+
+    return call
 
 
-def _logged_product(input: Any, other: Any, x: Any, y: Any, logs: bool) -> Tensor:
+def _branch(given: Any, dtype: Any) -> Any:
+    """The value of a branch that the short path takes beside another of a dtype, else None."""
+    if type(given) is float or type(given) is int:
+        return given
+    value = given.value if type(given) is Tensor else None
+    return value if type(value) is ndarray and value.dtype is dtype else None
+
+
+def short_where(general: Operation) -> Operation:
+    """A choice between branches of one floating dtype, or one of them a number."""
+    node_type = node_class("WhereBackward0")
+
+    def call(condition: Any, input: Any = None, other: Any = None, **words: Any) -> Any:
+        tensor = input if type(input) is Tensor else other
+        mask = condition.value if type(condition) is Tensor else None
+        if type(mask) is not ndarray or words or not is_short(tensor) or mask.dtype.kind != "b":
+            return general(condition, input, other, **words)
+        dtype = tensor.value.dtype
+        x, y = _branch(input, dtype), _branch(other, dtype)
+        if x is None or y is None:
+            return general(condition, input, other)
+        try:
+            out = np.where(mask, x, y)
+        except ValueError:
+            return general(condition, input, other)  # says how the shapes differ
+        result: Tensor = new(Tensor)
+        result.value, result.node = out, None
+        x_node = node_of(input) if type(input) is Tensor else None
+        y_node = node_of(other) if type(other) is Tensor else None
+        if MODE.get() is not None or (x_node is None and y_node is None):
+            return result
+        kept = [spec_of(part) if type(part) is ndarray else part for part in (x, y)]
+        nodes = [-1 if node is None else node for node in (x_node, y_node)]
+        result.node = node = new(node_type)
+        node._number = next_number()
+        node._entry = (WHERE, spec_of(out), (mask, *kept), {}, (-1, *nodes), None)
+        return result
+
+    return call
+
+
+# --- Products -----------------------------------------------------------------------------------
+
+
+def logged_product(input: Any, other: Any, x: Any, y: Any, logs: bool) -> Tensor:
     """The product of two matrices: the frequent case, whose entry is made here."""
     result: Tensor = new(Tensor)
     result.value = out = np.matmul(x, y)
@@ -221,7 +350,7 @@ def _logged_product(input: Any, other: Any, x: Any, y: Any, logs: bool) -> Tenso
     return result
 
 
-def _logged_affine(input: Any, weight: Any, bias: Any, out: Any, logs: bool) -> Tensor:
+def logged_affine(input: Any, weight: Any, bias: Any, out: Any, logs: bool) -> Tensor:
     result: Tensor = new(Tensor)
     result.value = out
     x_node, w_node, b_node = input.node, weight.node, bias.node
@@ -248,42 +377,93 @@ def _logged_affine(input: Any, weight: Any, bias: Any, out: Any, logs: bool) -> 
     return result
 
 
-def logged(
-    tensor: Tensor, out: Any, rule: Rule, node_type: Any, kept: tuple[Any, ...], params: Any
-) -> Tensor:
-    """The result of a rule of one tensor, with the node that the rule itself would log.
-
-    kept: the argument, or its shape and dtype where the rule reads no more; then the numbers that
-    are arguments too.
-    """
-    result: Tensor = new(Tensor)
-    result.value = value = out if type(out) is ndarray else np.asarray(out)
-    x_node = tensor.node
-    if x_node is None or mode_of() is not None:
-        result.node = None
-        return result
-    if x_node is LEAF:
-        x_node = accumulator_of(tensor)
-    result.node = node = new(node_type)
-    node._number = next_number()
-    numbers = len(kept) - 1
-    out_kept = value if rule.needed((True, *(False,) * numbers))[1] else spec_of(value)
-    node._entry = (rule, out_kept, kept, params, (x_node, *(-1,) * numbers), None)
-    return result
+# --- Joins and reads at positions ---------------------------------------------------------------
 
 
-def is_short(tensor: Any) -> bool:
-    """Whether an operation may log itself: real floats, and nobody who watches."""
-    if type(tensor) is not Tensor:
-        return False
-    x = tensor.value
-    if type(x) is not ndarray or x.dtype.char not in "fd":
-        return False
-    mode = mode_of()
-    return mode is None or not (mode.grad or mode.inference or mode.watchers)
+def short_join(general: Any, function: Any, label: str) -> Any:
+    """A join of tensors outside of transforms, logged at once; anything unusual is `general`'s."""
+    rule, node_type = REGISTRY[function], node_class(label)
+
+    @functools.wraps(general)
+    def call(tensors: Any, dim: Any = None, **words: Any) -> Any:
+        if words:
+            return general(tensors, **(words if dim is None else {"dim": dim, **words}))
+        dim = 0 if dim is None else dim
+        if type(dim) is not int or MODE.get() is not None:
+            return general(tensors, dim)
+        if type(tensors) not in (list, tuple) or not tensors:
+            return general(tensors, dim)
+        first = getattr(tensors[0], "value", None)
+        if type(first) is not ndarray or not first.ndim:
+            return general(tensors, dim)
+        dtype, shape = first.dtype, first.shape
+        values, tracked = [], False
+        for tensor in tensors:
+            value = tensor.value if type(tensor) is Tensor else None
+            if type(value) is not ndarray or value.dtype is not dtype or value.shape != shape:
+                return general(tensors, dim)
+            values.append(value)
+            tracked = tracked or tensor.node is not None
+        if not -len(shape) <= dim < len(shape):
+            return general(tensors, dim)
+        made: Tensor = new(Tensor)
+        made.value = out = function(values, axis=dim)
+        made.node = None
+        if tracked:
+            made.node = node = new(node_type)
+            node._number = next_number()
+            specs = tuple(map(spec_of, values))
+            nodes = tuple(-1 if x.node is None else node_for(x) for x in tensors)
+            node._entry = rule, spec_of(out), specs, {"axis": dim}, nodes, None
+        return made
+
+    return call
 
 
-def _logged_pair(rule: Any, kind: Any, out: Any, input: Any, target: Any) -> Tensor:
+def chosen(self: Tensor, index: Any, label: type[Node]) -> Tensor:
+    """A copy of the elements at positions, which must be the node's own."""
+    value = self.value
+    mode = MODE.get()
+    if type(value) is not ndarray or mode is not None or _differs(index):
+        start = next_number()
+        found: Tensor = finish(getitem(array_of(self), index), self, label, view=False)
+        if mode is not None:
+            announce(found, mode, start, label, self)
+        return found
+    made: Tensor = new(Tensor)
+    made.value = value[index]
+    made.node = None
+    if self.node is not None:
+        node = new(label)
+        node._number = next_number()
+        node._entry = READ, None, spec_of(value), index, node_for(self), None
+        made.node = node
+    return made
+
+
+def _differs(index: Any) -> bool:
+    parts = index if type(index) is tuple else (index,)
+    return any(isinstance(part, Mapped) for part in parts)
+
+
+def short_lookup(general: Operation, index_for: Operation, label: str) -> Operation:
+    """A read of a tensor outside of transforms at the index of arguments, logged at once."""
+    node = node_class(label)
+
+    @functools.wraps(general)
+    def call(input: Any, *args: Any, **words: Any) -> Any:
+        if words or type(input) is not Tensor or MODE.get() is not None:
+            return general(input, *args, **words)
+        found = index_for(input.value, *args) if type(input.value) is ndarray else None
+        return general(input, *args) if found is None else chosen(input, found, node)
+
+    return call
+
+
+# --- Losses -------------------------------------------------------------------------------------
+
+
+def logged_pair(rule: Any, kind: Any, out: Any, input: Any, target: Any) -> Tensor:
     """The mean loss of two tensors: the frequent case, whose entry is made here."""
     x_node, y_node = input.node, target.node
     if x_node is LEAF:
@@ -302,12 +482,58 @@ def _logged_pair(rule: Any, kind: Any, out: Any, input: Any, target: Any) -> Ten
     return result
 
 
+def short_cross_entropy(input: Any, target: Any, usual: bool) -> Tensor | None:
+    """The mean over rows of logits, all of whose classes count; None for anything else."""
+    x, classes = input.value, target.value
+    if (
+        not usual
+        or type(x) is not ndarray
+        or type(classes) is not ndarray
+        or classes.dtype.char != "l"
+        or x.ndim != 2
+        or classes.ndim != 1
+        or x.dtype.kind != "f"
+        or len(x) != len(classes)
+        or not x.size
+    ):
+        return None
+    if np.maximum.reduce(classes.view(np.uint64)) >= x.shape[1]:  # negative ones are large there
+        return None
+    mode = mode_of()
+    if mode is not None and (mode.grad or mode.inference or mode.watchers):
+        return None
+    losses, probabilities = _losses.class_losses(x, classes)
+    out = np.asarray(np.add.reduce(losses) / x.dtype.type(len(x)))
+    x_node = input.node
+    if mode is not None or x_node is None:
+        return of_value(out)
+    if x_node is LEAF:
+        x_node = accumulator_of(input)
+    result: Tensor = new(Tensor)
+    result.value = out
+    result.node = node = new(NLL_NODE)
+    node._number = next_number()
+    kept = {"kept": probabilities}
+    node._entry = _losses.CLASSES, spec_of(out), (x, classes), kept, (x_node, -1), None
+    return result
+
+
 __all__ = [
+    "chosen",
     "full_like_number",
+    "is_operand",
     "is_short",
     "logged",
-    "mode_of",
+    "logged_affine",
+    "logged_pair",
+    "logged_product",
+    "operator_for",
     "quiet",
+    "short_comparison",
+    "short_cross_entropy",
+    "short_join",
+    "short_lookup",
     "short_pair",
     "short_single",
+    "short_where",
 ]

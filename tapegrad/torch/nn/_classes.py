@@ -1,7 +1,7 @@
 """Classes by their numbers: one_hot, nll_loss, and the cross entropy of several classes.
 
-Knows the layout of entries, in which cross_entropy logs itself. Must not know the rules
-(`_losses`), or modules.
+Knows when cross_entropy takes its short path. Must not know the rules (`_rules.losses`), or
+modules.
 """
 
 from __future__ import annotations
@@ -11,16 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import spec_of
 from tapegrad._core.values import raw_value
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.modes import MODE
-from tapegrad.torch._graph.node import new, node_class
-from tapegrad.torch._graph.order import next_number
+from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._ops.declare import private
+from tapegrad.torch._ops.fast import short_cross_entropy
 from tapegrad.torch._rules import losses as _losses
 from tapegrad.torch._rules.reducing import reduced, word_for
-from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, ndarray, of_value
+from tapegrad.torch._tensor.tensor import Tensor
 
 mode_of = MODE.get
 
@@ -161,7 +160,7 @@ def cross_entropy(
     tensor(0.4100)
     """
     if type(input) is Tensor and type(target) is Tensor:
-        made = _short_cross_entropy(
+        made = short_cross_entropy(
             input,
             target,
             weight is size_average is reduce is None
@@ -175,42 +174,6 @@ def cross_entropy(
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     return _cross_entropy(input, target, weight, ignore_index, word, label_smoothing)
-
-
-def _short_cross_entropy(input: Any, target: Any, usual: bool) -> Tensor | None:
-    """The mean over rows of logits, all of whose classes count; None for anything else."""
-    x, classes = input.value, target.value
-    if (
-        not usual
-        or type(x) is not ndarray
-        or type(classes) is not ndarray
-        or classes.dtype.char != "l"
-        or x.ndim != 2
-        or classes.ndim != 1
-        or x.dtype.kind != "f"
-        or len(x) != len(classes)
-        or not x.size
-    ):
-        return None
-    if np.maximum.reduce(classes.view(np.uint64)) >= x.shape[1]:  # negative ones are large there
-        return None
-    mode = mode_of()
-    if mode is not None and (mode.grad or mode.inference or mode.watchers):
-        return None
-    losses, probabilities = _losses.class_losses(x, classes)
-    out = np.asarray(np.add.reduce(losses) / x.dtype.type(len(x)))
-    x_node = input.node
-    if mode is not None or x_node is None:
-        return of_value(out)
-    if x_node is LEAF:
-        x_node = accumulator_of(input)
-    result: Tensor = new(Tensor)
-    result.value = out
-    result.node = node = new(NLL_NODE)
-    node._number = next_number()
-    kept = {"kept": probabilities}
-    node._entry = _losses.CLASSES, spec_of(out), (x, classes), kept, (x_node, -1), None
-    return result
 
 
 @private("NotDifferentiable")

@@ -16,15 +16,11 @@ from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import as_numpy
 from tapegrad.torch._ops.create.data import (
     array_of_data,
-    as_tensor,
-    asarray,
-    from_numpy,
     leaf_of,
     number_of,
-    tensor,
 )
 from tapegrad.torch._ops.create.fill import filled_as
-from tapegrad.torch._ops.declare import OPERATIONS, deliver
+from tapegrad.torch._ops.declare import deliver, register
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 
 
@@ -92,8 +88,7 @@ def creation(compute: Callable[..., Any]) -> Callable[..., Any]:
         value = compute(*args, dtype=given, **kwargs)
         return finish(value, device=device, requires_grad=requires_grad, out=out)
 
-    OPERATIONS[name] = call
-    return call
+    return register(method=False)(call)
 
 
 # --- From a shape -------------------------------------------------------------------------------
@@ -246,7 +241,7 @@ def _new(word: str, compute: Callable[..., Any]) -> None:
 
     method.__name__ = method.__qualname__ = word
     method.__doc__ = compute.__doc__
-    setattr(Tensor, word, method)
+    register(function=False)(method)
 
 
 def new_zeros(array: Any, *sizes: Any, size: Any = None, dtype: Any) -> Any:
@@ -277,10 +272,6 @@ def new_tensor(array: Any, data: Any, *, dtype: Any) -> Any:
 
 for _compute in (new_zeros, new_ones, new_empty, new_full, new_tensor):
     _new(_compute.__name__, _compute)
-
-
-for _function in (tensor, as_tensor, asarray, from_numpy):
-    OPERATIONS[_function.__name__] = _function
 
 
 __all__ = ["creation", "finish", "shape_of", "sized", "template"]

@@ -14,10 +14,11 @@ import numpy as np
 from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import as_numpy
-from tapegrad.torch._ops.declare import OPERATIONS
+from tapegrad.torch._ops.declare import register
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 
 
+@register(method=False)
 def tensor(
     data: Any,
     *,
@@ -252,6 +253,7 @@ def check_array(array: Any) -> None:
         )
 
 
+@register(method=False)
 def from_numpy(ndarray: Any) -> Tensor:
     """A tensor over the memory of a NumPy array: writes to one are seen in the other.
 
@@ -276,6 +278,7 @@ def from_numpy(ndarray: Any) -> Tensor:
     return of_value(np.asarray(ndarray).view())
 
 
+@register(method=False)
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """Data as a tensor: without a copy, and with its history, where it has the dtype already."""
     if device is not None:
@@ -290,6 +293,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return of_value(array_of_data(data, given, "torch.as_tensor"))
 
 
+@register(method=False)
 def asarray(
     obj: Any,
     *,
@@ -311,6 +315,7 @@ def asarray(
     return made
 
 
+@register(method=False)
 def frombuffer(
     buffer: Any,
     *,
@@ -324,13 +329,10 @@ def frombuffer(
     return from_numpy(array).requires_grad_(requires_grad)
 
 
+@register(method=False)
 def from_dlpack(ext_tensor: Any) -> Tensor:
     """A tensor over the memory of an array of another library."""
     return of_value(np.from_dlpack(ext_tensor))
-
-
-OPERATIONS["frombuffer"] = frombuffer
-OPERATIONS["from_dlpack"] = from_dlpack
 
 
 def number_of(value: Any) -> Any:
@@ -348,8 +350,6 @@ def from_operand(value: Any) -> Any:
         return number_of(value)
     return of_value(np.array(value, native(value.dtype)))
 
-
-Tensor.from_operand = staticmethod(from_operand)  # type: ignore[attr-defined]
 
 __all__ = [
     "array_of_data",

@@ -13,7 +13,7 @@ from tapegrad._core.forms import General
 from tapegrad._core.values import innermost, untraced
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.versions import count_write
-from tapegrad.torch._ops.declare import registered
+from tapegrad.torch._ops.declare import register
 from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray
 from tapegrad.torch._tensor.writes import check_writable, write
 
@@ -41,7 +41,7 @@ _REPLACED = General(
 )
 
 
-@registered
+@register()
 def zero_(self: Any) -> Any:
     """Write zeros into this tensor."""
     value = self.value
@@ -53,7 +53,7 @@ def zero_(self: Any) -> Any:
     return write(self, lambda old: replaced(old, np.zeros((), old.dtype)), "ZeroBackward0")
 
 
-@registered
+@register()
 def fill_(self: Any, value: Any) -> Any:
     """Write a number, or a tensor of no dimensions, into all elements of this tensor."""
     if not isinstance(value, Tensor):

@@ -13,7 +13,7 @@ from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
 from tapegrad.torch._methods import method_of
 from tapegrad.torch._ops.create.data import numbers_as_array
-from tapegrad.torch._ops.declare import OPERATIONS
+from tapegrad.torch._ops.declare import register
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 
 
@@ -103,7 +103,7 @@ for _known in _dtypes.BY_NAME.values():
         (),
         {"given": _known.numpy, "__doc__": f"Tensors of {_known}.", "__module__": "torch"},
     )
-OPERATIONS.update(TYPES)
+    register(_word, method=False, module=__name__)(TYPES[_word])
 
 
 def type_dtype(given: Any) -> np.dtype[Any]:
@@ -122,6 +122,7 @@ def type_dtype(given: Any) -> np.dtype[Any]:
     return _dtypes.as_numpy(given)
 
 
+@register(method=False)
 def set_default_tensor_type(t: Any) -> None:
     """Older name of `set_default_dtype`, for a type of tensors."""
     warn(
@@ -131,14 +132,10 @@ def set_default_tensor_type(t: Any) -> None:
     _dtypes.set_default_dtype(_dtypes.of_numpy(type_dtype(t)))
 
 
-OPERATIONS["set_default_tensor_type"] = set_default_tensor_type
-
-
+@register(function=False)
 def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """A tensor of this one's dtype, of sizes or data: an older form of `new_tensor`."""
     return _made(args, kwargs, self.value.dtype)
 
-
-Tensor.new = new  # type: ignore[attr-defined]
 
 __all__ = ["legacy_tensor", "set_default_tensor_type", "type_dtype"]

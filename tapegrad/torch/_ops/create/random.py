@@ -22,7 +22,7 @@ from tapegrad.torch._ops.create.generator import (
     quoted,
     source,
 )
-from tapegrad.torch._ops.declare import OPERATIONS, deliver, operation, private, registered
+from tapegrad.torch._ops.declare import deliver, operation, private, register
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 
 # --- New tensors --------------------------------------------------------------------------------
@@ -139,6 +139,7 @@ def _constant(made: Any, *parameters: Any) -> Any:
     return made
 
 
+@register(method=False)
 def normal(
     mean: Any = 0.0,
     std: Any = 1.0,
@@ -169,9 +170,6 @@ def normal(
     return noise.requires_grad_(requires_grad)
 
 
-OPERATIONS["normal"] = normal
-
-
 def _require_floats(call: str, given: np.dtype[Any]) -> None:
     if given.kind != "f":
         raise NotImplementedError(f'"{call}" not implemented for {quoted(given)}')
@@ -199,7 +197,7 @@ def poisson(input: Any, generator: Any = None) -> Any:
     return _constant(drawn.astype(input.dtype), input)
 
 
-@registered
+@register()
 def multinomial(
     input: Tensor,
     num_samples: int,

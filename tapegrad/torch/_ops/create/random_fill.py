@@ -22,7 +22,7 @@ from tapegrad.torch._ops.create.generator import (
     exact,
     source,
 )
-from tapegrad.torch._ops.declare import registered
+from tapegrad.torch._ops.declare import register
 from tapegrad.torch._tensor.tensor import Tensor, plain_of
 from tapegrad.torch._tensor.writes import write
 
@@ -33,7 +33,7 @@ def _into(self: Tensor, label: str, draw: Callable[[Any, np.dtype[Any]], Any]) -
     return write(self, lambda old: replaced(old, new), label)
 
 
-@registered
+@register()
 def uniform_(
     self: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any = None, **words: Any
 ) -> Any:
@@ -57,7 +57,7 @@ def _require_scale(call: str, word: str, scale: float) -> None:
         raise RuntimeError(f"{call} expects {word} > 0.0, but found {word}={scale:g}")
 
 
-@registered
+@register()
 def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
     """Write normal numbers."""
     if std < 0:
@@ -69,7 +69,7 @@ def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = 
     )
 
 
-@registered
+@register()
 def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
     """Write numbers whose logarithms are normal."""
     _require_scale("log_normal_", "std", std)
@@ -88,7 +88,7 @@ def _require_continuous(self: Tensor, name: str) -> None:
         )
 
 
-@registered
+@register()
 def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
     """Write exponential numbers of rate `lambd`, which are never 0."""
     _require_continuous(self, "Exponential")
@@ -102,7 +102,7 @@ def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any
     return _into(self, "ExponentialBackward0", draw)
 
 
-@registered
+@register()
 def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
     """Write Cauchy numbers."""
     _require_continuous(self, "Cauchy")
@@ -114,7 +114,7 @@ def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: An
     )
 
 
-@registered
+@register()
 def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
     """Write how many tries with the chance `p` it takes to succeed."""
     if not 0 < p < 1:
@@ -124,7 +124,7 @@ def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
     )
 
 
-@registered
+@register()
 def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
     """Write ones with the probability `p`, a number or a tensor, else zeros."""
     of_tensor = isinstance(p, Tensor)
@@ -138,7 +138,7 @@ def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
     )
 
 
-@registered
+@register()
 def random_(self: Any, *args: Any, generator: Any = None, to: Any = None, **words: Any) -> Any:
     """Write whole numbers: `random_(to)`, `random_(from, to)`, or all that the dtype holds."""
     low, high, _ = (

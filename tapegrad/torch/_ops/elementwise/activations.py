@@ -23,11 +23,11 @@ from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._ops.declare import (
     OPERATIONS,
     Operation,
-    _install,
     add_inplace,
     as_arrays,
     operation,
     private,
+    register,
 )
 from tapegrad.torch._ops.elementwise.arithmetic import cast
 from tapegrad.torch._ops.elementwise.functions import sigmoid_of
@@ -47,16 +47,13 @@ def activation(
 
     def decorate(compute: Operation) -> Operation:
         word = compute.__name__
-        call = operation(label, method=method, function=everywhere)(compute)
+        call = operation(label, method=method, function=everywhere and not inplace)(compute)
         if not inplace:
             return call
-        if everywhere:
-            add_inplace(word, quiet(compute), label, {})
-            if not method:
-                delattr(Tensor, f"{word}_")
         call = with_inplace(call, compute, label)
         if everywhere:
-            OPERATIONS[word] = call
+            add_inplace(word, quiet(compute), label, {}, method=method)
+            register(method=False)(call)
         return call
 
     return decorate
@@ -107,7 +104,7 @@ def relu(input: Any) -> Any:
     return relu_of(input)
 
 
-relu = _install("relu", short_single(relu_of, "ReluBackward0", relu, warns=False), relu)
+relu = register(replaces=relu)(short_single(relu_of, "ReluBackward0", relu, warns=False))
 
 
 @elementwise(
@@ -227,6 +224,7 @@ def _leaky_by(input: Any, slope: Any) -> Any:
     return _leaky(input, slope)
 
 
+@register(method=False)
 def rrelu(
     input: Any,
     lower: float = 1 / 8,
@@ -242,9 +240,6 @@ def rrelu(
         label = "RreluWithNoiseBackward0"
         return write(input, lambda array: _leaky(array, as_arrays(slope)), label)
     return _leaky_by(input, slope)
-
-
-OPERATIONS["rrelu"] = rrelu
 
 
 def _written(word: str, call: Operation) -> Operation:
@@ -506,7 +501,7 @@ def _declare_softmax(word: str, function: Any, label: str, doc: str) -> None:
             dim = words.pop("axis", None)
         return usual(input, dim, dtype, **words)
 
-    _install(word, call, usual)
+    register(replaces=usual)(call)
 
 
 _declare_softmax(

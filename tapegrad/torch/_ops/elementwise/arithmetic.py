@@ -1,11 +1,12 @@
 """Elementwise operations: arithmetic, functions of one variable, rounding, comparisons, choices.
 
-Knows PyTorch's promotion and parameters, NumPy's functions, and the short layout of entries, in
-which the operators log themselves: the hottest code of this layer. Must not know views or writes.
+Knows PyTorch's promotion and parameters, and NumPy's functions. Must not know views or writes, or
+how the short paths of the operators make their entries (`fast`).
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -14,8 +15,8 @@ import numpy as np
 from tapegrad._core.values import memory_of
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import contiguous_format, default_float
-from tapegrad.torch._ops.declare import OPERATIONS, Operation, _install, operation
-from tapegrad.torch._ops.fast import _operator, short_pair, short_single
+from tapegrad.torch._ops.declare import Operation, alias, operation, register
+from tapegrad.torch._ops.fast import operator_for, short_pair, short_single
 from tapegrad.torch._rules.declare import elementwise
 from tapegrad.torch._tensor.tensor import Tensor
 
@@ -49,9 +50,6 @@ def copied_like(given: Any, old: Any) -> Any:
     if given.shape == old.shape:
         return given.copy()
     return np.broadcast_to(given, old.shape).copy()
-
-
-# --- The short path -----------------------------------------------------------------------------
 
 
 # --- Arithmetic ---------------------------------------------------------------------------------
@@ -176,40 +174,45 @@ def pow(input: Any, exponent: Any) -> Any:  # noqa: A001
     return np.power(x, y)
 
 
-add = _install("add", short_pair(np.add, "AddBackward0", add, warns=False), add)
-sub = _install("sub", short_pair(np.subtract, "SubBackward0", sub, warns=False), sub)
-mul = _install("mul", short_pair(np.multiply, "MulBackward0", mul, warns=False), mul)
-div = _install("div", short_pair(quotient, "DivBackward0", div, warns=True), div)
-pow = _install(  # noqa: A001
-    "pow", short_pair(np.power, "PowBackward0", pow, warns=True, of_tensors="PowBackward1"), pow
+add = register(replaces=add)(short_pair(np.add, "AddBackward0", add, warns=False))
+sub = register(replaces=sub)(short_pair(np.subtract, "SubBackward0", sub, warns=False))
+mul = register(replaces=mul)(short_pair(np.multiply, "MulBackward0", mul, warns=False))
+div = register(replaces=div)(short_pair(quotient, "DivBackward0", div, warns=True))
+pow = register(replaces=pow)(  # noqa: A001
+    short_pair(np.power, "PowBackward0", pow, warns=True, of_tensors="PowBackward1")
 )
 
 
 # --- Operators ----------------------------------------------------------------------------------
 
 
-def _inplace_operator(word: str) -> Operation:
+def inplace_operator(word: str) -> Operation:
+    """An operator like `+=`, by the method that writes in place."""
+
     def inplace(self: Any, other: Any) -> Any:
         return getattr(self, word)(other)
 
     return inplace
 
 
+_of_tensor = functools.partial(register, function=False, module=__name__)
+
+_call: Any
 for _sign, _call in (("add", add), ("sub", sub), ("mul", mul), ("truediv", div), ("pow", pow)):
-    setattr(Tensor, f"__{_sign}__", _call.operator)  # type: ignore[attr-defined]
+    _of_tensor(f"__{_sign}__")(_call.operator)
     _word = {"truediv": "div"}.get(_sign, _sign) + "_"
-    setattr(Tensor, f"__i{_sign}__", _inplace_operator(_word))
+    _of_tensor(f"__i{_sign}__")(inplace_operator(_word))
 for _sign, _call in (("add", add), ("mul", mul)):
-    setattr(Tensor, f"__r{_sign}__", _call.operator)  # type: ignore[attr-defined] # they commute
+    _of_tensor(f"__r{_sign}__")(_call.operator)  # they commute
 for _sign, _call in (("truediv", div), ("pow", pow)):
-    setattr(Tensor, f"__r{_sign}__", _operator(_call, reflected=True))
-Tensor.__rsub__ = _operator(rsub)  # type: ignore[method-assign]
+    _of_tensor(f"__r{_sign}__")(operator_for(_call, reflected=True))
+_of_tensor("__rsub__")(operator_for(rsub))
 
 
 # --- Functions of one variable ------------------------------------------------------------------
 
 
-def _single(ufunc: Any, word: str, label: str, *, warns: bool, also: str = "") -> Operation:
+def _single(ufunc: Any, word: str, label: str, *, warns: bool) -> None:
     """Declare a function of one tensor, whose integers become floats."""
 
     def compute(input: Any) -> Any:
@@ -218,11 +221,7 @@ def _single(ufunc: Any, word: str, label: str, *, warns: bool, also: str = "") -
     compute.__name__ = word
     compute.__doc__ = f"Elementwise {word}."
     general = operation(label, inplace=True, name=word)(compute)
-    call = _install(word, short_single(ufunc, label, general, warns=warns), general)
-    if also:
-        OPERATIONS[also] = call
-        setattr(Tensor, also, call)
-    return call
+    register(replaces=general)(short_single(ufunc, label, general, warns=warns))
 
 
 _SINGLE = """
@@ -238,7 +237,6 @@ for _line in _SINGLE.replace("\n", "").split("|"):
         _short[0] if _short else _name,
         f"{_label}Backward0",
         warns=_warns == "1",
-        also=_name if _short else "",
     )
 
 
@@ -253,9 +251,9 @@ def neg(input: Any) -> Any:
     return np.negative(input)
 
 
-neg = _install("neg", short_single(np.negative, "NegBackward0", neg, warns=False), neg)
-Tensor.__neg__ = neg  # type: ignore[method-assign]
-Tensor.__pos__ = lambda self: self  # type: ignore[method-assign]
+neg = register(replaces=neg)(short_single(np.negative, "NegBackward0", neg, warns=False))
+_of_tensor("__neg__")(neg)
+_of_tensor("__pos__")(lambda self: self)
 
 
 @operation("AbsBackward0", inplace=True)
@@ -264,12 +262,7 @@ def abs(input: Any) -> Any:  # noqa: A001
     return np.absolute(input)
 
 
-Tensor.__abs__ = abs  # type: ignore[method-assign]
-OPERATIONS["absolute"] = abs
-OPERATIONS["negative"] = neg
-OPERATIONS["subtract"] = sub
-OPERATIONS["multiply"] = mul
-OPERATIONS["divide"] = OPERATIONS["true_divide"] = div
+_of_tensor("__abs__")(abs)
 PI = math.pi
 
 
@@ -282,3 +275,12 @@ def clone(input: Any, *, memory_format: Any = None) -> Any:
     # Stretched tensors come apart in the usual order: NumPy would put the stretched axis last.
     anew = memory_format is contiguous_format or 0 in memory_of(input).strides
     return input.copy("C" if anew else "K")
+
+
+# --- Other names --------------------------------------------------------------------------------
+
+for _line in (
+    "neg negative|sub subtract|mul multiply|div divide true_divide|abs absolute|asin arcsin|"
+    "acos arccos|atan arctan|asinh arcsinh|acosh arccosh|atanh arctanh"
+).split("|"):
+    alias(*_line.split())

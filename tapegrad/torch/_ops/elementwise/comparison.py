@@ -10,44 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import spec_of
 from tapegrad._core.values import untraced
-from tapegrad.rules.index import WHERE
 from tapegrad.torch._dtypes import of_numpy, word_of
-from tapegrad.torch._graph.modes import MODE
-from tapegrad.torch._graph.node import new, node_class
-from tapegrad.torch._graph.order import next_number
-from tapegrad.torch._ops.declare import OPERATIONS, Operation, _install, operation
-from tapegrad.torch._ops.elementwise.arithmetic import _inplace_operator, promoted
-from tapegrad.torch._ops.fast import _is_operand, _operator, full_like_number, is_short
+from tapegrad.torch._ops.declare import OPERATIONS, Operation, operation, register
+from tapegrad.torch._ops.elementwise.arithmetic import inplace_operator, promoted
+from tapegrad.torch._ops.fast import (
+    full_like_number,
+    is_operand,
+    operator_for,
+    short_comparison,
+    short_where,
+)
 from tapegrad.torch._rules.declare import elementwise
-from tapegrad.torch._tensor.tensor import Tensor, ndarray, node_of, of_value
 
 # --- Comparisons --------------------------------------------------------------------------------
-
-
-def _short_comparison(ufunc: np.ufunc, general: Operation) -> Operation:
-    """A comparison of two tensors of one dtype, or of floats with a number."""
-
-    def call(input: Any, other: Any, **kwargs: Any) -> Any:
-        x = input.value if type(input) is Tensor else None
-        if type(x) is not ndarray or kwargs or MODE.get() is not None:
-            return general(input, other, **kwargs)
-        kind = type(other)
-        if kind is Tensor:
-            y = other.value
-            if type(y) is not ndarray or x.dtype is not y.dtype or x.dtype.kind == "c":
-                return general(input, other)
-        elif (kind is float or kind is int) and x.dtype.kind == "f":
-            y = other
-        else:
-            return general(input, other)
-        try:
-            return of_value(ufunc(x, y))
-        except ValueError:
-            return general(input, other)  # says how the shapes differ
-
-    return call
 
 
 def _declare_comparison(word: str, ufunc: np.ufunc, also: str, sign: str) -> None:
@@ -59,12 +35,11 @@ def _declare_comparison(word: str, ufunc: np.ufunc, also: str, sign: str) -> Non
 
     compute.__doc__ = f"Elementwise `input {sign} other`."
     general = operation(f"{word.capitalize()}Backward0", inplace=True, name=word)(compute)
-    call = _install(word, _short_comparison(ufunc, general), general)
-    OPERATIONS[also] = call
-    setattr(Tensor, also, call)
-    setattr(Tensor, f"{also}_", getattr(Tensor, f"{word}_"))
-
-    setattr(Tensor, f"__{word}__", _operator(call))
+    call = register(replaces=general)(short_comparison(ufunc, general))
+    if also != word:
+        register(also)(call)
+        register(f"{also}_", function=False)(OPERATIONS[f"{word}_"])
+    register(f"__{word}__", function=False, module=__name__)(operator_for(call))
 
 
 for _line in (
@@ -73,7 +48,6 @@ for _line in (
 ).split("|"):
     _word, _ufunc, _also, _sign = _line.split()
     _declare_comparison(_word, getattr(np, _ufunc), _also, _sign)
-Tensor.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]
 
 
 @operation("EqualBackward0")
@@ -198,14 +172,14 @@ def _declare_bits(word: str, ufunc: np.ufunc, sign: str, *, bools: bool = True) 
     call = operation("BitwiseBackward0", inplace=True, name=word)(compute)
 
     def forward(self: Any, other: Any) -> Any:
-        return call(self, other) if _is_operand(other) else NotImplemented
+        return call(self, other) if is_operand(other) else NotImplemented
 
     def backward(self: Any, other: Any) -> Any:
-        return call(full_like_number(self, other), self) if _is_operand(other) else NotImplemented
+        return call(full_like_number(self, other), self) if is_operand(other) else NotImplemented
 
-    setattr(Tensor, f"__{sign}__", forward)
-    setattr(Tensor, f"__r{sign}__", backward)
-    setattr(Tensor, f"__i{sign}__", _inplace_operator(f"{word}_"))
+    register(f"__{sign}__", function=False)(forward)
+    register(f"__r{sign}__", function=False)(backward)
+    register(f"__i{sign}__", function=False)(inplace_operator(f"{word}_"))
 
 
 for _word, _sign in (("and", "and"), ("or", "or"), ("xor", "xor")):
@@ -220,15 +194,13 @@ def bitwise_not(input: Any) -> Any:
     return np.invert(*_whole("bitwise_not", input))
 
 
+@register("__invert__", function=False)
 def _invert(self: Any) -> Any:
     if self.value.dtype.kind in "fc":
         raise TypeError(
             "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
         )
     return bitwise_not(self)
-
-
-Tensor.__invert__ = _invert  # type: ignore[method-assign]
 
 
 # --- Choices ------------------------------------------------------------------------------------
@@ -258,46 +230,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     return _chosen(condition, input, other)
 
 
-_WHERE_NODE = node_class("WhereBackward0")
-
-
-def _branch(given: Any, dtype: Any) -> Any:
-    """The value of a branch that the short path takes beside another of a dtype, else None."""
-    if type(given) is float or type(given) is int:
-        return given
-    value = given.value if type(given) is Tensor else None
-    return value if type(value) is ndarray and value.dtype is dtype else None
-
-
-def _short_where(condition: Any, input: Any = None, other: Any = None, **words: Any) -> Any:
-    """Branches of one floating dtype, or one of them a number."""
-    tensor = input if type(input) is Tensor else other
-    mask = condition.value if type(condition) is Tensor else None
-    if type(mask) is not ndarray or words or not is_short(tensor) or mask.dtype.kind != "b":
-        return where(condition, input, other, **words)
-    dtype = tensor.value.dtype
-    x, y = _branch(input, dtype), _branch(other, dtype)
-    if x is None or y is None:
-        return where(condition, input, other)
-    try:
-        out = np.where(mask, x, y)
-    except ValueError:
-        return where(condition, input, other)  # says how the shapes differ
-    result: Tensor = new(Tensor)
-    result.value, result.node = out, None
-    x_node = node_of(input) if type(input) is Tensor else None
-    y_node = node_of(other) if type(other) is Tensor else None
-    if MODE.get() is not None or (x_node is None and y_node is None):
-        return result
-    kept = [spec_of(part) if type(part) is ndarray else part for part in (x, y)]
-    nodes = [-1 if node is None else node for node in (x_node, y_node)]
-    result.node = node = new(_WHERE_NODE)
-    node._number = next_number()
-    node._entry = (WHERE, spec_of(out), (mask, *kept), {}, (-1, *nodes), None)
-    return result
-
-
-_install("where", _short_where, where)
+register(method=False, replaces=where)(short_where(where))
 operation("WhereBackward0", function=False, name="where")(
     lambda input, condition, other: _chosen(condition, input, other)
 )

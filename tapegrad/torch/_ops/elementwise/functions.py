@@ -1,7 +1,7 @@
 """The rest of the elementwise functions: rounding, remainders, bounds, roots, special functions.
 
 Knows PyTorch's promotion and derivatives. Arithmetic and the functions of the hot path are in
-`_pointwise`, activations in `_activations`.
+`arithmetic`, activations in `activations`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,16 @@ import numpy as np
 from tapegrad._core.values import any_true, untraced
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.node import node_class
-from tapegrad.torch._ops.declare import Operation, _install, alias, operation
-from tapegrad.torch._ops.elementwise.arithmetic import floating, floor_quotient, promoted
+from tapegrad.torch._ops.declare import Operation, alias, operation, register
+from tapegrad.torch._ops.elementwise.arithmetic import (
+    floating,
+    floor_quotient,
+    inplace_operator,
+    promoted,
+)
 from tapegrad.torch._ops.fast import (
-    _is_operand,
     full_like_number,
+    is_operand,
     is_short,
     logged,
     short_single,
@@ -132,17 +137,14 @@ def floor_divide(input: Any, other: Any) -> Any:
 
 def _operators(sign: str, call: Operation, word: str) -> None:
     def forward(self: Any, other: Any) -> Any:
-        return call(self, other) if _is_operand(other) else NotImplemented
+        return call(self, other) if is_operand(other) else NotImplemented
 
     def backward(self: Any, other: Any) -> Any:
-        return call(full_like_number(self, other), self) if _is_operand(other) else NotImplemented
+        return call(full_like_number(self, other), self) if is_operand(other) else NotImplemented
 
-    def inplace(self: Any, other: Any) -> Any:
-        return getattr(self, word)(other)
-
-    setattr(Tensor, f"__{sign}__", forward)
-    setattr(Tensor, f"__r{sign}__", backward)
-    setattr(Tensor, f"__i{sign}__", inplace)
+    register(f"__{sign}__", function=False)(forward)
+    register(f"__r{sign}__", function=False)(backward)
+    register(f"__i{sign}__", function=False)(inplace_operator(word))
 
 
 _operators("mod", remainder, "remainder_")
@@ -222,7 +224,7 @@ def _short_clamp(input: Any, min: Any = None, max: Any = None, **words: Any) -> 
 
 
 NUMBERS = (float, int)
-_install("clamp", _short_clamp, clamp)
+register(replaces=clamp)(_short_clamp)
 alias("clamp", "clip")
 
 
@@ -258,7 +260,7 @@ def declare_single(
     compute.__doc__ = doc
     general = operation(label, inplace=True, name=word)(compute)
     if isinstance(function, (Declared, np.ufunc)):
-        _install(word, short_single(function, label, general, warns=True), general)
+        register(replaces=general)(short_single(function, label, general, warns=True))
 
 
 @elementwise("RsqrtBackward0", lambda out, _x: -0.5 * out * out * out, strong=True)
@@ -300,7 +302,7 @@ def square(input: Any) -> Any:
     return np.square(input if input.dtype.kind != "b" else input.astype(np.int64))
 
 
-_install("square", short_single(np.square, "PowBackward0", square, warns=True), square)
+register(replaces=square)(short_single(np.square, "PowBackward0", square, warns=True))
 
 
 @operation("LogitBackward0", inplace=True)
@@ -317,7 +319,7 @@ def polygamma(n: int, input: Any) -> Any:
     return special.polygamma(floating(input), n)
 
 
-Tensor.polygamma = lambda self, n: polygamma(n, self)  # type: ignore[attr-defined]
+register("polygamma", function=False)(lambda self, n: polygamma(n, self))
 
 
 @operation("SignBackward0", inplace=True)
@@ -365,31 +367,6 @@ def positive(input: Any) -> Any:
 
 
 # --- Complex parts ------------------------------------------------------------------------------
-
-
-@operation("RealBackward0", view=True, method=False)
-def real(input: Any) -> Any:
-    """The real parts, as a view."""
-    return np.real(input) if input.dtype.kind == "c" else input
-
-
-@operation("ImagBackward0", view=True, method=False)
-def imag(input: Any) -> Any:
-    """The imaginary parts, as a view; RuntimeError for real tensors."""
-    if input.dtype.kind != "c":
-        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return np.imag(input)
-
-
-def _write_part(part: Operation) -> Any:
-    def write(self: Any, value: Any) -> None:
-        part(self).copy_(value)
-
-    return write
-
-
-Tensor.real = property(real, _write_part(real))  # type: ignore[attr-defined]
-Tensor.imag = property(imag, _write_part(imag))  # type: ignore[attr-defined]
 
 
 @operation("ConjBackward0")
@@ -560,12 +537,3 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
         )
     quotient = np.true_divide(y, z)
     return np.add(x, quotient if value == 1 else quotient * value)
-
-
-# --- Other names --------------------------------------------------------------------------------
-
-for _line in (
-    "neg negative|sub subtract|mul multiply|div divide true_divide|abs absolute|asin arcsin|"
-    "acos arccos|atan arctan|asinh arcsinh|acosh arccosh|atanh arctanh"
-).split("|"):
-    alias(*_line.split())

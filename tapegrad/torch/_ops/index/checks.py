@@ -1,6 +1,6 @@
 """Positions in PyTorch's terms: their dtypes, their range, and NumPy's index for them.
 
-Knows arrays and errors. Must not know what is read or written there (`_placing`).
+Knows arrays and errors. Must not know what is read or written there (`placed`).
 """
 
 from __future__ import annotations

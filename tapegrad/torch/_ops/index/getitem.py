@@ -6,24 +6,20 @@ memory.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import READ, spec_of
-from tapegrad._core.values import Mapped, getitem
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.modes import MODE
-from tapegrad.torch._graph.node import Node, new, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._ops.create.fill import filled_as
-from tapegrad.torch._ops.declare import OPERATIONS, finish, offered, tell
+from tapegrad.torch._ops.declare import register, tell
+from tapegrad.torch._ops.fast import chosen
 from tapegrad.torch._ops.index.syntax import Parsed, parse
 from tapegrad.torch._ops.shape.reshape import reshaped
-from tapegrad.torch._ops.view_paths import Index, announce, label_of, node_for, view_of
-from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray, of_value
+from tapegrad.torch._ops.view_paths import Index, label_of, view_of
+from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
 from tapegrad.torch._tensor.writes import overwrite, put
 
 SELECT = label_of("Select")
@@ -31,6 +27,7 @@ SLICE = label_of("Slice")
 INDEX = label_of("Index")
 
 
+@register("__getitem__", function=False)
 def _getitem(self: Tensor, index: Any) -> Tensor:
     """`x[index]`: a view for integers, slices, None and Ellipsis; a copy for tensors and lists."""
     kind = type(index)
@@ -90,47 +87,7 @@ def _simple(index: tuple[Any, ...]) -> Any:
     return index[0] if len(index) == 1 else index
 
 
-def chosen(self: Tensor, index: Any, label: type[Node]) -> Tensor:
-    """A copy of the elements at positions, which must be the node's own."""
-    value = self.value
-    mode = MODE.get()
-    if type(value) is not ndarray or mode is not None or _differs(index):
-        start = next_number()
-        found: Tensor = finish(getitem(array_of(self), index), self, label, view=False)
-        if mode is not None:
-            announce(found, mode, start, label, self)
-        return found
-    made: Tensor = new(Tensor)
-    made.value = value[index]
-    made.node = None
-    if self.node is not None:
-        node = new(label)
-        node._number = next_number()
-        node._entry = READ, None, spec_of(value), index, node_for(self), None
-        made.node = node
-    return made
-
-
-def install_lookup(word: str, index_for: Callable[..., Any], label: str) -> None:
-    """Let tensors outside of transforms be read at an index at once, as one entry."""
-    general, node = OPERATIONS[word], node_class(label)
-
-    @functools.wraps(general)
-    def call(input: Any, *args: Any, **words: Any) -> Any:
-        if words or type(input) is not Tensor or MODE.get() is not None:
-            return general(input, *args, **words)
-        found = index_for(input.value, *args) if type(input.value) is ndarray else None
-        return general(input, *args) if found is None else chosen(input, found, node)
-
-    OPERATIONS[word] = call
-    setattr(Tensor, word, call)
-
-
-def _differs(index: Any) -> bool:
-    parts = index if type(index) is tuple else (index,)
-    return any(isinstance(part, Mapped) for part in parts)
-
-
+@register("__setitem__", function=False)
 def _setitem(self: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`: written into this tensor's memory, and logged."""
     mode = MODE.get()
@@ -207,11 +164,7 @@ def _without_leading(source: Tensor, room: int) -> Tensor:
     return source if shape == source.value.shape else reshaped(source, shape)
 
 
-Tensor.__getitem__ = _getitem  # type: ignore[method-assign]
-Tensor.__setitem__ = _setitem  # type: ignore[method-assign]
-
-
-@offered(function=False, plain=True)
+@register(function=False)
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write another tensor's elements into this one, in its dtype and broadcast to its shape."""
     if not isinstance(src, Tensor):

@@ -1,6 +1,6 @@
 """Elements where a mask is true, and parts of a tensor replaced.
 
-Knows PyTorch's parameters. Must not know how something is put at positions (`_placing`).
+Knows PyTorch's parameters. Must not know how something is put at positions (`placed`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from tapegrad._core.values import untraced
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._ops.create.fill import filled_as
-from tapegrad.torch._ops.declare import OPERATIONS, operation
+from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
 from tapegrad.torch._ops.index.checks import ALL, require_dtype
 from tapegrad.torch._ops.index.placed import filler, written
@@ -108,6 +108,7 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
     return _replaced(input, lambda x: np.diagonal(x, offset, *axes), src, "diagonal_scatter")
 
 
+@register("fill_diagonal_")
 def _fill_diagonal(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Write a number on the main diagonal; wrap: again and again down a tall matrix."""
     shape = self.value.shape
@@ -119,7 +120,3 @@ def _fill_diagonal(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     mask = np.zeros(shape, bool)
     np.fill_diagonal(mask, True, wrap)
     return write(self, lambda old: np.where(mask, number, old), "CopySlices")
-
-
-Tensor.fill_diagonal_ = _fill_diagonal  # type: ignore[attr-defined]
-OPERATIONS["fill_diagonal_"] = _fill_diagonal

@@ -1,6 +1,6 @@
 """gather and scatter: an index that names one coordinate of each element.
 
-Knows PyTorch's parameters. Must not know how something is put at positions (`_placing`).
+Knows PyTorch's parameters. Must not know how something is put at positions (`placed`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import numpy as np
 from tapegrad._core.values import getitem
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._ops.create.fill import filled_as
-from tapegrad.torch._ops.declare import operation
+from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
+from tapegrad.torch._ops.fast import short_lookup
 from tapegrad.torch._ops.index.checks import (
     grid_for,
     lines,
@@ -22,7 +23,6 @@ from tapegrad.torch._ops.index.checks import (
     require_dtype,
     require_range,
 )
-from tapegrad.torch._ops.index.getitem import install_lookup
 from tapegrad.torch._ops.index.placed import (
     added,
     multiplied,
@@ -53,7 +53,7 @@ def _gather_index(x: Any, dim: Any = 0, index: Any = None, *rest: Any) -> Any:
     return grid_for(x, axis, positions(given, "gather", narrow=False).copy(), "gather")
 
 
-install_lookup("gather", _gather_index, "GatherBackward0")
+register(replaces=gather)(short_lookup(gather, _gather_index, "GatherBackward0"))
 
 
 @operation("GatherBackward0")

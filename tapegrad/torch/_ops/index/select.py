@@ -1,6 +1,6 @@
 """Parts by their positions: along one dimension, in each of them, or in the flat tensor.
 
-Knows PyTorch's parameters. Must not know how something is put at positions (`_placing`).
+Knows PyTorch's parameters. Must not know how something is put at positions (`placed`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import numpy as np
 from tapegrad._core.values import getitem, untraced
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._ops.declare import operation
+from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
+from tapegrad.torch._ops.fast import short_lookup
 from tapegrad.torch._ops.index.checks import (
     ALL,
     at_rows,
@@ -22,7 +23,6 @@ from tapegrad.torch._ops.index.checks import (
     require_dtype,
     require_range,
 )
-from tapegrad.torch._ops.index.getitem import install_lookup
 from tapegrad.torch._ops.index.placed import added, filler, reduced_at, require_reduction, written
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
 
@@ -57,7 +57,7 @@ def _select_index(x: Any, dim: Any = 0, index: Any = None, *rest: Any) -> Any:
     return at_rows(axis, given)
 
 
-install_lookup("index_select", _select_index, "IndexSelectBackward0")
+register(replaces=index_select)(short_lookup(index_select, _select_index, "IndexSelectBackward0"))
 
 
 def _require_parts(

@@ -13,11 +13,12 @@ import numpy as np
 
 from tapegrad._core.values import untraced
 from tapegrad._warning import warn
-from tapegrad.torch._ops.declare import OPERATIONS, operation, private
+from tapegrad.torch._ops.declare import operation, private, register
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._ops.linalg.product_checks import check_scalar_types
 
 
+@register(method=False)
 def einsum(*args: Any) -> Any:
     """Sums of products of tensors, by letters for their dimensions: `einsum("ij,jk->ik", x, y)`.
 
@@ -63,9 +64,6 @@ def _einsum(equation: str, *operands: Any) -> Any:
     except ValueError as error:
         raise RuntimeError(f"einsum(): {error}") from error
     return made.copy() if len(arrays) == 1 else made  # a view of NumPy's, which nobody would know
-
-
-OPERATIONS["einsum"] = einsum
 
 
 @operation("ViewBackward0", method=False)
@@ -151,6 +149,7 @@ def _multi_dot(tensors: Sequence[Any]) -> Any:
     return np.linalg.multi_dot(tensors)
 
 
+@register(method=False)
 def chain_matmul(*matrices: Any, out: Any = None) -> Any:
     """`linalg.multi_dot` of matrices, its old name."""
     if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
@@ -158,9 +157,6 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
     if len(matrices) == 1:
         return matrices[0]
     return multi_dot(matrices, out=out)
-
-
-OPERATIONS["chain_matmul"] = chain_matmul
 
 
 _POWER_LABELS = {0: "CopyBackwards", 1: "CloneBackward0"}

@@ -1,7 +1,7 @@
 """Products of vectors and matrices: matmul and its operator, and those of fixed dimensions.
 
-Knows the layout of entries, in which the product that nets are made of logs itself. Must not know
-affine maps (`_affine`), sums over any dimensions (`_contractions`) or decompositions (`linalg`).
+Knows when the product that nets are made of takes its short path. Must not know affine maps
+(`affine`), sums over any dimensions (`contractions`) or decompositions (`torch.linalg`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad.torch._graph.modes import MODE
-from tapegrad.torch._ops.declare import OPERATIONS, operation
+from tapegrad.torch._ops.declare import operation, private, register
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
-from tapegrad.torch._ops.fast import _logged_product
+from tapegrad.torch._ops.fast import logged_product
 from tapegrad.torch._ops.linalg.product_checks import (
     check_batches,
     check_dtypes,
@@ -40,7 +40,7 @@ def product_label(input: Any, other: Any) -> str:
     return _LABELS.get((input.ndim, other.ndim), "UnsafeViewBackward0")
 
 
-@operation(product_label, name="matmul")
+@private(product_label, name="matmul")
 def _matmul(input: Any, other: Any) -> Any:
     """`input @ other`: of vectors, matrices, and stacks of matrices that broadcast."""
     if not hasattr(other, "dtype"):
@@ -51,6 +51,7 @@ def _matmul(input: Any, other: Any) -> Any:
     return np.matmul(input, other)
 
 
+@register()
 def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
     """`input @ other`: of vectors, matrices, and stacks of matrices that broadcast.
 
@@ -74,28 +75,18 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
     ):
         mode = mode_of()
         if mode is None or not (mode.grad or mode.inference or mode.watchers):
-            return _logged_product(input, other, x, y, mode is None)
+            return logged_product(input, other, x, y, mode is None)
     return _matmul(input, other) if out is None else _matmul(input, other, out=out)
 
 
-OPERATIONS["matmul"] = matmul
-matmul.compute = _matmul.compute  # type: ignore[attr-defined]
-
-
+@register("__matmul__", function=False)
 def _matmul_operator(self: Any, other: Any) -> Any:
     return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
+@register("__imatmul__", function=False)
 def _matmul_inplace(self: Any, other: Any) -> Any:
     return self.copy_(matmul(self, other)) if isinstance(other, Tensor) else NotImplemented
-
-
-for _word, _call in (
-    ("matmul", matmul),
-    ("__matmul__", _matmul_operator),
-    ("__imatmul__", _matmul_inplace),
-):
-    setattr(Tensor, _word, _call)
 
 
 # --- Products of fixed dimensions ---------------------------------------------------------------

@@ -6,6 +6,7 @@ what operations there are.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,14 @@ from tapegrad._core.values import Mapped, untraced
 from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
 from tapegrad.torch._ops.create.legacy import type_dtype
-from tapegrad.torch._ops.declare import private
+from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, plain_of
 
 # --- NumPy --------------------------------------------------------------------------------------
 
 
+@register(function=False)
 def numpy(self: Tensor, *, force: bool = False) -> Any:
     """A NumPy array over the same memory: writes to one are seen in the other.
 
@@ -36,6 +38,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     return self.value.view()
 
 
+@register("__array__", function=False)
 def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
     """What NumPy asks a tensor for."""
     array = numpy(self)
@@ -46,10 +49,12 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
     return array.copy() if copy else array
 
 
+@register("__dlpack__", function=False)
 def _dlpack(self: Tensor, **options: Any) -> Any:
     return numpy(self).__dlpack__(**options)
 
 
+@register("__dlpack_device__", function=False)
 def _dlpack_device(_: Tensor) -> tuple[int, int]:
     return 1, 0  # the CPU
 
@@ -57,6 +62,7 @@ def _dlpack_device(_: Tensor) -> tuple[int, int]:
 # --- Python's numbers ---------------------------------------------------------------------------
 
 
+@register(function=False)
 def item(self: Tensor) -> Any:
     """The one element, as a Python number without history; RuntimeError for more elements."""
     value = self.value
@@ -76,11 +82,13 @@ def _read(value: Any, call: str) -> Any:
     return value
 
 
+@register(function=False)
 def tolist(self: Tensor) -> Any:
     """The elements as nested lists of Python numbers."""
     return _read(self.value, "tolist()").tolist()
 
 
+@register("__bool__", function=False)
 def _is_true(self: Tensor) -> bool:
     size = self.value.size
     if size != 1:
@@ -110,6 +118,7 @@ def _as_real(self: Tensor, word: str) -> Any:
     return number.real
 
 
+@register("__index__", function=False)
 def _index(self: Tensor) -> int:
     value = self.value
     if value.size != 1 or value.dtype.kind not in "biu":
@@ -117,16 +126,19 @@ def _index(self: Tensor) -> int:
     return int(_read(value, "int()").item())
 
 
+@register("__len__", function=False)
 def _length(self: Tensor) -> int:
     if not self.value.shape:
         raise TypeError("len() of a 0-d tensor")
     return int(self.value.shape[0])
 
 
+@register("__reversed__", function=False)
 def _reverse(self: Tensor) -> Any:
     return self if not self.value.shape else self.flip(tuple(range(self.dim())))
 
 
+@register("__contains__", function=False)
 def _contains(self: Tensor, element: Any) -> bool:
     if not isinstance(element, (Tensor, bool, int, float, complex, np.generic)):
         raise RuntimeError(  # noqa: TRY004 - PyTorch's
@@ -174,6 +186,7 @@ def to_dtype(tensor: Tensor, given: np.dtype[Any]) -> Tensor:
     return tensor if tensor.value.dtype == given else _to_copy(tensor, given)
 
 
+@register(function=False)
 def to(
     self: Tensor,
     *args: Any,
@@ -195,11 +208,13 @@ def to(
     return _to_copy(self, given) if copy else to_dtype(self, given)
 
 
+@register(function=False)
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor with the dtype of another one."""
     return to_dtype(self, other.value.dtype)
 
 
+@register("type", function=False)
 def type_of(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """`torch.FloatTensor` as a string; with a dtype, a type or its name, the tensor converted."""
     if dtype is None:
@@ -215,7 +230,7 @@ def _conversion(word: str, name: str) -> None:
 
     convert.__name__ = convert.__qualname__ = word
     convert.__doc__ = f"The tensor as torch.{name}."
-    setattr(Tensor, word, convert)
+    register(function=False)(convert)
 
 
 CONVERSIONS = {**_dtypes.ALIASES, "bool": "bool", "byte": "uint8", "char": "int8"}
@@ -223,39 +238,25 @@ for _word, _name in CONVERSIONS.items():
     _conversion(_word, _name)
 
 
+@register(function=False)
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor itself: it is in the CPU's memory."""
     return self
 
 
+@register(function=False)
 def cuda(self: Tensor, device: Any = None, **_: Any) -> Tensor:
     """RuntimeError: tensors are in the CPU's memory."""
     _dtypes.device("cuda" if device is None else device)
     return self
 
 
-# --- Methods ------------------------------------------------------------------------------------
+# --- Short methods ------------------------------------------------------------------------------
 
-_METHODS = {
-    "numpy": numpy,
-    "__array__": _array,
-    "__dlpack__": _dlpack,
-    "__dlpack_device__": _dlpack_device,
-    "item": item,
-    "tolist": tolist,
-    "__bool__": _is_true,
+_SHORT: dict[str, Callable[..., Any]] = {
     "__int__": lambda self: int(_as_real(self, "int64_t")),
     "__float__": lambda self: float(_as_real(self, "double")),
     "__complex__": lambda self: complex(_as_number(self)),
-    "__index__": _index,
-    "__len__": _length,
-    "__reversed__": _reverse,
-    "__contains__": _contains,
-    "to": to,
-    "type": type_of,
-    "type_as": type_as,
-    "cpu": cpu,
-    "cuda": cuda,
     "pin_memory": lambda self, device=None: self,
     "share_memory_": lambda self: self,
     "is_pinned": lambda self, device=None: False,
@@ -263,11 +264,11 @@ _METHODS = {
     "resolve_conj": lambda self: self,
     "resolve_neg": lambda self: self,
 }
-for _word, _method in _METHODS.items():
-    setattr(Tensor, _word, _method)
+for _word, _method in _SHORT.items():
+    register(_word, function=False)(_method)
 
 # What a tensor is not, here.
 for _word in ("cuda", "sparse", "quantized", "meta", "mkldnn", "mps", "nested"):
-    setattr(Tensor, f"is_{_word}", False)
+    register(f"is_{_word}", function=False, module=__name__)(False)
 
 __all__ = ["converted"]

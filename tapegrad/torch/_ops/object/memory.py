@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from tapegrad.torch._graph.versions import owner_of
-from tapegrad.torch._ops.declare import private
+from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value, plain_of
 
 # --- Memory -------------------------------------------------------------------------------------
@@ -20,17 +20,20 @@ def _in_order(input: Any) -> Any:
     return input.copy()
 
 
+@register(function=False)
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor with its elements in order in memory: itself where they are."""
     return self if is_contiguous(self) else _in_order(self)
 
 
+@register(function=False)
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     """Whether the elements lie in order in memory."""
     value = plain_of(self)
     return type(value) is not ndarray or bool(value.flags.c_contiguous)
 
 
+@register(function=False)
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """How many elements apart neighbours lie in memory, along each dimension or one of them."""
     value = plain_of(self)
@@ -53,11 +56,13 @@ def _address(array: Any) -> int:
     return int(array.__array_interface__["data"][0])
 
 
+@register(function=False)
 def data_ptr(self: Tensor) -> int:
     """The address of the first element."""
     return _address(plain_of(self))
 
 
+@register(function=False)
 def storage_offset(self: Tensor) -> int:
     """How many elements after the start of its memory a tensor begins."""
     value = plain_of(self)
@@ -90,6 +95,7 @@ class Storage:
         return id(self._array)
 
 
+@register(function=False)
 def untyped_storage(self: Tensor) -> Storage:
     """The memory of this tensor, which its views share."""
     return Storage(self)
@@ -114,6 +120,7 @@ def _rebuilt(kind: type, value: Any, requires_grad: bool, attributes: dict[str, 
     return made
 
 
+@register("__reduce_ex__", function=False)
 def _reduce(self: Tensor, _protocol: Any = None) -> Any:
     """Pickles hold the value: what is read from one is a leaf."""
     if type(self).__reduce__ is not object.__reduce__:
@@ -126,11 +133,13 @@ def _reduce(self: Tensor, _protocol: Any = None) -> Any:
     return _rebuilt, (type(self), self.value, self.requires_grad, _attributes(self))
 
 
+@register("__copy__", function=False)
 def _copy(self: Tensor) -> Tensor:
     """Another tensor over the same memory: a leaf, as PyTorch makes it."""
     return _rebuilt(type(self), plain_of(self), self.requires_grad, _attributes(self))
 
 
+@register("__deepcopy__", function=False)
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     from copy import deepcopy
 
@@ -151,18 +160,3 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if self._grad is not None:
         made.grad = deepcopy(self._grad, memo)
     return made
-
-
-_METHODS = {
-    "contiguous": contiguous,
-    "is_contiguous": is_contiguous,
-    "stride": stride,
-    "data_ptr": data_ptr,
-    "storage_offset": storage_offset,
-    "untyped_storage": untyped_storage,
-    "__reduce_ex__": _reduce,
-    "__copy__": _copy,
-    "__deepcopy__": _deepcopy,
-}
-for _word, _method in _METHODS.items():
-    setattr(Tensor, _word, _method)

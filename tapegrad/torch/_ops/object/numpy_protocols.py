@@ -18,7 +18,7 @@ import numpy as np
 from tapegrad._core.values import in_trace
 from tapegrad.torch._graph.names import name_of
 from tapegrad.torch._ops.create.data import from_operand
-from tapegrad.torch._ops.declare import as_arrays, private
+from tapegrad.torch._ops.declare import as_arrays, private, register
 from tapegrad.torch._ops.object.conversion import numpy as numpy_of
 from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray
 from tapegrad.torch._tensor.writes import write
@@ -90,6 +90,7 @@ def _tensors_in(values: Any) -> list[Tensor]:
     return found
 
 
+@register("__array_ufunc__", function=False)
 def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """NumPy's hook for ufuncs and their methods."""
     if method == "at":
@@ -106,6 +107,7 @@ def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwar
     return _operation(ufunc)(*inputs, **kwargs)
 
 
+@register("__array_function__", function=False)
 def array_function(
     self: Tensor, function: Callable[..., Any], types: Any, args: Any, kwargs: dict[str, Any]
 ) -> Any:
@@ -201,8 +203,5 @@ def _write_by(
 
     write(target, compute, "CopySlices", sources)
 
-
-Tensor.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
-Tensor.__array_function__ = array_function  # type: ignore[attr-defined]
 
 __all__ = ["array_function", "array_ufunc"]

@@ -8,98 +8,93 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.torch import _dtypes
-from tapegrad.torch._ops.declare import OPERATIONS, registered
+from tapegrad.torch._ops.declare import register
 from tapegrad.torch._tensor.tensor import Tensor
 
 
+@register(method=False)
 def is_tensor(obj: Any) -> bool:
     """Whether an object is a tensor."""
     return isinstance(obj, Tensor)
 
 
+@register(method=False)
 def is_floating_point(input: Tensor) -> bool:
     """Whether the elements are real floats."""
     return input.is_floating_point()
 
 
+@register(method=False)
 def is_complex(input: Tensor) -> bool:
     """Whether the elements are complex."""
     return input.is_complex()
 
 
+@register(method=False)
 def numel(input: Tensor) -> int:
     """The number of elements."""
     return input.numel()
 
 
-@registered
+@register()
 def is_nonzero(self: Tensor) -> bool:
     """Whether the one element of a tensor is not zero; RuntimeError for more elements."""
     return bool(self)
 
 
-@registered
+@register()
 def is_same_size(self: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape."""
     return self.shape == other.shape
 
 
+@register(method=False)
 def result_type(tensor1: Any, tensor2: Any) -> _dtypes.dtype:
     """The dtype that two tensors or numbers come to have in an operation together."""
     operands = [x.value if isinstance(x, Tensor) else x for x in (tensor1, tensor2)]
     return _dtypes.of_numpy(_dtypes.result_of(operands))
 
 
+@register(method=False)
 def promote_types(type1: _dtypes.dtype, type2: _dtypes.dtype) -> _dtypes.dtype:
     """The smallest dtype that two are safely converted to."""
     return _dtypes.of_numpy(_dtypes.join(type1.numpy, type2.numpy))
 
 
+@register(method=False)
 def can_cast(from_: _dtypes.dtype, to: _dtypes.dtype) -> bool:
     """Whether an operation in place may convert one dtype to another."""
     return _dtypes.can_store(from_.numpy, to.numpy)
 
 
+@register(method=False)
 def is_inference(input: Tensor) -> bool:
     """Whether a tensor was made in inference mode."""
     return input.is_inference()
 
 
-@registered
+@register()
 def is_signed(self: Tensor) -> bool:
     """Whether the elements may be negative."""
     return self.dtype.is_signed
 
 
-@registered
+@register()
 def is_conj(self: Tensor) -> bool:
     """False: conjugates are computed at once."""
     return False
 
 
-@registered
+@register()
 def is_neg(self: Tensor) -> bool:
     """False: negatives are computed at once."""
     return False
 
 
+@register(method=False)
 def typename(obj: Any) -> str:
     """`torch.FloatTensor` for a tensor; for other objects the name of their type."""
     if isinstance(obj, Tensor):
         return str(obj.type())
     kind = type(obj)
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
-
-
-for _function in (
-    is_tensor,
-    is_floating_point,
-    is_complex,
-    numel,
-    result_type,
-    promote_types,
-    can_cast,
-    is_inference,
-    typename,
-):
-    OPERATIONS[_function.__name__] = _function

@@ -13,7 +13,7 @@ import numpy as np
 from tapegrad._core.values import Traced
 from tapegrad.torch import _dtypes
 from tapegrad.torch._graph.dual import is_dual
-from tapegrad.torch._ops.declare import OPERATIONS
+from tapegrad.torch._ops.declare import register
 from tapegrad.torch._tensor.duals import unpack_dual
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, ndarray, of_value
 
@@ -25,6 +25,7 @@ PROFILES: dict[str, dict[str, Any]] = {
 OPTIONS: dict[str, Any] = {**PROFILES["default"], "sci_mode": None}
 
 
+@register(method=False)
 def set_printoptions(
     precision: int | None = None,
     threshold: float | None = None,
@@ -53,8 +54,6 @@ def set_printoptions(
     OPTIONS.update({word: value for word, value in given.items() if value is not None})
     OPTIONS["sci_mode"] = sci_mode
 
-
-OPERATIONS["set_printoptions"] = set_printoptions
 
 # Numbers for which plain notation would lose digits or waste columns.
 LARGEST_RATIO = 1000.0
@@ -183,6 +182,7 @@ def _remarks(tensor: Tensor) -> list[str]:
     return remarks
 
 
+@register("__repr__", "__str__", function=False)
 def repr_of(tensor: Tensor) -> str:
     """A tensor as PyTorch prints it."""
     if type(tensor.value) is not ndarray:
@@ -219,13 +219,11 @@ def _repr_traced(tensor: Tensor) -> str:
     return f"{name}({words}, value=\n    {text}\n)"
 
 
+@register("__format__", function=False)
 def _format(self: Tensor, spec: str) -> str:
     if not self.dim() and type(self.value) is ndarray:
         return format(self.value.item(), spec)
     return object.__format__(self, spec)
 
-
-Tensor.__repr__ = Tensor.__str__ = repr_of  # type: ignore[method-assign, assignment]
-Tensor.__format__ = _format  # type: ignore[method-assign, assignment]
 
 __all__ = ["repr_of", "set_printoptions"]

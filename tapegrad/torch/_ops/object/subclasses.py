@@ -11,33 +11,35 @@ from typing import Any
 import numpy as np
 
 from tapegrad.torch._graph.versions import count_write, share_version
-from tapegrad.torch._ops.declare import OPERATIONS, operation, registered
+from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch._tensor.writes import check_writable
 
 
+@register("detach", method=False)
 def _detach(input: Tensor) -> Tensor:
     """The same memory without history."""
     return input.detach()
 
 
+@register("detach_", method=False)
 def _detach_(input: Tensor) -> Tensor:
     """Cut a tensor from the graph that made it."""
     return input.detach_()
 
 
-OPERATIONS["detach"] = _detach
-OPERATIONS["detach_"] = _detach_
-for _word in ("resolve_conj", "resolve_neg"):
-    OPERATIONS[_word] = lambda input: input  # nothing is conjugated or negated later
+for _word in ("resolve_conj", "resolve_neg"):  # nothing is conjugated or negated later
+    register(_word, method=False)(lambda input: input)
 
 
+@register(function=False)
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Replace each element by what a function of Python's makes of it; slow, and not logged."""
     return _by_python(self, "apply_", callable, self)
 
 
+@register(function=False)
 def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
     """Replace each element by a function of it and of that of another tensor."""
     return _by_python(self, "map_", callable, self, tensor)
@@ -60,6 +62,7 @@ def _by_python(
     return target
 
 
+@register(function=False)
 def as_subclass(self: Tensor, cls: Any) -> Any:
     """The same memory and history as a tensor of a subclass."""
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
@@ -70,11 +73,7 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
     return made
 
 
-for _method in (apply_, map_, as_subclass):
-    setattr(Tensor, _method.__name__, _method)
-
-
-@registered
+@register()
 def get_device(self: Tensor) -> int:
     """-1: tensors are in the CPU's memory."""
     return -1
@@ -134,6 +133,7 @@ def i0(input: Any) -> Any:
     return cast(np.i0(x), x.dtype).reshape(x.shape)
 
 
+@register(method=False)
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """The coordinates of flat positions in an array of a shape."""
     sides = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -142,6 +142,3 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     except ValueError as error:
         raise ValueError(str(error)) from None
     return tuple(of_value(np.asarray(part)) for part in found)
-
-
-OPERATIONS["unravel_index"] = unravel_index

@@ -13,7 +13,7 @@ import numpy as np
 from tapegrad._core.values import getitem, untraced
 from tapegrad.torch._dims import along_one, axes_of, shaped
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._ops.declare import Operation, _install, operation
+from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.return_types import aminmax as aminmax_type
@@ -130,12 +130,8 @@ def _declare_extremum(word: str, reduce: Any, locate: Any, pairwise: Any) -> Non
         f"The {_WORDS[word]} element of all; with `dim` a named tuple (values, indices) along it; "
         "with another tensor elementwise."
     )
-    _register(word, choose)
-
-
-def _register(word: str, call: Operation) -> None:
-    call.compute = call  # type: ignore[attr-defined]
-    _install(word, call, call)
+    choose.__name__ = choose.__qualname__ = word
+    register()(choose)
 
 
 _declare_extremum("max", np.max, np.argmax, np.maximum)

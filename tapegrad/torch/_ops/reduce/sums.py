@@ -1,7 +1,7 @@
 """Reductions: sums, means, products, variances, norms, truth of all and any.
 
-Knows PyTorch's parameters and NumPy's reductions. The largest and smallest are in `_extrema`, what
-runs along a dimension in `_cumulative`, order statistics and counts in `_statistics`.
+Knows PyTorch's parameters and NumPy's reductions. The largest and smallest are in `extrema`, what
+runs along a dimension in `cumulative`, order statistics and counts in `statistics`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tapegrad._core.values import any_true, untraced
 from tapegrad.torch._dims import axes_of, wrapped
 from tapegrad.torch._dtypes import as_numpy, word_of
 from tapegrad.torch._graph.node import node_class
-from tapegrad.torch._ops.declare import _install, operation
+from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, promoted
 from tapegrad.torch._ops.fast import is_short, logged
 from tapegrad.torch._rules.declare import elementwise, general
@@ -89,7 +89,7 @@ def _short_sum(input: Any, dim: Any = None, keepdim: bool = False, **words: Any)
     return logged(input, out, _SUM, _SUM_ALONG, (spec_of(x),), params)
 
 
-sum = _install("sum", _short_sum, _sum)  # noqa: A001
+sum = register(replaces=_sum)(_short_sum)  # noqa: A001
 
 
 @operation("NansumBackward0")
@@ -150,7 +150,7 @@ def _short_mean(input: Any, dim: Any = None, keepdim: bool = False, **words: Any
     return logged(input, out, _MEAN, _MEAN_ALONG, (spec_of(x),), params)
 
 
-mean = _install("mean", _short_mean, _mean)
+mean = register(replaces=_mean)(_short_mean)
 
 
 @operation("DivBackward0")

@@ -12,7 +12,7 @@ import numpy as np
 
 from tapegrad._warning import warn
 from tapegrad.torch._dtypes import of_numpy, word_of
-from tapegrad.torch._ops.declare import OPERATIONS, operation, private
+from tapegrad.torch._ops.declare import operation, private, register
 from tapegrad.torch._rules import declare
 from tapegrad.torch._tensor.tensor import Tensor
 
@@ -64,6 +64,7 @@ def _spread(input: Any, shape: tuple[int, ...], dim: int) -> Any:
     return _laid_along(input, shape, dim)
 
 
+@register(method=False)
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Tensors that each vary along a dimension of their own, all of one shape.
 
@@ -95,9 +96,6 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     return tuple(_spread(part, tuple(shape), dim) for dim, part in zip(dims, parts, strict=True))
 
 
-OPERATIONS["meshgrid"] = meshgrid
-
-
 @private("StackBackward0")
 def _all_pairs(*arrays: Any) -> Any:
     shape = tuple(array.size for array in arrays)
@@ -105,6 +103,7 @@ def _all_pairs(*arrays: Any) -> Any:
     return np.stack([np.reshape(grid, -1) for grid in grids], 1)
 
 
+@register(method=False)
 def cartesian_prod(*tensors: Any) -> Tensor:
     """All ways to take one element of each tensor, one way a row."""
     parts: Any = tensors[0] if len(tensors) == 1 and type(tensors[0]) in (list, tuple) else tensors
@@ -114,9 +113,6 @@ def cartesian_prod(*tensors: Any) -> Tensor:
         if part.dtype != parts[0].dtype:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     return parts[0] if len(parts) == 1 else _all_pairs(*parts)
-
-
-OPERATIONS["cartesian_prod"] = cartesian_prod
 
 
 @operation("StackBackward0", method=False)

@@ -5,25 +5,20 @@ Knows PyTorch's parameters and NumPy's functions. Must not know views or writes.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import spec_of
-from tapegrad._core.rule import REGISTRY
 from tapegrad._core.values import untraced
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import result_of, sizes_of
-from tapegrad.torch._graph.modes import MODE
-from tapegrad.torch._graph.node import new, node_class
-from tapegrad.torch._graph.order import next_number
-from tapegrad.torch._ops.declare import OPERATIONS, offered, operation
+from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
+from tapegrad.torch._ops.fast import short_join
 from tapegrad.torch._ops.shape.reshape import reshaped
-from tapegrad.torch._ops.view_paths import Index, label_of, node_for, view_of, whole
-from tapegrad.torch._tensor.tensor import Tensor, ndarray
+from tapegrad.torch._ops.view_paths import Index, label_of, view_of, whole
+from tapegrad.torch._tensor.tensor import Tensor
 
 
 def _like(arrays: Sequence[Any]) -> list[Any]:
@@ -96,50 +91,10 @@ def stack(tensors: Any, dim: int = 0) -> Any:
     return np.stack(_like(arrays), wrapped(dim, len(first) + 1))
 
 
-def _short_join(general: Any, function: Any, label: str) -> Any:
-    """A join of tensors outside of transforms, logged at once; anything unusual is `general`'s."""
-    rule, node_type = REGISTRY[function], node_class(label)
-
-    @functools.wraps(general)
-    def call(tensors: Any, dim: Any = None, **words: Any) -> Any:
-        if words:
-            return general(tensors, **(words if dim is None else {"dim": dim, **words}))
-        dim = 0 if dim is None else dim
-        if type(dim) is not int or MODE.get() is not None:
-            return general(tensors, dim)
-        if type(tensors) not in (list, tuple) or not tensors:
-            return general(tensors, dim)
-        first = getattr(tensors[0], "value", None)
-        if type(first) is not ndarray or not first.ndim:
-            return general(tensors, dim)
-        dtype, shape = first.dtype, first.shape
-        values, tracked = [], False
-        for tensor in tensors:
-            value = tensor.value if type(tensor) is Tensor else None
-            if type(value) is not ndarray or value.dtype is not dtype or value.shape != shape:
-                return general(tensors, dim)
-            values.append(value)
-            tracked = tracked or tensor.node is not None
-        if not -len(shape) <= dim < len(shape):
-            return general(tensors, dim)
-        made: Tensor = new(Tensor)
-        made.value = out = function(values, axis=dim)
-        made.node = None
-        if tracked:
-            made.node = node = new(node_type)
-            node._number = next_number()
-            specs = tuple(map(spec_of, values))
-            nodes = tuple(-1 if x.node is None else node_for(x) for x in tensors)
-            node._entry = rule, spec_of(out), specs, {"axis": dim}, nodes, None
-        return made
-
-    OPERATIONS[general.__name__] = call
-    return call
-
-
-cat = _short_join(cat, np.concatenate, "CatBackward0")
-stack = _short_join(stack, np.stack, "StackBackward0")
-OPERATIONS["concat"] = OPERATIONS["concatenate"] = cat
+cat = register("cat", "concat", "concatenate", method=False, replaces=cat)(
+    short_join(cat, np.concatenate, "CatBackward0")
+)
+stack = register(method=False, replaces=stack)(short_join(stack, np.stack, "StackBackward0"))
 
 
 def _at_least(array: Any, count: int) -> Any:
@@ -165,7 +120,7 @@ def vstack(tensors: Any) -> Any:
     return _joined(arrays, 0)
 
 
-OPERATIONS["row_stack"] = vstack
+register("row_stack", method=False)(vstack)
 
 
 @operation("CatBackward0", method=False)
@@ -227,19 +182,19 @@ def _pad_all(tensors: tuple[Any, ...], count: int) -> Any:
     return tuple(_padded(tensor, count) for tensor in given)
 
 
-@offered(method=False, plain=True)
+@register(method=False)
 def atleast_1d(*tensors: Any) -> Any:
     """Views with at least one dimension."""
     return _pad_all(tensors, 1)
 
 
-@offered(method=False, plain=True)
+@register(method=False)
 def atleast_2d(*tensors: Any) -> Any:
     """Views with at least two dimensions, new ones in front."""
     return _pad_all(tensors, 2)
 
 
-@offered(method=False, plain=True)
+@register(method=False)
 def atleast_3d(*tensors: Any) -> Any:
     """Views with at least three dimensions: a vector lies along the middle one."""
     return _pad_all(tensors, 3)
@@ -265,23 +220,18 @@ def repeat(self: Any, *repeats: Any) -> Any:
     return np.tile(self, counts)
 
 
-_repeat = Tensor.repeat  # type: ignore[attr-defined]
-
-
+@register(function=False, replaces=repeat)
 def _repeat_method(self: Tensor, *repeats: Any, **words: Any) -> Any:
     """The tensor so many times along each dimension."""
-    return _repeat(self, *((words["repeats"],) if words else repeats))
+    return repeat(self, *((words["repeats"],) if words else repeats))
 
 
-Tensor.repeat = _repeat_method  # type: ignore[attr-defined]
-
-
-@offered(plain=True)
+@register()
 def tile(input: Tensor, *dims: Any, **words: Any) -> Tensor:
     """The tensor so many times along each dimension; fewer counts are those of the last ones."""
     counts = sizes_of((words["dims"],) if words else dims)
     lead = (1,) * (len(input.value.shape) - len(counts))
-    made: Tensor = _repeat(input, *lead, *counts)
+    made: Tensor = repeat(input, *lead, *counts)
     return made
 
 
@@ -335,19 +285,13 @@ def flip(input: Any, *dims: Any) -> Any:
     return np.flip(input, tuple(axes)) if axes and input.ndim else input.copy()
 
 
-_flip = OPERATIONS["flip"]
-
-
+@register(replaces=flip)
 def _flip_method(self: Tensor, *dims: Any, **words: Any) -> Any:
     """The elements in reverse order along these dimensions."""
     given = (words["dims"],) if words else dims
     if not given:
         raise TypeError('flip() missing 1 required positional arguments: "dims"')
-    return _flip(self, *given)
-
-
-Tensor.flip = _flip_method  # type: ignore[attr-defined]
-OPERATIONS["flip"] = _flip_method
+    return flip(self, *given)
 
 
 @operation("FlipBackward0")

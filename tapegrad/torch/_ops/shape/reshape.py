@@ -18,7 +18,7 @@ from tapegrad.torch._graph.modes import is_logging
 from tapegrad.torch._graph.node import new, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import count_write, share_version
-from tapegrad.torch._ops.declare import OPERATIONS, offered
+from tapegrad.torch._ops.declare import OPERATIONS, register
 from tapegrad.torch._ops.view_paths import (
     ALL,
     Expand,
@@ -95,7 +95,7 @@ def reshaped(input: Tensor, shape: tuple[int, ...], label: Any = VIEW) -> Tensor
     return made
 
 
-@offered(function=False, plain=True)
+@register(function=False)
 def view(self: Tensor, *size: Any, **words: Any) -> Tensor:
     """The same memory in another shape, or read as another dtype; never a copy.
 
@@ -152,13 +152,13 @@ def _reinterpreted(self: Tensor, given: dtype) -> Tensor:
     return made
 
 
-@offered(function=False, plain=True)
+@register(function=False)
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """`self.view(other.size())`."""
     return view(self, other.value.shape)
 
 
-@offered(plain=True)
+@register()
 def reshape(input: Tensor, *shape: Any, **words: Any) -> Tensor:
     """A view in another shape, of which one size may be -1; a copy where memory does not allow it.
 
@@ -168,13 +168,13 @@ def reshape(input: Tensor, *shape: Any, **words: Any) -> Tensor:
     return reshaped(input, _sized(given, math.prod(input.value.shape)))
 
 
-@offered(function=False, plain=True)
+@register(function=False)
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """`self.reshape(other.size())`."""
     return reshaped(self, _sized((other.value.shape,), math.prod(self.value.shape)))
 
 
-@offered(plain=True)
+@register()
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dimensions from start_dim to end_dim as one."""
     shape = input.value.shape
@@ -189,7 +189,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return reshaped(input, (*shape[:start], middle, *shape[end + 1 :]))
 
 
-@offered()
+@register(numpy_words=True)
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """One dimension as several, of which one size may be -1."""
     shape = input.value.shape
@@ -206,13 +206,13 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     return reshaped(input, (*shape[:position], *asked, *shape[position + 1 :]))
 
 
-@offered(plain=True)
+@register()
 def ravel(input: Tensor) -> Tensor:
     """The tensor as one dimension."""
     return reshaped(input, (math.prod(input.value.shape),))
 
 
-@offered()
+@register(numpy_words=True)
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """The tensor without dimensions of size 1: all of them, or those named if they are."""
     return view_of(input, *_squeeze_path(input, dim))
@@ -228,7 +228,7 @@ def _squeeze_path(input: Tensor, dim: Any) -> tuple[Any, Any]:
     return Reshape(kept), node_class("SqueezeBackward2" if several else "SqueezeBackward1")
 
 
-@offered()
+@register(numpy_words=True)
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """The tensor with a new dimension of size 1, which becomes dimension `dim`."""
     return view_of(input, _unsqueeze_path(input, dim), label_of("Unsqueeze"))
@@ -242,7 +242,7 @@ def _unsqueeze_path(input: Tensor, dim: int) -> Any:
 # --- Order of dimensions ------------------------------------------------------------------------
 
 
-@offered(plain=True)
+@register()
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """The tensor with two dimensions swapped."""
     return view_of(input, _transpose_path(input, dim0, dim1), TRANSPOSE)
@@ -257,19 +257,19 @@ def _transpose_path(input: Tensor, dim0: int, dim1: int) -> Any:
     return Permute(axes)
 
 
-@offered(plain=True)
+@register()
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """NumPy's word for transpose."""
     return transpose(input, axis0, axis1)
 
 
-@offered(plain=True)
+@register()
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Another word for transpose."""
     return transpose(input, dim0, dim1)
 
 
-@offered(plain=True)
+@register()
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; a vector or a single element as it is."""
     ndim = len(input.value.shape)
@@ -278,7 +278,7 @@ def t(input: Tensor) -> Tensor:
     return view_of(input, Permute(range(ndim)[::-1]), label_of("T"))
 
 
-@offered(plain=True)
+@register()
 def permute(input: Tensor, *dims: Any, **words: Any) -> Tensor:
     """The dimensions in another order."""
     if not words and not dims:
@@ -297,7 +297,7 @@ def permute(input: Tensor, *dims: Any, **words: Any) -> Tensor:
     return view_of(input, Permute(axes), PERMUTE)
 
 
-@offered("moveaxis", plain=True)
+@register("movedim", "moveaxis")
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Dimensions moved to other places; the others keep their order."""
     ndim = len(input.value.shape)
@@ -361,7 +361,7 @@ def _require_matrices(self: Tensor, word: str) -> None:
         )
 
 
-@offered(plain=True)
+@register()
 def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions swapped, of the conjugate."""
     _require_matrices(input, "adjoint()")
@@ -390,10 +390,10 @@ def _adjoint_of_matrix(self: Tensor) -> Tensor:
     return adjoint(self)
 
 
-Tensor.T = property(_reversed)  # type: ignore[attr-defined]
-Tensor.mT = property(_matrix_transposed)  # type: ignore[attr-defined]
-Tensor.H = property(_adjoint_of_matrix)  # type: ignore[attr-defined]
-Tensor.mH = property(_adjoint_of_batch)  # type: ignore[attr-defined]
+register("T", function=False)(property(_reversed))
+register("mT", function=False)(property(_matrix_transposed))
+register("H", function=False)(property(_adjoint_of_matrix))
+register("mH", function=False)(property(_adjoint_of_batch))
 
 
 # --- Many times the same ------------------------------------------------------------------------
@@ -429,26 +429,26 @@ def expanded(input: Tensor, given: Sequence[int]) -> Tensor:
     return view_of(input, Expand(tuple(sizes)), EXPAND)
 
 
-@offered(function=False, plain=True)
+@register(function=False)
 def expand(self: Tensor, *size: Any, **words: Any) -> Tensor:
     """A view of a larger shape, in which dimensions of size 1 repeat; -1 keeps a size."""
     words.pop("implicit", None)
     return expanded(self, sizes_of((words.popitem()[1],) if words else size))
 
 
-@offered(function=False, plain=True)
+@register(function=False)
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """`self.expand(other.size())`."""
     return expanded(self, other.value.shape)
 
 
-@offered(plain=True)
+@register()
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """`input.expand(size)`."""
     return expanded(input, sizes_of((size,)))
 
 
-@offered(method=False, plain=True)
+@register(method=False)
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Views of tensors in the shape that they have together."""
     given = tensors[0] if _is_one_shape(tensors) else tensors
@@ -456,7 +456,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     return tuple(expanded(tensor, shape) for tensor in given)
 
 
-@offered(method=False, plain=True)
+@register(method=False)
 def broadcast_shapes(*shapes: Any) -> Any:
     """The shape that tensors of these shapes have together."""
     return Size(joined_shape([tuple(s) if isinstance(s, (tuple, list)) else (s,) for s in shapes]))
@@ -505,14 +505,14 @@ def _reform(self: Tensor, path: Path, back: Path, label: str) -> Tensor:
     return self
 
 
-@offered(function=False)
+@register(function=False, numpy_words=True)
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """`unsqueeze` of this tensor itself."""
     path = _unsqueeze_path(self, dim)
     return _reform(self, path, Reshape(self.value.shape), "UnsqueezeBackward1")
 
 
-@offered(function=False)
+@register(function=False, numpy_words=True)
 def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     """`squeeze` of this tensor itself."""
     path, label = _squeeze_path(self, dim)
@@ -520,14 +520,14 @@ def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     return _reform(self, path, Reshape(self.value.shape), f"SqueezeBackward{number}")
 
 
-@offered("swapaxes_", "swapdims_", function=False)
+@register("transpose_", "swapaxes_", "swapdims_", function=False, numpy_words=True)
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """`transpose` of this tensor itself."""
     path = _transpose_path(self, dim0, dim1)
     return _reform(self, path, path, "TransposeBackward1")
 
 
-@offered(function=False)
+@register(function=False, numpy_words=True)
 def t_(self: Tensor) -> Tensor:
     """`t` of this tensor itself."""
     ndim = len(self.value.shape)

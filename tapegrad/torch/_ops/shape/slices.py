@@ -10,7 +10,7 @@ from typing import Any
 
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._ops.declare import OPERATIONS, offered
+from tapegrad.torch._ops.declare import register
 from tapegrad.torch._ops.view_paths import (
     ALL,
     AsComplex,
@@ -38,7 +38,7 @@ SLICE = label_of("Slice")
 # --- Parts --------------------------------------------------------------------------------------
 
 
-@offered()
+@register(numpy_words=True)
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """The part at one place of a dimension, which goes away."""
     shape = input.value.shape
@@ -53,7 +53,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     return view_of(input, Index((*(ALL,) * place, position) if place else position), SELECT)
 
 
-@offered()
+@register(numpy_words=True)
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """`length` places of a dimension, from `start` on."""
     shape = input.value.shape
@@ -80,7 +80,7 @@ def part_along(place: int, start: int, end: int) -> Index:
     return Index((*(ALL,) * place, part) if place else part)
 
 
-@offered(plain=True)
+@register()
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal of two dimensions, as the last one."""
     ndim = len(input.value.shape)
@@ -90,7 +90,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     return view_of(input, Diagonal(offset=offset, axis1=first, axis2=second), label_of("Diagonal"))
 
 
-@offered(function=False, plain=True)
+@register(function=False)
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of a dimension, `step` apart, along a new last one."""
     shape = self.value.shape
@@ -113,7 +113,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return view_of(every, Index((*(ALL,) * place, slice(None, None, step))), label)
 
 
-@offered(plain=True)
+@register()
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A view of the memory of a tensor, by steps between elements and the place of the first.
 
@@ -168,13 +168,13 @@ def _set_imaginary(self: Tensor, value: Any) -> None:
     self.imag.copy_(value) if isinstance(value, Tensor) else self.imag.fill_(value)
 
 
-Tensor.real = property(_real, _set_real)  # type: ignore[attr-defined]
-Tensor.imag = property(_imaginary, _set_imaginary)  # type: ignore[attr-defined]
-OPERATIONS["real"] = _real
-OPERATIONS["imag"] = _imaginary
+register("real", function=False)(property(_real, _set_real))
+register("imag", function=False)(property(_imaginary, _set_imaginary))
+register("real", method=False)(_real)
+register("imag", method=False)(_imaginary)
 
 
-@offered(method=False, plain=True)
+@register(method=False)
 def view_as_real(input: Tensor) -> Tensor:
     """Complex numbers as pairs of real ones, along a new last dimension."""
     if input.value.dtype.kind != "c":
@@ -182,7 +182,7 @@ def view_as_real(input: Tensor) -> Tensor:
     return view_of(input, AsReal(), label_of("ViewAsReal"))
 
 
-@offered(method=False, plain=True)
+@register(method=False)
 def view_as_complex(input: Tensor) -> Tensor:
     """Pairs of real numbers along the last dimension as complex ones."""
     value = input.value
@@ -207,7 +207,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 # --- Cutting ------------------------------------------------------------------------------------
 
 
-@offered()
+@register(numpy_words=True)
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The parts at all places of a dimension, which goes away."""
     shape = input.value.shape
@@ -216,20 +216,18 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return views_apart(input, wrapped(dim, len(shape)), None, label_of("Unbind"))
 
 
+@register("__iter__", function=False)
 def _rows(self: Tensor) -> Any:
     if not self.value.shape:
         raise TypeError("iteration over a 0-d tensor")
     return iter(unbind(self))
 
 
-Tensor.__iter__ = _rows  # type: ignore[method-assign]
-
-
 def _cut(input: Tensor, place: int, ends: Sequence[int], label: Any) -> tuple[Tensor, ...]:
     return views_apart(input, place, list(zip((0, *ends), ends, strict=False)), label)
 
 
-@offered()
+@register(numpy_words=True)
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Parts along a dimension: of one size, the last maybe smaller, or of a list of sizes."""
     shape = tensor.value.shape
@@ -249,7 +247,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     return _cut(tensor, place, ends or [total], label_of("Split"))
 
 
-@offered()
+@register(numpy_words=True)
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Parts along a dimension, of these sizes."""
     place = wrapped(dim, len(input.value.shape))
@@ -269,7 +267,7 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
     return _cut(input, place, ends, label_of("SplitWithSizes"))
 
 
-@offered()
+@register(numpy_words=True)
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most so many parts along a dimension, of one size but maybe for the last."""
     if chunks <= 0:
@@ -283,7 +281,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(input, -(-total // chunks), place)
 
 
-@offered()
+@register(numpy_words=True)
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Parts along a dimension: so many of nearly one size, or cut before these places."""
     shape = input.value.shape
@@ -330,7 +328,7 @@ def _splitter(word: str, rank: int, dim: Callable[[int], int]) -> None:
 
     call.__name__ = call.__qualname__ = word
     call.__doc__ = "`tensor_split` along a fixed dimension, evenly."
-    offered()(call)
+    register(numpy_words=True)(call)
 
 
 _splitter("hsplit", 1, lambda ndim: 0 if ndim == 1 else 1)

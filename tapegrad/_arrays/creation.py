@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
@@ -30,7 +31,7 @@ Order = Literal["K", "A", "C", "F"] | None
 _numpy: Any = np  # for calls whose arguments are handed on as they came
 
 
-def gather(value: Any, call: str) -> Any:
+def gather(value: Value, call: str) -> Any:
     """A value with traced parts as one traced array; a value without them as it is.
 
     Raises ValueError for lists of unlike lengths, TypeError for parts that are not numbers.
@@ -62,7 +63,7 @@ def _given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _converted(x: Any, dtype: Any, order: Order, copy: bool | None, call: str) -> Any:
+def _converted(x: Value, dtype: Any, order: Order, copy: bool | None, call: str) -> Any:
     """A traced array as a dtype and a memory order; `copy` as in np.asarray."""
     _refuse_objects(dtype, call)
     converted = x if dtype is None else x.astype(dtype, copy=False)
@@ -84,7 +85,7 @@ def _converted(x: Any, dtype: Any, order: Order, copy: bool | None, call: str) -
     return converted
 
 
-def _is_ordered(value: Any, order: Order) -> bool:
+def _is_ordered(value: Value, order: Order) -> bool:
     """Whether a value lies in memory as asked for."""
     if not is_ndarray(value) or order not in ("C", "F", "c", "f"):
         return True
@@ -92,7 +93,7 @@ def _is_ordered(value: Any, order: Order) -> bool:
 
 
 def array(
-    object: Any,
+    object: Value,
     dtype: Any = None,
     *,
     copy: bool | None = True,
@@ -100,7 +101,7 @@ def array(
     subok: bool = False,
     ndmin: int = 0,
     ndmax: int = 0,
-    like: Any = None,
+    like: Value = None,
 ) -> Any:
     """As `numpy.array`; nested lists may have traced parts: `array([x, [1.0, y]])`."""
     gathered = gather(object, "np.array")
@@ -119,32 +120,32 @@ def array(
 
 
 def asarray(
-    a: Any,
+    a: Value,
     dtype: Any = None,
     order: Order = None,
     *,
     device: Any = None,
     copy: bool | None = None,
-    like: Any = None,
+    like: Value = None,
 ) -> Any:
     """As `numpy.asarray`; a traced array comes back as it is, lists may have traced parts."""
     return _as_array(np.asarray, a, dtype, order, _given(device=device, copy=copy, like=like))
 
 
 def asanyarray(
-    a: Any,
+    a: Value,
     dtype: Any = None,
     order: Order = None,
     *,
     device: Any = None,
     copy: bool | None = None,
-    like: Any = None,
+    like: Value = None,
 ) -> Any:
     """As `numpy.asanyarray`; a traced array comes back as it is, lists may have traced parts."""
     return _as_array(np.asanyarray, a, dtype, order, _given(device=device, copy=copy, like=like))
 
 
-def _as_array(function: Any, a: Any, dtype: Any, order: Order, options: dict[str, Any]) -> Any:
+def _as_array(function: Any, a: Value, dtype: Any, order: Order, options: dict[str, Any]) -> Any:
     call = f"np.{function.__name__}"
     gathered = gather(a, call)
     if "like" in options or not in_trace(gathered):
@@ -156,17 +157,17 @@ def _as_array(function: Any, a: Any, dtype: Any, order: Order, options: dict[str
     return _converted(gathered, dtype, order, copy if gathered is a else None, call)
 
 
-def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+def ascontiguousarray(a: Value, dtype: Any = None, *, like: Value = None) -> Any:
     """As `numpy.ascontiguousarray`, of lists with traced parts too."""
     return _laid_out(np.ascontiguousarray, a, dtype, "C", like)
 
 
-def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+def asfortranarray(a: Value, dtype: Any = None, *, like: Value = None) -> Any:
     """As `numpy.asfortranarray`, of lists with traced parts too."""
     return _laid_out(np.asfortranarray, a, dtype, "F", like)
 
 
-def _laid_out(function: Any, a: Any, dtype: Any, order: Order, like: Any) -> Any:
+def _laid_out(function: Any, a: Value, dtype: Any, order: Order, like: Value) -> Any:
     gathered = gather(a, f"np.{function.__name__}")
     if like is not None or not in_trace(gathered):
         return function(a, dtype, **_given(like=like))
@@ -174,7 +175,7 @@ def _laid_out(function: Any, a: Any, dtype: Any, order: Order, like: Any) -> Any
     return made if made.ndim else np.reshape(made, (1,))
 
 
-def asarray_chkfinite(a: Any, dtype: Any = None, order: Order = None) -> Any:
+def asarray_chkfinite(a: Value, dtype: Any = None, order: Order = None) -> Any:
     """As `numpy.asarray_chkfinite`, of lists with traced parts too."""
     made = asarray(a, dtype, order)
     if not in_trace(made):
@@ -185,12 +186,12 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Order = None) -> Any:
 
 def full(
     shape: Any,
-    fill_value: Any,
+    fill_value: Value,
     dtype: Any = None,
     order: Literal["C", "F"] = "C",
     *,
     device: Any = None,
-    like: Any = None,
+    like: Value = None,
 ) -> Any:
     """As `numpy.full`, differentiable by the value it fills with."""
     value = gather(fill_value, "np.full")
@@ -202,7 +203,7 @@ def full(
 
 
 def arange(
-    *bounds: Any, dtype: Any = None, device: Any = None, like: Any = None, **named: Any
+    *bounds: Any, dtype: Any = None, device: Any = None, like: Value = None, **named: Any
 ) -> Any:
     """As `numpy.arange`, differentiable by the bounds; how many numbers there are is constant."""
     given = (*bounds, *named.values())
@@ -231,7 +232,7 @@ arange.__signature__ = inspect.signature(  # type: ignore[attr-defined]
 )
 
 
-def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Any:
+def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Value = None) -> Any:
     """As `numpy.fromiter`, of traced numbers too."""
     if like is not None:
         return np.fromiter(iter, dtype, count, like=like)
@@ -254,14 +255,14 @@ def fromfunction(
     shape: Any,
     *,
     dtype: Any = float,
-    like: Any = None,
+    like: Value = None,
     **kwargs: Any,
 ) -> Any:
     """As `numpy.fromfunction`: the function may return traced arrays."""
     return np.fromfunction(function, shape, dtype=dtype, **_given(like=like), **kwargs)
 
 
-def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+def require(a: Value, dtype: Any = None, requirements: Any = None, *, like: Value = None) -> Any:
     """As `numpy.require`, of lists with traced parts too; what is required of memory is."""
     gathered = gather(a, "np.require")
     if like is not None or not in_trace(gathered):

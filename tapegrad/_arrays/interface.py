@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
+from tapegrad._core.types import Index, Value
 from tapegrad._errors import ConversionError, MemoryAttributeError, NotDifferentiableError
 
 Order = Literal["K", "A", "C", "F"]
@@ -62,7 +63,7 @@ class Flat:
 
     __slots__ = ("array",)
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Value) -> None:
         self.array = array
 
     def __len__(self) -> int:
@@ -71,11 +72,11 @@ class Flat:
     def __iter__(self) -> Iterator[Any]:
         return iter(np.ravel(self.array))
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Any:
         found = np.ravel(self.array)[index]
         return found.copy() if found.shape else found
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Index, value: Value) -> None:
         shape = self.array.shape
         self.array[np.unravel_index(np.arange(len(self))[index], shape)] = value
 
@@ -98,9 +99,9 @@ class NdarrayInterface:
         @property
         def dtype(self) -> np.dtype[Any]: ...
 
-        def __getitem__(self, index: Any) -> Any: ...
+        def __getitem__(self, index: Index) -> Any: ...
 
-        def __setitem__(self, index: Any, value: Any) -> None: ...
+        def __setitem__(self, index: Index, value: Value) -> None: ...
 
     # -- attributes ------------------------------------------------------------------------------
 
@@ -129,7 +130,7 @@ class NdarrayInterface:
         return Flat(self)
 
     @flat.setter
-    def flat(self, value: Any) -> None:
+    def flat(self, value: Value) -> None:
         values = np.ravel(value)
         self.flat[:] = values[np.arange(self.size) % values.size]
 
@@ -168,7 +169,7 @@ class NdarrayInterface:
         """A one-dimensional copy."""
         return np.ravel(self, order).copy()
 
-    def item(self, *index: Any) -> Any:
+    def item(self, *index: Index) -> Any:
         """The single element (or the one at an index), still traced: a 0-d array."""
         if not index:
             if self.size != 1:
@@ -183,12 +184,12 @@ class NdarrayInterface:
         """Nested lists of traced 0-d arrays."""
         return [part.tolist() for part in self] if self.shape else self
 
-    def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+    def clip(self, min: Value = None, max: Value = None, out: Value = None, **kwargs: Any) -> Any:
         """As `numpy.ndarray.clip`."""
         options = kwargs if out is None else {**kwargs, "out": out}
         return np.clip(self, min, max, **options)
 
-    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    def compress(self, condition: Value, axis: Any = None, out: Value = None) -> Any:
         """As `numpy.ndarray.compress`."""
         options = {} if out is None else {"out": out}
         return np.compress(condition, self, axis, **options)
@@ -224,7 +225,7 @@ class NdarrayInterface:
         """The type and number of the device in DLPack's words: the CPU."""
         return (1, 0)
 
-    def fill(self, value: Any) -> None:
+    def fill(self, value: Value) -> None:
         """Set every element; the old values have no derivative any more."""
         self[...] = value
 
@@ -255,7 +256,7 @@ class NdarrayInterface:
             raise TypeError("iteration over a 0-d array")
         return (self[i] for i in range(self.shape[0]))
 
-    def __contains__(self, value: Any) -> bool:
+    def __contains__(self, value: Value) -> bool:
         return bool((self == value).any())
 
     def __float__(self) -> float:
@@ -337,15 +338,15 @@ class NdarrayInterface:
     def __invert__(self) -> Any:
         return np.invert(self)  # NumPy's TypeError, as for every floating array
 
-    def __divmod__(self, other: Any) -> Any:
+    def __divmod__(self, other: Value) -> Any:
         return np.floor_divide(self, other), np.remainder(self, other)
 
-    def __rdivmod__(self, other: Any) -> Any:
+    def __rdivmod__(self, other: Value) -> Any:
         return np.floor_divide(other, self), np.remainder(other, self)
 
 
 def _operator(name: str, function: Callable[..., Any], *, swap: bool = False) -> None:
-    def method(self: Any, other: Any) -> Any:
+    def method(self: Any, other: Value) -> Any:
         if getattr(type(other), "__array_ufunc__", 0) is None:
             return NotImplemented  # its own operators want the other array
         return function(other, self) if swap else function(self, other)

@@ -16,18 +16,19 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from tapegrad._core.types import Index, Params, Value
 from tapegrad._core.values import Mapped, is_basic_part, level_of, lift
 from tapegrad._errors import BatchingError
 
 
-def holds_condition(index: Any) -> bool:
+def holds_condition(index: Index) -> bool:
     """Whether an index has a condition that differs from example to example."""
     if type(index) is tuple:
         return any(map(_is_condition, index))
     return _is_condition(index)
 
 
-def _is_condition(part: Any) -> bool:
+def _is_condition(part: Index) -> bool:
     if type(part) is list:
         return any(map(_is_condition, part))
     return (
@@ -37,13 +38,13 @@ def _is_condition(part: Any) -> bool:
     )
 
 
-def read(array: Any, index: Any) -> MaskedElements:
+def read(array: Value, index: Index) -> MaskedElements:
     """`array[index]`, for an index with a condition that differs."""
     target, condition, before = _split(array, index)
     return MaskedElements(np.copy(array[target]), condition.copy(), before)
 
 
-def write(array: Any, index: Any, value: Any) -> None:
+def write(array: Value, index: Index, value: Value) -> None:
     """`array[index] = value`, for such an index, or for a value that is `MaskedElements`."""
     if not holds_condition(index):
         value.refuse("x[...] = y[condition]")
@@ -52,7 +53,7 @@ def write(array: Any, index: Any, value: Any) -> None:
     array[target] = MaskedElements(array[target], condition, before).replaced(value)
 
 
-def _split(array: Any, index: Any) -> tuple[Any, Any, int]:
+def _split(array: Value, index: Index) -> tuple[Any, Any, int]:
     """The index of the whole, its condition, and how many axes of the whole stand before it."""
     parts = list(index) if type(index) is tuple else [index]
     (at, *more) = [i for i, part in enumerate(parts) if _is_condition(part)]
@@ -81,7 +82,7 @@ def _split(array: Any, index: Any) -> tuple[Any, Any, int]:
     return (*ahead, *[slice(None)] * rank, *behind, *rest), condition, before
 
 
-def _refuse(condition: Any, call: str) -> NoReturn:
+def _refuse(condition: Value, call: str) -> NoReturn:
     raise BatchingError(
         f"{condition.vmap_level.name}: {call} of a batched condition; each example may pick "
         "another number of elements. Use np.where(condition, new, x) to change elements, "
@@ -98,7 +99,7 @@ class MaskedElements(NDArrayOperatorsMixin, Mapped):
     __slots__ = ("before", "condition", "whole")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, whole: Any, condition: Any, before: int) -> None:
+    def __init__(self, whole: Value, condition: Value, before: int) -> None:
         self.whole = whole
         self.condition = condition
         self.before = before  # axes of the whole before those of the condition
@@ -120,11 +121,11 @@ class MaskedElements(NDArrayOperatorsMixin, Mapped):
         """The condition beside the whole."""
         return np.reshape(self.condition, (*self.condition.shape, *(1,) * self.behind()))
 
-    def replaced(self, value: Any) -> Any:
+    def replaced(self, value: Value) -> Any:
         """The whole with other elements in place of these."""
         return np.where(self.spread(), self.fitted(value), self.whole)
 
-    def fitted(self, value: Any) -> Any:
+    def fitted(self, value: Value) -> Any:
         """Another operand or a value, beside the whole."""
         if isinstance(value, MaskedElements):
             if self.before != value.before or not _equal(self.condition, value.condition):
@@ -142,7 +143,9 @@ class MaskedElements(NDArrayOperatorsMixin, Mapped):
             value, (*shape[: cut - 1], *(1,) * len(self.condition.shape), *shape[cut:])
         )
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, /, *inputs: Value, **kwargs: Any
+    ) -> Any:
         out = kwargs.pop("out", None)
         if method != "__call__" or ufunc.signature is not None or kwargs:
             self.refuse(f"np.{ufunc.__name__} with keywords, or a method of it,")
@@ -196,17 +199,17 @@ class MaskedElements(NDArrayOperatorsMixin, Mapped):
             raise AttributeError(name)
         self.refuse(f"x[condition].{name}")
 
-    def call_rule(self, rule: Any, arrays: list[Any], params: dict[str, Any]) -> Any:
+    def call_rule(self, rule: Any, arrays: list[Value], params: Params) -> Any:
         self.refuse(f"{rule.name}(x[condition])")
 
     @property
     def shape(self) -> tuple[int, ...]:
         self.refuse("x[condition].shape")
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Any:
         self.refuse("x[condition][...]")
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Index, value: Value) -> None:
         self.refuse("x[condition][...] = v")
 
     def __len__(self) -> int:  # noqa: PLE0303
@@ -228,7 +231,7 @@ class MaskedElements(NDArrayOperatorsMixin, Mapped):
         return f"Chosen({self.whole!r} where {self.condition!r})"
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal(one: Any, other: Value) -> bool:
     """Whether two conditions are the same, also if they were computed twice."""
     while isinstance(one, Mapped):
         if level_of(one) != level_of(other):

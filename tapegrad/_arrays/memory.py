@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Index, Value
 from tapegrad._core.values import Mapped, Traced, in_trace, is_ndarray, memory_of
 
 # --- Who else holds it --------------------------------------------------------------------------
@@ -36,7 +37,7 @@ class _Holder:
 ALONE = _Holder().count()
 
 
-def shares(out: Any, value: Any) -> bool:
+def shares(out: Value, value: Value) -> bool:
     """Whether a result is a view of the array that it was made from."""
     if isinstance(out, Traced):
         return out.is_view
@@ -57,7 +58,7 @@ def shares(out: Any, value: Any) -> bool:
 # --- How it lies there --------------------------------------------------------------------------
 
 
-def copy_like(view: Any) -> Any:
+def copy_like(view: Value) -> Any:
     """A copy that reshape and ravel treat as the view: where one has to copy, so has the other."""
     if in_trace(view):
         made = view.copy()
@@ -77,7 +78,7 @@ def copy_like(view: Any) -> Any:
     return room
 
 
-def laid_out_as(before: Any, value: Any) -> Any:
+def laid_out_as(before: Any, value: Value) -> Any:
     """A value in memory as the one before it: a write does not change how an array lies there.
 
     Nor does it make a number of a 0-d array.
@@ -102,7 +103,7 @@ def laid_out_as(before: Any, value: Any) -> Any:
     return value
 
 
-def laid_out_as_read(found: Any, array: Any, index: Any) -> Any:
+def laid_out_as_read(found: Any, array: Value, index: Index) -> Any:
     """Elements picked by an array, in memory as NumPy has those of one example.
 
     On that depends of what reshapes they are views.

@@ -23,6 +23,7 @@ from tapegrad._core.entry import READ, Spec
 from tapegrad._core.forms import UNSUPPORTED_MODULES, linear
 from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.tape import Tape
+from tapegrad._core.types import Index, Params, Slot, Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
@@ -95,7 +96,7 @@ class Array(Traced, NdarrayInterface):
         return np.real(self) if self.dtype.kind == "c" else self
 
     @real.setter
-    def real(self, value: Any) -> None:
+    def real(self, value: Value) -> None:
         self[...] = value + 1j * self.imag if self.dtype.kind == "c" else value
 
     @property
@@ -103,7 +104,7 @@ class Array(Traced, NdarrayInterface):
         return np.imag(self)
 
     @imag.setter
-    def imag(self, value: Any) -> None:
+    def imag(self, value: Value) -> None:
         if self.dtype.kind != "c":
             raise TypeError("array does not have imaginary part to set")
         self[...] = self.real + 1j * value
@@ -119,7 +120,7 @@ class Array(Traced, NdarrayInterface):
     # -- NumPy's protocols -----------------------------------------------------------------------
 
     def __array_ufunc__(
-        self, ufunc: np.ufunc, method: str, first: Any, /, *rest: Any, **kwargs: Any
+        self, ufunc: np.ufunc, method: str, first: Value, /, *rest: Any, **kwargs: Any
     ) -> Any:
         # The short path: a one-argument function of a floating array keeps shape and dtype.
         if not rest and not kwargs and method == "__call__":
@@ -181,7 +182,7 @@ class Array(Traced, NdarrayInterface):
 
     # -- indexing and writing --------------------------------------------------------------------
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Any:
         simple = type(index) is int
         if type(index) is slice and index.step is None:  # `_writes._stays`, written out
             start, stop = index.start, index.stop
@@ -216,7 +217,7 @@ class Array(Traced, NdarrayInterface):
             return made
         return Array(out, slot, tape, spec)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Index, value: Value) -> None:
         if not self.spec.shape and isinstance(untraced(self), np.generic):
             kind = self.dtype.type.__name__
             raise TypeError(f"{kind!r} object does not support item assignment")
@@ -226,10 +227,10 @@ class Array(Traced, NdarrayInterface):
         else:
             write_part(self, index, value)
 
-    def __delitem__(self, index: Any) -> None:
+    def __delitem__(self, index: Index) -> None:
         raise ValueError("cannot delete array elements")
 
-    def add_part(self, index: Any, value: Any) -> None:
+    def add_part(self, index: Index, value: Value) -> None:
         """`self[index] += value` of a replay, where this array is the replay's own: one entry."""
         if self.is_view or not isinstance(value, Traced) or value.tape is not self.tape:
             self[index] += value
@@ -299,7 +300,7 @@ class Array(Traced, NdarrayInterface):
 Tape.array = Array
 
 
-def _astype(x: Any, dtype: np.dtype[Any]) -> Any:
+def _astype(x: Value, dtype: np.dtype[Any]) -> Any:
     return x.astype(dtype)
 
 
@@ -318,7 +319,7 @@ def no_rule(function: Any) -> NotDifferentiableError:
     )
 
 
-def as_operand(other: Any) -> Any:
+def as_operand(other: Value) -> Any:
     """A list or tuple as an array, traced where it has traced parts; anything else as it is."""
     if isinstance(other, Traced):
         return other
@@ -347,8 +348,8 @@ class View(Array):
 
     def __init__(
         self,
-        value: Any,
-        slot: Any,
+        value: Value,
+        slot: Slot,
         tape: Tape,
         spec: Spec,
         parent: Array,
@@ -431,7 +432,7 @@ class Part(View):
 View.__name__ = View.__qualname__ = Part.__name__ = Part.__qualname__ = "Array"
 
 
-def as_view(rule: Rule, parent: Any, params: dict[str, Any]) -> Any:
+def as_view(rule: Rule, parent: Value, params: Params) -> Any:
     """The result of a rule whose NumPy function may return a view; a view where it does."""
     if params.get("order") == "A" and isinstance(parent, Traced):
         # The layout in memory decides, which no replay will know.

@@ -16,6 +16,7 @@ from tapegrad._arrays.masked import holds_condition
 from tapegrad._core.forms import Constant, Unsupported
 from tapegrad._core.out import stretches, write_out
 from tapegrad._core.rule import Rule
+from tapegrad._core.types import Index, Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
@@ -38,7 +39,7 @@ _ACCUMULATIONS: dict[np.ufunc, Callable[..., Any]] = {np.add: np.cumsum, np.mult
 
 
 def call_with_keywords(
-    rule: Rule, ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+    rule: Rule, ufunc: np.ufunc, inputs: tuple[Value, ...], kwargs: dict[str, Any]
 ) -> Any:
     """A ufunc call with any of NumPy's keywords."""
     kwargs = dict(kwargs)
@@ -66,7 +67,7 @@ def call_with_keywords(
 
 
 def _as_loop_takes(
-    ufunc: np.ufunc, inputs: tuple[Any, ...], asked: list[Any], casting: Any
+    ufunc: np.ufunc, inputs: tuple[Value, ...], asked: list[Any], casting: Any
 ) -> tuple[Any, ...]:
     """Inputs in the dtypes of the loop that dtype= or signature= selects, or NumPy's TypeError."""
     dtype, signature, sig = asked
@@ -83,7 +84,7 @@ def _as_loop_takes(
     return tuple(_as_type(x, taken) for x, taken in zip(inputs, loop, strict=False))
 
 
-def _as_type(x: Any, dtype: np.dtype[Any]) -> Any:
+def _as_type(x: Value, dtype: np.dtype[Any]) -> Any:
     if not hasattr(x, "astype"):
         return np.asarray(x, dtype)
     if x.dtype.kind == "c" and dtype.kind != "c":
@@ -91,7 +92,7 @@ def _as_type(x: Any, dtype: np.dtype[Any]) -> Any:
     return x.astype(dtype)
 
 
-def _stretched(inputs: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
+def _stretched(inputs: tuple[Value, ...], out: Value) -> tuple[Any, ...]:
     """Inputs whose results have the shape of a larger `out`: ufuncs broadcast to it too."""
     targets = out if isinstance(out, tuple) else (out,)
     shape = np.broadcast_shapes(*map(np.shape, inputs))
@@ -102,7 +103,11 @@ def _stretched(inputs: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
 
 
 def _along_axes(
-    ufunc: np.ufunc, inputs: tuple[Any, ...], axis: Any = None, axes: Any = None, keepdims: Any = 0
+    ufunc: np.ufunc,
+    inputs: tuple[Value, ...],
+    axis: Any = None,
+    axes: Any = None,
+    keepdims: Any = 0,
 ) -> Any:
     """A call whose core dimensions are not the last ones: they are moved there, and back."""
     given = [(axis,)] * ufunc.nin if axes is None else [*map(_as_tuple, axes)]
@@ -119,24 +124,24 @@ def _along_axes(
     return np.moveaxis(result, tuple(range(-len(back), 0)), back)
 
 
-def _as_tuple(places: Any) -> tuple[int, ...]:
+def _as_tuple(places: Index) -> tuple[int, ...]:
     return places if isinstance(places, tuple) else (places,)
 
 
-def _quiet(inputs: tuple[Any, ...], where: Any) -> list[Any]:
+def _quiet(inputs: tuple[Value, ...], where: Value) -> list[Any]:
     """Inputs with 1 where nothing is to be computed: no warning, no infinity from there."""
     where = untraced(where)
     return [np.where(where, x, 1) for x in inputs]
 
 
-def _where(result: Any, where: Any, out: Any) -> Any:
+def _where(result: Value, where: Value, out: Value) -> Any:
     # Without out= NumPy leaves such places uninitialised; here they are zero.
     old = out[0] if isinstance(out, tuple) else out
     return np.where(where, result, 0 if old is None else old)
 
 
 def call_method(
-    rule: Rule, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+    rule: Rule, ufunc: np.ufunc, method: str, inputs: tuple[Value, ...], kwargs: dict[str, Any]
 ) -> Any:
     """`ufunc.method(*inputs, **kwargs)` on traced values."""
     if isinstance(rule, Unsupported):
@@ -174,7 +179,7 @@ _DEFAULTS = {"keepdims": False, "initial": np._NoValue, "where": True}
 
 
 def _step_by_step(
-    ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+    ufunc: np.ufunc, method: str, inputs: tuple[Value, ...], kwargs: dict[str, Any]
 ) -> Any:
     """A method as calls of the ufunc itself, one a row.
 
@@ -192,11 +197,11 @@ def _step_by_step(
 
 def _fold(
     ufunc: np.ufunc,
-    x: Any,
+    x: Value,
     axis: Any = 0,
     keepdims: bool = False,
-    initial: Any = np._NoValue,
-    where: Any = True,
+    initial: Value = np._NoValue,
+    where: Value = True,
 ) -> Any:
     """The reduction over axes, from the start value on (which is NumPy's if there is one)."""
     given = range(x.ndim) if axis is None else _as_tuple(axis)
@@ -221,7 +226,7 @@ def _fold(
     return np.expand_dims(total, axes) if keepdims else total
 
 
-def _accumulate(ufunc: np.ufunc, x: Any, axis: int = 0) -> Any:
+def _accumulate(ufunc: np.ufunc, x: Value, axis: int = 0) -> Any:
     x = np.moveaxis(x, axis, 0)
     parts = [x[0]] if x.shape[0] else []
     for i in range(1, x.shape[0]):
@@ -229,7 +234,7 @@ def _accumulate(ufunc: np.ufunc, x: Any, axis: int = 0) -> Any:
     return np.moveaxis(np.stack(parts), 0, axis) if parts else x.copy()
 
 
-def _reduceat(ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0) -> Any:
+def _reduceat(ufunc: np.ufunc, x: Value, indices: Index, axis: int = 0) -> Any:
     x = np.moveaxis(x, axis, 0)
     starts = [int(i) for i in untraced(indices)]
     ends = [*starts[1:], x.shape[0]]
@@ -240,7 +245,7 @@ def _reduceat(ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0) -> Any:
     return np.moveaxis(np.stack(parts), 0, axis)
 
 
-def _part(ufunc: np.ufunc, x: Any) -> Any:
+def _part(ufunc: np.ufunc, x: Value) -> Any:
     known = _REDUCTIONS.get(ufunc)
     return _fold(ufunc, x, initial=None) if known is None else known(x, axis=0)
 
@@ -252,13 +257,13 @@ _STEPS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _outer(ufunc: np.ufunc, x: Any, y: Any, **kwargs: Any) -> Any:
+def _outer(ufunc: np.ufunc, x: Value, y: Value, **kwargs: Any) -> Any:
     x = x if isinstance(x, Traced) else np.asarray(x)
     y = y if isinstance(y, Traced) else np.asarray(y)
     return ufunc(x.reshape(x.shape + (1,) * y.ndim), y, **kwargs)
 
 
-def _at(ufunc: np.ufunc, x: Any, index: Any, *operands: Any) -> None:
+def _at(ufunc: np.ufunc, x: Value, index: Index, *operands: Value) -> None:
     """`x[index] = ufunc(x[index], *operands)`, once for each time that a place is named."""
     if not isinstance(x, Traced):
         raise NotDifferentiableError(
@@ -284,7 +289,7 @@ def _at(ufunc: np.ufunc, x: Any, index: Any, *operands: Any) -> None:
         x[where] = ufunc(x[where], *(value[chosen] for value in values))
 
 
-def _occurrence(flat: Any) -> Any:
+def _occurrence(flat: Index) -> Any:
     """For each entry, how many equal ones stand before it."""
     order = np.argsort(flat, kind="stable")
     ranked = flat[order]
@@ -294,7 +299,7 @@ def _occurrence(flat: Any) -> Any:
     return count
 
 
-def _rounds(rows: Any, size: int) -> Any:
+def _rounds(rows: Index, size: int) -> Any:
     """For each entry a round that names a place once in every example, and keeps the order."""
     examples = np.arange(len(rows))
     following = np.zeros((len(rows), size), np.intp)

@@ -13,6 +13,7 @@ import numpy as np
 from tapegrad._arrays.memory import ALONE, references
 from tapegrad._core.entry import ADD, WRITE, spec_of
 from tapegrad._core.scatter import add_at
+from tapegrad._core.types import Index, Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
@@ -39,7 +40,7 @@ def _stays(index: slice) -> bool:
     )
 
 
-def frozen_index(index: Any) -> Any:
+def frozen_index(index: Index) -> Any:
     """An index without tracing, and safe from later changes of the arrays in it."""
     if type(index) is tuple:
         return tuple(frozen_index(part) for part in index)
@@ -54,7 +55,7 @@ def frozen_index(index: Any) -> Any:
     return untraced(index) if isinstance(index, Traced) else index
 
 
-def write_part(x: Traced, index: Any, value: Any) -> None:
+def write_part(x: Traced, index: Index, value: Value) -> None:
     """`x[index] = value`, differentiably."""
     value = lift(value)
     if x.is_view:
@@ -90,7 +91,7 @@ def write_part(x: Traced, index: Any, value: Any) -> None:
     x.slot = slot
 
 
-def add_to_part(x: Traced, index: Any, value: Traced) -> None:
+def add_to_part(x: Traced, index: Index, value: Traced) -> None:
     """`x[index] += value` of one tape's values, each place named at most once: one entry."""
     tape = x.tape
     buffer = _exclusive_buffer(x)
@@ -102,7 +103,7 @@ def add_to_part(x: Traced, index: Any, value: Traced) -> None:
     x.slot = slot
 
 
-def _fitted(x: Traced, index: Any, value: Any) -> Any:
+def _fitted(x: Traced, index: Index, value: Value) -> Any:
     """The value of a write with no more axes than its place, and of a dtype that x can hold."""
     dtype = getattr(value, "dtype", None)
     is_complex = isinstance(value, complex) if dtype is None else dtype.kind == "c"

@@ -34,6 +34,7 @@ from tapegrad._core.entry import spec_of
 from tapegrad._core.forms import Composite, Unsupported
 from tapegrad._core.out import write_out
 from tapegrad._core.rule import REGISTRY, Rule
+from tapegrad._core.types import Index, Params, Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
@@ -57,7 +58,7 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
 
     __slots__ = ("value", "vmap_level")
 
-    def __init__(self, value: Any, vmap_level: VmapLevel) -> None:
+    def __init__(self, value: Value, vmap_level: VmapLevel) -> None:
         self.value = value
         self.vmap_level = vmap_level
 
@@ -93,7 +94,7 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         return self.alike(self.value.real)
 
     @real.setter
-    def real(self, value: Any) -> None:
+    def real(self, value: Value) -> None:
         self.real[...] = value
 
     @property
@@ -101,12 +102,12 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         return self.alike(self.value.imag)
 
     @imag.setter
-    def imag(self, value: Any) -> None:
+    def imag(self, value: Value) -> None:
         self.imag[...] = value
 
     # -- what rules and tapes ask for ------------------------------------------------------------
 
-    def call_rule(self, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+    def call_rule(self, rule: Rule, arrays: list[Value], params: Params) -> Any:
         """A rule's function on normalised arguments, some of which are batched by this vmap."""
         vmap_level = self.vmap_level
         vmap_level.require_open()
@@ -123,28 +124,28 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         """Whether each example is a number, which nothing can be written into."""
         return len(self.value.shape) == 1
 
-    def alike(self, value: Any) -> Any:
+    def alike(self, value: Value) -> Any:
         """Another value for this one: a 0-d array for a 0-d array."""
         return Batched(value, self.vmap_level)
 
-    def look_up(self, table: Any, index: Any) -> Any:
+    def look_up(self, table: Value, index: Index) -> Any:
         """`table[index]` of an array that all examples share, by their own indices."""
         self.vmap_level.require_open()
         if holds_condition(index):
             return read(table, index)
         return _picked(table, index, self._look_up)
 
-    def _look_up(self, table: Any, index: Any) -> Any:
+    def _look_up(self, table: Value, index: Index) -> Any:
         shared = Batched(self.vmap_level.front(table), self.vmap_level)
         places = flat_positions(shared, list(index) if type(index) is tuple else [index])
         return Batched(getitem(np.reshape(table, -1), places.value), self.vmap_level)
 
-    def adopt(self, buffer: Any) -> Any:
+    def adopt(self, buffer: Value) -> Any:
         """A buffer that batched values can be written into: a copy of it for each example."""
         made = self.vmap_level.front(buffer).copy()
         return (Batched if len(made.shape) > 1 else ZeroDimensional)(made, self.vmap_level)
 
-    def add_part(self, index: Any, value: Any) -> None:
+    def add_part(self, index: Index, value: Value) -> None:
         """`self[index] += value` of a replay, where this array is the replay's own."""
         if self.vmap_level.owns(value) and type(value.value) is np.ndarray is type(self.value):
             part, added = self[index].value, value.value
@@ -170,7 +171,9 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
 
     # -- NumPy's protocols -----------------------------------------------------------------------
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, /, *inputs: Value, **kwargs: Any
+    ) -> Any:
         vmap_level = self.vmap_level
         if len(inputs) == 1 and not kwargs and method == "__call__" and vmap_level.open:
             return map_results(vmap_level, ufunc(self.value))  # the frequent case
@@ -233,7 +236,7 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
 
     # -- indexing and writing --------------------------------------------------------------------
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Any:
         self.vmap_level.require_open()
         parts = parts_of(index, self)
         if parts is None:
@@ -251,7 +254,7 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
             return inside.look_up(self, index)  # by a vmap inside this one
         return _picked(self, index, _look_up_own)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Index, value: Value) -> None:
         self.vmap_level.require_open()
         if isinstance(value, (list, tuple)):
             value = np.stack(value) if innermost(value) is not None else np.asarray(value)
@@ -291,7 +294,7 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         flat[target] = self.vmap_level.fitted(value, rank)
         self.value[...] = np.reshape(flat, self.value.shape)
 
-    def make_room(self, value: Any) -> None:
+    def make_room(self, value: Value) -> None:
         """Let the examples hold a value that a transform around this vmap traces."""
         inner = value.value if self.vmap_level.owns(value) else value
         if level_of(inner) > level_of(self.value):
@@ -327,11 +330,11 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
             return np.copy(self, order)
         return Batched(self.value.copy(), self.vmap_level)
 
-    def choose(self, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
+    def choose(self, choices: Value, out: Value = None, mode: Any = "raise") -> Any:
         """As `numpy.ndarray.choose`."""
         return np.choose(self, choices, mode=mode, **({} if out is None else {"out": out}))
 
-    def item(self, *index: Any) -> Any:
+    def item(self, *index: Index) -> Any:
         """The single element (or the one at an index), still batched."""
         return NdarrayInterface.item(self, *index).copy()
 
@@ -356,7 +359,7 @@ class ZeroDimensional(Batched):
     def is_number(self) -> bool:
         return False
 
-    def alike(self, value: Any) -> Any:
+    def alike(self, value: Value) -> Any:
         return ZeroDimensional(value, self.vmap_level)
 
     def snapshot(self) -> Any:
@@ -366,7 +369,7 @@ class ZeroDimensional(Batched):
         return ZeroDimensional(super().copy(order).value, self.vmap_level)
 
 
-def _look_up_own(array: Batched, index: Any) -> Batched:
+def _look_up_own(array: Batched, index: Index) -> Batched:
     """Elements of each example, by indices that differ between its examples or an outer vmap's."""
     places = flat_positions(array, list(index) if type(index) is tuple else [index])
     value, vmap_level = array.value, array.vmap_level
@@ -382,11 +385,11 @@ def _look_up_own(array: Batched, index: Any) -> Batched:
     return Batched(getitem(flat, (row_numbers(places.value), places.value)), vmap_level)
 
 
-def _read_part(array: Batched, index: Any) -> Any:
+def _read_part(array: Batched, index: Index) -> Any:
     return Batched(array.value, array.vmap_level)[index]
 
 
-def _picked(array: Any, index: Any, look_up: Callable[[Any, Any], Batched]) -> Batched:
+def _picked(array: Any, index: Index, look_up: Callable[[Any, Any], Batched]) -> Batched:
     found = look_up(array, index)
     parts = index if type(index) is tuple else (index,)
     if len(found.value.shape) > 1 and all(is_basic_part(x) or _is_place(x) for x in parts):
@@ -397,7 +400,7 @@ def _picked(array: Any, index: Any, look_up: Callable[[Any, Any], Batched]) -> B
 _REARRANGED = ()  # stands for the index of x[i].T and the like
 
 
-def _is_place(part: Any) -> bool:
+def _is_place(part: Index) -> bool:
     return isinstance(part, Mapped) and not isinstance(part, MaskedElements) and not part.shape
 
 
@@ -413,7 +416,7 @@ class Picked(Batched):
     picked = True
 
     def __init__(
-        self, found: Batched, parent: Any, index: Any, look_up: Callable[[Any, Any], Batched]
+        self, found: Batched, parent: Value, index: Index, look_up: Callable[[Any, Any], Batched]
     ) -> None:
         self.vmap_level, self.spec, self.kind = found.vmap_level, spec_of(found), found.__class__
         self.parent, self.index, self.look_up_again = parent, index, look_up
@@ -445,7 +448,7 @@ class Picked(Batched):
             self.found.flags.writeable = False  # what is a view of it cannot write to the parent
         return self.found
 
-    def call_rule(self, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+    def call_rule(self, rule: Rule, arrays: list[Value], params: Params) -> Any:
         """As of other arrays; but views of this one are for reading alone."""
         if not rule.view or arrays[0] is not self:
             return super().call_rule(rule, arrays, params)
@@ -455,10 +458,10 @@ class Picked(Batched):
 
         return _picked(self, _REARRANGED, rearranged)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Any:
         return _picked(self, index, _read_part)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Index, value: Value) -> None:
         if self.index is _REARRANGED:
             self.refuse(
                 "a write into a rearranged x[i]", "Write into x[i] itself, or copy it before."
@@ -476,7 +479,7 @@ class Picked(Batched):
         return super().real
 
     @real.setter
-    def real(self, value: Any) -> None:
+    def real(self, value: Value) -> None:
         self[...] = value + 1j * self.imag if self.dtype.kind == "c" else value
 
     @property
@@ -484,18 +487,18 @@ class Picked(Batched):
         return super().imag
 
     @imag.setter
-    def imag(self, value: Any) -> None:
+    def imag(self, value: Value) -> None:
         self[...] = self.real + 1j * value
 
 
-def _version(value: Any) -> Any:
+def _version(value: Value) -> Any:
     """What is another object when a traced value has been written to; None for plain memory."""
     while isinstance(value, Mapped):
         value = value.parent if isinstance(value, Picked) else value.value
     return value.slot if isinstance(value, Traced) else None
 
 
-def _example(value: Any) -> Any:
+def _example(value: Value) -> Any:
     """Something with the shape and dtype of one example."""
     return np.zeros(value.shape, value.dtype) if isinstance(value, Batched) else value
 

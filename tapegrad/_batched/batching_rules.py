@@ -28,6 +28,7 @@ import numpy as np
 
 from tapegrad._batched.level import VmapLevel
 from tapegrad._core.rule import Rule
+from tapegrad._core.types import Params, Value
 from tapegrad._core.values import Mapped
 from tapegrad._errors import BatchingError
 from tapegrad._numpy_versions import signature_of
@@ -38,9 +39,7 @@ Call = Callable[[list[Any], dict[str, Any]], Any]
 AXES = ("axis", "axes", "axis1", "axis2", "source", "destination")
 
 
-def call_batched(
-    vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]
-) -> Any:
+def call_batched(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params: Params) -> Any:
     """A rule's function on arrays of which some are batched, by the rule's word."""
     if rule.batch == "ragged":
         _ragged(vmap_level, rule, arrays, params)
@@ -60,13 +59,13 @@ def call_batched(
     return _WORDS[word](vmap_level, rule, arrays, params)
 
 
-def _holds_batched(value: Any) -> bool:
+def _holds_batched(value: Value) -> bool:
     if isinstance(value, (list, tuple)):
         return any(map(_holds_batched, value))
     return isinstance(value, Mapped)
 
 
-def stacked(value: Any) -> Any:
+def stacked(value: Value) -> Any:
     """A list with batched parts as one array; anything else as it is."""
     if isinstance(value, Mapped):  # the frequent case
         return value
@@ -89,7 +88,7 @@ def refuse_param(call: str, name: str) -> NoReturn:
     )
 
 
-def _typed(x: Any, beside: Any) -> Any:
+def _typed(x: Value, beside: Any) -> Any:
     """A Python number as the array that NumPy would make of it beside another one."""
     if hasattr(x, "dtype") or not hasattr(beside, "dtype"):
         return x
@@ -98,7 +97,7 @@ def _typed(x: Any, beside: Any) -> Any:
     return x
 
 
-def map_results(vmap_level: VmapLevel, result: Any) -> Any:
+def map_results(vmap_level: VmapLevel, result: Value) -> Any:
     """One or several results with the examples along axis 0, as the function sees them."""
     if isinstance(result, (tuple, list)):
         parts = [map_results(vmap_level, part) for part in result]
@@ -109,12 +108,12 @@ def map_results(vmap_level: VmapLevel, result: Any) -> Any:
 # --- Elementwise --------------------------------------------------------------------------------
 
 
-def rank_of(x: Any) -> int:
+def rank_of(x: Value) -> int:
     """How many axes a value has, an array or anything that NumPy takes for one."""
     return len(x.shape) if hasattr(x, "shape") else np.ndim(x)
 
 
-def _aligned(vmap_level: VmapLevel, x: Any, rank: int) -> Any:
+def _aligned(vmap_level: VmapLevel, x: Value, rank: int) -> Any:
     """The examples of x along axis 0, with axes of size 1 before its own up to a rank."""
     if not vmap_level.owns(x):
         return x
@@ -126,7 +125,7 @@ def _aligned(vmap_level: VmapLevel, x: Any, rank: int) -> Any:
     return np.reshape(value, (vmap_level.size, *(1,) * missing, *own))
 
 
-def _align(vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+def _align(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params: Params) -> Any:
     rank = max((rank_of(x) for x in arrays if x is not None), default=0)
     return map_results(
         vmap_level, rule.call([_aligned(vmap_level, x, rank) for x in arrays], params)
@@ -159,7 +158,7 @@ def shifted(axis: Any, ndim: int) -> Any:
     return int(axis) % ndim + 1
 
 
-def _shift(vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+def _shift(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params: Params) -> Any:
     ndim = rank_of(arrays[0])
     fronted = [None if x is None else vmap_level.front(x) for x in arrays]
     if not rule.sequence:  # what comes beside the first array broadcasts with it
@@ -175,9 +174,7 @@ def _shift(vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[st
     return map_results(vmap_level, rule.call(fronted, moved))
 
 
-def _shift_flat(
-    vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]
-) -> Any:
+def _shift_flat(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params: Params) -> Any:
     axis = params.get("axis", _defaults(rule.function).get("axis"))
     if axis is None:
         flat = [
@@ -195,9 +192,7 @@ def _shift_flat(
     return _shift(vmap_level, rule, arrays, params)
 
 
-def _with_shape(
-    vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]
-) -> Any:
+def _with_shape(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params: Params) -> Any:
     shape = params["shape"]
     shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     rank = max(len(shape), rank_of(arrays[0])) if rule.function is np.broadcast_to else 0
@@ -223,7 +218,7 @@ def _signature(word: str) -> tuple[list[list[str]], list[list[str]]]:
 
 
 def call_with_signature(
-    vmap_level: VmapLevel, word: str, call: Callable[..., Any], arrays: list[Any]
+    vmap_level: VmapLevel, word: str, call: Callable[..., Any], arrays: list[Value]
 ) -> Any:
     """A function that broadcasts over all axes before its core dimensions."""
     cores, results = _signature(word)
@@ -256,13 +251,11 @@ def call_with_signature(
 # --- One by one ---------------------------------------------------------------------------------
 
 
-def _of_no_example(
-    vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]
-) -> Any:
+def _of_no_example(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params: Params) -> Any:
     """The results of a made-up example, which tells their shapes, without it."""
     one = VmapLevel(vmap_level.name, 1)
 
-    def made_up(x: Any) -> Any:
+    def made_up(x: Value) -> Any:
         if not vmap_level.owns(x):
             return x
         return one.wrap(np.concatenate([x.value, _made_up(x.value)]))
@@ -274,7 +267,7 @@ def _of_no_example(
     return unflatten(structure, [vmap_level.wrap(leaf.value[:0]) for leaf in leaves])
 
 
-def looped(arrays: list[Any], one: Callable[[list[Any]], Any]) -> Any:
+def looped(arrays: list[Value], one: Callable[[list[Any]], Any]) -> Any:
     """The results of each example, stacked; containers of several results stay as they are.
 
     `arrays` have the examples along axis 0; `one` takes those of an example.
@@ -292,7 +285,7 @@ def looped(arrays: list[Any], one: Callable[[list[Any]], Any]) -> Any:
     return unflatten(structures[0], columns)
 
 
-def _made_up(like: Any) -> Any:
+def _made_up(like: Value) -> Any:
     """An example that no call refuses, as it may a fraction above 1 or an index: 0.25 to 0.75."""
     shape = like.shape[1:]
     return np.linspace(0.25, 0.75, math.prod(shape)).reshape(1, *shape).astype(like.dtype)
@@ -329,7 +322,7 @@ def _with_rows(values: list[Any], batched: list[bool], rows: list[Any]) -> list[
     return [next(each) if is_one else x for x, is_one in zip(values, batched, strict=True)]
 
 
-def _loop(vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+def _loop(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params: Params) -> Any:
     batched = [vmap_level.owns(x) for x in arrays]
 
     def one(rows: list[Any]) -> Any:
@@ -339,7 +332,7 @@ def _loop(vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str
     return map_results(vmap_level, looped(fronted, one))
 
 
-def _ragged(vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+def _ragged(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params: Params) -> Any:
     raise BatchingError(
         f"{vmap_level.name}: {rule.name} of a batched value; the shape of its result may differ "
         "from example to example. Use np.where, or loop over the examples."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._errors import BatchingError
 
 
@@ -79,7 +80,7 @@ class RefusedConversions:
             f"{advice}, np.stack for np.array([...]).",
         )
 
-    def __contains__(self, value: Any) -> bool:
+    def __contains__(self, value: Value) -> bool:
         self.refuse("x in array", "Use np.any(array == x).")
 
     def __format__(self, spec: str) -> str:

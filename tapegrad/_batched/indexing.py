@@ -14,11 +14,12 @@ import numpy as np
 from tapegrad._arrays.masked import holds_condition
 from tapegrad._batched.batching_rules import rank_of, stacked
 from tapegrad._batched.level import VmapLevel
+from tapegrad._core.types import Index, Value
 from tapegrad._core.values import Mapped, Traced, is_basic_part, is_ndarray, unbatched
 from tapegrad._errors import BatchingError
 
 
-def parts_of(index: Any, array: Mapped) -> list[Any] | None:
+def parts_of(index: Index, array: Mapped) -> list[Any] | None:
     """The parts of an index that needs a table of places; None where NumPy's own index will do.
 
     That is the case for integers, slices, None and Ellipsis, and for arrays in one place.
@@ -33,11 +34,11 @@ def parts_of(index: Any, array: Mapped) -> list[Any] | None:
     return parts
 
 
-def _is_array_index(part: Any) -> bool:
+def _is_array_index(part: Index) -> bool:
     return not is_basic_part(part)
 
 
-def flat_positions(array: Mapped, parts: list[Any]) -> Any:
+def flat_positions(array: Mapped, parts: list[Index]) -> Any:
     """Where the indexed elements stand in a flattened example, laid out as the result is."""
     lifted = [stacked(part) for part in parts]
     if not any(isinstance(part, VmapLevel.array) for part in lifted):
@@ -45,7 +46,7 @@ def flat_positions(array: Mapped, parts: list[Any]) -> Any:
     return _strided_places(array, _spelled_out(array, lifted))
 
 
-def _spelled_out(array: Mapped, parts: list[Any]) -> list[Any]:
+def _spelled_out(array: Mapped, parts: list[Index]) -> list[Any]:
     """One part an axis (and the Nones): no Ellipsis, no conditions, nothing left away."""
     spelled: list[Any] = []
     for part in parts:
@@ -68,7 +69,7 @@ def _spelled_out(array: Mapped, parts: list[Any]) -> list[Any]:
     return [*spelled[:cut], *rest, *spelled[cut + 1 :]]
 
 
-def _strided_places(array: Mapped, parts: list[Any]) -> Any:
+def _strided_places(array: Mapped, parts: list[Index]) -> Any:
     """The sum of index times stride over the axes, each index along its own axes of the result.
 
     Array indices share axes of the result: where they stand if they stand together, else in front.
@@ -100,7 +101,7 @@ def _strided_places(array: Mapped, parts: list[Any]) -> Any:
     return np.reshape(places, (1,) * (rank - rank_of(places)) + np.shape(places))
 
 
-def _in_bounds(index: Any, size: int, axis: int) -> Any:
+def _in_bounds(index: Index, size: int, axis: int) -> Any:
     if getattr(index, "dtype", np.intp) != np.intp:
         index = index.astype(np.intp)  # places do not fit into narrow dtypes
     raw = unbatched(index)
@@ -109,12 +110,12 @@ def _in_bounds(index: Any, size: int, axis: int) -> Any:
     return np.where(index < 0, index + size, index)
 
 
-def in_rows(value: Any) -> Any:
+def in_rows(value: Value) -> Any:
     """The elements of each example in a row."""
     return np.reshape(value, (value.shape[0], math.prod(value.shape[1:])))
 
 
-def row_numbers(places: Any, size: int | None = None) -> Any:
+def row_numbers(places: Index, size: int | None = None) -> Any:
     """The number of each example, beside its places."""
     count = places.shape[0] if size is None else size
     return np.reshape(np.arange(count), (count, *(1,) * (len(places.shape) - 1)))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.tape import next_level
+from tapegrad._core.types import Value
 from tapegrad._core.values import Mapped
 from tapegrad._errors import LeakedValueError
 
@@ -36,11 +37,11 @@ class VmapLevel:
                 "as long as its vmap: return it from the function."
             )
 
-    def owns(self, value: Any) -> bool:
+    def owns(self, value: Value) -> bool:
         """Whether a value is this vmap's: it shows one of these examples."""
         return isinstance(value, VmapLevel.array) and value.vmap_level is self
 
-    def front(self, value: Any) -> Any:
+    def front(self, value: Value) -> Any:
         """A value with the examples along axis 0: its own, or itself for each."""
         if isinstance(value, VmapLevel.array) and value.vmap_level is self:  # `owns`, written out
             return value.value
@@ -48,7 +49,7 @@ class VmapLevel:
             value = np.asarray(value)
         return np.broadcast_to(value, (self.size, *value.shape))
 
-    def fitted(self, value: Any, rank: int) -> Any:
+    def fitted(self, value: Value, rank: int) -> Any:
         """A value of up to `rank` axes beside others with their examples along axis 0."""
         if not (isinstance(value, VmapLevel.array) and value.vmap_level is self):
             return value
@@ -60,7 +61,7 @@ class VmapLevel:
             return np.reshape(inner, (self.size, *inner.shape[1 - missing :]))
         return inner
 
-    def wrap(self, value: Any) -> Any:
+    def wrap(self, value: Value) -> Any:
         """A result with the examples along axis 0, as the function sees it."""
         return VmapLevel.array(value, self)
 

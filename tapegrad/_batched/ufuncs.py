@@ -21,6 +21,7 @@ from tapegrad._batched.batching_rules import (
 from tapegrad._batched.indexing import flat_positions, in_rows, row_numbers
 from tapegrad._batched.level import VmapLevel
 from tapegrad._core.out import write_out
+from tapegrad._core.types import Index, Value
 from tapegrad._core.values import Mapped, lift
 from tapegrad._errors import BatchingError
 
@@ -29,7 +30,7 @@ def call_ufunc(
     vmap_level: VmapLevel,
     ufunc: np.ufunc,
     method: str,
-    inputs: tuple[Any, ...],
+    inputs: tuple[Value, ...],
     kwargs: dict[str, Any],
 ) -> Any:
     """A ufunc, or a method of it, of which some arguments are batched by this vmap."""
@@ -59,14 +60,14 @@ def call_ufunc(
     return result if out is None else write_out(out, result, f"np.{ufunc.__name__}")
 
 
-def _number(vmap_level: VmapLevel, result: Any) -> Any:
+def _number(vmap_level: VmapLevel, result: Value) -> Any:
     """The result of a ufunc: without axes it is a number, and never a 0-d array."""
     if isinstance(result, tuple):
         return tuple(_number(vmap_level, part) for part in result)
     return vmap_level.wrap(result.value) if vmap_level.owns(result) else result
 
 
-def _where_computed(where: Any, result: Any, out: Any) -> Any:
+def _where_computed(where: Value, result: Value, out: Value) -> Any:
     """Results of a ufunc with where=: elsewhere those of out=, or zero."""
     if isinstance(result, tuple):
         olds = out if isinstance(out, tuple) else (None,) * len(result)
@@ -78,7 +79,7 @@ def _where_computed(where: Any, result: Any, out: Any) -> Any:
     return np.where(where, result, 0 if old is None else old)
 
 
-def _matmul(vmap_level: VmapLevel, x: Any, y: Any) -> Any:
+def _matmul(vmap_level: VmapLevel, x: Value, y: Value) -> Any:
     """np.matmul; where one matrix serves all examples, as one product with all of their rows."""
     if not isinstance(x, Mapped) and getattr(x, "ndim", 0) == 2 and y.shape[1:] in ((), (1,)):
         columns = in_rows(y.value)
@@ -110,13 +111,13 @@ def _shifted(axis: int, ndim: int) -> int:
 def _reduce(
     vmap_level: VmapLevel,
     ufunc: np.ufunc,
-    array: Any,
+    array: Value,
     axis: Any = 0,
     dtype: Any = None,
-    out: Any = None,
+    out: Value = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
+    initial: Value = None,
+    where: Value = True,
 ) -> Any:
     value = vmap_level.front(array)
     ndim = value.ndim - 1
@@ -135,10 +136,10 @@ def _reduce(
 def _accumulate(
     vmap_level: VmapLevel,
     ufunc: np.ufunc,
-    array: Any,
+    array: Value,
     axis: int = 0,
     dtype: Any = None,
-    out: Any = None,
+    out: Value = None,
 ) -> Any:
     value = vmap_level.front(array)
     return _done(vmap_level, ufunc.accumulate(value, _shifted(axis, value.ndim - 1), dtype), out)
@@ -147,24 +148,24 @@ def _accumulate(
 def _reduceat(
     vmap_level: VmapLevel,
     ufunc: np.ufunc,
-    array: Any,
-    indices: Any,
+    array: Value,
+    indices: Index,
     axis: int = 0,
     dtype: Any = None,
-    out: Any = None,
+    out: Value = None,
 ) -> Any:
     value = vmap_level.front(array)
     shifted = _shifted(axis, value.ndim - 1)
     return _done(vmap_level, ufunc.reduceat(value, indices, shifted, dtype), out)
 
 
-def _outer(vmap_level: VmapLevel, ufunc: np.ufunc, x: Any, y: Any, **kwargs: Any) -> Any:
+def _outer(vmap_level: VmapLevel, ufunc: np.ufunc, x: Value, y: Value, **kwargs: Any) -> Any:
     x = x if hasattr(x, "shape") else np.asarray(x)
     y = y if hasattr(y, "shape") else np.asarray(y)
     return ufunc(np.reshape(x, x.shape + (1,) * y.ndim), y, **kwargs)
 
 
-def _at(vmap_level: VmapLevel, ufunc: np.ufunc, x: Any, index: Any, *operands: Any) -> None:
+def _at(vmap_level: VmapLevel, ufunc: np.ufunc, x: Value, index: Index, *operands: Value) -> None:
     """`ufunc.at` of each example: the places of all of them are named in one call."""
     if not vmap_level.owns(x):
         raise BatchingError(
@@ -192,7 +193,7 @@ def _at(vmap_level: VmapLevel, ufunc: np.ufunc, x: Any, index: Any, *operands: A
     x.value[...] = np.reshape(flat, x.value.shape)
 
 
-def _done(vmap_level: VmapLevel, value: Any, out: Any) -> Any:
+def _done(vmap_level: VmapLevel, value: Value, out: Value) -> Any:
     result = vmap_level.wrap(value)
     return result if out is None else write_out(out, result, "reduce")
 

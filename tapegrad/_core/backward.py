@@ -15,6 +15,7 @@ from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry, _Mark, wrap_kep
 from tapegrad._core.fit import fit_cotangent, is_finite
 from tapegrad._core.scatter import last_writers, scatter
 from tapegrad._core.tape import Tape
+from tapegrad._core.types import Cotangent, Cotangents, Slot, Value
 from tapegrad._core.values import (
     Mapped,
     Scatter,
@@ -134,7 +135,7 @@ class SparseBars(dict[Any, Any]):
         super().__init__()
         self.start = start
 
-    def __missing__(self, slot: Any) -> None:
+    def __missing__(self, slot: Slot) -> None:
         return None
 
 
@@ -174,7 +175,7 @@ def replay_nested(
 
 
 def _pull_general(
-    bars: Any, owned: set[int], g: Any, entry: Entry, start: int, strong_zeros: bool
+    bars: Cotangents, owned: set[int], g: Cotangent, entry: Entry, start: int, strong_zeros: bool
 ) -> bool:
     """One entry of the general layout, backward; slots before `start` get no cotangent.
 
@@ -233,12 +234,12 @@ def _pull_general(
     return strong_zeros
 
 
-def _has_infinities(g: Any) -> bool:
+def _has_infinities(g: Cotangent) -> bool:
     g = unbatched(g)
     return is_numpy(g) and bool(np.isinf(g).any())
 
 
-def _pull_infinite(rule: Any, g: Any, *call: Any) -> list[Any]:
+def _pull_infinite(rule: Any, g: Cotangent, *call: Any) -> list[Cotangent]:
     """Cotangents for a g with infinities, which must not make NaN of zeros in the arguments.
 
     A pull is linear in g: the finite part and the direction of the infinite part go through it
@@ -253,7 +254,7 @@ def _pull_infinite(rule: Any, g: Any, *call: Any) -> list[Any]:
     ]
 
 
-def _accumulate(bars: Any, owned: set[int], slot: int, bar: Any, like: Any) -> None:
+def _accumulate(bars: Cotangents, owned: set[int], slot: int, bar: Cotangent, like: Value) -> None:
     if type(bar) is Scatter:
         scatter(bars, owned, slot, bar.index, bar.value, like)
         return
@@ -265,7 +266,7 @@ def _accumulate(bars: Any, owned: set[int], slot: int, bar: Any, like: Any) -> N
         owned.add(slot)
 
 
-def _pull_write(bars: Any, owned: set[int], g: Any, entry: Entry, start: int) -> None:
+def _pull_write(bars: Cotangents, owned: set[int], g: Cotangent, entry: Entry, start: int) -> None:
     """`out = x with x[index] = v`: v gets the cotangent there, x all the rest."""
     slot, _, _, (x, v), index, (x_slot, v_slot), _ = entry
     if slot not in owned:

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import Named, Spec
+from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import cast, is_numpy, raw_value
 from tapegrad._errors import RuleError
 
 
-def fit_cotangent(bar: Any, like: Any, rule: Named) -> Any:
+def fit_cotangent(bar: Cotangent, like: Value, rule: Named) -> Cotangent:
     """A cotangent summed to the shape of its argument, cast to its dtype and realness."""
     shape = like.shape
     if bar.shape != shape:
@@ -23,7 +24,7 @@ def fit_cotangent(bar: Any, like: Any, rule: Named) -> Any:
     return bar if bar.dtype is dtype else cast(bar, dtype)
 
 
-def _unbroadcast(bar: Any, shape: tuple[int, ...], rule: Named) -> Any:
+def _unbroadcast(bar: Cotangent, shape: tuple[int, ...], rule: Named) -> Cotangent:
     lead = len(bar.shape) - len(shape)
     if lead == 1 and bar.shape[1:] == shape:
         return _sum(bar, (0,))  # a bias added to rows: the frequent case
@@ -47,14 +48,14 @@ def _unbroadcast(bar: Any, shape: tuple[int, ...], rule: Named) -> Any:
     return bar
 
 
-def _sum(bar: Any, axes: tuple[int, ...], *, keepdims: Any = False) -> Any:
+def _sum(bar: Cotangent, axes: tuple[int, ...], *, keepdims: Any = False) -> Any:
     """np.sum; without its wrapper for NumPy's own arrays, which is half the price."""
     if type(bar) is np.ndarray:
         return np.add.reduce(bar, axes, keepdims=keepdims)
     return np.sum(bar, axes, keepdims=keepdims)
 
 
-def zeros_of(like: Any) -> Any:
+def zeros_of(like: Value) -> Value:
     """Zeros of a shape and dtype, on the library that `like` belongs to."""
     if isinstance(like, np.generic):
         return like.dtype.type(0)
@@ -63,7 +64,7 @@ def zeros_of(like: Any) -> Any:
     return np.zeros_like(like)
 
 
-def apart(bars: Any) -> Any:
+def apart(bars: Cotangent) -> Cotangent:
     """Cotangents that share no memory with these: the program's own rules may keep what they see.
 
     A gradient is changed in place by whoever asked for it.
@@ -73,7 +74,7 @@ def apart(bars: Any) -> Any:
     return bars.copy() if type(bars) is np.ndarray else bars
 
 
-def is_finite(bar: Any) -> bool:
+def is_finite(bar: Cotangent) -> bool:
     """Whether a cotangent has no infinity or NaN, told by its sum: one pass, no array of flags.
 
     A sum that overflows says no, which costs time alone. Arrays of other libraries may be lazy:
@@ -87,7 +88,7 @@ def is_finite(bar: Any) -> bool:
     return bool(total - total == 0)
 
 
-def has_nan(bar: Any) -> bool:
+def has_nan(bar: Cotangent) -> bool:
     """Whether a cotangent has a NaN; arrays of other libraries may be lazy: no.
 
     The sum of its squares is NaN then. No other question of an array is as cheap; with complex
@@ -105,7 +106,7 @@ def has_nan(bar: Any) -> bool:
     return bool(total != total) and bool(np.isnan(bar).any())
 
 
-def fit_tangent(dot: Any, like: Any, rule: Named) -> Any:
+def fit_tangent(dot: Tangent, like: Value, rule: Named) -> Tangent:
     """A tangent broadcast to the shape of its value, cast to its dtype and realness."""
     if dot.shape != like.shape:
         if len(dot.shape) > len(like.shape):

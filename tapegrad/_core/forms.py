@@ -24,10 +24,10 @@ from tapegrad._core.fit import apart, fit_cotangent, is_finite, zeros_of
 from tapegrad._core.out import write_out
 from tapegrad._core.rule import BATCH_WORDS, REGISTRY, Rule
 from tapegrad._core.tape import Tape
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import Mapped, Scatter, Traced, untraced
 from tapegrad._errors import NotDifferentiableError, RuleError, name_of
 
-Function = Callable[..., Any]
 Partial = Function | int | None
 
 
@@ -57,7 +57,7 @@ def _either(first: Sequence[bool], second: Sequence[bool]) -> list[bool]:
     return [a or b for a, b in zip(first, second, strict=True)]
 
 
-def strong_product(g: Any, partial: Any) -> Any:
+def strong_product(g: Cotangent, partial: Value) -> Value:
     """`g * partial`, but exactly zero where either is: even if the other is infinite or NaN.
 
     A branch that `np.where` did not take sends a cotangent of zero, which must stay zero; and an
@@ -130,8 +130,13 @@ class Elementwise(Rule):
         return args, out
 
     def pull(
-        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
-    ) -> Sequence[Any]:
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
         bars: list[Any] = []
         for partial, want in zip(self.partials, wanted, strict=False):
             if not want:
@@ -145,17 +150,19 @@ class Elementwise(Rule):
         return bars
 
     def push(
-        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
         return self._pushed(self.times, dots, out, args)
 
     def push_plainly(
-        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
         times = self.times if self.strong else operator.mul
         return self._pushed(times, dots, out, args)
 
-    def _pushed(self, times: Function, dots: Sequence[Any], out: Any, args: Sequence[Any]) -> Any:
+    def _pushed(
+        self, times: Function, dots: Sequence[Tangent], out: Value, args: Sequence[Value]
+    ) -> Tangent:
         terms = [
             dot
             if partial is None
@@ -205,8 +212,13 @@ class Linear(Rule):
         return [position < self.fixed for position in range(len(wanted))], False
 
     def pull(
-        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
-    ) -> Sequence[Any]:
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
         if self.variadic:
             transpose = self.transposes[0]
             assert transpose is not None
@@ -217,8 +229,8 @@ class Linear(Rule):
         return bars + [None] * (len(args) - len(bars))
 
     def push(
-        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
         given = next(dot for dot in dots if dot is not None)
         filled = [
             dot
@@ -231,7 +243,7 @@ class Linear(Rule):
         return self.apply_bound(filled, params)
 
 
-def _zero_tangent(arg: Any, given: Any) -> Any:
+def _zero_tangent(arg: Value, given: Tangent) -> Tangent:
     """The tangent of a constant argument of a linear function."""
     if not hasattr(arg, "shape"):
         return 0
@@ -262,8 +274,13 @@ class Multilinear(Rule):
         return others, False
 
     def pull(
-        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
-    ) -> Sequence[Any]:
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
         if self.variadic:
             return list(self.transposes[0](g, out, *args, wanted=wanted, **params))
         if len(args) == 2 == len(self.transposes):  # the frequent case
@@ -278,8 +295,8 @@ class Multilinear(Rule):
         ]
 
     def push(
-        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
         terms = []
         for position, dot in enumerate(dots):
             if dot is not None:
@@ -338,8 +355,13 @@ class General(Rule):
         return args, out
 
     def pull(
-        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
-    ) -> Sequence[Any]:
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
         if isinstance(out, Outputs):
             g = [zeros_of(o) if part is None else part for part, o in zip(g, out, strict=True)]
         if self.foreign:
@@ -360,7 +382,7 @@ class General(Rule):
             bars = self._checked(found + [None] * (len(args) - len(found)), args)
         return apart(bars) if self.foreign else bars
 
-    def _checked(self, parts: Sequence[Any], like: Sequence[Any]) -> Sequence[Any]:
+    def _checked(self, parts: Sequence[Value], like: Sequence[Value]) -> Sequence[Any]:
         """What a rule returned, one value (or None) each; numbers become arrays."""
         if len(parts) != len(like):
             raise RuleError(
@@ -369,7 +391,7 @@ class General(Rule):
             )
         return [self._as_value(part) for part in parts]
 
-    def _as_value(self, part: Any) -> Any:
+    def _as_value(self, part: Value) -> Any:
         if (
             type(part) is np.ndarray
             or part is None
@@ -385,8 +407,8 @@ class General(Rule):
         )
 
     def push(
-        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
         if self._jvp is not None:
             out_dot = self._jvp(dots, out, *args, **params)
             if isinstance(out, Outputs):
@@ -395,13 +417,13 @@ class General(Rule):
         return self._transposed_vjp(dots, out, args, params)
 
     def _transposed_vjp(
-        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
         """The vjp is linear in g; its own transpose takes tangents to a tangent."""
         several = isinstance(out, Outputs)
         wanted = [dot is not None for dot in dots]
 
-        def cotangents_of(gs: list[Any]) -> list[Any]:
+        def cotangents_of(gs: list[Cotangent]) -> list[Any]:
             bars = self.pull(gs if several else gs[0], out, args, params, wanted)
             return [
                 None if dot is None or bar is None else fit_cotangent(_dense(bar, arg), arg, self)
@@ -419,14 +441,19 @@ class General(Rule):
         return filled
 
     def _transposed_jvp(
-        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
-    ) -> Sequence[Any]:
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
         jvp = self._jvp
         assert jvp is not None
         several = isinstance(out, Outputs)
         active = [i for i, want in enumerate(wanted) if want]
 
-        def tangents_of(given: list[Any]) -> list[Any]:
+        def tangents_of(given: list[Tangent]) -> list[Any]:
             dots: list[Any] = [None] * len(args)
             for position, dot in zip(active, given, strict=True):
                 dots[position] = dot
@@ -440,7 +467,7 @@ class General(Rule):
         return bars
 
 
-def _dense(bar: Any, like: Any) -> Any:
+def _dense(bar: Cotangent, like: Value) -> Cotangent:
     """A cotangent that is a `Scatter`, as an array."""
     if not hasattr(bar, "index"):
         return bar
@@ -450,7 +477,7 @@ def _dense(bar: Any, like: Any) -> Any:
 
 
 def transpose_linear(
-    function: Callable[[list[Any]], list[Any]], likes: Sequence[Any], bars: Sequence[Any]
+    function: Callable[[list[Any]], list[Any]], likes: Sequence[Value], bars: Sequence[Cotangent]
 ) -> list[Any]:
     """Cotangents of the inputs of a linear function, from those of its outputs.
 

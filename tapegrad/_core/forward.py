@@ -23,12 +23,17 @@ from tapegrad._core.entry import (
 from tapegrad._core.fit import fit_tangent
 from tapegrad._core.scatter import _zeros_beside, add_at
 from tapegrad._core.tape import Tape
+from tapegrad._core.types import Index, Slot, Tangent, Value
 from tapegrad._core.values import getitem, lift_to_level_of, lift_to_level_of_index, writable
 
 
 def push(
-    entry: Entry, dot_of: Callable[[Any], Any], *, strong_zeros: bool = True, reuse: bool = False
-) -> Any:
+    entry: Entry,
+    dot_of: Callable[[Slot], Tangent],
+    *,
+    strong_zeros: bool = True,
+    reuse: bool = False,
+) -> Tangent:
     """The tangent of an entry's result from those of its arguments, or None where it has none.
 
     `dot_of(slot)` is the tangent at a slot or None. `strong_zeros`: all products are strong ones,
@@ -55,8 +60,8 @@ def push(
 
 
 def _push_general(
-    entry: Entry, dot_of: Callable[[Any], Any], strong_zeros: bool, reuse: bool
-) -> Any:
+    entry: Entry, dot_of: Callable[[Slot], Tangent], strong_zeros: bool, reuse: bool
+) -> Tangent:
     slot, rule, out, args, params, slots, _ = entry
     if rule is PROJECT:
         dots = dot_of(slots)
@@ -80,7 +85,7 @@ def _push_general(
     return fit_tangent(out_dot, out, rule)
 
 
-def _push_write(x: Any, index: Any, x_dot: Any, v_dot: Any, *, reuse: bool) -> Any:
+def _push_write(x: Value, index: Index, x_dot: Tangent, v_dot: Tangent, *, reuse: bool) -> Tangent:
     if x_dot is None:
         out_dot = _zeros_beside(v_dot, x)
     else:
@@ -90,7 +95,7 @@ def _push_write(x: Any, index: Any, x_dot: Any, v_dot: Any, *, reuse: bool) -> A
     return out_dot
 
 
-def _push_add(x: Any, index: Any, x_dot: Any, v_dot: Any, *, reuse: bool) -> Any:
+def _push_add(x: Value, index: Index, x_dot: Tangent, v_dot: Tangent, *, reuse: bool) -> Tangent:
     if x_dot is None:
         return _push_write(x, index, None, v_dot, reuse=reuse)
     out_dot = x_dot if reuse else x_dot.copy()
@@ -98,7 +103,7 @@ def _push_add(x: Any, index: Any, x_dot: Any, v_dot: Any, *, reuse: bool) -> Any
 
 
 def replay_forward(
-    entries: Iterable[Entry], dots: dict[Any, Any], tape: Tape | None, inputs: Iterable[Any]
+    entries: Iterable[Entry], dots: dict[Slot, Tangent], tape: Tape | None, inputs: Iterable[Slot]
 ) -> None:
     """Push tangents forward through a stretch: `dots` maps slots to tangents, and grows."""
     entered = set(inputs)
@@ -117,7 +122,7 @@ Step = tuple[Entry, Sequence[Any], bool]
 
 
 def live_steps(
-    entries: Sequence[Entry], inputs: Iterable[Any], outputs: Iterable[Any]
+    entries: Sequence[Entry], inputs: Iterable[Slot], outputs: Iterable[Slot]
 ) -> list[Step]:
     """The entries that outputs are made from, each with the slots that nothing later reads.
 
@@ -149,9 +154,9 @@ def live_steps(
 
 def replay_steps(
     steps: Iterable[Step],
-    dots: dict[Any, Any],
+    dots: dict[Slot, Tangent],
     tape: Tape | None,
-    inputs: Iterable[Any],
+    inputs: Iterable[Slot],
     *,
     strong_zeros: bool,
 ) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from tapegrad._core.entry import Entry
 from tapegrad._core.forward import push
 from tapegrad._core.tape import Tape
+from tapegrad._core.types import Slot, Value
 
 
 class Cell:
@@ -27,13 +28,13 @@ class Cell:
 class _WrittenCells:
     """The part of a set of slots that arrays use, kept in the cells themselves."""
 
-    def __contains__(self, slot: Any) -> bool:
+    def __contains__(self, slot: Slot) -> bool:
         return type(slot) is Cell and slot.written
 
     def add(self, slot: Cell) -> None:
         slot.written = True
 
-    def discard(self, slot: Any) -> None:
+    def discard(self, slot: Slot) -> None:
         """A cell that has been written over is not asked for again."""
 
 
@@ -55,7 +56,7 @@ class ForwardTape(Tape):
         self.log = self._push
         self.buffers = _WrittenCells()
 
-    def keep(self, constant: Any) -> Any:
+    def keep(self, constant: Value) -> Value:
         return constant  # an entry is used up before the program can change it
 
     def _push(self, entry: Entry) -> None:

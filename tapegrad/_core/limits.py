@@ -5,17 +5,16 @@ Knows traced replays forward. Must not know which rules ask.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tapegrad._core.entry import spec_of
 from tapegrad._core.fit import zeros_of
 from tapegrad._core.forward import replay_forward
+from tapegrad._core.types import Tangent, Value
 from tapegrad._core.values import Mapped, Traced
 
 
-def derivatives_along(value: Any, source: Any, directions: list[Any]) -> list[Any]:
+def derivatives_along(value: Value, source: Value, directions: list[Tangent]) -> list[Tangent]:
     """How `value` changes when the traced `source`, of which it was made, moves along directions.
 
     One tangent a direction. A rule whose cotangent is 0/0 takes the limit with it: a cotangent is

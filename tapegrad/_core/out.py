@@ -5,15 +5,14 @@ Knows which arrays can carry a derivative. Must not know rules.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._core.values import Mapped, in_trace
 from tapegrad._errors import BatchingError, NotDifferentiableError
 
 
-def write_out(out: Any, result: Any, call: str, *, broadcast: bool = False) -> Any:
+def write_out(out: Value, result: Value, call: str, *, broadcast: bool = False) -> Value:
     """Deliver a traced result into `out=`, which must be traced too.
 
     `broadcast`: a larger `out` gets the result many times, as from ufuncs.

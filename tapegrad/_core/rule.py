@@ -9,7 +9,7 @@ tangent (`push`), and how the function batches (`batch`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from tapegrad._core.entry import spec_of
 from tapegrad._core.out import write_out
 from tapegrad._core.tape import require_numbers
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import (
     Traced,
     holds_traced,
@@ -27,7 +28,6 @@ from tapegrad._core.values import (
 from tapegrad._errors import NotDifferentiableError, name_of
 from tapegrad._numpy_versions import deprecated_keywords, signature_of
 
-Function = Callable[..., Any]
 Partial = Function | int | None
 
 REGISTRY: dict[Function, Rule] = {}
@@ -102,7 +102,7 @@ class Rule:
             result = self.apply_bound(arrays, params)
         return result if out is None else write_out(out, result, self.name)
 
-    def apply_bound(self, arrays: list[Any], params: dict[str, Any]) -> Any:
+    def apply_bound(self, arrays: list[Value], params: Params) -> Any:
         for name, value in params.items():
             if holds_traced(value):
                 raise NotDifferentiableError(
@@ -127,7 +127,7 @@ class Rule:
                 slots.append(-1)
         return tape.record(self, self.call(raws, params), raws, slots, params)
 
-    def _apply_one(self, x: Traced, params: dict[str, Any]) -> Any:
+    def _apply_one(self, x: Traced, params: Params) -> Any:
         """The frequent case of one traced array."""
         raw, slot, tape = x.value, x.slot, x.tape
         out = self.implementation(raw, **params)
@@ -150,7 +150,7 @@ class Rule:
         tape.log((out_slot, self, out if out_needed else spec, kept, params, (slot,), None))
         return tape.array(out, out_slot, tape, spec)
 
-    def call(self, arrays: Sequence[Any], params: dict[str, Any]) -> Any:
+    def call(self, arrays: Sequence[Value], params: Params) -> Any:
         """The function on normalised arguments."""
         if self.sequence:
             return self.implementation(list(arrays), **params)
@@ -161,7 +161,7 @@ class Rule:
         return self.implementation(*arrays, **params)
 
     def bind(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, args: tuple[Value, ...], kwargs: dict[str, Any]
     ) -> tuple[list[Any], dict[str, Any]]:
         """Arguments as a list of arrays, and the rest by keyword without what has its default."""
         if not self._names:
@@ -197,7 +197,7 @@ class Rule:
             )
 
     def split_out(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, args: tuple[Value, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The same call with an `out` that came by position, and what follows it, by keyword."""
         if len(args) < 2 or isinstance(self.function, np.ufunc):
@@ -241,20 +241,25 @@ class Rule:
         return [True] * len(wanted), True
 
     def pull(
-        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
-    ) -> Sequence[Any]:
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
         """One cotangent (or None) an argument."""
         raise NotImplementedError
 
     def push(
-        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
         """The result's tangent from those of the arguments (None where there is none)."""
         raise NotImplementedError
 
     def push_plainly(
-        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
         """`push` for tangents that are finite: products need not be strong ones."""
         return self.push(dots, out, args, params)
 

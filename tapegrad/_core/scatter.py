@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Cotangent, Cotangents, Index, Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
@@ -22,7 +23,9 @@ from tapegrad._core.values import (
 )
 
 
-def scatter(bars: Any, owned: set[int], slot: int, index: Any, value: Any, like: Any) -> None:
+def scatter(
+    bars: Cotangents, owned: set[int], slot: int, index: Index, value: Value, like: Value
+) -> None:
     """Add a value at an index of a cotangent; the first of many pays for a buffer of the whole."""
     buffer = bars[slot]
     if slot not in owned:
@@ -39,12 +42,12 @@ def scatter(bars: Any, owned: set[int], slot: int, index: Any, value: Any, like:
     bars[slot] = add_at(buffer, index, value)
 
 
-def _ends_in_numpy(value: Any) -> bool:
+def _ends_in_numpy(value: Value) -> bool:
     """Whether a value ends in an array of NumPy's, which can be written to and added into."""
     return is_numpy(raw_value(value))
 
 
-def _scatter_by_reading(value: Any, index: Any, like: Any) -> Any:
+def _scatter_by_reading(value: Value, index: Index, like: Value) -> Cotangent:
     """Zeros like an argument with a value added at an index, made by reading alone.
 
     Arrays of other libraries may be lazy or without writes. Places named more than once are read
@@ -66,7 +69,7 @@ def _scatter_by_reading(value: Any, index: Any, like: Any) -> Any:
     return cast(total.reshape(like.shape), like.dtype)
 
 
-def _zeros_beside(value: Any, like: Any) -> Any:
+def _zeros_beside(value: Value, like: Value) -> Value:
     """Zeros like an argument; on the tape of `value` where that is traced, to be written to."""
     if isinstance(value, Traced):
         return value.tape.wrap(_zeros_beside(value.value, like), -1)
@@ -75,7 +78,7 @@ def _zeros_beside(value: Any, like: Any) -> Any:
     return np.zeros(like.shape, like.dtype, like=value)
 
 
-def add_at(buffer: Any, index: Any, value: Any) -> Any:
+def add_at(buffer: Value, index: Index, value: Value) -> Value:
     element = type(index) is int and type(value) is np.float64 and type(buffer) is np.ndarray
     if element and buffer.dtype is value.dtype:  # a loop over elements
         buffer[index] += value
@@ -105,7 +108,7 @@ def add_at(buffer: Any, index: Any, value: Any) -> Any:
 ROW = 256  # bytes, from which on rows that are mostly named once are copied faster than added
 
 
-def put_at(zeros: Any, index: Any, value: Any) -> Any:
+def put_at(zeros: Value, index: Index, value: Value) -> Value:
     """`add_at` of zeros: long rows are copied to their places, and only what is left out is added.
 
     Left out are rows whose place a later row has overwritten.
@@ -139,7 +142,7 @@ PAIRS = {
 }
 
 
-def _flat_positions(buffer: Any, index: Any, value: Any) -> tuple[Any, Any, Any] | None:
+def _flat_positions(buffer: Value, index: Index, value: Value) -> tuple[Any, Any, Any] | None:
     """Where `buffer[index] += value` goes, as the sums of two rows of flat positions, and a dtype.
 
     Known are indices of whole axes with arrays of integers behind them: rows, columns, elements by
@@ -178,7 +181,7 @@ def _flat_positions(buffer: Any, index: Any, value: Any) -> tuple[Any, Any, Any]
 ADDED_AT_ONCE = 1 << 13  # positions: what fits into the caches beside the values
 
 
-def _add_at_flat(row: Any, value: Any, starts: Any, within: Any, dtype: Any) -> None:
+def _add_at_flat(row: Value, value: Value, starts: Index, within: Index, dtype: Any) -> None:
     """np.add.at of a row, which is several times faster than any other, piece by piece."""
     if len(within) == 1 and dtype is value.dtype:
         np.add.at(row, starts + within if within[0] else starts, value.reshape(-1))
@@ -196,11 +199,11 @@ def _add_at_flat(row: Any, value: Any, starts: Any, within: Any, dtype: Any) -> 
         np.add.at(row, places.reshape(-1), piece)
 
 
-def _is_positions(part: Any) -> bool:
+def _is_positions(part: Index) -> bool:
     return type(part) is np.ndarray and part.dtype.kind in "iu"
 
 
-def last_writers(v_bar: Any, shape: tuple[int, ...], index: Any) -> Any:
+def last_writers(v_bar: Cotangent, shape: tuple[int, ...], index: Index) -> Cotangent:
     """Zero for the values that a later one at the same place overwrote: `x[[0, 0]] = [a, b]`."""
     order = np.arange(v_bar.size).reshape(v_bar.shape)
     winner = lift_to_level_of_index(np.zeros(shape, np.intp), index)

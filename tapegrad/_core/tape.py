@@ -16,6 +16,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from tapegrad._core.entry import PROJECT, Entry, Named, Outputs, ReplayedRule, spec_of
+from tapegrad._core.types import Params, Slot, Value
 from tapegrad._core.values import Traced, is_array, is_inexact, snapshot
 from tapegrad._errors import (
     ChangedConstantError,
@@ -38,11 +39,11 @@ COPY_INPUT_BYTES = 1 << 12
 class _Slots(Protocol):
     """The part of a set of slots that arrays use."""
 
-    def __contains__(self, slot: Any, /) -> bool: ...
+    def __contains__(self, slot: Slot, /) -> bool: ...
 
-    def add(self, slot: Any, /) -> None: ...
+    def add(self, slot: Slot, /) -> None: ...
 
-    def discard(self, slot: Any, /) -> None: ...
+    def discard(self, slot: Slot, /) -> None: ...
 
 
 class _Root:
@@ -103,11 +104,11 @@ class Tape:
         self.copies = copies
         self.locked = []
 
-    def wrap(self, value: Any, slot: Any) -> Traced:
+    def wrap(self, value: Value, slot: Slot) -> Traced:
         """A traced value; a slot of -1 makes a constant that can be written to."""
         return self.array(value, slot, self, spec_of(value))
 
-    def keep_input(self, leaf: Any) -> Any:
+    def keep_input(self, leaf: Value) -> Value:
         """`keep` for an array that is differentiated: not summed, the program has others."""
         if type(leaf) is not np.ndarray:
             return snapshot(leaf)
@@ -120,7 +121,7 @@ class Tape:
         self.locked.append((leaf, None))
         return leaf
 
-    def keep(self, constant: Any) -> Any:
+    def keep(self, constant: Value) -> Value:
         """A constant in a form that later writes of the program cannot reach."""
         if type(constant) is not np.ndarray:
             return snapshot(constant)
@@ -133,7 +134,7 @@ class Tape:
         self.locked.append((constant, _checksum(constant)))
         return constant
 
-    def keep_params(self, params: dict[str, Any]) -> dict[str, Any]:
+    def keep_params(self, params: Params) -> Params:
         """Parameters of a call with arrays (where=, repeats) in a form that stays as it is."""
         for value in params.values():
             if type(value) is np.ndarray:
@@ -147,7 +148,7 @@ class Tape:
         tape.fresh = itertools.count(end).__next__
         return tape
 
-    def between(self, start: Any, end: Any) -> list[Entry]:
+    def between(self, start: Slot, end: Slot) -> list[Entry]:
         """The entries after one slot that the value at another is made from, in order of time."""
         found, needed = [], {end}
         for entry in reversed(self.entries):
@@ -195,10 +196,10 @@ class Tape:
     def record(
         self,
         rule: ReplayedRule,
-        out: Any,
-        args: list[Any],
-        slots: list[Any],
-        params: dict[str, Any],
+        out: Value,
+        args: list[Value],
+        slots: list[Slot],
+        params: Params,
     ) -> Any:
         """Log a call in the general layout and wrap its result, or results, with fresh slots."""
         wanted = tuple([slot != -1 for slot in slots])
@@ -229,7 +230,7 @@ class Tape:
         return self.array(out, slot, self, spec)
 
     def record_pair(
-        self, rule: ReplayedRule, out: Any, x: Any, y: Any, x_slot: Any, y_slot: Any
+        self, rule: ReplayedRule, out: Value, x: Value, y: Value, x_slot: Slot, y_slot: Slot
     ) -> Traced:
         """`record` for two arguments, one result and no parameters, at half the price."""
         (x_needed, y_needed), out_needed = rule.needed((x_slot != -1, y_slot != -1))
@@ -249,11 +250,11 @@ class Tape:
     def _record_outputs(
         self,
         rule: ReplayedRule,
-        out: Any,
-        slot: Any,
-        args: Any,
-        slots: Any,
-        params: dict[str, Any],
+        out: Value,
+        slot: Slot,
+        args: Value,
+        slots: Slot,
+        params: Params,
     ) -> Any:
         parts = Outputs(out)
         parts.slots = tuple(self.fresh() if is_inexact(part) else -1 for part in out)
@@ -265,7 +266,7 @@ class Tape:
         return _map_outputs(out, lambda part: self.wrap(part, next(wrapped)), plain=wrapped)
 
 
-def _checksum(constant: Any) -> int:
+def _checksum(constant: Value) -> int:
     """A sum over the bits of an array: what a write changes, for one pass over the memory."""
     width = math.gcd(constant.dtype.itemsize, 8)
     words = constant.ravel(order="K").view(f"u{width}")
@@ -286,7 +287,7 @@ class _Refusal:
         )
 
 
-def require_numbers(rule: Named, out: Any) -> None:
+def require_numbers(rule: Named, out: Value) -> None:
     """Raise NotDifferentiableError for a result of objects or text, which have no derivatives."""
     if out.dtype.kind not in "biufc":
         raise NotDifferentiableError(
@@ -295,13 +296,15 @@ def require_numbers(rule: Named, out: Any) -> None:
         )
 
 
-def _spec_or_plain(arg: Any) -> Any:
+def _spec_or_plain(arg: Value) -> Any:
     if type(arg) is np.ndarray:
         return spec_of(arg)
     return spec_of(arg) if hasattr(arg, "shape") and hasattr(arg, "dtype") else arg
 
 
-def _map_outputs(out: Any, wrap: Callable[[Any], Any], plain: Iterator[Any] | None = None) -> Any:
+def _map_outputs(
+    out: Value, wrap: Callable[[Any], Any], plain: Iterator[Any] | None = None
+) -> Any:
     """`wrap` over the floating parts of one or several results, in their own container."""
     if not isinstance(out, (tuple, list)):
         return wrap(out) if is_inexact(out) else out

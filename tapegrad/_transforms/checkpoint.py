@@ -7,7 +7,7 @@ what happened inside it is computed again when a replay comes by.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import comb
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from tapegrad._batched.level import VmapLevel
 from tapegrad._core.forward_tape import ForwardTape
 from tapegrad._core.tape import CURRENT
+from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
@@ -32,8 +33,6 @@ from tapegrad._transforms.reverse import pull_once
 from tapegrad._transforms.wrapper import Transformed
 from tapegrad._tree import Structure, flatten, tree_map, unflatten
 
-Function = Callable[..., Any]
-
 
 def checkpoint(f: Function) -> Function:
     """f, but a derivative keeps only its arguments, and runs it again when it is needed.
@@ -49,7 +48,7 @@ def checkpoint(f: Function) -> Function:
     np.True_
     """
 
-    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+    def checkpointed(*args: Tree, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
         inner = innermost(leaves)
         if isinstance(inner, Traced):
@@ -63,7 +62,7 @@ def checkpoint(f: Function) -> Function:
     return Transformed(checkpoint, f, {}, checkpointed)
 
 
-def _is_traced_below(leaves: list[Any], inner: Any) -> bool:
+def _is_traced_below(leaves: list[Value], inner: Value) -> bool:
     """Whether a transform around the vmap that `inner` belongs to differentiates the call."""
     while isinstance(inner, Mapped):
         vmap_level = inner.vmap_level
@@ -78,17 +77,17 @@ class _OfAllExamples:
     A replay of it comes after the vmap has returned, so each run opens a vmap of its own.
     """
 
-    def __init__(self, f: Function, vmap_level: Any, leaves: list[Any]) -> None:
+    def __init__(self, f: Function, vmap_level: Any, leaves: list[Value]) -> None:
         self.f, self.vmap_level = f, vmap_level
         self.__name__ = name_of(f)
         self.mapped = [vmap_level.owns(leaf) for leaf in leaves]
         self.out_mapped: list[bool] = []
 
-    def values(self, leaves: list[Any]) -> list[Any]:
+    def values(self, leaves: list[Value]) -> list[Any]:
         """Leaves as this function takes them."""
         return [x.value if self.vmap_level.owns(x) else x for x in leaves]
 
-    def examples(self, out: Any) -> Any:
+    def examples(self, out: Tree) -> Any:
         """A result of this function as the vmap shows it."""
         leaves, structure = flatten(out)
         wrap = self.vmap_level.wrap
@@ -97,7 +96,7 @@ class _OfAllExamples:
             [wrap(x) if is_one else x for x, is_one in zip(leaves, self.out_mapped, strict=True)],
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Tree, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
         vmap_level = VmapLevel(self.vmap_level.name, self.vmap_level.size)
         token = CURRENT.set(vmap_level)
@@ -121,7 +120,7 @@ class _OfAllExamples:
 class _Leaves:
     """Which leaves of a call are differentiated, and how to put others in their place."""
 
-    def __init__(self, leaves: list[Any], structure: Structure) -> None:
+    def __init__(self, leaves: list[Value], structure: Structure) -> None:
         self.leaves, self.structure = leaves, structure
         self.moving = [
             i for i, leaf in enumerate(leaves) if isinstance(leaf, Traced) or is_inexact(leaf)
@@ -134,7 +133,7 @@ class _Leaves:
     def arrays(self) -> list[Any]:
         return [self.leaves[i] for i in self.moving]
 
-    def tree(self, arrays: Sequence[Any]) -> Any:
+    def tree(self, arrays: Sequence[Value]) -> Any:
         filled = [_own(x) for x in self.fixed]
         for position, array in zip(self.moving, arrays, strict=True):
             filled[position] = array
@@ -144,7 +143,7 @@ class _Leaves:
 class _Call:
     """One call of a checkpointed function under a transform."""
 
-    def __init__(self, f: Function, leaves: list[Any], structure: Structure, inner: Traced):
+    def __init__(self, f: Function, leaves: list[Value], structure: Structure, inner: Traced):
         self.f = f
         self.name = f"checkpoint({name_of(f)})"
         self.given = _Leaves(leaves, structure)
@@ -162,14 +161,14 @@ class _Call:
             [next(parts) if out is _MOVING else out for out in self.fixed_outputs],
         )
 
-    def _outputs(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    def _outputs(self, arrays: Sequence[Value]) -> tuple[Any, ...]:
         args, kwargs = self.given.tree(arrays)
         leaves, self.out_structure = flatten(self.f(*args, **kwargs))
         leaves = [_as_scalar(leaf) for leaf in leaves]
         self.fixed_outputs = [_MOVING if is_inexact(leaf) else leaf for leaf in leaves]
         return tuple(leaf for leaf in leaves if is_inexact(leaf))
 
-    def _forward(self, *arrays: Any) -> tuple[Any, ...]:
+    def _forward(self, *arrays: Value) -> tuple[Any, ...]:
         # Each run gets arrays of its own, which tell whether f writes into its arguments.
         given = [snapshot(_own(x)) for x in arrays]
         out = self._outputs(given)
@@ -183,34 +182,34 @@ class _Call:
         self.sums = [_summary(part) for part in out]
         return out
 
-    def _again(self, *arrays: Any) -> tuple[Any, ...]:
+    def _again(self, *arrays: Value) -> tuple[Any, ...]:
         out = self._outputs([snapshot(x) for x in arrays])
         _require_same(self.name, out, self.sums)
         return out
 
-    def _pull(self, g: list[Any], args: Sequence[Any]) -> Sequence[Any]:
+    def _pull(self, g: list[Cotangent], args: Sequence[Value]) -> Sequence[Any]:
         bars: Sequence[Any] = pull_once(self.name, self._again, args, g)
         return bars
 
-    def _push(self, dots: Sequence[Any], args: Sequence[Any]) -> list[Any]:
+    def _push(self, dots: Sequence[Tangent], args: Sequence[Value]) -> list[Any]:
         return list(jvp(self._again, tuple(args), tuple(dots))[1])
 
 
 _MOVING = object()  # stands for a differentiable output
 
 
-def _as_scalar(leaf: Any) -> Any:
+def _as_scalar(leaf: Value) -> Any:
     """A Python number that can be differentiated as NumPy's."""
     if isinstance(leaf, float):
         return np.float64(leaf)
     return np.complex128(leaf) if isinstance(leaf, complex) else leaf
 
 
-def _own(x: Any) -> Any:
+def _own(x: Value) -> Any:
     return x.copy() if type(x) is np.ndarray else x
 
 
-def _require_same(name: str, parts: Sequence[Any], before: Sequence[Any]) -> None:
+def _require_same(name: str, parts: Sequence[Value], before: Sequence[Any]) -> None:
     """Raise RuleError where results of a second run do not have the sums of the first."""
     same = len(parts) == len(before) and all(
         _agrees(_summary(part), was, part.dtype) for part, was in zip(parts, before, strict=True)
@@ -222,7 +221,7 @@ def _require_same(name: str, parts: Sequence[Any], before: Sequence[Any]) -> Non
         )
 
 
-def _summary(x: Any) -> tuple[float, float] | None:
+def _summary(x: Value) -> tuple[float, float] | None:
     """The sum of an array and a bound of that of its sizes, to tell whether it is the same."""
     x = untraced(x)
     if type(x) is not np.ndarray and not isinstance(x, np.generic):
@@ -251,7 +250,7 @@ def _agrees(now: Any, before: Any, dtype: np.dtype[Any]) -> bool:
 
 
 def checkpoint_sequence(
-    step: Function, state: Any, n: int, *args: Any, snapshots: int = 20
+    step: Function, state: Tree, n: int, *args: Tree, snapshots: int = 20
 ) -> Any:
     """The state after n times `state = step(state, *args)`, differentiable in little memory.
 
@@ -298,7 +297,7 @@ def checkpoint_sequence(
 
 
 def _mapped_sequence(
-    step: Function, state: Any, n: int, args: Any, snapshots: int, vmap_level: Any
+    step: Function, state: Tree, n: int, args: Tree, snapshots: int, vmap_level: Any
 ) -> Any:
     """checkpoint_sequence inside vmap: one of whole arrays."""
     # What is differentiated has an axis of examples from the start, as it will have at the end.
@@ -327,7 +326,7 @@ def _mapped_sequence(
 def _with_examples(step: Function, like: Any) -> Function:
     """A step whose results have an axis of examples wherever the state before had one."""
 
-    def stepped(state: Any, *args: Any) -> Any:
+    def stepped(state: Tree, *args: Tree) -> Any:
         before = flatten(state)[0]
         vmap_level = CURRENT.get()
         leaves, structure = flatten(step(state, *args))
@@ -366,7 +365,7 @@ def first_jump(steps: int, snapshots: int) -> int:
     return max(jump, steps - _capacity(snapshots - 1, repeats), 1)
 
 
-def _sums(state: Any) -> list[Any]:
+def _sums(state: Tree) -> list[Any]:
     return [_summary(x) for x in state[0]]
 
 
@@ -382,8 +381,8 @@ class _Sequence:
         step: Function,
         n: int,
         snapshots: int,
-        state: Any,
-        args: Any,
+        state: Tree,
+        args: Tree,
         inner: Traced,
     ) -> None:
         self.name, self.step, self.n, self.snapshots = name, step, n, snapshots
@@ -403,7 +402,7 @@ class _Sequence:
 
     # A state is (differentiable leaves, the other leaves).
 
-    def _tree(self, state: tuple[list[Any], list[Any]]) -> Any:
+    def _tree(self, state: tuple[list[Tree], list[Tree]]) -> Any:
         moving, others = iter(state[0]), iter(state[1])
         return unflatten(
             self.state.structure,
@@ -413,16 +412,16 @@ class _Sequence:
             ],
         )
 
-    def _first(self, arrays: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    def _first(self, arrays: Sequence[Value]) -> tuple[list[Any], list[Any]]:
         others = [x for i, x in enumerate(self.state.fixed) if i not in self.state.moving]
         return list(arrays), others
 
-    def _advance(self, state: Any, args: Sequence[Any], steps: int) -> Any:
+    def _advance(self, state: Tree, args: Sequence[Tree], steps: int) -> Any:
         for _ in range(steps):
             state = self._stepped(state, args)
         return state
 
-    def _stepped(self, state: Any, args: Sequence[Any]) -> Any:
+    def _stepped(self, state: Tree, args: Sequence[Tree]) -> Any:
         moving, others = state
         given = self._tree(([snapshot(_own(x)) for x in moving], others))
         leaves, structure = flatten(self.step(given, *self.args.tree(args)))
@@ -440,7 +439,7 @@ class _Sequence:
             )
         return chosen, others
 
-    def _forward(self, *arrays: Any) -> tuple[Any, ...]:
+    def _forward(self, *arrays: Value) -> tuple[Any, ...]:
         """The first sweep: on the way, it leaves the snapshots that the reversal starts from."""
         count = len(self.state.moving)
         self.level = level_of(innermost(arrays))
@@ -457,7 +456,7 @@ class _Sequence:
         return tuple(self.final[0])
 
     def _sweep(
-        self, state: Any, args: Sequence[Any], begin: int, end: int, snapshots: int
+        self, state: Tree, args: Sequence[Tree], begin: int, end: int, snapshots: int
     ) -> list[tuple[int, Any]]:
         stored = [(begin, state)]
         while snapshots > 1 and end - begin > 1:
@@ -466,7 +465,7 @@ class _Sequence:
             stored.append((begin, state))
         return stored
 
-    def _pull(self, g: list[Any], arrays: Sequence[Any]) -> list[Any]:
+    def _pull(self, g: list[Cotangent], arrays: Sequence[Value]) -> list[Any]:
         count = len(self.state.moving)
         state, args = self._first(arrays[:count]), arrays[count:]
         stored, self.stored = self.stored, []
@@ -486,11 +485,11 @@ class _Sequence:
 
     def _reverse(
         self,
-        state: Any,
-        args: Sequence[Any],
+        state: Tree,
+        args: Sequence[Tree],
         steps: int,
         snapshots: int,
-        bars: list[list[Any]],
+        bars: list[list[Cotangent]],
         after: Sequence[Any] | None,
     ) -> None:
         """Take cotangents through so many steps after a stored state, one of the snapshots.
@@ -512,12 +511,16 @@ class _Sequence:
             self._pull_step(state, args, bars, after)
 
     def _pull_step(
-        self, state: Any, args: Sequence[Any], bars: list[list[Any]], after: Sequence[Any] | None
+        self,
+        state: Tree,
+        args: Sequence[Tree],
+        bars: list[list[Cotangent]],
+        after: Sequence[Any] | None,
     ) -> None:
         moving, others = state
         count = len(moving)
 
-        def one(*arrays: Any) -> tuple[Any, ...]:
+        def one(*arrays: Value) -> tuple[Any, ...]:
             out = self._stepped((list(arrays[:count]), others), arrays[count:])[0]
             if after is not None:
                 _require_same(self.name, out, after)
@@ -530,14 +533,14 @@ class _Sequence:
             for old, new in zip(bars[1], found[count:], strict=True)
         ]
 
-    def _push(self, dots: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+    def _push(self, dots: Sequence[Tangent], arrays: Sequence[Value]) -> list[Any]:
         count = len(self.state.moving)
         state, args = self._first(arrays[:count]), arrays[count:]
         state_dots, args_dots = list(dots[:count]), tuple(dots[count:])
         for _ in range(self.n):
             others = state[1]
 
-            def one(*given: Any, others: Any = others) -> Any:
+            def one(*given: Value, others: Value = others) -> Any:
                 out = self._stepped((list(given[:count]), others), given[count:])
                 return tuple(out[0]), out[1]
 

@@ -7,7 +7,7 @@ arguments are pytrees, and what its forward pass saved may be used in place of r
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tapegrad._core.entry import spec_of
@@ -15,6 +15,7 @@ from tapegrad._core.fit import apart, zeros_of
 from tapegrad._core.forms import General, transpose_linear
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.tape import CURRENT
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Tree, Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
@@ -29,10 +30,8 @@ from tapegrad._transforms.vmap import vmap
 from tapegrad._transforms.wrapper import found_by_name
 from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
 
-Function = Callable[..., Any]
 
-
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: Tree) -> Any:
     """The plain value of x (a pytree): a constant for every transform.
 
     >>> import tapegrad
@@ -63,7 +62,7 @@ class primitive:
         functools.update_wrapper(self, function)
         self.function = function
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Tree, **kwargs: Any) -> Any:
         inner = innermost(flatten((args, kwargs))[0])
         rule = REGISTRY.get(self)
         if inner is None or (rule is None and isinstance(inner, Mapped)):
@@ -104,8 +103,13 @@ class CustomCall(General):
         return [True] * len(wanted), True
 
     def pull(
-        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
-    ) -> Sequence[Any]:
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
         g = [zeros_of(o) if part is None else part for part, o in zip(g, out, strict=True)]
         if self._pull is None:
             return self._transposed_jvp(g, out, args, params, wanted)
@@ -119,8 +123,8 @@ class CustomCall(General):
             CURRENT.reset(token)
 
     def push(
-        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
         if self._push is not None:
             filled = [
                 zeros_of(x) if dot is None else dot for dot, x in zip(dots, args, strict=True)
@@ -129,8 +133,13 @@ class CustomCall(General):
         return self._transposed_vjp(dots, out, args, params)
 
     def _transposed_jvp(
-        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
-    ) -> Sequence[Any]:
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
         push = self._push
         assert push is not None
         active = [i for i, want in enumerate(wanted) if want]
@@ -148,7 +157,7 @@ class CustomCall(General):
         return bars
 
 
-def check_closure(name: str, parts: Sequence[Any], tape: Any) -> None:
+def check_closure(name: str, parts: Sequence[Value], tape: Any) -> None:
     """Raise RuleError if a run on plain arguments has a traced result: by what it closes over.
 
     `tape` is that of the arguments. Values of transforms around it may come in from outside.
@@ -177,7 +186,7 @@ class _Custom:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
-    def _split(self, args: tuple[Any, ...]) -> tuple[list[Any], list[Any]]:
+    def _split(self, args: tuple[Value, ...]) -> tuple[list[Any], list[Any]]:
         """Arguments that are not differentiated, and those that are."""
         fixed = [args[i] for i in self.nondiff_argnums]
         return fixed, [x for i, x in enumerate(args) if i not in self.nondiff_argnums]
@@ -188,7 +197,7 @@ class _Custom:
         count = len(fixed) + len(trees)
         return [by_position[i] if i in by_position else next(rest) for i in range(count)]
 
-    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    def _bound(self, args: tuple[Value, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         if not kwargs:
             return args
         import inspect
@@ -206,7 +215,7 @@ class _Custom:
             )
         return bound.args
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Tree, **kwargs: Any) -> Any:
         args = self._bound(args, kwargs)
         fixed, trees = self._split(args)
         leaves, structure = flatten(tuple(trees))
@@ -223,7 +232,7 @@ class _Custom:
         parts = rule.apply_bound([leaves[i] for i in moving], {})
         return unflatten(run.out_structure, parts)
 
-    def _mapped(self, inner: Any, fixed: list[Any], leaves: list[Any], structure: Any) -> Any:
+    def _mapped(self, inner: Value, fixed: list[Any], leaves: list[Value], structure: Any) -> Any:
         """A call inside vmap: a custom function of all examples, whose parts are mapped."""
         vmap_level = inner.vmap_level
         arrays = [hasattr(leaf, "shape") for leaf in leaves]
@@ -261,8 +270,8 @@ class _Run:
         self.residuals: Any = None
         self.name = name_of(custom.function)
 
-    def rule(self, leaves: list[Any], moving: list[int]) -> CustomCall:
-        def with_moving(arrays: Sequence[Any]) -> list[Any]:
+    def rule(self, leaves: list[Value], moving: list[int]) -> CustomCall:
+        def with_moving(arrays: Sequence[Value]) -> list[Any]:
             filled = list(leaves)
             for position, array in zip(moving, arrays, strict=True):
                 filled[position] = array
@@ -272,7 +281,7 @@ class _Run:
         tape = deepest_tape(leaves)
         assert tape is not None
 
-        def forward(*arrays: Any) -> tuple[Any, ...]:
+        def forward(*arrays: Value) -> tuple[Any, ...]:
             out = self.run(with_moving(arrays))
             parts, self.out_structure = flatten(out)
             check_closure(self.name, parts, tape)
@@ -287,7 +296,7 @@ class _Run:
         raise NotImplementedError
 
 
-def _as_array(part: Any) -> Any:
+def _as_array(part: Value) -> Any:
     import numpy as np
 
     return np.float64(part) if isinstance(part, float) else part
@@ -299,7 +308,7 @@ class _VjpRun(_Run):
         return out
 
     def rule_of(self, forward: Function, with_moving: Function, moving: list[int]) -> CustomCall:
-        def pull(g: list[Any], args: Sequence[Any]) -> list[Any]:
+        def pull(g: list[Cotangent], args: Sequence[Value]) -> list[Cotangent]:
             residuals = self.residuals
             if deepest_tape(list(args)) is not None:
                 # A transform differentiates this replay: the residuals must be traced as well.
@@ -313,7 +322,7 @@ class _VjpRun(_Run):
 
         return CustomCall(self.name, forward, pull, None)
 
-    def _cotangent_leaves(self, bars: Any) -> list[Any]:
+    def _cotangent_leaves(self, bars: Cotangent) -> list[Any]:
         """Leaves of what the user's backward returned; None stands for zeros of an argument."""
         children = self.structure.children
         if not isinstance(bars, (tuple, list)) or len(bars) != len(children):
@@ -344,7 +353,7 @@ class _JvpRun(_Run):
         return self.custom.function(*self.custom._joined(self.fixed, trees))
 
     def rule_of(self, forward: Function, with_moving: Function, moving: list[int]) -> CustomCall:
-        def push(dots: Sequence[Any], args: Sequence[Any]) -> list[Any]:
+        def push(dots: Sequence[Tangent], args: Sequence[Value]) -> list[Tangent]:
             primals = with_moving(args)
             tangents = [_zero_tangent(leaf) for leaf in flatten(tuple(primals))[0]]
             for position, dot in zip(moving, dots, strict=True):
@@ -357,7 +366,7 @@ class _JvpRun(_Run):
         return CustomCall(self.name, forward, None, push)
 
 
-def _zero_tangent(leaf: Any) -> Any:
+def _zero_tangent(leaf: Value) -> Tangent:
     return zeros_of(spec_of(leaf)) if hasattr(leaf, "dtype") else 0.0
 
 
@@ -429,7 +438,7 @@ class custom_jvp(_Custom):
     def defjvps(self, *jvps: Function | None) -> None:
         """Declare one tangent function `(x_dot, out, *args)` an argument; None where it is 0."""
 
-        def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        def jvp(primals: Sequence[Tree], tangents: Sequence[Any]) -> tuple[Any, Any]:
             out = self(*primals)
             terms = [
                 rule(dot, out, *primals)

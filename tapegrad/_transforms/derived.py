@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from tapegrad._core.entry import Entry
+from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
 from tapegrad._core.values import is_array, raw_value
 from tapegrad._errors import InputError, OutputError, describe, message, name_of
 from tapegrad._transforms.forward import jvp, run_with_pushforward
@@ -20,8 +22,6 @@ from tapegrad._transforms.reverse import grad, run_with_pullback, vjp
 from tapegrad._transforms.vmap import vmap
 from tapegrad._transforms.wrapper import Transformed
 from tapegrad._tree import flatten, tree_map, unflatten
-
-Function = Callable[..., Any]
 
 
 def jacrev(
@@ -43,7 +43,7 @@ def jacrev(
            [0., 6.]])
     """
 
-    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+    def jacobian_of(*args: Tree, **kwargs: Any) -> Any:
         inputs, g = _reduced(f"jacrev({name_of(f)})", f, args, kwargs, argnums)
         leaves_in = tuple(inputs.leaves)
         out, pullback, *aux = run_with_pullback(g, leaves_in, has_aux, copies=False)
@@ -52,7 +52,7 @@ def jacrev(
         for position, leaf in enumerate(leaves):
             _check_output(f"jacrev({name_of(f)})", leaf)
 
-            def pulled(bar: Any, position: int = position) -> Any:
+            def pulled(bar: Cotangent, position: int = position) -> Any:
                 bars = [np.zeros_like(other) for other in leaves]
                 bars[position] = bar
                 return pullback(unflatten(structure, bars))
@@ -89,7 +89,7 @@ def jacfwd(
            [0., 6.]])
     """
 
-    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+    def jacobian_of(*args: Tree, **kwargs: Any) -> Any:
         inputs, g = _reduced(f"jacfwd({name_of(f)})", f, args, kwargs, argnums)
         leaves_in = tuple(inputs.leaves)
         out, pushforward, *aux = run_with_pushforward(g, leaves_in, has_aux, copies=False)
@@ -117,12 +117,12 @@ def jacfwd(
 
 
 def _columns(
-    pushforward: Function, leaves: list[Any], position: int, chunk_size: int | None
+    pushforward: Function, leaves: list[Value], position: int, chunk_size: int | None
 ) -> list[Any]:
     """The tangent of each output, for all unit tangents of one input along the last axis."""
     like = leaves[position]
 
-    def pushed(basis: Any) -> Any:
+    def pushed(basis: Tangent) -> Any:
         dots = [np.zeros_like(leaf) for leaf in leaves]
         dots[position] = basis
         return flatten(pushforward(*dots))[0]
@@ -162,7 +162,7 @@ def jacobian(
         "reverse": jacrev(f, argnums, has_aux=has_aux, chunk_size=chunk_size),
     }
 
-    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+    def jacobian_of(*args: Tree, **kwargs: Any) -> Any:
         chosen = mode if mode != "auto" else _cheaper(f, argnums, args, kwargs, has_aux)
         return modes[chosen](*args, **kwargs)
 
@@ -170,7 +170,7 @@ def jacobian(
     return Transformed(jacobian, f, options, jacobian_of)
 
 
-def _cheaper(f: Function, argnums: Argnums, args: Any, kwargs: Any, has_aux: bool) -> str:
+def _cheaper(f: Function, argnums: Argnums, args: Tree, kwargs: Any, has_aux: bool) -> str:
     """The direction with fewer replays, found by running f once on plain values."""
     inputs = Inputs(Selection(f"jacobian({name_of(f)})", argnums), args, kwargs)
     out = f(*args, **kwargs)
@@ -201,7 +201,7 @@ def hessian(
     return jacfwd(gradient, argnums, has_aux=has_aux, chunk_size=chunk_size)
 
 
-def hvp(f: Function, primals: Any, vectors: Any) -> Any:
+def hvp(f: Function, primals: Tree, vectors: Tree) -> Any:
     """The Hessian of f at the primals times vectors, without the matrix: forward over reverse.
 
     `primals` and `vectors` are tuples of equal structure; with one primal the product comes bare,
@@ -214,7 +214,7 @@ def hvp(f: Function, primals: Any, vectors: Any) -> Any:
     return jvp(grad(f, argnums), tuple(primals), tuple(vectors))[1]
 
 
-def vhp(f: Function, primals: Any, vectors: Any) -> Any:
+def vhp(f: Function, primals: Tree, vectors: Tree) -> Any:
     """Vectors times the Hessian of f at the primals: reverse over reverse. Arguments as for `hvp`.
 
     >>> vhp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
@@ -227,7 +227,7 @@ def vhp(f: Function, primals: Any, vectors: Any) -> Any:
     return product[0] if single else product
 
 
-def ggnvp(f: Function, primals: Any, vectors: Any, loss: Function | None = None) -> Any:
+def ggnvp(f: Function, primals: Tree, vectors: Tree, loss: Function | None = None) -> Any:
     """The Gauss-Newton matrix of f at the primals times vectors, without the matrix.
 
     The matrix is J^T H J: J the Jacobian of f, H the Hessian of `loss`, a real scalar function of
@@ -245,7 +245,7 @@ def ggnvp(f: Function, primals: Any, vectors: Any, loss: Function | None = None)
     return product[0] if len(primals) == 1 else product
 
 
-def linear_transpose(f: Function, *primals: Any) -> Function:
+def linear_transpose(f: Function, *primals: Tree) -> Function:
     """The transpose of a linear function: it takes a cotangent of the output to the primals'.
 
     The primals give containers, shapes and dtypes alone: anything with a shape and a dtype will
@@ -266,7 +266,7 @@ def linear_transpose(f: Function, *primals: Any) -> Function:
     first, second = unflatten(structure, at), unflatten(structure, other)
     expected = flatten(jvp(f, first, second)[1])[0]
 
-    def values(vectors: list[Any]) -> list[Any]:
+    def values(vectors: list[Tree]) -> list[Any]:
         with np.errstate(all="ignore"):
             return flatten(f(*unflatten(structure, vectors)))[0]
 
@@ -287,7 +287,7 @@ def linear_transpose(f: Function, *primals: Any) -> Function:
     return transposed
 
 
-def _random_like(leaf: Any, generator: np.random.Generator) -> Any:
+def _random_like(leaf: Value, generator: np.random.Generator) -> Any:
     """Random numbers of a leaf's shape, dtype and kind, none of which rounds to 0."""
     dtype = np.dtype(leaf.dtype) if hasattr(leaf, "dtype") else np.result_type(leaf)
     shape = leaf.shape if hasattr(leaf, "shape") else ()
@@ -302,13 +302,13 @@ def _random_like(leaf: Any, generator: np.random.Generator) -> Any:
     return dtype.type(values) if scalar else np.asarray(values, dtype)
 
 
-def _scales(leaves: list[Any]) -> tuple[float, float, float]:
+def _scales(leaves: list[Value]) -> tuple[float, float, float]:
     """1, a large and a small power of 2, by which products round as before."""
     exponent = min((np.finfo(x.dtype).maxexp // 25 for x in leaves), default=1)
     return 1.0, 2.0**exponent, 2.0**-8
 
 
-def _rounding(values: Function, vectors: list[Any], generator: np.random.Generator) -> list[Any]:
+def _rounding(values: Function, vectors: list[Tree], generator: np.random.Generator) -> list[Any]:
     """How far each element of the values moves when those it is made from are rounded otherwise.
 
     That is much for one that is small because greater ones cancel, and nothing else tells it from
@@ -328,17 +328,17 @@ def _rounding(values: Function, vectors: list[Any], generator: np.random.Generat
     return moved
 
 
-def _nudged(x: Any, generator: np.random.Generator) -> Any:
+def _nudged(x: Value, generator: np.random.Generator) -> Any:
     by = 1 + generator.uniform(-8, 8, x.shape) * float(np.finfo(x.dtype).eps)
     return x * np.asarray(by).astype(x.real.dtype)
 
 
-def _has_derivative(value: Any) -> bool:
+def _has_derivative(value: Value) -> bool:
     """Whether a value without tracing is one of floating numbers."""
     return is_array(value) and value.dtype.kind in "fc"
 
 
-def _are_multiples(found: Any, expected: Any, rounding: Any, scale: float) -> bool:
+def _are_multiples(found: Value, expected: Value, rounding: Value, scale: float) -> bool:
     """Whether each element of a result is a multiple of what was expected, but for rounding."""
     found, expected = raw_value(found), raw_value(expected)
     if not _has_derivative(found):
@@ -368,7 +368,7 @@ def elementwise_grad(f: Function, argnums: Argnums = None) -> Function:
     array([ 1., -1.])
     """
 
-    def total(*args: Any, **kwargs: Any) -> Any:
+    def total(*args: Tree, **kwargs: Any) -> Any:
         leaves = flatten(f(*args, **kwargs))[0]
         return sum((np.sum(leaf) for leaf in leaves[1:]), start=np.sum(leaves[0]))
 
@@ -380,25 +380,25 @@ def elementwise_grad(f: Function, argnums: Argnums = None) -> Function:
 
 
 def _reduced(
-    call: str, f: Function, args: Any, kwargs: Any, argnums: Argnums
+    call: str, f: Function, args: Tree, kwargs: Any, argnums: Argnums
 ) -> tuple[Inputs, Function]:
     """The leaves that argnums selects, and f as a function of those alone."""
     inputs = Inputs(Selection(call, argnums), args, kwargs)
 
-    def of_leaves(*leaves: Any) -> Any:
+    def of_leaves(*leaves: Value) -> Any:
         return inputs.call(f, list(leaves))
 
     of_leaves.__name__ = name_of(f)
     return inputs, of_leaves
 
 
-def _jacobian_rows(pulled: Function, leaf: Any, leaves: list[Any], at_once: int) -> list[Any]:
+def _jacobian_rows(pulled: Function, leaf: Value, leaves: list[Value], at_once: int) -> list[Any]:
     """The derivatives of each element of an output, along axis 0, by each input."""
     parts = [_rows_along(pulled, basis, leaves) for basis in _bases(leaf, at_once)]
     return _joined(parts, 0)
 
 
-def _rows_along(pulled: Function, basis: Any, leaves: list[Any]) -> list[Any]:
+def _rows_along(pulled: Function, basis: Tangent, leaves: list[Value]) -> list[Any]:
     """Complex for a complex element of real inputs, of which a pull gives one part at a time."""
     rows = list(pulled(basis))
     if basis.dtype.kind == "c" and any(x.dtype.kind != "c" for x in leaves):
@@ -409,12 +409,12 @@ def _rows_along(pulled: Function, basis: Any, leaves: list[Any]) -> list[Any]:
     return rows
 
 
-def _by_input(inputs: Inputs, parts: list[Any]) -> Any:
+def _by_input(inputs: Inputs, parts: list[Value]) -> Any:
     trees = inputs.trees(parts)
     return trees[0] if inputs.selection.single else tuple(trees)
 
 
-def _check_output(call: str, leaf: Any) -> None:
+def _check_output(call: str, leaf: Value) -> None:
     if getattr(leaf, "dtype", np.dtype(object)).kind not in "fc":
         raise OutputError(
             message(call, "floating or complex outputs", describe(leaf), "Return float arrays")
@@ -428,7 +428,7 @@ FEWEST_AT_ONCE = 32
 ALL = sys.maxsize
 
 
-def _at_once(replayed: Any, leaves: list[Any]) -> int:
+def _at_once(replayed: Any, leaves: list[Value]) -> int:
     """How many basis vectors to send through a replay at once: the fastest number."""
     if any(type(leaf) is not np.ndarray for leaf in leaves):
         return ALL  # an outer transform looks on: once, so that its tape stays short
@@ -436,7 +436,7 @@ def _at_once(replayed: Any, leaves: list[Any]) -> int:
     return max(CACHED_BYTES * len(sizes) // sum(sizes), FEWEST_AT_ONCE)
 
 
-def _result_bytes(entry: Any) -> int:
+def _result_bytes(entry: Entry) -> int:
     """The bytes of an entry's result, as far as what it keeps tells; 0 where it does not."""
     _, _, out, x, y, _, y_slot = entry
     for part in (out, x, y) if y_slot is not None else (out,):
@@ -445,7 +445,7 @@ def _result_bytes(entry: Any) -> int:
     return 0
 
 
-def _bases(like: Any, at_once: int) -> Iterator[Any]:
+def _bases(like: Value, at_once: int) -> Iterator[Any]:
     """The unit arrays of a shape, along a first axis, so many in each."""
     size = math.prod(like.shape)
     if at_once * 2 > size:
@@ -455,7 +455,7 @@ def _bases(like: Any, at_once: int) -> Iterator[Any]:
         yield np.reshape(np.eye(count, size, start, like.dtype), (count, *like.shape))
 
 
-def _joined(parts: list[list[Any]], axis: int) -> list[Any]:
+def _joined(parts: list[list[Value]], axis: int) -> list[Any]:
     """Results of each part of a basis as those of the whole."""
     if len(parts) == 1:
         return list(parts[0])

@@ -6,7 +6,6 @@ before (linearize). Must not know rules, or how arrays log.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from tapegrad._core.fit import is_finite, zeros_of
 from tapegrad._core.forward import Step, live_steps, replay_steps
 from tapegrad._core.forward_tape import Cell, ForwardTape
 from tapegrad._core.tape import CURRENT, Tape
+from tapegrad._core.types import Function, Tangent, Tree, Value
 from tapegrad._core.values import Traced, is_array
 from tapegrad._errors import InputError, message, name_of
 from tapegrad._transforms.inputs import Inputs, Selection, as_cotangent, own_copy
@@ -24,10 +24,8 @@ from tapegrad._transforms.recording import Recording
 from tapegrad._transforms.reverse import as_tangent, split_aux
 from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
 
-Function = Callable[..., Any]
 
-
-def jvp(f: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
+def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> Any:
     """`(f(*primals), out_dot)`: the output and its derivative in the direction of the tangents.
 
     `primals` and `tangents` are tuples (or lists) of equal structure, shapes and dtypes. One pass,
@@ -69,13 +67,13 @@ def jvp(f: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     return (out, out_dot, aux) if has_aux else (out, out_dot)
 
 
-def _cell(tangent: Any) -> Cell:
+def _cell(tangent: Tangent) -> Cell:
     cell = Cell()
     cell.tangent = tangent
     return cell
 
 
-def _tangent_leaves(name: str, inputs: Inputs, tangents: Any) -> list[Any]:
+def _tangent_leaves(name: str, inputs: Inputs, tangents: Tree) -> list[Any]:
     if not isinstance(tangents, (tuple, list)) or len(tangents) != len(inputs.structures):
         raise InputError(
             message(
@@ -98,7 +96,7 @@ def _tangent_leaves(name: str, inputs: Inputs, tangents: Any) -> list[Any]:
     ]
 
 
-def _primal_and_tangent(leaf: Any, tape: Tape) -> tuple[Any, Any]:
+def _primal_and_tangent(leaf: Value, tape: Tape) -> tuple[Any, Any]:
     if isinstance(leaf, Traced):
         if leaf.tape is tape:
             dot = leaf.slot.tangent if isinstance(leaf.slot, Cell) else None
@@ -113,7 +111,7 @@ class Pushforward:
     __slots__ = ("inputs", "name", "out", "out_slots", "recording", "slots", "steps", "structure")
 
     def __init__(
-        self, name: str, recording: Recording, inputs: Inputs, slots: list[int], out: Any
+        self, name: str, recording: Recording, inputs: Inputs, slots: list[int], out: Tree
     ) -> None:
         self.name, self.recording, self.inputs, self.slots = name, recording, inputs, slots
         leaves, self.structure = flatten(out)
@@ -121,7 +119,7 @@ class Pushforward:
         self.out = [spec_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
         self.steps: list[Step] | None = None  # found when first called
 
-    def __call__(self, *tangents: Any) -> Any:
+    def __call__(self, *tangents: Tree) -> Any:
         """The output's tangent, with its containers, shapes and dtypes.
 
         Raises InputError or ShapeMismatchError for tangents that do not match the primals.
@@ -142,7 +140,7 @@ class Pushforward:
         ]
         return unflatten(self.structure, parts)
 
-    def _pushed(self, leaves: list[Any], *, strong_zeros: bool) -> dict[Any, Any]:
+    def _pushed(self, leaves: list[Value], *, strong_zeros: bool) -> dict[Any, Any]:
         """Tangents by slot, those of the outputs at least."""
         recording = self.recording
         if self.steps is None:
@@ -153,7 +151,7 @@ class Pushforward:
         )
         return dots
 
-    def _transposed(self, leaves: list[Any]) -> dict[Any, Any]:
+    def _transposed(self, leaves: list[Value]) -> dict[Any, Any]:
         """Tangents by slot, as the transpose of the pullback, in which rules can take limits."""
         recording, outer = self.recording, self.recording.surroundings
         tape = outer or recording.tape.replica(recording.entries, recording.end)
@@ -175,7 +173,7 @@ class Pushforward:
         return {slot: second[bar.slot] for slot, bar in given.items()}
 
 
-def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
+def linearize(f: Function, *primals: Tree, has_aux: bool = False) -> Any:
     """`(f(*primals), pushforward)`: the pushforward takes tangents of the primals to the output's.
 
     f runs once; the pushforward is linear and may be called many times. With `has_aux` f returns
@@ -190,7 +188,7 @@ def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
 
 
 def run_with_pushforward(
-    f: Function, primals: tuple[Any, ...], has_aux: bool, *, copies: bool
+    f: Function, primals: tuple[Tree, ...], has_aux: bool, *, copies: bool
 ) -> Any:
     """`linearize`; without `copies` for a pushforward used before anything else can run."""
     name = f"linearize({name_of(f)})"

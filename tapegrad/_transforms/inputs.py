@@ -6,13 +6,14 @@ how a function is run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.entry import Spec, spec_of
 from tapegrad._core.fit import zeros_of
+from tapegrad._core.types import Cotangent, Function, Tree, Value
 from tapegrad._core.values import Mapped, Traced, cast, is_inexact, is_ndarray, snapshot
 from tapegrad._errors import (
     InputError,
@@ -21,13 +22,10 @@ from tapegrad._errors import (
 )
 from tapegrad._tree import LEAF, Structure, flatten, unflatten
 
-Function = Callable[..., Any]
-
-
 Argnums = int | Sequence[int] | None
 
 
-def as_input(leaf: Any, call: str) -> Any:
+def as_input(leaf: Value, call: str) -> Value:
     """A leaf as a value that can be differentiated: Python numbers become NumPy scalars."""
     kind = type(leaf)
     if kind is np.ndarray or isinstance(leaf, Traced):
@@ -49,7 +47,7 @@ def as_input(leaf: Any, call: str) -> Any:
     )
 
 
-def as_cotangent(bar: Any, leaf: Any) -> Any:
+def as_cotangent(bar: Cotangent, leaf: Value) -> Cotangent:
     """A finished cotangent: shape, dtype and kind of its input, and memory of its own."""
     if bar is None:
         return zeros_of(spec_of(leaf) if isinstance(leaf, Traced) else leaf)
@@ -134,7 +132,7 @@ class Inputs:
     __slots__ = ("args", "kwargs", "leaves", "positions", "selection", "structures")
 
     def __init__(
-        self, selection: Selection, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, selection: Selection, args: tuple[Tree, ...], kwargs: dict[str, Any]
     ) -> None:
         self.selection = selection
         self.args, self.kwargs = args, kwargs
@@ -175,7 +173,7 @@ class Inputs:
             self.kwargs[name] for name in self.selection.names
         ]
 
-    def call(self, function: Function, leaves: list[Any]) -> Any:
+    def call(self, function: Function, leaves: list[Value]) -> Any:
         """`function` with other leaves in the differentiated places."""
         trees = self.trees(leaves)
         if self.positions is _FIRST:
@@ -188,7 +186,7 @@ class Inputs:
             kwargs = {**kwargs, **dict(zip(self.selection.names, named, strict=True))}
         return function(*args, **kwargs)
 
-    def result(self, bars: list[Any], given: Sequence[Any] = ()) -> Any:
+    def result(self, bars: list[Cotangent], given: Sequence[Any] = ()) -> Any:
         """Finished cotangents in the containers that argnums and argnames ask for.
 
         None of them is one of the `given` arrays, or another of them.
@@ -214,7 +212,7 @@ class Inputs:
         by_name = rest[0] if one else dict(zip(selection.names, rest, strict=True))
         return (by_position, by_name) if by_position else by_name
 
-    def trees(self, leaves: list[Any]) -> list[Any]:
+    def trees(self, leaves: list[Value]) -> list[Any]:
         """Leaves put into the containers that they came in, one tree an argument."""
         structures = self.structures
         if len(structures) == 1:
@@ -224,6 +222,6 @@ class Inputs:
         return [unflatten(structure, rest) for structure in self.structures]
 
 
-def own_copy(leaf: Any) -> Any:
+def own_copy(leaf: Value) -> Any:
     """A leaf that shares no memory, and no handle, with what a replay keeps."""
     return leaf.copy() if type(leaf) is np.ndarray else snapshot(leaf)

@@ -14,6 +14,7 @@ from tapegrad._core.backward import SparseBars, replay_backward, replay_nested
 from tapegrad._core.entry import Entry, parents_of, spec_of
 from tapegrad._core.fit import has_nan
 from tapegrad._core.tape import CURRENT, Tape
+from tapegrad._core.types import Cotangent, Tree, Value
 from tapegrad._core.values import Mapped, Traced, snapshot, untraced
 from tapegrad._tree import flatten
 
@@ -91,7 +92,7 @@ class Recording:
             del self.tape.entries[self.first :]
         self.tape.close(verify=kind is None)
 
-    def input(self, leaf: Any) -> Traced:
+    def input(self, leaf: Value) -> Traced:
         """A leaf as an input: the same value at a slot of this stretch."""
         tape = self.tape
         slot = tape.fresh()
@@ -109,7 +110,7 @@ class Recording:
             return tape.array(leaf.value, slot, tape, leaf.spec)
         return tape.wrap(snapshot(leaf), slot)
 
-    def finish(self, out: Any) -> None:
+    def finish(self, out: Tree) -> None:
         """The function has returned `out`: what is logged from here on is not in the stretch."""
         if type(out) is not self.tape.array:
             for leaf in flatten(out)[0]:
@@ -129,14 +130,14 @@ class Recording:
             for slot in parents_of(entry)
         )
 
-    def owns(self, value: Any) -> bool:
+    def owns(self, value: Value) -> bool:
         """Whether a value's derivative is in this stretch."""
         if not isinstance(value, Traced):
             return False
         value.tape.require_open()
         return bool(value.tape.root is self.tape.root and value.slot >= self.start)
 
-    def strip(self, value: Any) -> Any:
+    def strip(self, value: Value) -> Any:
         """A value as the surroundings may see it: plain, or traced by an outer transform."""
         if not isinstance(value, Traced):
             return value
@@ -156,9 +157,9 @@ class Recording:
     def pull(
         self,
         slots: list[int],
-        bars: list[Any],
+        bars: list[Cotangent],
         inputs: list[int],
-        value: Any = None,
+        value: Value = None,
         *,
         consume: bool = False,
     ) -> list[Any] | None:
@@ -189,7 +190,7 @@ class Recording:
     def _pulled(
         self,
         slots: list[int],
-        bars: list[Any],
+        bars: list[Cotangent],
         inputs: list[int],
         *,
         strong_zeros: bool,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import spec_of
+from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
 from tapegrad._core.values import is_array, is_inexact
 from tapegrad._errors import (
     InputError,
@@ -26,8 +27,6 @@ from tapegrad._transforms.recording import Recording
 from tapegrad._transforms.wrapper import Transformed
 from tapegrad._tree import flatten, flatten_like, tree_map
 from tapegrad._warning import warn
-
-Function = Callable[..., Any]
 
 
 class IndependentOutputWarning(UserWarning):
@@ -55,7 +54,7 @@ def value_and_grad(
     """
     run = _gradient_runner(f, argnums, argnames, has_aux, holomorphic)
 
-    def evaluate(*args: Any, **kwargs: Any) -> Any:
+    def evaluate(*args: Tree, **kwargs: Any) -> Any:
         value, gradient, aux = run(args, kwargs)
         return ((value, aux), gradient) if has_aux else (value, gradient)
 
@@ -100,7 +99,7 @@ def grad(
     """
     run = _gradient_runner(f, argnums, argnames, has_aux, holomorphic)
 
-    def gradient(*args: Any, **kwargs: Any) -> Any:
+    def gradient(*args: Tree, **kwargs: Any) -> Any:
         _, result, aux = run(args, kwargs)
         return (result, aux) if has_aux else result
 
@@ -128,12 +127,12 @@ def _gradient_runner(
     name = f"grad({name_of(f)})"
     selection = Selection(f"{name}(...)", argnums, argnames)
 
-    def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+    def run(args: tuple[Tree, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
         # A replay over huge arrays frees them on the way. In the rare case that it must be
         # repeated, with strong products, f runs again too.
         return attempt(args, kwargs, keep=False) or attempt(args, kwargs, keep=True)
 
-    def attempt(args: tuple[Any, ...], kwargs: dict[str, Any], *, keep: bool) -> Any:
+    def attempt(args: tuple[Tree, ...], kwargs: dict[str, Any], *, keep: bool) -> Any:
         inputs = Inputs(selection, args, kwargs)
         with Recording(name) as recording:
             traced = [recording.input(leaf) for leaf in inputs.leaves]
@@ -155,7 +154,7 @@ def _gradient_runner(
     return run
 
 
-def split_aux(call: str, out: Any) -> tuple[Any, Any]:
+def split_aux(call: str, out: Tree) -> tuple[Any, Any]:
     """The two results of a function with `has_aux`."""
     if isinstance(out, tuple) and len(out) == 2:
         return out
@@ -167,9 +166,9 @@ def split_aux(call: str, out: Any) -> tuple[Any, Any]:
 def _pull_scalar(
     name: str,
     recording: Recording,
-    out: Any,
+    out: Tree,
     slots: list[int],
-    leaves: list[Any],
+    leaves: list[Value],
     holomorphic: bool,
     keep: bool,
 ) -> list[Any] | None:
@@ -186,7 +185,7 @@ def _pull_scalar(
     return recording.pull([out.slot], [one], slots, out, consume=consume)
 
 
-def _check_scalar(name: str, out: Any, leaves: list[Any], holomorphic: bool) -> None:
+def _check_scalar(name: str, out: Tree, leaves: list[Value], holomorphic: bool) -> None:
     dtype = getattr(out, "dtype", None)
     real = not holomorphic and dtype is not None and dtype.kind == "f"
     if real and (not out.shape or out.size == 1):
@@ -220,14 +219,14 @@ class Pullback:
     __slots__ = ("inputs", "name", "out_leaves", "out_slots", "recording", "slots", "structure")
 
     def __init__(
-        self, name: str, recording: Recording, inputs: Inputs, slots: list[int], out: Any
+        self, name: str, recording: Recording, inputs: Inputs, slots: list[int], out: Tree
     ) -> None:
         self.name, self.recording, self.inputs, self.slots = name, recording, inputs, slots
         leaves, self.structure = flatten(out)
         self.out_slots = [leaf.slot if recording.owns(leaf) else None for leaf in leaves]
         self.out_leaves = [spec_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
 
-    def __call__(self, out_bar: Any) -> tuple[Any, ...]:
+    def __call__(self, out_bar: Tree) -> tuple[Any, ...]:
         """One cotangent a primal, each with its primal's containers, shapes and dtypes.
 
         `out_bar` has the structure and shapes of the output; Python numbers stand for scalars.
@@ -247,7 +246,7 @@ class Pullback:
         return tuple(self.inputs.result(found, given))
 
 
-def as_tangent(dot: Any, like: Any, call: str, what: str) -> Any:
+def as_tangent(dot: Tangent, like: Value, call: str, what: str) -> Tangent:
     """A tangent or cotangent given by a user, checked against its value and cast to its dtype."""
     if isinstance(dot, (int, float, complex)) and not isinstance(dot, (bool, np.generic)):
         dot = np.complex128(dot) if isinstance(dot, complex) else np.float64(dot)
@@ -271,7 +270,7 @@ def as_tangent(dot: Any, like: Any, call: str, what: str) -> Any:
     return dot if dot.dtype == like.dtype else dot.astype(like.dtype)
 
 
-def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
+def vjp(f: Function, *primals: Tree, has_aux: bool = False) -> Any:
     """`(f(*primals), pullback)`: the pullback takes a cotangent of the output to the primals'.
 
     Output and primals are pytrees of arrays. The pullback returns a tuple with one entry a primal,
@@ -287,7 +286,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
 
 
 def run_with_pullback(
-    f: Function, primals: tuple[Any, ...], has_aux: bool, *, copies: bool
+    f: Function, primals: tuple[Tree, ...], has_aux: bool, *, copies: bool
 ) -> Any:
     """`vjp`; without `copies` for a pullback that is used before anything else can run."""
     name = f"vjp({name_of(f)})"
@@ -303,7 +302,7 @@ def run_with_pullback(
     return (out, pullback, aux) if has_aux else (out, pullback)
 
 
-def pull_once(name: str, f: Function, primals: Sequence[Any], bars: Sequence[Any]) -> Any:
+def pull_once(name: str, f: Function, primals: Sequence[Tree], bars: Sequence[Cotangent]) -> Any:
     """Cotangents of the primals from those of the arrays that f returns in a sequence.
 
     As a `vjp` whose pullback is called at once and once only, so that nothing has to be copied.

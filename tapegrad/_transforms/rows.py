@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import PROJECT, READ, Entry, parents_of
+from tapegrad._core.types import Function, Tree
 from tapegrad._errors import describe, name_of
 from tapegrad._transforms.inputs import Inputs, Selection
 from tapegrad._transforms.recording import Recording
-from tapegrad._transforms.reverse import Function
 
 
-def tape_rows(f: Function, *args: Any) -> list[tuple[int, str, tuple[int, ...], str]]:
+def tape_rows(f: Function, *args: Tree) -> list[tuple[int, str, tuple[int, ...], str]]:
     """What a run of f on floating arguments logs: (slot, name, parents' slots, dtype and shape).
 
     The inputs come first, without parents.

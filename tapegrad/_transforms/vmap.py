@@ -6,13 +6,13 @@ batched array computes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tapegrad._batched.level import VmapLevel
 from tapegrad._core.tape import CURRENT
+from tapegrad._core.types import Function, Tree, Value
 from tapegrad._core.values import Traced, is_array
 from tapegrad._errors import (
     BatchingError,
@@ -25,8 +25,6 @@ from tapegrad._errors import (
 from tapegrad._transforms.draws import RandomnessCheck
 from tapegrad._transforms.wrapper import Transformed
 from tapegrad._tree import flatten, flatten_prefix, unflatten
-
-Function = Callable[..., Any]
 
 
 def vmap(
@@ -75,7 +73,7 @@ def vmap(
         )
     at_once = 1 if randomness == "different" else chunk_size
 
-    def mapped(*args: Any, **kwargs: Any) -> Any:
+    def mapped(*args: Tree, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
         axes = _axes_of(name, in_axes, args, kwargs)
         fronts = [
@@ -148,7 +146,7 @@ def _explained(name: str, error: Exception) -> BatchingError | None:
     )
 
 
-def _axes_of(name: str, in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+def _axes_of(name: str, in_axes: Any, args: tuple[Tree, ...], kwargs: dict[str, Any]) -> list[Any]:
     """The mapped axis of each leaf, or None."""
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
@@ -168,7 +166,7 @@ def _axes_of(name: str, in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, A
     return axes + [0] * len(flatten(kwargs)[0])
 
 
-def _to_front(name: str, leaf: Any, axis: Any) -> Any:
+def _to_front(name: str, leaf: Value, axis: Any) -> Any:
     if not is_array(leaf) or not leaf.shape:
         raise InputError(
             message(
@@ -204,12 +202,12 @@ def _size(name: str, fronts: list[Any]) -> int:
     return int(sizes[0])
 
 
-def _own(x: Any) -> Any:
+def _own(x: Value) -> Any:
     """A copy: f may write into its arguments."""
     return x.copy()
 
 
-def _output(name: str, vmap_level: VmapLevel, leaf: Any, axis: Any) -> Any:
+def _output(name: str, vmap_level: VmapLevel, leaf: Value, axis: Any) -> Any:
     """A result with its axis of examples in place."""
     batched = vmap_level.owns(leaf)
     if axis is None:

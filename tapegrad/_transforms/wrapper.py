@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
 from types import MethodType
 from typing import Any, Self
 
-Function = Callable[..., Any]
+from tapegrad._core.types import Function
 
 
 class Transformed(functools.partial[Any]):

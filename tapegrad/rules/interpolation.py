@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.forms import Constant, Function, composite, general, linear, transpose_linear
+from tapegrad._core.forms import Constant, composite, general, linear, transpose_linear
+from tapegrad._core.types import Function
 from tapegrad._core.values import any_true, innermost, untraced
 from tapegrad.rules.differences import as_array
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.forms import Elementwise, Function, composite, elementwise, multilinear
+from tapegrad._core.forms import Elementwise, composite, elementwise, multilinear
+from tapegrad._core.types import Function
 from tapegrad._core.values import innermost
 from tapegrad.rules.differences import as_array
 

@@ -1,7 +1,7 @@
-"""NumPy's functions that make arrays, for parts of which some are traced.
+"""NumPy's functions that make arrays, also from lists with traced parts.
 
-Knows how nested lists become one array. NumPy hands these calls over for their like= argument
-alone; `tapegrad.numpy` offers them under NumPy's names. Must not know tapes or single rules.
+Knows how nested lists become one array. NumPy dispatches these functions only by their like=
+argument; `tapegrad.numpy` offers them under NumPy's names. Must not know tapes or single rules.
 Without traced parts each call is NumPy's own.
 """
 
@@ -28,11 +28,11 @@ from tapegrad._core.values import (
 from tapegrad._errors import BatchingError, NotDifferentiableError
 
 Order = Literal["K", "A", "C", "F"] | None
-_numpy: Any = np  # for calls whose arguments are handed on as they came
+_numpy: Any = np  # for calls whose arguments are passed on unchecked
 
 
 def gather(value: Value, call: str) -> Any:
-    """A value with traced parts as one traced array; a value without them as it is.
+    """A value with traced parts as one traced array; any other value unchanged.
 
     Raises ValueError for lists of unlike lengths, TypeError for parts that are not numbers.
     """
@@ -59,12 +59,12 @@ def _refuse_device(device: Any) -> None:
 
 
 def _given(**options: Any) -> dict[str, Any]:
-    """The options of a call that are not None: NumPy's releases do not all have the same ones."""
+    """The options of a call that are not None, because not every release of NumPy has all."""
     return {name: value for name, value in options.items() if value is not None}
 
 
 def _converted(x: Value, dtype: Any, order: Order, copy: bool | None, call: str) -> Any:
-    """A traced array as a dtype and a memory order; `copy` as in np.asarray."""
+    """A traced array in a dtype and a memory order; `copy` means what it means in np.asarray."""
     _refuse_objects(dtype, call)
     converted = x if dtype is None else x.astype(dtype, copy=False)
     if not in_trace(converted):
@@ -86,7 +86,7 @@ def _converted(x: Value, dtype: Any, order: Order, copy: bool | None, call: str)
 
 
 def _is_ordered(value: Value, order: Order) -> bool:
-    """Whether a value lies in memory as asked for."""
+    """Whether a value has the memory order `order`."""
     if not is_ndarray(value) or order not in ("C", "F", "c", "f"):
         return True
     return bool(value.flags.c_contiguous if order in "Cc" else value.flags.f_contiguous)
@@ -128,7 +128,7 @@ def asarray(
     copy: bool | None = None,
     like: Value = None,
 ) -> Any:
-    """As `numpy.asarray`; a traced array comes back as it is, lists may have traced parts."""
+    """As `numpy.asarray`; it returns a traced array itself, and lists may have traced parts."""
     return _as_array(np.asarray, a, dtype, order, _given(device=device, copy=copy, like=like))
 
 
@@ -141,7 +141,7 @@ def asanyarray(
     copy: bool | None = None,
     like: Value = None,
 ) -> Any:
-    """As `numpy.asanyarray`; a traced array comes back as it is, lists may have traced parts."""
+    """As `numpy.asanyarray`; it returns a traced array itself, and lists may have traced parts."""
     return _as_array(np.asanyarray, a, dtype, order, _given(device=device, copy=copy, like=like))
 
 
@@ -193,7 +193,7 @@ def full(
     device: Any = None,
     like: Value = None,
 ) -> Any:
-    """As `numpy.full`, differentiable by the value it fills with."""
+    """As `numpy.full`, differentiable by the fill value."""
     value = gather(fill_value, "np.full")
     if like is not None or not in_trace(value):
         return np.full(shape, fill_value, dtype, order, **_given(device=device, like=like))
@@ -205,7 +205,7 @@ def full(
 def arange(
     *bounds: Any, dtype: Any = None, device: Any = None, like: Value = None, **named: Any
 ) -> Any:
-    """As `numpy.arange`, differentiable by the bounds; how many numbers there are is constant."""
+    """As `numpy.arange`, differentiable by the bounds; the count of numbers is constant."""
     given = (*bounds, *named.values())
     if like is not None or not any(map(in_trace, given)):
         return _numpy.arange(*bounds, **named, **_given(dtype=dtype, device=device, like=like))
@@ -216,13 +216,13 @@ def arange(
         )
     _refuse_objects(dtype, "np.arange")
     fixed = {name: untraced(bound) for name, bound in named.items()}
-    # NumPy's errors, its dtype, and how many there are.
+    # NumPy's own call gives the errors, the dtype and the count.
     made = _numpy.arange(*map(untraced, bounds), **fixed, **_given(dtype=dtype, device=device))
     names = ("stop",) if len(bounds) == 1 and "stop" not in named else ("start", "stop", "step")
     parts = {**dict(zip(names, bounds, strict=False)), **named}
     start = 0 if parts.get("stop") is None else parts.get("start", 0)
     step = 1 if parts.get("step") is None else parts["step"]
-    # NumPy's own way: the gap is what rounding leaves between the first two.
+    # As in NumPy, the step is the rounded difference of the first two numbers.
     first, second = asarray(start, made.dtype), asarray(start + step, made.dtype)
     return first + np.arange(made.size, dtype=made.dtype) * (second - first)
 
@@ -263,7 +263,7 @@ def fromfunction(
 
 
 def require(a: Value, dtype: Any = None, requirements: Any = None, *, like: Value = None) -> Any:
-    """As `numpy.require`, of lists with traced parts too; what is required of memory is."""
+    """As `numpy.require`, of lists with traced parts too; the memory order is as required."""
     gathered = gather(a, "np.require")
     if like is not None or not in_trace(gathered):
         return np.require(a, dtype, requirements, **_given(like=like))
@@ -275,7 +275,7 @@ def require(a: Value, dtype: Any = None, requirements: Any = None, *, like: Valu
     return made.copy() if letters & {"O", "W"} and made is a else made
 
 
-# What NumPy hands over for like= alone, and the function that makes it here.
+# The functions that NumPy dispatches by like= alone, and their implementations here.
 CREATION: dict[Any, Any] = {
     np.array: array,
     np.asarray: asarray,

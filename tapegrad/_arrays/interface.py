@@ -1,4 +1,4 @@
-"""The methods and attributes of ndarray that its functions express.
+"""The methods and attributes of ndarray that NumPy's functions express.
 
 Knows NumPy's names alone: each method calls the function of that name on `self`, which NumPy hands
 to the traced array's protocols. Must not know tapes, slots or rules.
@@ -18,7 +18,7 @@ from tapegrad._errors import ConversionError, MemoryAttributeError, NotDifferent
 
 Order = Literal["K", "A", "C", "F"]
 
-# Methods whose NumPy function takes the array first and the rest alike.
+# Methods whose NumPy function takes the array first, and then the same arguments.
 _SAME_AS_FUNCTION = (
     "all any argmax argmin argpartition argsort conj conjugate cumprod "
     "cumsum diagonal dot max mean min nonzero prod ptp put ravel repeat round searchsorted "
@@ -47,7 +47,7 @@ def refuse(call: str, advice: str) -> NoReturn:
 
 
 def _of_memory(name: str, advice: str) -> Any:
-    """An attribute of ndarray's that would hand out memory: an AttributeError that says so."""
+    """An attribute that would expose memory; reading it raises MemoryAttributeError."""
 
     def attribute(_: Any) -> NoReturn:
         raise MemoryAttributeError(
@@ -59,7 +59,7 @@ def _of_memory(name: str, advice: str) -> Any:
 
 
 class Flat:
-    """What `x.flat` is: the elements in C order, to read, to write and to iterate over."""
+    """The value of `x.flat`: the elements in C order, to read, to write and to iterate over."""
 
     __slots__ = ("array",)
 
@@ -86,12 +86,12 @@ class Flat:
 
 
 class NdarrayInterface:
-    """ndarray's interface over NumPy's functions; `Array` adds the tape."""
+    """The interface of ndarray in terms of NumPy's functions; `Array` adds the tape."""
 
     __slots__ = ()
     __hash__: Any = None
 
-    if TYPE_CHECKING:  # what `Array` adds, and what is set below
+    if TYPE_CHECKING:  # `Array` adds these, or they are set below
 
         @property
         def shape(self) -> tuple[int, ...]: ...
@@ -162,7 +162,7 @@ class NdarrayInterface:
         return np.transpose(self, axes or None)
 
     def copy(self, order: Order = "C") -> Any:
-        """As `numpy.ndarray.copy`; in C order, where `numpy.copy` keeps that of the array."""
+        """As `numpy.ndarray.copy`: in C order, whereas `numpy.copy` keeps the array's order."""
         return np.copy(self, order)
 
     def flatten(self, order: Order = "C") -> Any:
@@ -195,7 +195,7 @@ class NdarrayInterface:
         return np.compress(condition, self, axis, **options)
 
     def choose(self, *_: Any, **__: Any) -> NoReturn:
-        """Always raises, as for every floating array: choices are picked by integers."""
+        """Always raises, as for every floating array: only integers select choices."""
         raise TypeError("x.choose(choices): expected an array of integers, got a floating one.")
 
     def to_device(self, device: str, /, *, stream: Any = None) -> Any:
@@ -205,9 +205,9 @@ class NdarrayInterface:
         return self
 
     def __array_namespace__(self, *, api_version: Any = None) -> Any:
-        """`tapegrad.numpy`, in the version of the Array API standard that NumPy follows."""
+        """`tapegrad.numpy`, which follows the same version of the Array API standard as NumPy."""
         np.empty(0).__array_namespace__(api_version=api_version)  # raises for unknown versions
-        # By name, when asked for: that namespace is built on top of the arrays.
+        # Imported by name on demand, because that namespace imports this package.
         return importlib.import_module("tapegrad.numpy")
 
     def __dlpack__(
@@ -218,7 +218,7 @@ class NdarrayInterface:
         dl_device: Any = None,
         copy: Any = None,
     ) -> NoReturn:
-        """Always raises: another library would see the plain memory."""
+        """Always raises: another library would see the memory without the derivative."""
         refuse("x.__dlpack__()", "Use tapegrad.stop_gradient(x).")
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -226,7 +226,7 @@ class NdarrayInterface:
         return (1, 0)
 
     def fill(self, value: Value) -> None:
-        """Set every element; the old values have no derivative any more."""
+        """Set every element; the result no longer depends on the old values."""
         self[...] = value
 
     def sort(self, axis: int = -1, **kwargs: Any) -> None:
@@ -238,7 +238,7 @@ class NdarrayInterface:
         self[...] = np.partition(self, kth, axis, **kwargs)
 
     def resize(self, *_: Any, **__: Any) -> NoReturn:
-        """Always raises, as for every array that others refer to."""
+        """Always raises, as NumPy does for an array with other references."""
         raise ValueError(
             "x.resize(shape): cannot resize a traced array in place. np.resize(x, shape) makes "
             "another that repeats x, np.pad one that ends in zeros."
@@ -301,7 +301,7 @@ class NdarrayInterface:
     dumps = dump
 
     def setflags(self, *_: Any, **__: Any) -> NoReturn:
-        """Always raises: the memory is not the program's."""
+        """Always raises: a program cannot change the memory of a traced array."""
         raise NotDifferentiableError(
             "x.setflags(): expected a plain array, got a value inside a transform, whose memory "
             "is not the program's. Copy x where it must not change."
@@ -348,7 +348,7 @@ class NdarrayInterface:
 def _operator(name: str, function: Callable[..., Any], *, swap: bool = False) -> None:
     def method(self: Any, other: Value) -> Any:
         if getattr(type(other), "__array_ufunc__", 0) is None:
-            return NotImplemented  # its own operators want the other array
+            return NotImplemented  # the other array defines the operator itself
         return function(other, self) if swap else function(self, other)
 
     method.__name__ = name
@@ -360,7 +360,7 @@ def _define_operators() -> None:
     operators = {
         "floordiv": np.floor_divide,
         "mod": np.remainder,
-        # Of bits: NumPy's TypeError, as for every floating array.
+        # Operators on bits raise NumPy's TypeError, as for every floating array.
         "and": np.bitwise_and,
         "or": np.bitwise_or,
         "xor": np.bitwise_xor,

@@ -1,7 +1,7 @@
 """The arithmetic operators of the traced array: the hottest code of the library.
 
 Knows the short layout of entries, and the rules of the ufuncs behind the operators. Everything
-that is not plain (broadcasting, other dtypes, other tapes, views) goes to `_ufunc_calls.binary`.
+else (broadcasting, other dtypes, other tapes, views) goes to `ufuncs.binary`.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _operator(
 
 
 def _comparison(name: str, function: Callable[[Any, Any], Any]) -> None:
-    """Give Array a comparison, whose result is plain."""
+    """Give Array a comparison, whose result is untraced."""
 
     def method(self: Array, other: Value) -> Any:
         return function(untraced(self), untraced(other))
@@ -191,7 +191,7 @@ _product_rule = REGISTRY[np.multiply]
 
 
 def _add(self: Array, other: Value) -> Any:
-    """x + y of two traced arrays, the most frequent call of all, without what others need."""
+    """x + y: a path of its own for two traced arrays, because it is the most frequent call."""
     if type(other) is Array:
         tape = self.tape
         spec = self.spec
@@ -209,7 +209,7 @@ def _add(self: Array, other: Value) -> Any:
 
 
 def _mul(self: Array, other: Value) -> Any:
-    """x * y, likewise; a number is kept as the other factor."""
+    """x * y, likewise; the entry keeps a number as the other factor."""
     kind = type(other)
     if kind is float:
         out = self.value * other
@@ -248,7 +248,7 @@ _square = REGISTRY[np.square]
 
 
 def _pow(self: Array, other: Value, modulo: None = None) -> Any:
-    """x ** y; a square, the most frequent power, has a rule without a singular point."""
+    """x ** y; the square, the most frequent power, has a rule without a singular point."""
     if modulo is not None:
         return NotImplemented
     if type(other) is int and other == 2:

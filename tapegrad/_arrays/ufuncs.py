@@ -1,7 +1,7 @@
-"""Calls of ufuncs on traced arrays: those of two operands, and what the short paths leave over.
+"""Calls of ufuncs on traced arrays: those with two operands, and all that have no short path.
 
 Knows the class of traced arrays, the layouts of entries and the rules' forms. Must not know single
-rules, or what NumPy's keywords and methods of a ufunc mean.
+rules, or NumPy's keywords and methods of a ufunc.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tapegrad._core.values import Mapped, Traced, innermost
 
 
 def binary(rule: Elementwise, x: Value, y: Value) -> Any:
-    """A two-argument elementwise call: logged in the short layout where nothing broadcasts."""
+    """A two-argument elementwise call, logged in the short layout if nothing broadcasts."""
     if type(x) is Array is type(y) and x.tape is y.tape and x.spec is not y.spec:
         out = rule.function(x.value, y.value)  # the frequent case of a bias
         return x.tape.record_pair(rule, out, x.value, y.value, x.slot, y.slot)
@@ -91,7 +91,7 @@ def product(rule: Multilinear, x: Value, y: Value) -> Any:
 
 
 def _is_inner(other: Value, tape: Tape) -> bool:
-    """Whether an operand belongs to a vmap inside the transform of a tape, and so comes first."""
+    """Whether an operand belongs to a vmap inside the transform of a tape, which goes first."""
     return isinstance(other, Mapped) and other.level > tape.level
 
 

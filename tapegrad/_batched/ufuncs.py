@@ -1,6 +1,6 @@
 """Ufuncs and their methods (reduce, accumulate, outer, at) over a leading axis of examples.
 
-Knows how NumPy defines them. Must not know the class of batched values: a `VmapLevel` wraps them.
+Knows how NumPy defines them. Must not know the class of batched values: `VmapLevel` wraps results.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def call_ufunc(
     inputs: tuple[Value, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """A ufunc, or a method of it, of which some arguments are batched by this vmap."""
+    """Call a ufunc, or a method of it; this vmap batches some of the arguments."""
     if method != "__call__":
         return _METHODS[method](vmap_level, ufunc, *inputs, **kwargs)
     out = kwargs.pop("out", None)
     where = kwargs.pop("where", True)
-    if where is not True:  # nothing to warn of, and nothing kept, where it does not hold
+    if where is not True:  # a 1 where it is false avoids warnings and keeps no values
         inputs = tuple(np.where(where, x, 1) if hasattr(x, "shape") else x for x in inputs)
     inputs = tuple(map(stacked, inputs))
     if not any(map(vmap_level.owns, inputs)):  # out= or where= alone is batched
@@ -51,7 +51,7 @@ def call_ufunc(
         result = _number(vmap_level, result)
     else:
         rank = max(map(rank_of, inputs))
-        # No name here holds an operand's memory: an out= may have to leave it.
+        # No name here may hold an operand's memory: a write to out= may have to replace it.
         result = map_results(
             vmap_level, ufunc(*[vmap_level.fitted(x, rank) for x in inputs], **kwargs)
         )
@@ -61,14 +61,14 @@ def call_ufunc(
 
 
 def _number(vmap_level: VmapLevel, result: Value) -> Any:
-    """The result of a ufunc: without axes it is a number, and never a 0-d array."""
+    """The result of a ufunc: without axes it is a number, not a 0-d array."""
     if isinstance(result, tuple):
         return tuple(_number(vmap_level, part) for part in result)
     return vmap_level.wrap(result.value) if vmap_level.owns(result) else result
 
 
 def _where_computed(where: Value, result: Value, out: Value) -> Any:
-    """Results of a ufunc with where=: elsewhere those of out=, or zero."""
+    """Results of a ufunc with where=; where it is false, the values of out=, or zero."""
     if isinstance(result, tuple):
         olds = out if isinstance(out, tuple) else (None,) * len(result)
         return tuple(
@@ -80,7 +80,7 @@ def _where_computed(where: Value, result: Value, out: Value) -> Any:
 
 
 def _matmul(vmap_level: VmapLevel, x: Value, y: Value) -> Any:
-    """np.matmul; where one matrix serves all examples, as one product with all of their rows."""
+    """np.matmul; if all examples share a matrix, one product with the rows of all of them."""
     if not isinstance(x, Mapped) and getattr(x, "ndim", 0) == 2 and y.shape[1:] in ((), (1,)):
         columns = in_rows(y.value)
         return vmap_level.wrap(
@@ -166,17 +166,17 @@ def _outer(vmap_level: VmapLevel, ufunc: np.ufunc, x: Value, y: Value, **kwargs:
 
 
 def _at(vmap_level: VmapLevel, ufunc: np.ufunc, x: Value, index: Index, *operands: Value) -> None:
-    """`ufunc.at` of each example: the places of all of them are named in one call."""
+    """`ufunc.at` of each example, as one call with the positions of all examples."""
     if not vmap_level.owns(x):
         raise BatchingError(
             f"np.{ufunc.__name__}.at: a batched value cannot be written into, nor choose the "
             "places of, an array that all examples share. Make the array inside the vmap, with "
             "np.zeros(shape, like=v) or np.array(x, like=v) of a batched v."
         )
-    if holds_condition(index):  # each place once
+    if holds_condition(index):  # it selects no position twice
         x[index] = ufunc(x[index], *operands)
         return
-    if x.picked:  # no memory of its own
+    if x.picked:  # x has no memory of its own
         whole = x.copy()
         _at(vmap_level, ufunc, whole, index, *operands)
         x[...] = whole
@@ -184,10 +184,10 @@ def _at(vmap_level: VmapLevel, ufunc: np.ufunc, x: Value, index: Index, *operand
     operands = tuple(map(lift, operands))
     for operand in operands:
         x.make_room(operand)
-    places = flat_positions(x, list(index) if type(index) is tuple else [index])
-    x.make_room(places)  # where they differ for a vmap around this one
-    where = vmap_level.front(places)
-    values = [vmap_level.fitted(operand, rank_of(places)) for operand in operands]
+    positions = flat_positions(x, list(index) if type(index) is tuple else [index])
+    x.make_room(positions)  # an outer vmap may batch them
+    where = vmap_level.front(positions)
+    values = [vmap_level.fitted(operand, rank_of(positions)) for operand in operands]
     flat = in_rows(x.value).copy()
     ufunc.at(flat, (np.broadcast_to(row_numbers(where), where.shape), where), *values)
     x.value[...] = np.reshape(flat, x.value.shape)

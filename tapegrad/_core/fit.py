@@ -1,6 +1,7 @@
-"""Cotangents and tangents made to fit the values that they belong to.
+"""Cotangents and tangents are brought to the shape and dtype of their values here.
 
-Knows shapes, dtypes and realness. Must not know entries, or rules beyond their names.
+Knows shapes, dtypes, and how a complex cotangent becomes real. Must not know entries, or rules
+beyond their names.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def fit_cotangent(bar: Cotangent, like: Value, rule: Named) -> Cotangent:
 def _unbroadcast(bar: Cotangent, shape: tuple[int, ...], rule: Named) -> Cotangent:
     lead = len(bar.shape) - len(shape)
     if lead == 1 and bar.shape[1:] == shape:
-        return _sum(bar, (0,))  # a bias added to rows: the frequent case
+        return _sum(bar, (0,))  # the frequent case: a bias was added to rows
     given = bar.shape[lead:] if lead >= 0 else ()
     stretched = tuple(
         lead + axis
@@ -49,14 +50,14 @@ def _unbroadcast(bar: Cotangent, shape: tuple[int, ...], rule: Named) -> Cotange
 
 
 def _sum(bar: Cotangent, axes: tuple[int, ...], *, keepdims: Any = False) -> Any:
-    """np.sum; without its wrapper for NumPy's own arrays, which is half the price."""
+    """np.sum; for NumPy's own arrays without its wrapper, which costs as much as the sum."""
     if type(bar) is np.ndarray:
         return np.add.reduce(bar, axes, keepdims=keepdims)
     return np.sum(bar, axes, keepdims=keepdims)
 
 
 def zeros_of(like: Value) -> Value:
-    """Zeros of a shape and dtype, on the library that `like` belongs to."""
+    """Zeros of the shape and dtype of `like`, made by the library that `like` belongs to."""
     if isinstance(like, np.generic):
         return like.dtype.type(0)
     if type(like) is Spec or type(like) is np.ndarray:
@@ -65,9 +66,9 @@ def zeros_of(like: Value) -> Value:
 
 
 def apart(bars: Cotangent) -> Cotangent:
-    """Cotangents that share no memory with these: the program's own rules may keep what they see.
+    """Copies of cotangents, for rules of the program, which may keep the arrays that they get.
 
-    A gradient is changed in place by whoever asked for it.
+    The caller of a transform may change a gradient in place, and no rule must see that.
     """
     if isinstance(bars, (list, tuple)):
         return [apart(bar) for bar in bars]
@@ -75,10 +76,10 @@ def apart(bars: Cotangent) -> Cotangent:
 
 
 def is_finite(bar: Cotangent) -> bool:
-    """Whether a cotangent has no infinity or NaN, told by its sum: one pass, no array of flags.
+    """Whether a cotangent has no infinity or NaN. Its sum decides: one pass, no array of flags.
 
-    A sum that overflows says no, which costs time alone. Arrays of other libraries may be lazy:
-    yes.
+    A sum that overflows gives False for finite elements, which costs only time. Arrays of other
+    libraries may be lazy, and are not computed: the answer for them is True.
     """
     if type(bar) is not np.ndarray:
         bar = raw_value(bar)
@@ -89,10 +90,10 @@ def is_finite(bar: Cotangent) -> bool:
 
 
 def has_nan(bar: Cotangent) -> bool:
-    """Whether a cotangent has a NaN; arrays of other libraries may be lazy: no.
+    """Whether a cotangent has a NaN. Arrays of other libraries may be lazy: False for them.
 
-    The sum of its squares is NaN then. No other question of an array is as cheap; with complex
-    infinities it may say so too, which costs time alone.
+    The sum of squares of an array with a NaN is NaN, and is the cheapest test of an array. Complex
+    infinities may make it NaN as well; then the elements decide, which costs only time.
     """
     if type(bar) is not np.ndarray:
         bar = raw_value(bar)

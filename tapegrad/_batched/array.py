@@ -380,9 +380,8 @@ def _look_up_batched(array: Batched, index: Index) -> Batched:
     if positions.vmap_level is not vmap_level:
         return Batched(getitem(in_rows(value), (slice(None), positions)), vmap_level)
     if type(value) is np.ndarray and len(value) > 1 and not value.strides[0]:
-        return Batched(
-            getitem(np.reshape(value[0], -1), positions.value), vmap_level
-        )  # all share one table
+        # All examples share one array.
+        return Batched(getitem(np.reshape(value[0], -1), positions.value), vmap_level)
     flat = in_rows(value)
     return Batched(getitem(flat, (row_numbers(positions.value), positions.value)), vmap_level)
 
@@ -449,9 +448,7 @@ class Picked(Batched):
         if version is None or version is not self.seen:
             self.found, self.seen = self.look_up_again(self.parent, self.index).value, version
         if type(self.found) is np.ndarray:
-            self.found.flags.writeable = (
-                False  # a write into a view of it would not reach the parent
-            )
+            self.found.flags.writeable = False  # a write to a view would miss the parent
         return self.found
 
     def call_rule(self, rule: Rule, arrays: list[Value], params: Params) -> Any:

@@ -1,7 +1,7 @@
-"""Functions with derivatives of the user's own: custom_vjp, custom_jvp, primitive, stop_gradient.
+"""Functions whose derivatives the user gives: custom_vjp, custom_jvp, primitive, stop_gradient.
 
-Knows the forms of rules and the tape's logging. A custom function is a rule with two twists: its
-arguments are pytrees, and what its forward pass saved may be used in place of running it again.
+Knows the forms of rules and the tape's logging. A custom function differs from other rules in two
+ways: its arguments are pytrees, and a replay may use the residuals that its forward pass saved.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
 
 
 def stop_gradient(x: Tree) -> Any:
-    """The plain value of x (a pytree): a constant for every transform.
+    """The untraced value of x (a pytree): a constant for every transform.
 
     >>> import tapegrad
     >>> tapegrad.grad(lambda x: x * stop_gradient(x))(3.0)
@@ -42,11 +42,11 @@ def stop_gradient(x: Tree) -> Any:
 
 
 class primitive:
-    """A function that tapegrad does not look into: its derivative is declared by a rule form.
+    """A function whose calls are not traced inside: a rule form declares its derivative.
 
     Decorate it, then declare it with `elementwise`, `linear`, `multilinear`, `general`,
-    `composite`, `constant` or `unsupported`. The function gets plain arrays. Calling it on traced
-    values without a declaration raises RuleError.
+    `composite`, `constant` or `unsupported`. The function gets untraced arrays. A call of it on
+    traced values without a declaration raises RuleError.
 
     >>> import numpy as np, tapegrad
     >>> @primitive
@@ -115,7 +115,7 @@ class CustomCall(General):
             return self._transposed_jvp(g, out, args, params, wanted)
         if innermost([*g, *args]) is not None:
             return [self._as_value(bar) for bar in self._pull(apart(g), args)]
-        # A transform inside has a tape of its own, and releases at once what it logs.
+        # So a transform inside opens a tape of its own, and drops its entries when it returns.
         token = CURRENT.set(None)
         try:
             return [self._as_value(apart(bar)) for bar in self._pull(apart(g), args)]
@@ -158,9 +158,10 @@ class CustomCall(General):
 
 
 def check_closure(name: str, parts: Sequence[Value], tape: Any) -> None:
-    """Raise RuleError if a run on plain arguments has a traced result: by what it closes over.
+    """Raise RuleError if a run on untraced arguments has a result that `tape` traces.
 
-    `tape` is that of the arguments. Values of transforms around it may come in from outside.
+    `tape` is the tape of the arguments. The function then closes over a value of it, or of a
+    transform inside. It may close over values of outer transforms.
     """
     if any(
         isinstance(part, Traced) and part.tape.root is tape.root or level_of(part) > tape.level
@@ -173,7 +174,7 @@ def check_closure(name: str, parts: Sequence[Value], tape: Any) -> None:
 
 
 class _Custom:
-    """What custom_vjp and custom_jvp share: splitting a call into leaves, and logging it."""
+    """The base of custom_vjp and custom_jvp: it splits a call into leaves, and logs it."""
 
     _missing = "a derivative"
 
@@ -187,7 +188,7 @@ class _Custom:
         return self if instance is None else functools.partial(self, instance)
 
     def _split(self, args: tuple[Value, ...]) -> tuple[list[Any], list[Any]]:
-        """Arguments that are not differentiated, and those that are."""
+        """The arguments that are not differentiated, and those that are."""
         fixed = [args[i] for i in self.nondiff_argnums]
         return fixed, [x for i, x in enumerate(args) if i not in self.nondiff_argnums]
 
@@ -225,15 +226,15 @@ class _Custom:
         if isinstance(inner, Mapped):
             return self._mapped(inner, fixed, leaves, structure)
         run = self._call_of(fixed, structure)
-        moving = [
+        differentiable = [
             i for i, leaf in enumerate(leaves) if isinstance(leaf, Traced) or is_inexact(leaf)
         ]
-        rule = run.rule(leaves, moving)
-        parts = rule.apply_bound([leaves[i] for i in moving], {})
+        rule = run.rule(leaves, differentiable)
+        parts = rule.apply_bound([leaves[i] for i in differentiable], {})
         return unflatten(run.out_structure, parts)
 
     def _mapped(self, inner: Value, fixed: list[Any], leaves: list[Value], structure: Any) -> Any:
-        """A call inside vmap: a custom function of all examples, whose parts are mapped."""
+        """A call inside vmap: a custom function of all examples, made by vmap of its functions."""
         vmap_level = inner.vmap_level
         arrays = [hasattr(leaf, "shape") for leaf in leaves]
         fronts = [
@@ -260,7 +261,7 @@ class _Custom:
 
 
 class _Run:
-    """One call of a custom function: its fixed arguments and containers."""
+    """One call of a custom function: its arguments that are not differentiated, and its trees."""
 
     def __init__(self, custom: Any, fixed: list[Any], structure: Any) -> None:
         self.custom = custom
@@ -270,10 +271,10 @@ class _Run:
         self.residuals: Any = None
         self.name = name_of(custom.function)
 
-    def rule(self, leaves: list[Value], moving: list[int]) -> CustomCall:
-        def with_moving(arrays: Sequence[Value]) -> list[Any]:
+    def rule(self, leaves: list[Value], differentiable: list[int]) -> CustomCall:
+        def with_arrays(arrays: Sequence[Value]) -> list[Any]:
             filled = list(leaves)
-            for position, array in zip(moving, arrays, strict=True):
+            for position, array in zip(differentiable, arrays, strict=True):
                 filled[position] = array
             trees: list[Any] = list(unflatten(self.structure, filled))
             return trees
@@ -282,17 +283,19 @@ class _Run:
         assert tape is not None
 
         def forward(*arrays: Value) -> tuple[Any, ...]:
-            out = self.run(with_moving(arrays))
+            out = self.run(with_arrays(arrays))
             parts, self.out_structure = flatten(out)
             check_closure(self.name, parts, tape)
             return tuple(_as_array(part) for part in parts)
 
-        return self.rule_of(forward, with_moving, moving)
+        return self.rule_of(forward, with_arrays, differentiable)
 
     def run(self, trees: list[Any]) -> Any:
         raise NotImplementedError
 
-    def rule_of(self, forward: Function, with_moving: Function, moving: list[int]) -> CustomCall:
+    def rule_of(
+        self, forward: Function, with_arrays: Function, differentiable: list[int]
+    ) -> CustomCall:
         raise NotImplementedError
 
 
@@ -307,23 +310,25 @@ class _VjpRun(_Run):
         out, self.residuals = self.custom.forward(*self.custom._joined(self.fixed, trees))
         return out
 
-    def rule_of(self, forward: Function, with_moving: Function, moving: list[int]) -> CustomCall:
+    def rule_of(
+        self, forward: Function, with_arrays: Function, differentiable: list[int]
+    ) -> CustomCall:
         def pull(g: list[Cotangent], args: Sequence[Value]) -> list[Cotangent]:
             residuals = self.residuals
             if deepest_tape(list(args)) is not None:
                 # A transform differentiates this replay: the residuals must be traced as well.
                 residuals = self.custom.forward(
-                    *self.custom._joined(self.fixed, with_moving(args))
+                    *self.custom._joined(self.fixed, with_arrays(args))
                 )[1]
             out_bar = unflatten(self.out_structure, g)
             bars = self.custom.backward(*self.fixed, residuals, out_bar)
             leaves = self._cotangent_leaves(bars)
-            return [leaves[position] for position in moving]
+            return [leaves[position] for position in differentiable]
 
         return CustomCall(self.name, forward, pull, None)
 
     def _cotangent_leaves(self, bars: Cotangent) -> list[Any]:
-        """Leaves of what the user's backward returned; None stands for zeros of an argument."""
+        """The leaves of the cotangents that backward returned; None for zeros of an argument."""
         children = self.structure.children
         if not isinstance(bars, (tuple, list)) or len(bars) != len(children):
             got = f"{len(bars)}" if isinstance(bars, (tuple, list)) else type(bars).__name__
@@ -352,11 +357,13 @@ class _JvpRun(_Run):
     def run(self, trees: list[Any]) -> Any:
         return self.custom.function(*self.custom._joined(self.fixed, trees))
 
-    def rule_of(self, forward: Function, with_moving: Function, moving: list[int]) -> CustomCall:
+    def rule_of(
+        self, forward: Function, with_arrays: Function, differentiable: list[int]
+    ) -> CustomCall:
         def push(dots: Sequence[Tangent], args: Sequence[Value]) -> list[Tangent]:
-            primals = with_moving(args)
+            primals = with_arrays(args)
             tangents = [_zero_tangent(leaf) for leaf in flatten(tuple(primals))[0]]
-            for position, dot in zip(moving, dots, strict=True):
+            for position, dot in zip(differentiable, dots, strict=True):
                 tangents[position] = dot
             tangents = unflatten(self.structure, tangents)
             out, out_dot = self.custom.jvp(*self.fixed, tuple(primals), tangents)
@@ -374,7 +381,7 @@ class custom_vjp(_Custom):
     """A function whose reverse derivative the user gives, as `jax.custom_vjp` does.
 
     After `f.defvjp(forward, backward)`: `forward(*args)` returns `(out, residuals)`, and
-    `backward(residuals, out_bar)` a tuple of cotangents, one (or None) an argument. Arguments in
+    `backward(residuals, out_bar)` a tuple of cotangents, one (or None) per argument. Arguments in
     `nondiff_argnums` are passed first to backward. Forward mode works too: it transposes backward.
     Higher derivatives differentiate forward and backward.
 
@@ -414,7 +421,7 @@ class custom_jvp(_Custom):
     After `f.defjvp(rule)`: `rule(primals, tangents)` returns `(out, out_dot)`; arguments in
     `nondiff_argnums` are passed before both. Reverse mode works too: it transposes the rule, which
     must be linear in the tangents. `f.defjvps(...)` takes one function `(x_dot, out, *args)` (or
-    None) an argument instead.
+    None) per argument instead.
 
     >>> import numpy as np, tapegrad
     >>> @custom_jvp
@@ -436,7 +443,7 @@ class custom_jvp(_Custom):
         return jvp
 
     def defjvps(self, *jvps: Function | None) -> None:
-        """Declare one tangent function `(x_dot, out, *args)` an argument; None where it is 0."""
+        """Declare one tangent function `(x_dot, out, *args)` per argument; None where it is 0."""
 
         def jvp(primals: Sequence[Tree], tangents: Sequence[Any]) -> tuple[Any, Any]:
             out = self(*primals)
@@ -451,8 +458,10 @@ class custom_jvp(_Custom):
 
     def _vectorized(self, in_axes: list[Any], fixed: int) -> _Custom:
         whole = custom_jvp(vmap(self.function, tuple(in_axes)), self.nondiff_argnums)
-        moving = tuple(axis for i, axis in enumerate(in_axes) if i not in self.nondiff_argnums)
-        whole.defjvp(vmap(self.jvp, (*[None] * fixed, moving, moving)))
+        differentiable = tuple(
+            axis for i, axis in enumerate(in_axes) if i not in self.nondiff_argnums
+        )
+        whole.defjvp(vmap(self.jvp, (*[None] * fixed, differentiable, differentiable)))
         return whole
 
     def _call_of(self, fixed: list[Any], structure: Any) -> _Run:

@@ -1,6 +1,6 @@
 """Forward mode: jvp, linearize.
 
-Knows how tangents travel: with each operation as it is made (jvp), or along a stretch logged
+Knows that tangents are pushed with each operation as it runs (jvp), or through a recording made
 before (linearize). Must not know rules, or how arrays log.
 """
 
@@ -59,7 +59,7 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
     finally:
         CURRENT.reset(token)
         tape.close()
-    if tape.root.singular:  # a tangent alone cannot take a limit; the whole of f can
+    if tape.root.singular:  # a limit needs a recording of f, not only the tangents
         out, pushforward, *rest = linearize(f, *primals, has_aux=has_aux)
         return (out, pushforward(*tangents), *rest)
     out = unflatten(structure, [primal for primal, _ in pairs])
@@ -106,7 +106,7 @@ def _primal_and_tangent(leaf: Value, tape: Tape) -> tuple[Any, Any]:
 
 
 class Pushforward:
-    """What `linearize` returns: call it with tangents of the primals, as often as needed."""
+    """The result of `linearize`; it can be called with tangents of the primals many times."""
 
     __slots__ = ("inputs", "name", "out", "out_slots", "recording", "slots", "steps", "structure")
 
@@ -117,7 +117,7 @@ class Pushforward:
         leaves, self.structure = flatten(out)
         self.out_slots = [leaf.slot if recording.owns(leaf) else None for leaf in leaves]
         self.out = [spec_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
-        self.steps: list[Step] | None = None  # found when first called
+        self.steps: list[Step] | None = None  # set by the first call
 
     def __call__(self, *tangents: Tree) -> Any:
         """The output's tangent, with its containers, shapes and dtypes.
@@ -141,7 +141,7 @@ class Pushforward:
         return unflatten(self.structure, parts)
 
     def _pushed(self, leaves: list[Value], *, strong_zeros: bool) -> dict[Any, Any]:
-        """Tangents by slot, those of the outputs at least."""
+        """Tangents by slot, among them those of the outputs."""
         recording = self.recording
         if self.steps is None:
             self.steps = live_steps(recording.entries, self.slots, self.out_slots)
@@ -152,7 +152,7 @@ class Pushforward:
         return dots
 
     def _transposed(self, leaves: list[Value]) -> dict[Any, Any]:
-        """Tangents by slot, as the transpose of the pullback, in which rules can take limits."""
+        """Tangents by slot, by transposing the pullback, in which rules can take limits."""
         recording, outer = self.recording, self.recording.surroundings
         tape = outer or recording.tape.replica(recording.entries, recording.end)
         first, start = len(tape.entries), tape.fresh()
@@ -174,7 +174,7 @@ class Pushforward:
 
 
 def linearize(f: Function, *primals: Tree, has_aux: bool = False) -> Any:
-    """`(f(*primals), pushforward)`: the pushforward takes tangents of the primals to the output's.
+    """`(f(*primals), pushforward)`: the pushforward maps tangents of the primals to the output's.
 
     f runs once; the pushforward is linear and may be called many times. With `has_aux` f returns
     `(out, aux)`, and linearize `(out, pushforward, aux)`.
@@ -190,7 +190,7 @@ def linearize(f: Function, *primals: Tree, has_aux: bool = False) -> Any:
 def run_with_pushforward(
     f: Function, primals: tuple[Tree, ...], has_aux: bool, *, copies: bool
 ) -> Any:
-    """`linearize`; without `copies` for a pushforward used before anything else can run."""
+    """`linearize`; without `copies` for a pushforward that is called before other code runs."""
     name = f"linearize({name_of(f)})"
     inputs = Inputs(Selection(name, tuple(range(len(primals)))), primals, {})
     with Recording(name, copies=copies) as recording:

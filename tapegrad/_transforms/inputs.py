@@ -1,7 +1,7 @@
-"""The arguments that a transform differentiates: leaves, their selection, and results like them.
+"""The arguments that a transform differentiates: their selection, leaves, and results like them.
 
-Knows pytrees, and what argnums and argnames say. Must not know tapes beyond the traced value, or
-how a function is run.
+Knows pytrees, and the meaning of argnums and argnames. Must not know tapes beyond the traced
+value, or how a function is run.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ def as_input(leaf: Value, call: str) -> Value:
 
 
 def as_cotangent(bar: Cotangent, leaf: Value) -> Cotangent:
-    """A finished cotangent: shape, dtype and kind of its input, and memory of its own."""
+    """A finished cotangent: with its input's shape, dtype and kind, and memory of its own."""
     if bar is None:
         return zeros_of(spec_of(leaf) if isinstance(leaf, Traced) else leaf)
     if type(bar) is np.ndarray is type(leaf) and bar.dtype is leaf.dtype:
         return bar if bar.base is None and bar.flags.writeable else bar.copy()
     if isinstance(bar, Traced):
-        # A new handle: writing to one gradient must not reach another.
+        # Another object at the same slot: a write to one gradient must not change another.
         return snapshot(bar)
     if bar.dtype != leaf.dtype:
         bar = cast(bar, leaf.dtype)
@@ -70,7 +70,7 @@ def as_cotangent(bar: Cotangent, leaf: Value) -> Cotangent:
 
 
 class Selection:
-    """Which arguments a transform differentiates: what argnums and argnames say, checked once."""
+    """The arguments that a transform differentiates, by argnums and argnames, checked once."""
 
     __slots__ = ("argnames", "argnums", "call", "first", "names", "single")
 
@@ -99,7 +99,7 @@ class Selection:
                 )
 
     def positions(self, count: int) -> list[int]:
-        """The selected positions among so many arguments."""
+        """The selected positions among `count` positional arguments."""
         for index in self.argnums:
             if not -count <= index < count:
                 raise InputError(
@@ -127,7 +127,7 @@ _FLOAT64 = np.dtype(np.float64)
 
 
 class Inputs:
-    """The differentiated leaves of a call, and how to put others in their place."""
+    """The differentiated leaves of a call, and how to replace them by others."""
 
     __slots__ = ("args", "kwargs", "leaves", "positions", "selection", "structures")
 
@@ -174,7 +174,7 @@ class Inputs:
         ]
 
     def call(self, function: Function, leaves: list[Value]) -> Any:
-        """`function` with other leaves in the differentiated places."""
+        """Call `function` with other leaves in place of the differentiated ones."""
         trees = self.trees(leaves)
         if self.positions is _FIRST:
             return function(trees[0], *self.args[1:], **self.kwargs)
@@ -189,7 +189,7 @@ class Inputs:
     def result(self, bars: list[Cotangent], given: Sequence[Any] = ()) -> Any:
         """Finished cotangents in the containers that argnums and argnames ask for.
 
-        None of them is one of the `given` arrays, or another of them.
+        No two of them are one array, and none is one of the `given` arrays.
         """
         finished = [as_cotangent(b, x) for b, x in zip(bars, self.leaves, strict=True)]
         if self.positions is _FIRST and len(finished) == 1 and not given:
@@ -213,7 +213,7 @@ class Inputs:
         return (by_position, by_name) if by_position else by_name
 
     def trees(self, leaves: list[Value]) -> list[Any]:
-        """Leaves put into the containers that they came in, one tree an argument."""
+        """Leaves in the containers of the arguments, one tree per argument."""
         structures = self.structures
         if len(structures) == 1:
             structure = structures[0]
@@ -223,5 +223,5 @@ class Inputs:
 
 
 def own_copy(leaf: Value) -> Any:
-    """A leaf that shares no memory, and no handle, with what a replay keeps."""
+    """A copy of a leaf, which shares no memory and no object with the values of a replay."""
     return leaf.copy() if type(leaf) is np.ndarray else snapshot(leaf)

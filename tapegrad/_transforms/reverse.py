@@ -1,7 +1,7 @@
 """Reverse mode: vjp, grad, value_and_grad.
 
-Knows how a transform opens a stretch of a tape, runs a function and replays the stretch backward.
-Must not know rules, or how arrays log.
+Knows how a transform opens a recording, runs a function and replays the recording backward. Must
+not know rules, or how arrays log.
 """
 
 from __future__ import annotations
@@ -123,13 +123,13 @@ def _gradient_runner(
     has_aux: bool,
     holomorphic: bool,
 ) -> Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, Any, Any]]:
-    """What grad and value_and_grad do at each call: value, gradient, aux."""
+    """The function that grad and value_and_grad call: it returns value, gradient, aux."""
     name = f"grad({name_of(f)})"
     selection = Selection(f"{name}(...)", argnums, argnames)
 
     def run(args: tuple[Tree, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
-        # A replay over huge arrays frees them on the way. In the rare case that it must be
-        # repeated, with strong products, f runs again too.
+        # A replay over huge arrays frees them as it goes. In the rare case that it must be
+        # repeated, with strong products, f runs again as well.
         return attempt(args, kwargs, keep=False) or attempt(args, kwargs, keep=True)
 
     def attempt(args: tuple[Tree, ...], kwargs: dict[str, Any], *, keep: bool) -> Any:
@@ -214,7 +214,7 @@ def _check_scalar(name: str, out: Tree, leaves: list[Value], holomorphic: bool) 
 
 
 class Pullback:
-    """What `vjp` returns: call it with a cotangent of the output, as often as needed."""
+    """The result of `vjp`; it can be called with a cotangent of the output many times."""
 
     __slots__ = ("inputs", "name", "out_leaves", "out_slots", "recording", "slots", "structure")
 
@@ -227,10 +227,10 @@ class Pullback:
         self.out_leaves = [spec_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
 
     def __call__(self, out_bar: Tree) -> tuple[Any, ...]:
-        """One cotangent a primal, each with its primal's containers, shapes and dtypes.
+        """One cotangent per primal, each with its primal's containers, shapes and dtypes.
 
         `out_bar` has the structure and shapes of the output; Python numbers stand for scalars.
-        Raises InputError or ShapeMismatchError where it has not.
+        Raises InputError or ShapeMismatchError otherwise.
         """
         call = f"pullback of {self.name}"
         bars = flatten_like(self.structure, out_bar, call)
@@ -271,11 +271,11 @@ def as_tangent(dot: Tangent, like: Value, call: str, what: str) -> Tangent:
 
 
 def vjp(f: Function, *primals: Tree, has_aux: bool = False) -> Any:
-    """`(f(*primals), pullback)`: the pullback takes a cotangent of the output to the primals'.
+    """`(f(*primals), pullback)`: the pullback maps a cotangent of the output to the primals'.
 
-    Output and primals are pytrees of arrays. The pullback returns a tuple with one entry a primal,
-    may be called many times, and keeps what it needs alive. With `has_aux` f returns `(out, aux)`,
-    and vjp `(out, pullback, aux)`.
+    Output and primals are pytrees of arrays. The pullback returns a tuple with one entry per
+    primal. It may be called many times, and keeps the values that it needs. With `has_aux` f
+    returns `(out, aux)`, and vjp `(out, pullback, aux)`.
 
     >>> out, pullback = vjp(lambda x, y: x * y, np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     >>> pullback(np.array([1.0, 10.0]))
@@ -288,7 +288,7 @@ def vjp(f: Function, *primals: Tree, has_aux: bool = False) -> Any:
 def run_with_pullback(
     f: Function, primals: tuple[Tree, ...], has_aux: bool, *, copies: bool
 ) -> Any:
-    """`vjp`; without `copies` for a pullback that is used before anything else can run."""
+    """`vjp`; without `copies` for a pullback that is called before other code runs."""
     name = f"vjp({name_of(f)})"
     inputs = Inputs(Selection(name, tuple(range(len(primals)))), primals, {})
     with Recording(name, copies=copies) as recording:
@@ -305,7 +305,7 @@ def run_with_pullback(
 def pull_once(name: str, f: Function, primals: Sequence[Tree], bars: Sequence[Cotangent]) -> Any:
     """Cotangents of the primals from those of the arrays that f returns in a sequence.
 
-    As a `vjp` whose pullback is called at once and once only, so that nothing has to be copied.
+    It is a `vjp` whose pullback is called once, at once, so that nothing has to be copied.
     """
     inputs = Inputs(Selection(name, tuple(range(len(primals)))), tuple(primals), {})
     with Recording(name) as recording:
@@ -319,6 +319,3 @@ def pull_once(name: str, f: Function, primals: Sequence[Tree], bars: Sequence[Co
         found = recording.pull([at for at, _ in given], [bar for _, bar in given], slots)
         assert found is not None  # nothing was consumed
         return inputs.result(found, bars)
-
-
-# --- Looking at a tape --------------------------------------------------------------------------

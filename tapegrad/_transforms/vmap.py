@@ -1,4 +1,4 @@
-"""vmap: a function of one example, mapped over all of them at once.
+"""vmap: it maps a function of one example over all examples in one run.
 
 Knows how inputs and outputs get and lose their axis of examples. Must not know rules, or how a
 batched array computes.
@@ -38,20 +38,20 @@ def vmap(
     """A function that calls f on each example of its arguments, all of them in one run of f.
 
     `in_axes` says which axis of each positional argument counts the examples: an integer for all
-    of them, or a tuple with an integer, None (the same for every example) or a pytree of these for
-    each argument. Keyword arguments are mapped over axis 0. `out_axes` likewise places the axis
-    in the outputs; None asks for an output that is the same for all. `chunk_size` bounds how many
-    examples run at once, and with it the memory.
+    arguments, or a tuple with an entry for each argument, which is an integer, None (the same for
+    every example) or a pytree of these. Keyword arguments are mapped over axis 0. `out_axes` says
+    the same of the outputs; None is for an output that is the same for all examples. `chunk_size`
+    bounds how many examples run at once, and with it the memory.
 
-    f sees one example. What could differ from example to example and decide the way through the
-    program (`if x > 0`, `int(x)`, `range(x)`) raises BatchingError. So does a draw from a NumPy
-    generator that f names or gets as an argument, since it is one draw for all examples: say
-    `randomness="same"` where that is meant, or `randomness="different"` to run f once an example,
-    a loop in which each draws its own; numbers passed as an argument are faster. Draws in
+    f sees one example. A conversion that could make the examples take different branches
+    (`if x > 0`, `int(x)`, `range(x)`) raises BatchingError. So does a draw from a NumPy generator
+    that f names or gets as an argument, because it would be one draw for all examples. Pass
+    `randomness="same"` if that is meant, or `randomness="different"` to run f once per example, in
+    a loop in which each draws its own numbers; numbers passed as an argument are faster. Draws in
     functions that f calls are not noticed.
 
-    Raises InputError where nothing is mapped or an axis does not exist, ShapeMismatchError where
-    the numbers of examples differ.
+    Raises InputError if nothing is mapped or an axis does not exist, ShapeMismatchError if the
+    numbers of examples differ.
 
     >>> vmap(np.dot, in_axes=(0, None))(np.eye(2), np.array([3.0, 4.0]))
     array([3., 4.])
@@ -84,25 +84,25 @@ def vmap(
 
         def run(start: int, stop: int) -> tuple[list[Any], Any]:
             vmap_level = VmapLevel(name, stop - start)
-            # A transform inside starts a tape of its own: what its entries hold is batched.
+            # A transform inside starts a tape of its own, whose entries hold batched values.
             draws = RandomnessCheck(f, leaves) if randomness == "error" else None
             token = CURRENT.set(vmap_level)
             try:
                 given = [
-                    x if axis is None else vmap_level.wrap(_own(x[start:stop]))
+                    x if axis is None else vmap_level.wrap(_own_copy(x[start:stop]))
                     for x, axis in zip(fronts, axes, strict=True)
                 ]
                 call_args, call_kwargs = unflatten(structure, given)
                 out_leaves, out_structure = flatten(f(*call_args, **call_kwargs))
                 if draws is not None and draws.before:
                     draws.refuse(name)
-                places = flatten_prefix(out_structure, out_axes, f"out_axes of {name}")
+                axes_of_out = flatten_prefix(out_structure, out_axes, f"out_axes of {name}")
                 return [
                     _output(name, vmap_level, leaf, axis)
-                    for leaf, axis in zip(out_leaves, places, strict=True)
-                ], (out_structure, places)
+                    for leaf, axis in zip(out_leaves, axes_of_out, strict=True)
+                ], (out_structure, axes_of_out)
             except (TypeError, ValueError) as error:
-                known = _explained(name, error)
+                known = _batching_error(name, error)
                 if known is None:
                     raise
                 raise known from None
@@ -114,13 +114,13 @@ def vmap(
             out, (out_structure, _) = run(0, size)
             return unflatten(out_structure, out)
         chunks = [run(start, min(start + at_once, size)) for start in range(0, size, at_once)]
-        out_structure, places = chunks[0][1]
+        out_structure, axes_of_out = chunks[0][1]
         columns = zip(*(out for out, _ in chunks), strict=True)
         return unflatten(
             out_structure,
             [
                 parts[0] if axis is None else np.concatenate(parts, axis=axis)
-                for parts, axis in zip(columns, places, strict=True)
+                for parts, axis in zip(columns, axes_of_out, strict=True)
             ],
         )
 
@@ -133,8 +133,8 @@ def vmap(
     return Transformed(vmap, f, options, mapped)
 
 
-def _explained(name: str, error: Exception) -> BatchingError | None:
-    """The error that NumPy made another one of: where an element is written, and for a shape."""
+def _batching_error(name: str, error: Exception) -> BatchingError | None:
+    """The BatchingError that NumPy replaced by its own error, at a write or for a shape."""
     if isinstance(error.__cause__, BatchingError):
         return error.__cause__
     if "single integer, got 'Batched(" not in str(error):
@@ -202,13 +202,13 @@ def _size(name: str, fronts: list[Any]) -> int:
     return int(sizes[0])
 
 
-def _own(x: Value) -> Any:
-    """A copy: f may write into its arguments."""
+def _own_copy(x: Value) -> Any:
+    """A copy, because f may write into its arguments."""
     return x.copy()
 
 
 def _output(name: str, vmap_level: VmapLevel, leaf: Value, axis: Any) -> Any:
-    """A result with its axis of examples in place."""
+    """A result with its axis of examples at `axis`."""
     batched = vmap_level.owns(leaf)
     if axis is None:
         if batched:

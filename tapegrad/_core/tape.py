@@ -212,7 +212,7 @@ class Tape:
         kept = []
         for position, arg in enumerate(args):
             if not needed[position]:
-                arg = _spec_or_plain(arg)
+                arg = _spec_or_value(arg)
             elif not wanted[position]:
                 arg = self.keep(arg)
             kept.append(arg)
@@ -237,11 +237,11 @@ class Tape:
         slot = self.fresh()
         spec = spec_of(out)
         if not x_needed:
-            x = _spec_or_plain(x)
+            x = _spec_or_value(x)
         elif x_slot == -1:
             x = self.keep(x)
         if not y_needed:
-            y = _spec_or_plain(y)
+            y = _spec_or_value(y)
         elif y_slot == -1:
             y = self.keep(y)
         self.log((slot, rule, out if out_needed else spec, (x, y), {}, (x_slot, y_slot), None))
@@ -296,7 +296,7 @@ def require_numbers(rule: Named, out: Value) -> None:
         )
 
 
-def _spec_or_plain(arg: Value) -> Any:
+def _spec_or_value(arg: Value) -> Any:
     if type(arg) is np.ndarray:
         return spec_of(arg)
     return spec_of(arg) if hasattr(arg, "shape") and hasattr(arg, "dtype") else arg

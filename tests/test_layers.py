@@ -52,6 +52,7 @@ TOWER = (
 
 # The files of the engine, from the bottom up; each may import those before it.
 CORE = (
+    "types",
     "values",
     "entry",
     "tape",
@@ -68,7 +69,7 @@ CORE = (
 
 # What a file of rules may import: the ground, the forms, and what they ask of values.
 GROUND = {"_errors", "_numpy_versions", "_warning"}
-OF_RULES = GROUND | {"_core.forms", "_core.values", "_core.limits"}
+OF_RULES = GROUND | {"_core.forms", "_core.types", "_core.values", "_core.limits"}
 
 # What a lower room is handed from above, and by which module: the only ways up.
 SOCKETS = {

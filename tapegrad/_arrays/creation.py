@@ -1,7 +1,7 @@
-"""NumPy's functions that make arrays, for parts of which some are traced.
+"""NumPy's functions that make arrays, also from lists with traced parts.
 
-Knows how nested lists become one array. NumPy hands these calls over for their like= argument
-alone; `tapegrad.numpy` offers them under NumPy's names. Must not know tapes or single rules.
+Knows how nested lists become one array. NumPy dispatches these functions only by their like=
+argument; `tapegrad.numpy` offers them under NumPy's names. Must not know tapes or single rules.
 Without traced parts each call is NumPy's own.
 """
 
@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
@@ -27,11 +28,11 @@ from tapegrad._core.values import (
 from tapegrad._errors import BatchingError, NotDifferentiableError
 
 Order = Literal["K", "A", "C", "F"] | None
-_numpy: Any = np  # for calls whose arguments are handed on as they came
+_numpy: Any = np  # for calls whose arguments are passed on unchecked
 
 
-def gather(value: Any, call: str) -> Any:
-    """A value with traced parts as one traced array; a value without them as it is.
+def gather(value: Value, call: str) -> Any:
+    """A value with traced parts as one traced array; any other value unchanged.
 
     Raises ValueError for lists of unlike lengths, TypeError for parts that are not numbers.
     """
@@ -58,12 +59,12 @@ def _refuse_device(device: Any) -> None:
 
 
 def _given(**options: Any) -> dict[str, Any]:
-    """The options of a call that are not None: NumPy's releases do not all have the same ones."""
+    """The options of a call that are not None, because not every release of NumPy has all."""
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _converted(x: Any, dtype: Any, order: Order, copy: bool | None, call: str) -> Any:
-    """A traced array as a dtype and a memory order; `copy` as in np.asarray."""
+def _converted(x: Value, dtype: Any, order: Order, copy: bool | None, call: str) -> Any:
+    """A traced array in a dtype and a memory order; `copy` means what it means in np.asarray."""
     _refuse_objects(dtype, call)
     converted = x if dtype is None else x.astype(dtype, copy=False)
     if not in_trace(converted):
@@ -84,15 +85,15 @@ def _converted(x: Any, dtype: Any, order: Order, copy: bool | None, call: str) -
     return converted
 
 
-def _is_ordered(value: Any, order: Order) -> bool:
-    """Whether a value lies in memory as asked for."""
+def _is_ordered(value: Value, order: Order) -> bool:
+    """Whether a value has the memory order `order`."""
     if not is_ndarray(value) or order not in ("C", "F", "c", "f"):
         return True
     return bool(value.flags.c_contiguous if order in "Cc" else value.flags.f_contiguous)
 
 
 def array(
-    object: Any,
+    object: Value,
     dtype: Any = None,
     *,
     copy: bool | None = True,
@@ -100,7 +101,7 @@ def array(
     subok: bool = False,
     ndmin: int = 0,
     ndmax: int = 0,
-    like: Any = None,
+    like: Value = None,
 ) -> Any:
     """As `numpy.array`; nested lists may have traced parts: `array([x, [1.0, y]])`."""
     gathered = gather(object, "np.array")
@@ -119,32 +120,32 @@ def array(
 
 
 def asarray(
-    a: Any,
+    a: Value,
     dtype: Any = None,
     order: Order = None,
     *,
     device: Any = None,
     copy: bool | None = None,
-    like: Any = None,
+    like: Value = None,
 ) -> Any:
-    """As `numpy.asarray`; a traced array comes back as it is, lists may have traced parts."""
+    """As `numpy.asarray`; it returns a traced array itself, and lists may have traced parts."""
     return _as_array(np.asarray, a, dtype, order, _given(device=device, copy=copy, like=like))
 
 
 def asanyarray(
-    a: Any,
+    a: Value,
     dtype: Any = None,
     order: Order = None,
     *,
     device: Any = None,
     copy: bool | None = None,
-    like: Any = None,
+    like: Value = None,
 ) -> Any:
-    """As `numpy.asanyarray`; a traced array comes back as it is, lists may have traced parts."""
+    """As `numpy.asanyarray`; it returns a traced array itself, and lists may have traced parts."""
     return _as_array(np.asanyarray, a, dtype, order, _given(device=device, copy=copy, like=like))
 
 
-def _as_array(function: Any, a: Any, dtype: Any, order: Order, options: dict[str, Any]) -> Any:
+def _as_array(function: Any, a: Value, dtype: Any, order: Order, options: dict[str, Any]) -> Any:
     call = f"np.{function.__name__}"
     gathered = gather(a, call)
     if "like" in options or not in_trace(gathered):
@@ -156,17 +157,17 @@ def _as_array(function: Any, a: Any, dtype: Any, order: Order, options: dict[str
     return _converted(gathered, dtype, order, copy if gathered is a else None, call)
 
 
-def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+def ascontiguousarray(a: Value, dtype: Any = None, *, like: Value = None) -> Any:
     """As `numpy.ascontiguousarray`, of lists with traced parts too."""
     return _laid_out(np.ascontiguousarray, a, dtype, "C", like)
 
 
-def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+def asfortranarray(a: Value, dtype: Any = None, *, like: Value = None) -> Any:
     """As `numpy.asfortranarray`, of lists with traced parts too."""
     return _laid_out(np.asfortranarray, a, dtype, "F", like)
 
 
-def _laid_out(function: Any, a: Any, dtype: Any, order: Order, like: Any) -> Any:
+def _laid_out(function: Any, a: Value, dtype: Any, order: Order, like: Value) -> Any:
     gathered = gather(a, f"np.{function.__name__}")
     if like is not None or not in_trace(gathered):
         return function(a, dtype, **_given(like=like))
@@ -174,7 +175,7 @@ def _laid_out(function: Any, a: Any, dtype: Any, order: Order, like: Any) -> Any
     return made if made.ndim else np.reshape(made, (1,))
 
 
-def asarray_chkfinite(a: Any, dtype: Any = None, order: Order = None) -> Any:
+def asarray_chkfinite(a: Value, dtype: Any = None, order: Order = None) -> Any:
     """As `numpy.asarray_chkfinite`, of lists with traced parts too."""
     made = asarray(a, dtype, order)
     if not in_trace(made):
@@ -185,14 +186,14 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Order = None) -> Any:
 
 def full(
     shape: Any,
-    fill_value: Any,
+    fill_value: Value,
     dtype: Any = None,
     order: Literal["C", "F"] = "C",
     *,
     device: Any = None,
-    like: Any = None,
+    like: Value = None,
 ) -> Any:
-    """As `numpy.full`, differentiable by the value it fills with."""
+    """As `numpy.full`, differentiable by the fill value."""
     value = gather(fill_value, "np.full")
     if like is not None or not in_trace(value):
         return np.full(shape, fill_value, dtype, order, **_given(device=device, like=like))
@@ -202,9 +203,9 @@ def full(
 
 
 def arange(
-    *bounds: Any, dtype: Any = None, device: Any = None, like: Any = None, **named: Any
+    *bounds: Any, dtype: Any = None, device: Any = None, like: Value = None, **named: Any
 ) -> Any:
-    """As `numpy.arange`, differentiable by the bounds; how many numbers there are is constant."""
+    """As `numpy.arange`, differentiable by the bounds; the count of numbers is constant."""
     given = (*bounds, *named.values())
     if like is not None or not any(map(in_trace, given)):
         return _numpy.arange(*bounds, **named, **_given(dtype=dtype, device=device, like=like))
@@ -215,13 +216,13 @@ def arange(
         )
     _refuse_objects(dtype, "np.arange")
     fixed = {name: untraced(bound) for name, bound in named.items()}
-    # NumPy's errors, its dtype, and how many there are.
+    # NumPy's own call gives the errors, the dtype and the count.
     made = _numpy.arange(*map(untraced, bounds), **fixed, **_given(dtype=dtype, device=device))
     names = ("stop",) if len(bounds) == 1 and "stop" not in named else ("start", "stop", "step")
     parts = {**dict(zip(names, bounds, strict=False)), **named}
     start = 0 if parts.get("stop") is None else parts.get("start", 0)
     step = 1 if parts.get("step") is None else parts["step"]
-    # NumPy's own way: the gap is what rounding leaves between the first two.
+    # As in NumPy, the step is the rounded difference of the first two numbers.
     first, second = asarray(start, made.dtype), asarray(start + step, made.dtype)
     return first + np.arange(made.size, dtype=made.dtype) * (second - first)
 
@@ -231,7 +232,7 @@ arange.__signature__ = inspect.signature(  # type: ignore[attr-defined]
 )
 
 
-def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Any:
+def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Value = None) -> Any:
     """As `numpy.fromiter`, of traced numbers too."""
     if like is not None:
         return np.fromiter(iter, dtype, count, like=like)
@@ -254,15 +255,15 @@ def fromfunction(
     shape: Any,
     *,
     dtype: Any = float,
-    like: Any = None,
+    like: Value = None,
     **kwargs: Any,
 ) -> Any:
     """As `numpy.fromfunction`: the function may return traced arrays."""
     return np.fromfunction(function, shape, dtype=dtype, **_given(like=like), **kwargs)
 
 
-def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
-    """As `numpy.require`, of lists with traced parts too; what is required of memory is."""
+def require(a: Value, dtype: Any = None, requirements: Any = None, *, like: Value = None) -> Any:
+    """As `numpy.require`, of lists with traced parts too; the memory order is as required."""
     gathered = gather(a, "np.require")
     if like is not None or not in_trace(gathered):
         return np.require(a, dtype, requirements, **_given(like=like))
@@ -274,7 +275,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     return made.copy() if letters & {"O", "W"} and made is a else made
 
 
-# What NumPy hands over for like= alone, and the function that makes it here.
+# The functions that NumPy dispatches by like= alone, and their implementations here.
 CREATION: dict[Any, Any] = {
     np.array: array,
     np.asarray: asarray,

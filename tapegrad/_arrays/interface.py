@@ -1,4 +1,4 @@
-"""The methods and attributes of ndarray that its functions express.
+"""The methods and attributes of ndarray that NumPy's functions express.
 
 Knows NumPy's names alone: each method calls the function of that name on `self`, which NumPy hands
 to the traced array's protocols. Must not know tapes, slots or rules.
@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
+from tapegrad._core.types import Index, Value
 from tapegrad._errors import ConversionError, MemoryAttributeError, NotDifferentiableError
 
 Order = Literal["K", "A", "C", "F"]
 
-# Methods whose NumPy function takes the array first and the rest alike.
+# Methods whose NumPy function takes the array first, and then the same arguments.
 _SAME_AS_FUNCTION = (
     "all any argmax argmin argpartition argsort conj conjugate cumprod "
     "cumsum diagonal dot max mean min nonzero prod ptp put ravel repeat round searchsorted "
@@ -46,7 +47,7 @@ def refuse(call: str, advice: str) -> NoReturn:
 
 
 def _of_memory(name: str, advice: str) -> Any:
-    """An attribute of ndarray's that would hand out memory: an AttributeError that says so."""
+    """An attribute that would expose memory; reading it raises MemoryAttributeError."""
 
     def attribute(_: Any) -> NoReturn:
         raise MemoryAttributeError(
@@ -58,11 +59,11 @@ def _of_memory(name: str, advice: str) -> Any:
 
 
 class Flat:
-    """What `x.flat` is: the elements in C order, to read, to write and to iterate over."""
+    """The value of `x.flat`: the elements in C order, to read, to write and to iterate over."""
 
     __slots__ = ("array",)
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Value) -> None:
         self.array = array
 
     def __len__(self) -> int:
@@ -71,11 +72,11 @@ class Flat:
     def __iter__(self) -> Iterator[Any]:
         return iter(np.ravel(self.array))
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Any:
         found = np.ravel(self.array)[index]
         return found.copy() if found.shape else found
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Index, value: Value) -> None:
         shape = self.array.shape
         self.array[np.unravel_index(np.arange(len(self))[index], shape)] = value
 
@@ -85,12 +86,12 @@ class Flat:
 
 
 class NdarrayInterface:
-    """ndarray's interface over NumPy's functions; `Array` adds the tape."""
+    """The interface of ndarray in terms of NumPy's functions; `Array` adds the tape."""
 
     __slots__ = ()
     __hash__: Any = None
 
-    if TYPE_CHECKING:  # what `Array` adds, and what is set below
+    if TYPE_CHECKING:  # `Array` adds these, or they are set below
 
         @property
         def shape(self) -> tuple[int, ...]: ...
@@ -98,9 +99,9 @@ class NdarrayInterface:
         @property
         def dtype(self) -> np.dtype[Any]: ...
 
-        def __getitem__(self, index: Any) -> Any: ...
+        def __getitem__(self, index: Index) -> Any: ...
 
-        def __setitem__(self, index: Any, value: Any) -> None: ...
+        def __setitem__(self, index: Index, value: Value) -> None: ...
 
     # -- attributes ------------------------------------------------------------------------------
 
@@ -129,7 +130,7 @@ class NdarrayInterface:
         return Flat(self)
 
     @flat.setter
-    def flat(self, value: Any) -> None:
+    def flat(self, value: Value) -> None:
         values = np.ravel(value)
         self.flat[:] = values[np.arange(self.size) % values.size]
 
@@ -161,14 +162,14 @@ class NdarrayInterface:
         return np.transpose(self, axes or None)
 
     def copy(self, order: Order = "C") -> Any:
-        """As `numpy.ndarray.copy`; in C order, where `numpy.copy` keeps that of the array."""
+        """As `numpy.ndarray.copy`: in C order, whereas `numpy.copy` keeps the array's order."""
         return np.copy(self, order)
 
     def flatten(self, order: Order = "C") -> Any:
         """A one-dimensional copy."""
         return np.ravel(self, order).copy()
 
-    def item(self, *index: Any) -> Any:
+    def item(self, *index: Index) -> Any:
         """The single element (or the one at an index), still traced: a 0-d array."""
         if not index:
             if self.size != 1:
@@ -183,18 +184,18 @@ class NdarrayInterface:
         """Nested lists of traced 0-d arrays."""
         return [part.tolist() for part in self] if self.shape else self
 
-    def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+    def clip(self, min: Value = None, max: Value = None, out: Value = None, **kwargs: Any) -> Any:
         """As `numpy.ndarray.clip`."""
         options = kwargs if out is None else {**kwargs, "out": out}
         return np.clip(self, min, max, **options)
 
-    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    def compress(self, condition: Value, axis: Any = None, out: Value = None) -> Any:
         """As `numpy.ndarray.compress`."""
         options = {} if out is None else {"out": out}
         return np.compress(condition, self, axis, **options)
 
     def choose(self, *_: Any, **__: Any) -> NoReturn:
-        """Always raises, as for every floating array: choices are picked by integers."""
+        """Always raises, as for every floating array: only integers select choices."""
         raise TypeError("x.choose(choices): expected an array of integers, got a floating one.")
 
     def to_device(self, device: str, /, *, stream: Any = None) -> Any:
@@ -204,9 +205,9 @@ class NdarrayInterface:
         return self
 
     def __array_namespace__(self, *, api_version: Any = None) -> Any:
-        """`tapegrad.numpy`, in the version of the Array API standard that NumPy follows."""
+        """`tapegrad.numpy`, which follows the same version of the Array API standard as NumPy."""
         np.empty(0).__array_namespace__(api_version=api_version)  # raises for unknown versions
-        # By name, when asked for: that namespace is built on top of the arrays.
+        # Imported by name on demand, because that namespace imports this package.
         return importlib.import_module("tapegrad.numpy")
 
     def __dlpack__(
@@ -217,15 +218,15 @@ class NdarrayInterface:
         dl_device: Any = None,
         copy: Any = None,
     ) -> NoReturn:
-        """Always raises: another library would see the plain memory."""
+        """Always raises: another library would see the memory without the derivative."""
         refuse("x.__dlpack__()", "Use tapegrad.stop_gradient(x).")
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """The type and number of the device in DLPack's words: the CPU."""
         return (1, 0)
 
-    def fill(self, value: Any) -> None:
-        """Set every element; the old values have no derivative any more."""
+    def fill(self, value: Value) -> None:
+        """Set every element; the result no longer depends on the old values."""
         self[...] = value
 
     def sort(self, axis: int = -1, **kwargs: Any) -> None:
@@ -237,7 +238,7 @@ class NdarrayInterface:
         self[...] = np.partition(self, kth, axis, **kwargs)
 
     def resize(self, *_: Any, **__: Any) -> NoReturn:
-        """Always raises, as for every array that others refer to."""
+        """Always raises, as NumPy does for an array with other references."""
         raise ValueError(
             "x.resize(shape): cannot resize a traced array in place. np.resize(x, shape) makes "
             "another that repeats x, np.pad one that ends in zeros."
@@ -255,7 +256,7 @@ class NdarrayInterface:
             raise TypeError("iteration over a 0-d array")
         return (self[i] for i in range(self.shape[0]))
 
-    def __contains__(self, value: Any) -> bool:
+    def __contains__(self, value: Value) -> bool:
         return bool((self == value).any())
 
     def __float__(self) -> float:
@@ -300,7 +301,7 @@ class NdarrayInterface:
     dumps = dump
 
     def setflags(self, *_: Any, **__: Any) -> NoReturn:
-        """Always raises: the memory is not the program's."""
+        """Always raises: a program cannot change the memory of a traced array."""
         raise NotDifferentiableError(
             "x.setflags(): expected a plain array, got a value inside a transform, whose memory "
             "is not the program's. Copy x where it must not change."
@@ -337,17 +338,17 @@ class NdarrayInterface:
     def __invert__(self) -> Any:
         return np.invert(self)  # NumPy's TypeError, as for every floating array
 
-    def __divmod__(self, other: Any) -> Any:
+    def __divmod__(self, other: Value) -> Any:
         return np.floor_divide(self, other), np.remainder(self, other)
 
-    def __rdivmod__(self, other: Any) -> Any:
+    def __rdivmod__(self, other: Value) -> Any:
         return np.floor_divide(other, self), np.remainder(other, self)
 
 
 def _operator(name: str, function: Callable[..., Any], *, swap: bool = False) -> None:
-    def method(self: Any, other: Any) -> Any:
+    def method(self: Any, other: Value) -> Any:
         if getattr(type(other), "__array_ufunc__", 0) is None:
-            return NotImplemented  # its own operators want the other array
+            return NotImplemented  # the other array defines the operator itself
         return function(other, self) if swap else function(self, other)
 
     method.__name__ = name
@@ -359,7 +360,7 @@ def _define_operators() -> None:
     operators = {
         "floordiv": np.floor_divide,
         "mod": np.remainder,
-        # Of bits: NumPy's TypeError, as for every floating array.
+        # Operators on bits raise NumPy's TypeError, as for every floating array.
         "and": np.bitwise_and,
         "or": np.bitwise_or,
         "xor": np.bitwise_xor,

@@ -1,11 +1,11 @@
-"""`MaskedElements`: `x[condition]` where each example of a vmap picks another number of elements.
+"""`MaskedElements`: `x[condition]` where each example of a vmap selects its own elements.
 
-Knows where a condition stands in an index, and NumPy's `where`. Must not know the arrays of tapes
-and of vmaps, which call `read` and `write` here.
+Knows the position of a condition in an index, and NumPy's `where`. Must not know the arrays of
+tapes and of vmaps, which call `read` and `write` here.
 
-The picked elements are kept as the whole array and its condition. That is enough to compute with
-each of them alone and to write the results back (`x[c] *= 2`, `x[c] = np.log(x[c])`); whatever
-would need their number or their order raises BatchingError.
+The selected elements are kept as the whole array and its condition. That is enough for elementwise
+calls and to write the results back (`x[c] *= 2`, `x[c] = np.log(x[c])`). Calls that need the
+number or the order of the elements raise BatchingError.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from tapegrad._core.types import Index, Params, Value
 from tapegrad._core.values import Mapped, is_basic_part, level_of, lift
 from tapegrad._errors import BatchingError
 
 
-def holds_condition(index: Any) -> bool:
-    """Whether an index has a condition that differs from example to example."""
+def holds_condition(index: Index) -> bool:
+    """Whether an index has a condition that differs between the examples of a vmap."""
     if type(index) is tuple:
         return any(map(_is_condition, index))
     return _is_condition(index)
 
 
-def _is_condition(part: Any) -> bool:
+def _is_condition(part: Index) -> bool:
     if type(part) is list:
         return any(map(_is_condition, part))
     return (
@@ -37,23 +38,23 @@ def _is_condition(part: Any) -> bool:
     )
 
 
-def read(array: Any, index: Any) -> MaskedElements:
-    """`array[index]`, for an index with a condition that differs."""
+def read(array: Value, index: Index) -> MaskedElements:
+    """`array[index]`, for an index with such a condition."""
     target, condition, before = _split(array, index)
     return MaskedElements(np.copy(array[target]), condition.copy(), before)
 
 
-def write(array: Any, index: Any, value: Any) -> None:
-    """`array[index] = value`, for such an index, or for a value that is `MaskedElements`."""
+def write(array: Value, index: Index, value: Value) -> None:
+    """`array[index] = value`, for an index with such a condition, or for `MaskedElements`."""
     if not holds_condition(index):
         value.refuse("x[...] = y[condition]")
     target, condition, before = _split(array, index)
-    # No view of the array is held while it is written to: it may have to leave its memory.
+    # Hold no view of the array during the write: the write may have to move it to other memory.
     array[target] = MaskedElements(array[target], condition, before).replaced(value)
 
 
-def _split(array: Any, index: Any) -> tuple[Any, Any, int]:
-    """The index of the whole, its condition, and how many axes of the whole stand before it."""
+def _split(array: Value, index: Index) -> tuple[Any, Any, int]:
+    """An index without the condition, the condition, and the number of axes before its axes."""
     parts = list(index) if type(index) is tuple else [index]
     (at, *more) = [i for i, part in enumerate(parts) if _is_condition(part)]
     condition = np.stack(parts[at]) if type(parts[at]) is list else parts[at]
@@ -62,7 +63,7 @@ def _split(array: Any, index: Any) -> tuple[Any, Any, int]:
     if (
         more
         or not all(is_basic_part(part) for i, part in enumerate(parts) if i != at)
-        or max(spread) - min(spread) >= len(spread)  # NumPy moves what they pick to the front
+        or max(spread) - min(spread) >= len(spread)  # NumPy moves these axes to the front
     ):
         _refuse(condition, "x[..., condition, ...] with other arrays, or numbers apart from it,")
     rank = len(condition.shape)
@@ -81,7 +82,7 @@ def _split(array: Any, index: Any) -> tuple[Any, Any, int]:
     return (*ahead, *[slice(None)] * rank, *behind, *rest), condition, before
 
 
-def _refuse(condition: Any, call: str) -> NoReturn:
+def _refuse(condition: Value, call: str) -> NoReturn:
     raise BatchingError(
         f"{condition.vmap_level.name}: {call} of a batched condition; each example may pick "
         "another number of elements. Use np.where(condition, new, x) to change elements, "
@@ -92,16 +93,16 @@ def _refuse(condition: Any, call: str) -> NoReturn:
 class MaskedElements(NDArrayOperatorsMixin, Mapped):
     """The elements of an array where a batched condition holds.
 
-    Of all values it counts as that of the innermost transform, so that every call comes here.
+    Its level is the highest, so that NumPy's protocols give it every call with other values.
     """
 
     __slots__ = ("before", "condition", "whole")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, whole: Any, condition: Any, before: int) -> None:
+    def __init__(self, whole: Value, condition: Value, before: int) -> None:
         self.whole = whole
         self.condition = condition
-        self.before = before  # axes of the whole before those of the condition
+        self.before = before  # the number of axes of `whole` before those of the condition
 
     @property
     def level(self) -> int:
@@ -113,19 +114,19 @@ class MaskedElements(NDArrayOperatorsMixin, Mapped):
         return dtype
 
     def behind(self) -> int:
-        """How many axes of the whole stand behind those of the condition."""
+        """The number of axes of `whole` after those of the condition."""
         return len(self.whole.shape) - self.before - len(self.condition.shape)
 
     def spread(self) -> Any:
-        """The condition beside the whole."""
+        """The condition in a shape that broadcasts to `whole`."""
         return np.reshape(self.condition, (*self.condition.shape, *(1,) * self.behind()))
 
-    def replaced(self, value: Any) -> Any:
-        """The whole with other elements in place of these."""
+    def replaced(self, value: Value) -> Any:
+        """`whole` with these elements replaced."""
         return np.where(self.spread(), self.fitted(value), self.whole)
 
-    def fitted(self, value: Any) -> Any:
-        """Another operand or a value, beside the whole."""
+    def fitted(self, value: Value) -> Any:
+        """An operand, or a value of a write, in a shape that broadcasts to `whole`."""
         if isinstance(value, MaskedElements):
             if self.before != value.before or not _equal(self.condition, value.condition):
                 self.refuse("x[condition] beside y[another condition]")
@@ -142,13 +143,15 @@ class MaskedElements(NDArrayOperatorsMixin, Mapped):
             value, (*shape[: cut - 1], *(1,) * len(self.condition.shape), *shape[cut:])
         )
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, /, *inputs: Value, **kwargs: Any
+    ) -> Any:
         out = kwargs.pop("out", None)
         if method != "__call__" or ufunc.signature is not None or kwargs:
             self.refuse(f"np.{ufunc.__name__} with keywords, or a method of it,")
         first = next((x for x in inputs if isinstance(x, MaskedElements)), self)
         condition = first.spread()
-        # Nothing to warn of, and no infinite derivative, where the condition does not hold.
+        # A 1 where the condition does not hold avoids warnings and infinite derivatives there.
         wholes = [
             np.where(condition, first.fitted(x), 1)
             if isinstance(x, MaskedElements) and x.dtype.kind != "b"
@@ -175,11 +178,11 @@ class MaskedElements(NDArrayOperatorsMixin, Mapped):
         )
 
     def copy(self, order: str = "C") -> MaskedElements:
-        """The elements as they are now."""
+        """A copy of the elements."""
         del order
         return MaskedElements(np.copy(self.whole), self.condition, self.before)
 
-    # -- what needs to know how many elements there are -------------------------------------------
+    # -- calls that need the number of elements ---------------------------------------------------
 
     def refuse(self, call: str) -> NoReturn:
         """Raise the error that names the fix."""
@@ -196,17 +199,17 @@ class MaskedElements(NDArrayOperatorsMixin, Mapped):
             raise AttributeError(name)
         self.refuse(f"x[condition].{name}")
 
-    def call_rule(self, rule: Any, arrays: list[Any], params: dict[str, Any]) -> Any:
+    def call_rule(self, rule: Any, arrays: list[Value], params: Params) -> Any:
         self.refuse(f"{rule.name}(x[condition])")
 
     @property
     def shape(self) -> tuple[int, ...]:
         self.refuse("x[condition].shape")
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Any:
         self.refuse("x[condition][...]")
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Index, value: Value) -> None:
         self.refuse("x[condition][...] = v")
 
     def __len__(self) -> int:  # noqa: PLE0303
@@ -228,8 +231,8 @@ class MaskedElements(NDArrayOperatorsMixin, Mapped):
         return f"Chosen({self.whole!r} where {self.condition!r})"
 
 
-def _equal(one: Any, other: Any) -> bool:
-    """Whether two conditions are the same, also if they were computed twice."""
+def _equal(one: Any, other: Value) -> bool:
+    """Whether two conditions are equal, also if they were computed separately."""
     while isinstance(one, Mapped):
         if level_of(one) != level_of(other):
             return False

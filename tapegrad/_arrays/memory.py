@@ -1,7 +1,7 @@
-"""How values lie in memory, and who else holds that memory.
+"""The memory layout of values, and whether other objects share their memory.
 
-Knows strides, and what traced and batched values have inside. Must not know what is read or
-written, or the classes of those values: a copy of one is of its kind, with another value inside.
+Knows strides, and that traced and batched values hold another value. Must not know reads and
+writes, or the classes of those values.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Index, Value
 from tapegrad._core.values import Mapped, Traced, in_trace, is_ndarray, memory_of
 
-# --- Who else holds it --------------------------------------------------------------------------
+# --- Sharing ------------------------------------------------------------------------------------
 
 references: Callable[[Any], int] = getattr(sys, "getrefcount", lambda _: sys.maxsize)
 
 
 class _Holder:
-    """Holds a value as a traced or a batched array does, to count the references of that."""
+    """Holds a value as a traced or a batched array does, to count its references."""
 
     __slots__ = ("value",)
 
@@ -32,12 +33,12 @@ class _Holder:
         return references(value)
 
 
-# What `value = x.value; references(value)` gives where x alone holds the value.
+# The result of `value = x.value; references(value)` if only x holds the value.
 ALONE = _Holder().count()
 
 
-def shares(out: Any, value: Any) -> bool:
-    """Whether a result is a view of the array that it was made from."""
+def shares(out: Value, value: Value) -> bool:
+    """Whether a result is a view of the array that the call got."""
     if isinstance(out, Traced):
         return out.is_view
     if out is value:
@@ -46,19 +47,19 @@ def shares(out: Any, value: Any) -> bool:
         if not isinstance(value, Mapped) or out.picked:
             return out.picked
         if type(out.value) is np.ndarray and type(value.value) is np.ndarray:
-            return np.may_share_memory(out.value, value.value)  # views of views, as a rule
+            return np.may_share_memory(out.value, value.value)  # these are often views of views
         return shares(out.value, value.value)
     base = getattr(out, "base", None)
     if base is not None and type(base) is not np.ndarray:
-        base = getattr(base, "base", base)  # np.lib.stride_tricks has a holder in between
+        base = getattr(base, "base", base)  # np.lib.stride_tricks puts a holder in between
     return base is not None and (base is value or base is getattr(value, "base", None))
 
 
-# --- How it lies there --------------------------------------------------------------------------
+# --- Layout -------------------------------------------------------------------------------------
 
 
-def copy_like(view: Any) -> Any:
-    """A copy that reshape and ravel treat as the view: where one has to copy, so has the other."""
+def copy_like(view: Value) -> Any:
+    """A copy for which reshape and ravel return a view exactly where they do for `view`."""
     if in_trace(view):
         made = view.copy()
         made.value = copy_like(view.value)
@@ -68,7 +69,7 @@ def copy_like(view: Any) -> Any:
     shape, itemsize = view.shape, view.itemsize
     strides, step, natural = [0] * view.ndim, itemsize, itemsize
     for axis in sorted(range(view.ndim), key=lambda axis: abs(view.strides[axis])):
-        # A gap of one element wherever the view has one, of any size.
+        # The copy has a gap of one element wherever the view has a gap.
         has_gap = shape[axis] > 1 and view.strides[axis] != natural
         strides[axis] = step + itemsize * has_gap
         step, natural = strides[axis] * shape[axis], view.strides[axis] * shape[axis]
@@ -77,10 +78,10 @@ def copy_like(view: Any) -> Any:
     return room
 
 
-def laid_out_as(before: Any, value: Any) -> Any:
-    """A value in memory as the one before it: a write does not change how an array lies there.
+def laid_out_as(before: Any, value: Value) -> Any:
+    """A value in the memory layout of the value before it, because a write keeps the layout.
 
-    Nor does it make a number of a 0-d array.
+    A 0-d array stays a 0-d array, too, and does not become a number.
     """
     kind: Any = Traced if isinstance(before, Traced) else Mapped
     if isinstance(before, kind) and isinstance(value, kind):
@@ -102,10 +103,10 @@ def laid_out_as(before: Any, value: Any) -> Any:
     return value
 
 
-def laid_out_as_read(found: Any, array: Any, index: Any) -> Any:
-    """Elements picked by an array, in memory as NumPy has those of one example.
+def laid_out_as_read(found: Any, array: Value, index: Index) -> Any:
+    """Elements selected by an array, in the memory layout that NumPy gives those of one example.
 
-    On that depends of what reshapes they are views.
+    The layout decides which reshapes of them are views.
     """
     if not len(found):
         return found
@@ -120,7 +121,7 @@ def laid_out_as_read(found: Any, array: Any, index: Any) -> Any:
 
 
 def _in_order(found: Any, order: list[int]) -> Any:
-    """An array that nobody else has, with its last axes in memory in an order."""
+    """An array that nobody else holds, with its last axes in an order in memory."""
     if type(found) is np.ndarray:
         ahead = found.ndim - len(order)
         axes = (*range(ahead), *(ahead + i for i in order))

@@ -1,7 +1,7 @@
 """The arithmetic operators of the traced array: the hottest code of the library.
 
 Knows the short layout of entries, and the rules of the ufuncs behind the operators. Everything
-that is not plain (broadcasting, other dtypes, other tapes, views) goes to `_ufunc_calls.binary`.
+else (broadcasting, other dtypes, other tapes, views) goes to `ufuncs.binary`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from tapegrad._arrays.ufuncs import binary, product
 from tapegrad._core.forms import Elementwise, Multilinear
 from tapegrad._core.out import write_out
 from tapegrad._core.rule import REGISTRY
+from tapegrad._core.types import Value
 from tapegrad._core.values import is_scalar, untraced
 from tapegrad.rules import products as _rules
 
@@ -42,7 +43,7 @@ def _operator(
     x_alone, _, out_alone = rule.keeps[True, False]
     _, y_alone, out_reflected = rule.keeps[False, True]
 
-    def forward(self: Array, other: Any) -> Any:
+    def forward(self: Array, other: Value) -> Any:
         kind = type(other)
         if kind is Array:
             tape = self.tape
@@ -95,7 +96,7 @@ def _operator(
             return NotImplemented
         return binary(rule, self, as_operand(other))
 
-    def reflected(self: Array, other: Any) -> Any:
+    def reflected(self: Array, other: Value) -> Any:
         kind = type(other)
         if kind is float or kind is int:
             y = self.value
@@ -123,7 +124,7 @@ def _operator(
             return NotImplemented
         return binary(rule, as_operand(other), self)
 
-    def in_place(self: Array, other: Any) -> Any:
+    def in_place(self: Array, other: Value) -> Any:
         result = forward(self, other)
         return result if is_scalar(self) else write_out(self, result, f"x {sign}= y")
 
@@ -133,9 +134,9 @@ def _operator(
 
 
 def _comparison(name: str, function: Callable[[Any, Any], Any]) -> None:
-    """Give Array a comparison, whose result is plain."""
+    """Give Array a comparison, whose result is untraced."""
 
-    def method(self: Array, other: Any) -> Any:
+    def method(self: Array, other: Value) -> Any:
         return function(untraced(self), untraced(other))
 
     _install(f"__{name}__", method)
@@ -154,13 +155,13 @@ def _prefix_operator(ufunc: np.ufunc, name: str) -> None:
     _install(f"__{name}__", method)
 
 
-def _matmul(self: Array, other: Any) -> Any:
+def _matmul(self: Array, other: Value) -> Any:
     if getattr(type(other), "__array_ufunc__", 0) is None:
         return NotImplemented
     return product(_product, self, as_operand(other))
 
 
-def _rmatmul(self: Array, other: Any) -> Any:
+def _rmatmul(self: Array, other: Value) -> Any:
     return product(_product, as_operand(other), self)
 
 
@@ -172,7 +173,7 @@ _install("__rmatmul__", _rmatmul)
 def _in_place(name: str, function: Callable[[Any, Any], Any], sign: str) -> None:
     """Give Array the in-place form of an operator without a rule of two partials."""
 
-    def method(self: Array, other: Any) -> Any:
+    def method(self: Array, other: Value) -> Any:
         result = function(self, other)
         return result if is_scalar(self) else write_out(self, result, f"x {sign}= y")
 
@@ -189,8 +190,8 @@ _sum_rule = REGISTRY[np.add]
 _product_rule = REGISTRY[np.multiply]
 
 
-def _add(self: Array, other: Any) -> Any:
-    """x + y of two traced arrays, the most frequent call of all, without what others need."""
+def _add(self: Array, other: Value) -> Any:
+    """x + y: a path of its own for two traced arrays, because it is the most frequent call."""
     if type(other) is Array:
         tape = self.tape
         spec = self.spec
@@ -207,8 +208,8 @@ def _add(self: Array, other: Any) -> Any:
     return _add_any(self, other)
 
 
-def _mul(self: Array, other: Any) -> Any:
-    """x * y, likewise; a number is kept as the other factor."""
+def _mul(self: Array, other: Value) -> Any:
+    """x * y, likewise; the entry keeps a number as the other factor."""
     kind = type(other)
     if kind is float:
         out = self.value * other
@@ -246,8 +247,8 @@ _power = _operator(np.power, operator.pow, "pow", "**")
 _square = REGISTRY[np.square]
 
 
-def _pow(self: Array, other: Any, modulo: None = None) -> Any:
-    """x ** y; a square, the most frequent power, has a rule without a singular point."""
+def _pow(self: Array, other: Value, modulo: None = None) -> Any:
+    """x ** y; the square, the most frequent power, has a rule without a singular point."""
     if modulo is not None:
         return NotImplemented
     if type(other) is int and other == 2:

@@ -1,10 +1,10 @@
 """`Array`, the traced ndarray: NumPy's protocols, reads, and views.
 
 Knows the tape's logging and the registry. Must not know transforms or single rules: whatever has a
-rule reaches it through NumPy's two protocols. `_ufunc_calls` and `_operators` stand on it.
+rule reaches it through NumPy's two protocols. `ufuncs` and `operators` add calls to its class.
 
 A traced array is always floating or complex; results of other dtypes (comparisons, argmax, floor)
-are plain arrays. Writes rebind an array's slot, the tape stays functional.
+are untraced arrays. A write gives the array a new slot, so that the tape stays functional.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tapegrad._core.entry import READ, Spec
 from tapegrad._core.forms import UNSUPPORTED_MODULES, linear
 from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.tape import Tape
+from tapegrad._core.types import Index, Params, Slot, Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
@@ -42,7 +43,7 @@ from tapegrad._errors import NotDifferentiableError
 Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 
 
-new = object.__new__  # with the attributes set one by one: half the price of `Array(...)`
+new = object.__new__  # setting the attributes one by one costs half of `Array(...)`
 
 # ufunc -> (rule, whether x is kept, whether out is kept), learned at the first call.
 UNARY: dict[np.ufunc, tuple[Rule, bool, bool]] = {}
@@ -56,8 +57,8 @@ class Array(Traced, NdarrayInterface):
     """An array whose history is on a tape; it behaves as the ndarray that it stands for.
 
     Transforms make it; programs only meet it. `isinstance(x, tapegrad.Array)` tells that a value
-    is being differentiated; `isinstance(x, np.ndarray)` is as for the plain value. Attributes:
-    `value` (the plain array), `shape`, `dtype` and the rest of ndarray's. `float(x)`,
+    is being differentiated; `isinstance(x, np.ndarray)` is as for its value. Attributes: `value`
+    (the untraced array), `shape`, `dtype` and the others of ndarray. `float(x)`,
     `np.asarray(x)` and writes of x into a plain array raise ConversionError.
 
     >>> import tapegrad
@@ -68,13 +69,13 @@ class Array(Traced, NdarrayInterface):
 
     __slots__ = ()
 
-    call_ufunc: ClassVar[Callable[..., Any]]  # any ufunc, in any way: `_ufunc_calls` sets it
+    call_ufunc: ClassVar[Callable[..., Any]]  # any call of a ufunc; `ufuncs` sets it
 
-    @property  # type: ignore[misc]  # object's can be set, on no instance of ours
+    @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
-        """ndarray where it stands for one, for NumPy's Python code and programs ask isinstance.
+        """ndarray if the value is one, because NumPy's Python code and programs use isinstance.
 
-        Code of ours that means memory asks `is_ndarray`.
+        Our own code that needs memory calls `is_ndarray`.
         """
         return np.ndarray if isinstance(self.value, np.ndarray) else type(self)
 
@@ -95,7 +96,7 @@ class Array(Traced, NdarrayInterface):
         return np.real(self) if self.dtype.kind == "c" else self
 
     @real.setter
-    def real(self, value: Any) -> None:
+    def real(self, value: Value) -> None:
         self[...] = value + 1j * self.imag if self.dtype.kind == "c" else value
 
     @property
@@ -103,7 +104,7 @@ class Array(Traced, NdarrayInterface):
         return np.imag(self)
 
     @imag.setter
-    def imag(self, value: Any) -> None:
+    def imag(self, value: Value) -> None:
         if self.dtype.kind != "c":
             raise TypeError("array does not have imaginary part to set")
         self[...] = self.real + 1j * value
@@ -119,7 +120,7 @@ class Array(Traced, NdarrayInterface):
     # -- NumPy's protocols -----------------------------------------------------------------------
 
     def __array_ufunc__(
-        self, ufunc: np.ufunc, method: str, first: Any, /, *rest: Any, **kwargs: Any
+        self, ufunc: np.ufunc, method: str, first: Value, /, *rest: Any, **kwargs: Any
     ) -> Any:
         # The short path: a one-argument function of a floating array keeps shape and dtype.
         if not rest and not kwargs and method == "__call__":
@@ -173,7 +174,7 @@ class Array(Traced, NdarrayInterface):
         return rule.apply(*args, **kwargs)
 
     def _created(self, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
-        """What np.zeros(shape, like=self) and its kin return: traced, so that writes reach it."""
+        """The result of np.zeros(shape, like=self), traced so that it can be written to."""
         made = CREATION[function](*args, **kwargs)
         if isinstance(made, Traced) or not is_inexact(made):
             return made
@@ -181,9 +182,9 @@ class Array(Traced, NdarrayInterface):
 
     # -- indexing and writing --------------------------------------------------------------------
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Any:
         simple = type(index) is int
-        if type(index) is slice and index.step is None:  # `_writes._stays`, written out
+        if type(index) is slice and index.step is None:  # `writes._stays`, written out
             start, stop = index.start, index.stop
             simple = (start is None or type(start) is int) and (stop is None or type(stop) is int)
         if not simple:
@@ -203,7 +204,7 @@ class Array(Traced, NdarrayInterface):
         kind = type(out)
         if simple and kind is np.ndarray or kind is not np.float64 and shares(out, value):
             if picked or self.slot in tape.buffers:
-                out = copy_like(out)  # the buffer stays ours alone, to be written in place
+                out = copy_like(out)  # nothing else may hold the buffer, which is written in place
             made = new(View)
             made.taken = out
             made.taken_slot = slot
@@ -216,7 +217,7 @@ class Array(Traced, NdarrayInterface):
             return made
         return Array(out, slot, tape, spec)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Index, value: Value) -> None:
         if not self.spec.shape and isinstance(untraced(self), np.generic):
             kind = self.dtype.type.__name__
             raise TypeError(f"{kind!r} object does not support item assignment")
@@ -226,18 +227,18 @@ class Array(Traced, NdarrayInterface):
         else:
             write_part(self, index, value)
 
-    def __delitem__(self, index: Any) -> None:
+    def __delitem__(self, index: Index) -> None:
         raise ValueError("cannot delete array elements")
 
-    def add_part(self, index: Any, value: Any) -> None:
-        """`self[index] += value` of a replay, where this array is the replay's own: one entry."""
+    def add_part(self, index: Index, value: Value) -> None:
+        """`self[index] += value` in a replay that made this array: one entry."""
         if self.is_view or not isinstance(value, Traced) or value.tape is not self.tape:
             self[index] += value
         else:
             add_to_part(self, index, value)
 
     def rebind(self, new: Traced) -> None:
-        """Make this array the other one: what an in-place operation does to a name."""
+        """Give this array the state of another one, as an in-place operation does."""
         self.tape = new.tape
         self.value = new.value
         self.slot = new.slot
@@ -250,7 +251,7 @@ class Array(Traced, NdarrayInterface):
         subok: bool = True,
         copy: bool = True,
     ) -> Any:
-        """As `numpy.ndarray.astype`; integer and boolean results are plain arrays."""
+        """As `numpy.ndarray.astype`; integer and boolean results are untraced arrays."""
         target = np.dtype(dtype)
         if not np.can_cast(self.dtype, target, casting):
             raise TypeError(f"Cannot cast array data from {self.dtype} to {target} by {casting!r}")
@@ -266,7 +267,7 @@ class Array(Traced, NdarrayInterface):
         return ASTYPE.apply_bound([self], {"dtype": target})
 
     def view(self, *args: Any, **kwargs: Any) -> Any:
-        """`x.view()` alone; other dtypes or classes would reinterpret memory."""
+        """`x.view()` without arguments; other dtypes or classes would reinterpret memory."""
         kind = kwargs.get("type", args[0] if args else None)
         if isinstance(kind, type) and issubclass(kind, np.ndarray):
             refuse(f"x.view({kind.__name__})", "Stay with arrays.")
@@ -276,7 +277,7 @@ class Array(Traced, NdarrayInterface):
             )
         return self[...]
 
-    # -- conversions that keep or need no derivative ---------------------------------------------
+    # -- conversions that keep the derivative, or need none --------------------------------------
 
     def __bool__(self) -> bool:
         return bool(untraced(self))
@@ -299,7 +300,7 @@ class Array(Traced, NdarrayInterface):
 Tape.array = Array
 
 
-def _astype(x: Any, dtype: np.dtype[Any]) -> Any:
+def _astype(x: Value, dtype: np.dtype[Any]) -> Any:
     return x.astype(dtype)
 
 
@@ -318,8 +319,8 @@ def no_rule(function: Any) -> NotDifferentiableError:
     )
 
 
-def as_operand(other: Any) -> Any:
-    """A list or tuple as an array, traced where it has traced parts; anything else as it is."""
+def as_operand(other: Value) -> Any:
+    """A list or tuple as an array, traced if a part is; any other operand unchanged."""
     if isinstance(other, Traced):
         return other
     kind = type(other)
@@ -335,10 +336,10 @@ def as_operand(other: Any) -> Any:
 
 
 class View(Array):
-    """A part or a rearrangement of another traced array, up to date whatever is written to it.
+    """A part or a rearrangement of another traced array, which shows later writes to that array.
 
-    `value` and `slot` are those of the parent's present state: when the parent has been written to
-    since they were taken, they are taken again. Writes go through to the parent.
+    `value` and `slot` belong to the parent's present state: after a write to the parent, the next
+    access takes the view again. A write to the view goes through to the parent.
     """
 
     __slots__ = ("params", "parent", "rule", "seen", "taken", "taken_slot", "taken_tape")
@@ -347,8 +348,8 @@ class View(Array):
 
     def __init__(
         self,
-        value: Any,
-        slot: Any,
+        value: Value,
+        slot: Slot,
         tape: Tape,
         spec: Spec,
         parent: Array,
@@ -363,15 +364,15 @@ class View(Array):
         self.parent = parent
         self.rule = rule
         self.params = params
-        self.seen = parent.slot  # slots are never reused, so a slot is a version too
+        self.seen = parent.slot  # serves as a version number, because slots are never reused
 
-    @property  # type: ignore[misc]  # object's can be set, on no instance of ours
+    @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
-        """As for its value, without a look at what that is by now."""
+        """As of the value when it was taken last: a write does not change the class."""
         return np.ndarray if isinstance(self.taken, np.ndarray) else type(self)
 
     def _take(self) -> None:
-        """Take the view anew from the parent's present state."""
+        """Take the view again, from the parent's present state."""
         if self.rule is None:
             fresh = self.parent[self.params]
         else:
@@ -400,7 +401,7 @@ class View(Array):
         return self.taken_slot
 
     def rebind(self, new: Traced) -> None:
-        """Write the new state through: into the parent's index, or over all of the parent."""
+        """Write the new state through to the parent, at its index or as a whole."""
         if self.rule is None:
             write_part(self.parent, self.params, new)
         else:
@@ -431,10 +432,10 @@ class Part(View):
 View.__name__ = View.__qualname__ = Part.__name__ = Part.__qualname__ = "Array"
 
 
-def as_view(rule: Rule, parent: Any, params: dict[str, Any]) -> Any:
-    """The result of a rule whose NumPy function may return a view; a view where it does."""
+def as_view(rule: Rule, parent: Value, params: Params) -> Any:
+    """The result of a rule whose NumPy function may return a view: a `View` if it does."""
     if params.get("order") == "A" and isinstance(parent, Traced):
-        # The layout in memory decides, which no replay will know.
+        # The memory layout decides now, because a replay does not know it.
         params = {**params, "order": "F" if memory_of(parent).flags.fnc else "C"}
     out = rule.apply_bound([parent], params)
     if not isinstance(out, Array) or not isinstance(parent, Array):

@@ -16,6 +16,7 @@ from tapegrad._arrays.masked import holds_condition
 from tapegrad._core.forms import Constant, Unsupported
 from tapegrad._core.out import stretches, write_out
 from tapegrad._core.rule import Rule
+from tapegrad._core.types import Index, Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
@@ -38,7 +39,7 @@ _ACCUMULATIONS: dict[np.ufunc, Callable[..., Any]] = {np.add: np.cumsum, np.mult
 
 
 def call_with_keywords(
-    rule: Rule, ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+    rule: Rule, ufunc: np.ufunc, inputs: tuple[Value, ...], kwargs: dict[str, Any]
 ) -> Any:
     """A ufunc call with any of NumPy's keywords."""
     kwargs = dict(kwargs)
@@ -49,27 +50,27 @@ def call_with_keywords(
     where = kwargs.pop("where", True)
     inputs = tuple(map(lift, inputs))
     for name in ("order", "subok"):
-        kwargs.pop(name, None)  # how memory is laid out: nothing to differentiate
+        kwargs.pop(name, None)  # these only concern the memory layout
     casting = kwargs.pop("casting", "same_kind")
-    asked = [kwargs.pop(name, None) for name in ("dtype", "signature", "sig")]
-    if any(each is not None for each in asked):
-        inputs = _as_loop_takes(ufunc, inputs, asked, casting)
+    requested = [kwargs.pop(name, None) for name in ("dtype", "signature", "sig")]
+    if any(each is not None for each in requested):
+        inputs = _cast_to_loop(ufunc, inputs, requested, casting)
     if out is not None and ufunc.signature is None:
-        inputs = _stretched(inputs, out)
+        inputs = _broadcast_to_out(inputs, out)
     if kwargs:  # axis=, axes=, keepdims= of a ufunc with core dimensions
         result = _along_axes(ufunc, inputs, **kwargs)
     elif where is True:
         result = ufunc(*inputs)
     else:
-        result = _where(ufunc(*_quiet(inputs, where)), untraced(where), out)
+        result = _where(ufunc(*_ones_where_false(inputs, where)), untraced(where), out)
     return result if out is None else write_out(out, result, rule.name, broadcast=True)
 
 
-def _as_loop_takes(
-    ufunc: np.ufunc, inputs: tuple[Any, ...], asked: list[Any], casting: Any
+def _cast_to_loop(
+    ufunc: np.ufunc, inputs: tuple[Value, ...], requested: list[Any], casting: Any
 ) -> tuple[Any, ...]:
-    """Inputs in the dtypes of the loop that dtype= or signature= selects, or NumPy's TypeError."""
-    dtype, signature, sig = asked
+    """Inputs cast to the dtypes of the loop that dtype= or signature= selects; else TypeError."""
+    dtype, signature, sig = requested
     signature = signature if sig is None else sig
     if dtype is not None:
         signature = (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
@@ -83,7 +84,7 @@ def _as_loop_takes(
     return tuple(_as_type(x, taken) for x, taken in zip(inputs, loop, strict=False))
 
 
-def _as_type(x: Any, dtype: np.dtype[Any]) -> Any:
+def _as_type(x: Value, dtype: np.dtype[Any]) -> Any:
     if not hasattr(x, "astype"):
         return np.asarray(x, dtype)
     if x.dtype.kind == "c" and dtype.kind != "c":
@@ -91,8 +92,8 @@ def _as_type(x: Any, dtype: np.dtype[Any]) -> Any:
     return x.astype(dtype)
 
 
-def _stretched(inputs: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
-    """Inputs whose results have the shape of a larger `out`: ufuncs broadcast to it too."""
+def _broadcast_to_out(inputs: tuple[Value, ...], out: Value) -> tuple[Any, ...]:
+    """Inputs broadcast to the shape of a larger `out`, to which ufuncs broadcast as well."""
     targets = out if isinstance(out, tuple) else (out,)
     shape = np.broadcast_shapes(*map(np.shape, inputs))
     for target in targets:
@@ -102,16 +103,20 @@ def _stretched(inputs: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
 
 
 def _along_axes(
-    ufunc: np.ufunc, inputs: tuple[Any, ...], axis: Any = None, axes: Any = None, keepdims: Any = 0
+    ufunc: np.ufunc,
+    inputs: tuple[Value, ...],
+    axis: Any = None,
+    axes: Any = None,
+    keepdims: Any = 0,
 ) -> Any:
-    """A call whose core dimensions are not the last ones: they are moved there, and back."""
+    """A call with axis= or axes=: the core dimensions are moved to the end, and back."""
     given = [(axis,)] * ufunc.nin if axes is None else [*map(_as_tuple, axes)]
     if axes is None and axis is None:
         given = [(-1,)] * ufunc.nin
     back = given[ufunc.nin] if len(given) > ufunc.nin else given[0] if keepdims else ()
     moved = [
-        np.moveaxis(x, places, tuple(range(-len(places), 0)))
-        for x, places in zip(inputs, given, strict=False)
+        np.moveaxis(x, positions, tuple(range(-len(positions), 0)))
+        for x, positions in zip(inputs, given, strict=False)
     ]
     result = ufunc(*moved)
     if keepdims:
@@ -119,24 +124,24 @@ def _along_axes(
     return np.moveaxis(result, tuple(range(-len(back), 0)), back)
 
 
-def _as_tuple(places: Any) -> tuple[int, ...]:
-    return places if isinstance(places, tuple) else (places,)
+def _as_tuple(positions: Index) -> tuple[int, ...]:
+    return positions if isinstance(positions, tuple) else (positions,)
 
 
-def _quiet(inputs: tuple[Any, ...], where: Any) -> list[Any]:
-    """Inputs with 1 where nothing is to be computed: no warning, no infinity from there."""
+def _ones_where_false(inputs: tuple[Value, ...], where: Value) -> list[Any]:
+    """Inputs with 1 where `where` is false, so that no warning or infinity comes from there."""
     where = untraced(where)
     return [np.where(where, x, 1) for x in inputs]
 
 
-def _where(result: Any, where: Any, out: Any) -> Any:
-    # Without out= NumPy leaves such places uninitialised; here they are zero.
+def _where(result: Value, where: Value, out: Value) -> Any:
+    # Without out= NumPy leaves the other elements uninitialised; here they are zero.
     old = out[0] if isinstance(out, tuple) else out
     return np.where(where, result, 0 if old is None else old)
 
 
 def call_method(
-    rule: Rule, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+    rule: Rule, ufunc: np.ufunc, method: str, inputs: tuple[Value, ...], kwargs: dict[str, Any]
 ) -> Any:
     """`ufunc.method(*inputs, **kwargs)` on traced values."""
     if isinstance(rule, Unsupported):
@@ -174,12 +179,13 @@ _DEFAULTS = {"keepdims": False, "initial": np._NoValue, "where": True}
 
 
 def _step_by_step(
-    ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+    ufunc: np.ufunc, method: str, inputs: tuple[Value, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """A method as calls of the ufunc itself, one a row.
+    """A method as calls of the ufunc itself, one per row.
 
-    NumPy is asked first: its errors are ours, and results that are not floating are constant. A
-    floating one is not, even of a constant function: what it starts with is an element of x.
+    NumPy's own call comes first, for its errors, and because a result that is not floating is
+    constant. A floating result depends on x even for a constant function, because the method
+    starts with an element of x.
     """
     named = {name: untraced(value) for name, value in kwargs.items()}
     known = getattr(ufunc, method)(*map(untraced, inputs), **named)
@@ -192,13 +198,13 @@ def _step_by_step(
 
 def _fold(
     ufunc: np.ufunc,
-    x: Any,
+    x: Value,
     axis: Any = 0,
     keepdims: bool = False,
-    initial: Any = np._NoValue,
-    where: Any = True,
+    initial: Value = np._NoValue,
+    where: Value = True,
 ) -> Any:
-    """The reduction over axes, from the start value on (which is NumPy's if there is one)."""
+    """The reduction over axes, from `initial` or the ufunc's identity if there is one."""
     given = range(x.ndim) if axis is None else _as_tuple(axis)
     axes = tuple(sorted(at % x.ndim for at in given)) if x.ndim else ()
     rows = np.moveaxis(x, axes, range(len(axes)))
@@ -221,7 +227,7 @@ def _fold(
     return np.expand_dims(total, axes) if keepdims else total
 
 
-def _accumulate(ufunc: np.ufunc, x: Any, axis: int = 0) -> Any:
+def _accumulate(ufunc: np.ufunc, x: Value, axis: int = 0) -> Any:
     x = np.moveaxis(x, axis, 0)
     parts = [x[0]] if x.shape[0] else []
     for i in range(1, x.shape[0]):
@@ -229,7 +235,7 @@ def _accumulate(ufunc: np.ufunc, x: Any, axis: int = 0) -> Any:
     return np.moveaxis(np.stack(parts), 0, axis) if parts else x.copy()
 
 
-def _reduceat(ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0) -> Any:
+def _reduceat(ufunc: np.ufunc, x: Value, indices: Index, axis: int = 0) -> Any:
     x = np.moveaxis(x, axis, 0)
     starts = [int(i) for i in untraced(indices)]
     ends = [*starts[1:], x.shape[0]]
@@ -240,7 +246,7 @@ def _reduceat(ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0) -> Any:
     return np.moveaxis(np.stack(parts), 0, axis)
 
 
-def _part(ufunc: np.ufunc, x: Any) -> Any:
+def _part(ufunc: np.ufunc, x: Value) -> Any:
     known = _REDUCTIONS.get(ufunc)
     return _fold(ufunc, x, initial=None) if known is None else known(x, axis=0)
 
@@ -252,14 +258,14 @@ _STEPS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _outer(ufunc: np.ufunc, x: Any, y: Any, **kwargs: Any) -> Any:
+def _outer(ufunc: np.ufunc, x: Value, y: Value, **kwargs: Any) -> Any:
     x = x if isinstance(x, Traced) else np.asarray(x)
     y = y if isinstance(y, Traced) else np.asarray(y)
     return ufunc(x.reshape(x.shape + (1,) * y.ndim), y, **kwargs)
 
 
-def _at(ufunc: np.ufunc, x: Any, index: Any, *operands: Any) -> None:
-    """`x[index] = ufunc(x[index], *operands)`, once for each time that a place is named."""
+def _at(ufunc: np.ufunc, x: Value, index: Index, *operands: Value) -> None:
+    """`x[index] = ufunc(x[index], *operands)`, as often as the index selects a position."""
     if not isinstance(x, Traced):
         raise NotDifferentiableError(
             f"np.{ufunc.__name__}.at: expected a traced array to write into, got a plain one, "
@@ -270,22 +276,22 @@ def _at(ufunc: np.ufunc, x: Any, index: Any, *operands: Any) -> None:
     if is_basic(index) or holds_condition(index):
         x[index] = ufunc(x[index], *operands)
         return
-    places = getitem(np.arange(x.size).reshape(x.shape), index)
-    flat = np.ravel(places)
-    values = [np.ravel(np.broadcast_to(operand, places.shape)) for operand in operands]
-    # Places named more than once are done in rounds, each of which names a place once.
+    positions = getitem(np.arange(x.size).reshape(x.shape), index)
+    flat = np.ravel(positions)
+    values = [np.ravel(np.broadcast_to(operand, positions.shape)) for operand in operands]
+    # An index that repeats positions is split into rounds, each without repeats.
     if isinstance(flat, Mapped):
         round_of = _rounds(raw_value(flat).reshape(-1, flat.shape[0]), x.size)
     else:
-        round_of = _occurrence(flat)
-    for turn in range(int(round_of.max(initial=-1)) + 1):
-        chosen = np.flatnonzero(round_of == turn)
+        round_of = _occurrences_before(flat)
+    for round_number in range(int(round_of.max(initial=-1)) + 1):
+        chosen = np.flatnonzero(round_of == round_number)
         where = np.unravel_index(flat[chosen], x.shape)
         x[where] = ufunc(x[where], *(value[chosen] for value in values))
 
 
-def _occurrence(flat: Any) -> Any:
-    """For each entry, how many equal ones stand before it."""
+def _occurrences_before(flat: Index) -> Any:
+    """For each position, how often it occurs before."""
     order = np.argsort(flat, kind="stable")
     ranked = flat[order]
     first = np.searchsorted(ranked, ranked, side="left")
@@ -294,14 +300,14 @@ def _occurrence(flat: Any) -> Any:
     return count
 
 
-def _rounds(rows: Any, size: int) -> Any:
-    """For each entry a round that names a place once in every example, and keeps the order."""
+def _rounds(rows: Index, size: int) -> Any:
+    """For each position its round: no example repeats a position in it, and the order is kept."""
     examples = np.arange(len(rows))
     following = np.zeros((len(rows), size), np.intp)
     rounds = np.zeros(rows.shape[1], np.intp)
-    for entry, places in enumerate(rows.T):
-        rounds[entry] = following[examples, places].max(initial=0)
-        following[examples, places] = rounds[entry] + 1
+    for entry, positions in enumerate(rows.T):
+        rounds[entry] = following[examples, positions].max(initial=0)
+        following[examples, positions] = rounds[entry] + 1
     return rounds
 
 

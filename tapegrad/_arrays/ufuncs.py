@@ -1,7 +1,7 @@
-"""Calls of ufuncs on traced arrays: those of two operands, and what the short paths leave over.
+"""Calls of ufuncs on traced arrays: those with two operands, and all that have no short path.
 
 Knows the class of traced arrays, the layouts of entries and the rules' forms. Must not know single
-rules, or what NumPy's keywords and methods of a ufunc mean.
+rules, or NumPy's keywords and methods of a ufunc.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from tapegrad._arrays.ufunc_methods import call_method, call_with_keywords
 from tapegrad._core.forms import Elementwise, Multilinear
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.tape import Tape, require_numbers
+from tapegrad._core.types import Value
 from tapegrad._core.values import Mapped, Traced, innermost
 
 
-def binary(rule: Elementwise, x: Any, y: Any) -> Any:
-    """A two-argument elementwise call: logged in the short layout where nothing broadcasts."""
+def binary(rule: Elementwise, x: Value, y: Value) -> Any:
+    """A two-argument elementwise call, logged in the short layout if nothing broadcasts."""
     if type(x) is Array is type(y) and x.tape is y.tape and x.spec is not y.spec:
         out = rule.function(x.value, y.value)  # the frequent case of a bias
         return x.tape.record_pair(rule, out, x.value, y.value, x.slot, y.slot)
@@ -64,7 +65,7 @@ def binary(rule: Elementwise, x: Any, y: Any) -> Any:
     return Array(out, slot, tape, spec)
 
 
-def product(rule: Multilinear, x: Any, y: Any) -> Any:
+def product(rule: Multilinear, x: Value, y: Value) -> Any:
     """A two-argument product, such as np.matmul."""
     if type(x) is Array is type(y) and x.tape is y.tape:
         out = rule.function(x.value, y.value)
@@ -89,13 +90,13 @@ def product(rule: Multilinear, x: Any, y: Any) -> Any:
     )
 
 
-def _is_inner(other: Any, tape: Tape) -> bool:
-    """Whether an operand belongs to a vmap inside the transform of a tape, and so comes first."""
+def _is_inner(other: Value, tape: Tape) -> bool:
+    """Whether an operand belongs to a vmap inside the transform of a tape, which goes first."""
     return isinstance(other, Mapped) and other.level > tape.level
 
 
 def call_ufunc(
-    ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+    ufunc: np.ufunc, method: str, inputs: tuple[Value, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Any other call of a ufunc: several arguments, keywords, methods."""
     if isinstance(innermost((*inputs, *kwargs.values())), Mapped):

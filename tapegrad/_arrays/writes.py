@@ -1,7 +1,7 @@
-"""Writes into a traced array, `x[i] = v` and `x[i] += v`: x is rebound, and the tape functional.
+"""Writes into a traced array, `x[i] = v` and `x[i] += v`: x gets a new slot for its new state.
 
 Knows the entries of writes, and when a buffer can be written to in place. Must not know the class
-of traced arrays: a view says that it is one, and hands a write on by `rebind`.
+of traced arrays: `is_view` marks a view, which passes a write on to its parent by `rebind`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from tapegrad._arrays.memory import ALONE, references
 from tapegrad._core.entry import ADD, WRITE, spec_of
 from tapegrad._core.scatter import add_at
+from tapegrad._core.types import Index, Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
@@ -30,7 +31,7 @@ from tapegrad._errors import BatchingError
 
 
 def _stays(index: slice) -> bool:
-    """Whether a slice has bounds that a program cannot change later, as it can an array."""
+    """Whether the bounds of a slice are immutable (an array can be a bound, and change later)."""
     start, stop, step = index.start, index.stop, index.step
     return (
         (start is None or type(start) is int)
@@ -39,8 +40,8 @@ def _stays(index: slice) -> bool:
     )
 
 
-def frozen_index(index: Any) -> Any:
-    """An index without tracing, and safe from later changes of the arrays in it."""
+def frozen_index(index: Index) -> Any:
+    """An index without tracing, with copies of its arrays, which the program may change later."""
     if type(index) is tuple:
         return tuple(frozen_index(part) for part in index)
     if type(index) is np.ndarray:
@@ -54,7 +55,7 @@ def frozen_index(index: Any) -> Any:
     return untraced(index) if isinstance(index, Traced) else index
 
 
-def write_part(x: Traced, index: Any, value: Any) -> None:
+def write_part(x: Traced, index: Index, value: Value) -> None:
     """`x[index] = value`, differentiably."""
     value = lift(value)
     if x.is_view:
@@ -90,8 +91,8 @@ def write_part(x: Traced, index: Any, value: Any) -> None:
     x.slot = slot
 
 
-def add_to_part(x: Traced, index: Any, value: Traced) -> None:
-    """`x[index] += value` of one tape's values, each place named at most once: one entry."""
+def add_to_part(x: Traced, index: Index, value: Traced) -> None:
+    """`x[index] += value` as one entry: both are of one tape, and the index has no repeats."""
     tape = x.tape
     buffer = _exclusive_buffer(x)
     slot = tape.fresh()
@@ -102,8 +103,8 @@ def add_to_part(x: Traced, index: Any, value: Traced) -> None:
     x.slot = slot
 
 
-def _fitted(x: Traced, index: Any, value: Any) -> Any:
-    """The value of a write with no more axes than its place, and of a dtype that x can hold."""
+def _fitted(x: Traced, index: Index, value: Value) -> Any:
+    """The value of a write, without leading axes that x[index] lacks; its dtype is checked."""
     dtype = getattr(value, "dtype", None)
     is_complex = isinstance(value, complex) if dtype is None else dtype.kind == "c"
     if is_complex and x.dtype.kind != "c":
@@ -119,7 +120,7 @@ def _fitted(x: Traced, index: Any, value: Any) -> Any:
 
 
 def _exclusive_buffer(x: Traced) -> Any:
-    """The raw value of x for writing: itself where nobody else can hold it, else a copy."""
+    """The raw value of x to write to: itself if nobody else can hold it, else a copy."""
     value = x.value
     if isinstance(value, Traced):
         return snapshot(value)

@@ -1,10 +1,10 @@
-"""`Batched`, the array that a function sees inside `vmap`: one example, standing for all of them.
+"""`Batched`, the array that a function gets inside `vmap`: it stands for every example.
 
 Knows how NumPy's protocols reach the batching words of rules, and how reads and writes act on a
 leading axis of examples. Must not know single functions, tapes or transforms.
 
-Its value has the examples along axis 0, which it does not show. The value may be traced, or
-batched by an outer vmap: whatever belongs to the innermost transform is unwrapped first.
+Its value has the examples along axis 0, and its shape leaves that axis out. The value may be
+traced, or batched by an outer vmap: the innermost transform unwraps its values first.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from tapegrad._core.entry import spec_of
 from tapegrad._core.forms import Composite, Unsupported
 from tapegrad._core.out import write_out
 from tapegrad._core.rule import REGISTRY, Rule
+from tapegrad._core.types import Index, Params, Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
@@ -48,7 +49,7 @@ from tapegrad._errors import BatchingError
 
 
 class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mapped):
-    """One example of an array inside `vmap`; operations on it are operations on all of them.
+    """One example of an array inside `vmap`; an operation on it acts on all examples.
 
     Transforms make it; programs only meet it. `shape`, `dtype` and the rest are those of one
     example. `bool(x)`, `float(x)`, `int(x)` and `x` as the index of a plain array raise
@@ -57,13 +58,13 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
 
     __slots__ = ("value", "vmap_level")
 
-    def __init__(self, value: Any, vmap_level: VmapLevel) -> None:
+    def __init__(self, value: Value, vmap_level: VmapLevel) -> None:
         self.value = value
         self.vmap_level = vmap_level
 
-    @property  # type: ignore[misc]  # object's can be set, on no instance of ours
+    @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
-        """ndarray where each example is an array of NumPy's: see `Array.__class__`."""
+        """ndarray if each example is an array of NumPy's: see `Array.__class__`."""
         value = self.value
         if type(value) is np.ndarray and value.ndim > 1:  # the frequent case
             return np.ndarray
@@ -93,7 +94,7 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         return self.alike(self.value.real)
 
     @real.setter
-    def real(self, value: Any) -> None:
+    def real(self, value: Value) -> None:
         self.real[...] = value
 
     @property
@@ -101,18 +102,18 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         return self.alike(self.value.imag)
 
     @imag.setter
-    def imag(self, value: Any) -> None:
+    def imag(self, value: Value) -> None:
         self.imag[...] = value
 
-    # -- what rules and tapes ask for ------------------------------------------------------------
+    # -- called by rules and tapes ---------------------------------------------------------------
 
-    def call_rule(self, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
-        """A rule's function on normalised arguments, some of which are batched by this vmap."""
+    def call_rule(self, rule: Rule, arrays: list[Value], params: Params) -> Any:
+        """Call a rule's function on bound arguments, some of which this vmap batches."""
         vmap_level = self.vmap_level
         vmap_level.require_open()
         result = call_batched(vmap_level, rule, arrays, params)
         if rule.view and self.is_number() and isinstance(result, Batched):
-            return result.snapshot()  # a number has no memory that others could see
+            return result.snapshot()  # a number shares no memory
         if type(result) is not Batched or len(result.value.shape) > 1:
             return result
         if rule.view == "number":
@@ -120,41 +121,41 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         return ZeroDimensional(result.value, vmap_level) if rule.fresh or rule.view else result
 
     def is_number(self) -> bool:
-        """Whether each example is a number, which nothing can be written into."""
+        """Whether each example is a number, which cannot be written to."""
         return len(self.value.shape) == 1
 
-    def alike(self, value: Any) -> Any:
-        """Another value for this one: a 0-d array for a 0-d array."""
+    def alike(self, value: Value) -> Any:
+        """A batched array with another value; for a 0-d array it is a 0-d array."""
         return Batched(value, self.vmap_level)
 
-    def look_up(self, table: Any, index: Any) -> Any:
-        """`table[index]` of an array that all examples share, by their own indices."""
+    def look_up(self, table: Value, index: Index) -> Any:
+        """`table[index]` of an array that all examples share, for a batched index."""
         self.vmap_level.require_open()
         if holds_condition(index):
             return read(table, index)
-        return _picked(table, index, self._look_up)
+        return _picked_or_copy(table, index, self._look_up)
 
-    def _look_up(self, table: Any, index: Any) -> Any:
+    def _look_up(self, table: Value, index: Index) -> Any:
         shared = Batched(self.vmap_level.front(table), self.vmap_level)
-        places = flat_positions(shared, list(index) if type(index) is tuple else [index])
-        return Batched(getitem(np.reshape(table, -1), places.value), self.vmap_level)
+        positions = flat_positions(shared, list(index) if type(index) is tuple else [index])
+        return Batched(getitem(np.reshape(table, -1), positions.value), self.vmap_level)
 
-    def adopt(self, buffer: Any) -> Any:
-        """A buffer that batched values can be written into: a copy of it for each example."""
+    def adopt(self, buffer: Value) -> Any:
+        """A copy of a buffer for each example, into which batched values can be written."""
         made = self.vmap_level.front(buffer).copy()
         return (Batched if len(made.shape) > 1 else ZeroDimensional)(made, self.vmap_level)
 
-    def add_part(self, index: Any, value: Any) -> None:
-        """`self[index] += value` of a replay, where this array is the replay's own."""
+    def add_part(self, index: Index, value: Value) -> None:
+        """`self[index] += value` in a replay that made this array."""
         if self.vmap_level.owns(value) and type(value.value) is np.ndarray is type(self.value):
             part, added = self[index].value, value.value
-            if part.shape == added.shape and part.ndim > 1:  # of one axis it would be a copy
+            if part.shape == added.shape and part.ndim > 1:  # else the part is a copy
                 part += added
                 return
         self[index] = self[index] + value
 
     def snapshot(self) -> Any:
-        """A copy, which writes through this array do not reach; in memory as this one."""
+        """A copy in the same memory layout, which does not change with this array."""
         value = self.value
         if isinstance(value, Mapped):
             return Batched(value.snapshot(), self.vmap_level)
@@ -170,13 +171,15 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
 
     # -- NumPy's protocols -----------------------------------------------------------------------
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, /, *inputs: Value, **kwargs: Any
+    ) -> Any:
         vmap_level = self.vmap_level
         if len(inputs) == 1 and not kwargs and method == "__call__" and vmap_level.open:
             return map_results(vmap_level, ufunc(self.value))  # the frequent case
         inner = innermost(inputs if not kwargs else (*inputs, *kwargs.values()))
         if not isinstance(inner, Batched):
-            return NotImplemented  # a transform inside this vmap comes first
+            return NotImplemented  # a transform inside this vmap goes first
         vmap_level = inner.vmap_level
         vmap_level.require_open()
         for x in inputs:
@@ -220,20 +223,20 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         return result if out is None else write_out(out, result, rule.name)
 
     def _created(self, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
-        """What np.zeros(shape, like=self) and its kin return: one for each example."""
+        """The result of np.zeros(shape, like=self) and the like: an array for each example."""
         self.vmap_level.require_open()
         kwargs.pop("like", None)
         made = CREATION[function](*args, **kwargs)
         shares = function in (np.asarray, np.asanyarray)
         if level_of(made) >= self.level or shares and level_of(made) >= 0:
-            return made  # can be indexed by any example, as every traced array
-        if shares:  # by the examples, to be read alone
+            return made  # a traced array can already be indexed by a batched index
+        if shares:  # all examples share the array, which they can only read
             return Batched(self.vmap_level.front(made), self.vmap_level)
         return self.adopt(made)
 
     # -- indexing and writing --------------------------------------------------------------------
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Any:
         self.vmap_level.require_open()
         parts = parts_of(index, self)
         if parts is None:
@@ -242,16 +245,16 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
             if not all(map(is_basic_part, rest)):
                 found = laid_out_as_read(found, self, rest)
             if self.is_number() or len(found.shape) == 1 and Ellipsis not in rest:
-                return Batched(found.copy(), self.vmap_level)  # a number, which no write changes
+                return Batched(found.copy(), self.vmap_level)  # a number: no view of x
             return (Batched if len(found.shape) > 1 else ZeroDimensional)(found, self.vmap_level)
         if holds_condition(index):
             return read(self, index)
         inside = batched_index_part(index, self.level)
         if inside is not None:
-            return inside.look_up(self, index)  # by a vmap inside this one
-        return _picked(self, index, _look_up_own)
+            return inside.look_up(self, index)  # a vmap inside this one batches the index
+        return _picked_or_copy(self, index, _look_up_batched)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Index, value: Value) -> None:
         self.vmap_level.require_open()
         if isinstance(value, (list, tuple)):
             value = np.stack(value) if innermost(value) is not None else np.asarray(value)
@@ -279,27 +282,27 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
             rank = len(self.value[target].shape) - 1
             self.value[target] = self.vmap_level.fitted(value, rank)
             return
-        places = flat_positions(self, parts)
-        rank = places.ndim
+        positions = flat_positions(self, parts)
+        rank = positions.ndim
         size = self.vmap_level.size
-        self.make_room(places)  # where they differ for a vmap around this one
+        self.make_room(positions)  # an outer vmap may batch them
         flat = in_rows(self.value).copy()
-        if self.vmap_level.owns(places):
-            target = (row_numbers(places.value, size), places.value)
+        if self.vmap_level.owns(positions):
+            target = (row_numbers(positions.value, size), positions.value)
         else:
-            target = (slice(None), places)
+            target = (slice(None), positions)
         flat[target] = self.vmap_level.fitted(value, rank)
         self.value[...] = np.reshape(flat, self.value.shape)
 
-    def make_room(self, value: Any) -> None:
-        """Let the examples hold a value that a transform around this vmap traces."""
+    def make_room(self, value: Value) -> None:
+        """Wrap the examples for the outer transform of a value to be written into them, if any."""
         inner = value.value if self.vmap_level.owns(value) else value
         if level_of(inner) > level_of(self.value):
             self._refuse_views()
             self.value = lift_to_level_of(self.value, inner)
 
     def _refuse_views(self) -> None:
-        """Raise where other arrays see this memory, which is about to be left for a traced one."""
+        """Raise if other arrays share this memory, which a traced value is about to replace."""
         value = self.value
         if getattr(value, "base", None) is not None or references(value) > ALONE:
             raise BatchingError(
@@ -322,16 +325,16 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         return self.alike(self.value.view(*args))
 
     def copy(self, order: Any = "C") -> Any:
-        """A copy, of which each example is in C order in memory unless `order` says otherwise."""
+        """A copy; each example is in C order in memory unless `order` says otherwise."""
         if order != "C":
             return np.copy(self, order)
         return Batched(self.value.copy(), self.vmap_level)
 
-    def choose(self, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
+    def choose(self, choices: Value, out: Value = None, mode: Any = "raise") -> Any:
         """As `numpy.ndarray.choose`."""
         return np.choose(self, choices, mode=mode, **({} if out is None else {"out": out}))
 
-    def item(self, *index: Any) -> Any:
+    def item(self, *index: Index) -> Any:
         """The single element (or the one at an index), still batched."""
         return NdarrayInterface.item(self, *index).copy()
 
@@ -346,9 +349,9 @@ VmapLevel.array = Batched
 
 
 class ZeroDimensional(Batched):
-    """A 0-d array, as np.copy and np.zeros(()) make it: written to, and seen by views.
+    """A 0-d array, as np.copy and np.zeros(()) make it: it can be written to, and have views.
 
-    A number, which is what any other value without axes stands for, is neither.
+    Any other batched value without axes stands for numbers, which can do neither.
     """
 
     __slots__ = ()
@@ -356,7 +359,7 @@ class ZeroDimensional(Batched):
     def is_number(self) -> bool:
         return False
 
-    def alike(self, value: Any) -> Any:
+    def alike(self, value: Value) -> Any:
         return ZeroDimensional(value, self.vmap_level)
 
     def snapshot(self) -> Any:
@@ -366,46 +369,49 @@ class ZeroDimensional(Batched):
         return ZeroDimensional(super().copy(order).value, self.vmap_level)
 
 
-def _look_up_own(array: Batched, index: Any) -> Batched:
-    """Elements of each example, by indices that differ between its examples or an outer vmap's."""
-    places = flat_positions(array, list(index) if type(index) is tuple else [index])
+def _look_up_batched(array: Batched, index: Index) -> Batched:
+    """`array[index]`, for an index that this vmap or an outer one batches."""
+    positions = flat_positions(array, list(index) if type(index) is tuple else [index])
     value, vmap_level = array.value, array.vmap_level
-    if not isinstance(places, Batched):
+    if not isinstance(positions, Batched):
         rows = in_rows(value)
-        found = np.take(rows, places, 1) if type(value) is np.ndarray else rows[:, places]
+        found = np.take(rows, positions, 1) if type(value) is np.ndarray else rows[:, positions]
         return Batched(laid_out_as_read(found, array, index), vmap_level)
-    if places.vmap_level is not vmap_level:
-        return Batched(getitem(in_rows(value), (slice(None), places)), vmap_level)
+    if positions.vmap_level is not vmap_level:
+        return Batched(getitem(in_rows(value), (slice(None), positions)), vmap_level)
     if type(value) is np.ndarray and len(value) > 1 and not value.strides[0]:
-        return Batched(getitem(np.reshape(value[0], -1), places.value), vmap_level)  # for all
+        # All examples share one array.
+        return Batched(getitem(np.reshape(value[0], -1), positions.value), vmap_level)
     flat = in_rows(value)
-    return Batched(getitem(flat, (row_numbers(places.value), places.value)), vmap_level)
+    return Batched(getitem(flat, (row_numbers(positions.value), positions.value)), vmap_level)
 
 
-def _read_part(array: Batched, index: Any) -> Any:
+def _read_part(array: Batched, index: Index) -> Any:
     return Batched(array.value, array.vmap_level)[index]
 
 
-def _picked(array: Any, index: Any, look_up: Callable[[Any, Any], Batched]) -> Batched:
+def _picked_or_copy(array: Any, index: Index, look_up: Callable[[Any, Any], Batched]) -> Batched:
     found = look_up(array, index)
     parts = index if type(index) is tuple else (index,)
-    if len(found.value.shape) > 1 and all(is_basic_part(x) or _is_place(x) for x in parts):
+    if len(found.value.shape) > 1 and all(
+        is_basic_part(x) or _is_batched_number(x) for x in parts
+    ):
         return Picked(found, array, index, look_up)
     return found.snapshot() if isinstance(found.value, Picked) else found
 
 
-_REARRANGED = ()  # stands for the index of x[i].T and the like
+_REARRANGED = ()  # in place of the index, for x[i].T and the like
 
 
-def _is_place(part: Any) -> bool:
+def _is_batched_number(part: Index) -> bool:
     return isinstance(part, Mapped) and not isinstance(part, MaskedElements) and not part.shape
 
 
 class Picked(Batched):
-    """`x[i]` by a number i of each example's own, which NumPy makes a view of x.
+    """`x[i]` by a batched number i. NumPy makes a view of x of it for each example.
 
-    As the places differ it is no view of memory: it is looked up again when it is used, and a
-    write into it goes to x.
+    The positions differ between the examples, so it cannot be a view of memory. Instead each use
+    reads it from x again, and a write into it goes to x.
     """
 
     __slots__ = ("found", "index", "kind", "look_up_again", "parent", "seen", "spec")
@@ -413,15 +419,15 @@ class Picked(Batched):
     picked = True
 
     def __init__(
-        self, found: Batched, parent: Any, index: Any, look_up: Callable[[Any, Any], Batched]
+        self, found: Batched, parent: Value, index: Index, look_up: Callable[[Any, Any], Batched]
     ) -> None:
         self.vmap_level, self.spec, self.kind = found.vmap_level, spec_of(found), found.__class__
         self.parent, self.index, self.look_up_again = parent, index, look_up
         self.found, self.seen = found.value, _version(parent)
 
-    @property  # type: ignore[misc]  # object's can be set, on no instance of ours
+    @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
-        """As for its value, without a look at what that is by now."""
+        """As of the value when it was made: a write does not change the class."""
         return self.kind
 
     @property
@@ -442,23 +448,23 @@ class Picked(Batched):
         if version is None or version is not self.seen:
             self.found, self.seen = self.look_up_again(self.parent, self.index).value, version
         if type(self.found) is np.ndarray:
-            self.found.flags.writeable = False  # what is a view of it cannot write to the parent
+            self.found.flags.writeable = False  # a write to a view would miss the parent
         return self.found
 
-    def call_rule(self, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
-        """As of other arrays; but views of this one are for reading alone."""
+    def call_rule(self, rule: Rule, arrays: list[Value], params: Params) -> Any:
+        """As for other arrays, but a view of this one is read-only, and read again at each use."""
         if not rule.view or arrays[0] is not self:
             return super().call_rule(rule, arrays, params)
 
         def rearranged(array: Picked, _: Any) -> Any:
             return Batched(array.value, array.vmap_level).call_rule(rule, [array], params)
 
-        return _picked(self, _REARRANGED, rearranged)
+        return _picked_or_copy(self, _REARRANGED, rearranged)
 
-    def __getitem__(self, index: Any) -> Any:
-        return _picked(self, index, _read_part)
+    def __getitem__(self, index: Index) -> Any:
+        return _picked_or_copy(self, index, _read_part)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Index, value: Value) -> None:
         if self.index is _REARRANGED:
             self.refuse(
                 "a write into a rearranged x[i]", "Write into x[i] itself, or copy it before."
@@ -476,7 +482,7 @@ class Picked(Batched):
         return super().real
 
     @real.setter
-    def real(self, value: Any) -> None:
+    def real(self, value: Value) -> None:
         self[...] = value + 1j * self.imag if self.dtype.kind == "c" else value
 
     @property
@@ -484,19 +490,19 @@ class Picked(Batched):
         return super().imag
 
     @imag.setter
-    def imag(self, value: Any) -> None:
+    def imag(self, value: Value) -> None:
         self[...] = self.real + 1j * value
 
 
-def _version(value: Any) -> Any:
-    """What is another object when a traced value has been written to; None for plain memory."""
+def _version(value: Value) -> Any:
+    """The slot of a traced value, which is another one after a write; None for untraced values."""
     while isinstance(value, Mapped):
         value = value.parent if isinstance(value, Picked) else value.value
     return value.slot if isinstance(value, Traced) else None
 
 
-def _example(value: Any) -> Any:
-    """Something with the shape and dtype of one example."""
+def _example(value: Value) -> Any:
+    """Zeros of the shape and dtype of one example."""
     return np.zeros(value.shape, value.dtype) if isinstance(value, Batched) else value
 
 

@@ -4,14 +4,15 @@ Knows the words (`batch=` of a declaration) and a vmap's size. Must not know whi
 tapes or transforms. A `vmap_level` is one call of vmap: `front(x)` puts its examples along axis 0,
 `wrap(value)` hides that axis again.
 
-- "align": elementwise; ranks are made equal, the rest is broadcasting.
-- "axis": axis parameters move up by one, None means every axis of an example.
+- "align": the function is elementwise; the ranks are made equal, and NumPy broadcasts the rest.
+- "axis": axis parameters are increased by one; None means every axis of an example.
 - "flat": likewise, but None means the flattened example.
-- "shape": the parameter `shape` gets the number of examples in front.
-- "(m,n),(n,k?)->(m,k?)": core dimensions, before which NumPy broadcasts; `?` may be missing.
-- "example": an answer that all examples share (np.shape): that of the first.
-- "ragged": the shape of the result depends on the values: refused.
-- "loop": once an example, the last resort.
+- "shape": the number of examples is put in front of the parameter `shape`.
+- "(m,n),(n,k?)->(m,k?)": core dimensions; NumPy broadcasts the axes before them. A dimension with
+  a `?` may be missing.
+- "example": all examples have the same result (np.shape), so the first one's is returned.
+- "ragged": the shape of the result depends on the values, so the call is refused.
+- "loop": the function is called for one example after another, the last resort.
 - a function: the batched function itself, with the examples of every array along axis 0.
 """
 
@@ -28,6 +29,7 @@ import numpy as np
 
 from tapegrad._batched.level import VmapLevel
 from tapegrad._core.rule import Rule
+from tapegrad._core.types import Params, Value
 from tapegrad._core.values import Mapped
 from tapegrad._errors import BatchingError
 from tapegrad._numpy_versions import signature_of
@@ -38,17 +40,15 @@ Call = Callable[[list[Any], dict[str, Any]], Any]
 AXES = ("axis", "axes", "axis1", "axis2", "source", "destination")
 
 
-def call_batched(
-    vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]
-) -> Any:
-    """A rule's function on arrays of which some are batched, by the rule's word."""
+def call_batched(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params: Params) -> Any:
+    """Call a rule's function on arrays, some of which are batched, by the rule's word."""
     if rule.batch == "ragged":
         _ragged(vmap_level, rule, arrays, params)
     for name, value in params.items():
         if name != "where" and _holds_batched(value):
             refuse_param(rule.name, name)
     if not vmap_level.size:
-        with suppress(np.linalg.LinAlgError):  # that function works on no example
+        with suppress(np.linalg.LinAlgError):  # then call it with no examples, below
             return _of_no_example(vmap_level, rule, arrays, params)
     word = rule.batch
     if callable(word):
@@ -60,14 +60,14 @@ def call_batched(
     return _WORDS[word](vmap_level, rule, arrays, params)
 
 
-def _holds_batched(value: Any) -> bool:
+def _holds_batched(value: Value) -> bool:
     if isinstance(value, (list, tuple)):
         return any(map(_holds_batched, value))
     return isinstance(value, Mapped)
 
 
-def stacked(value: Any) -> Any:
-    """A list with batched parts as one array; anything else as it is."""
+def stacked(value: Value) -> Any:
+    """A list with batched parts as one array; any other value unchanged."""
     if isinstance(value, Mapped):  # the frequent case
         return value
     return np.stack(value) if isinstance(value, (list, tuple)) and _holds_batched(value) else value
@@ -81,7 +81,7 @@ _INSTEAD = {
 
 
 def refuse_param(call: str, name: str) -> NoReturn:
-    """Raise the error of a batched argument that all examples have to share."""
+    """Raise the error for a batched argument that must be the same for all examples."""
     advice = _INSTEAD.get(name, "Loop over the examples, or over the values that it may have.")
     raise BatchingError(
         f"{call}: its argument {name!r} cannot be batched; it has to be the same for all "
@@ -89,8 +89,8 @@ def refuse_param(call: str, name: str) -> NoReturn:
     )
 
 
-def _typed(x: Any, beside: Any) -> Any:
-    """A Python number as the array that NumPy would make of it beside another one."""
+def _typed(x: Value, beside: Any) -> Any:
+    """A Python number as an array, of the dtype that NumPy gives it beside another array."""
     if hasattr(x, "dtype") or not hasattr(beside, "dtype"):
         return x
     if isinstance(x, (int, float, complex)):
@@ -98,8 +98,8 @@ def _typed(x: Any, beside: Any) -> Any:
     return x
 
 
-def map_results(vmap_level: VmapLevel, result: Any) -> Any:
-    """One or several results with the examples along axis 0, as the function sees them."""
+def map_results(vmap_level: VmapLevel, result: Value) -> Any:
+    """Wrap one or several results, which have the examples along axis 0."""
     if isinstance(result, (tuple, list)):
         parts = [map_results(vmap_level, part) for part in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
@@ -109,13 +109,13 @@ def map_results(vmap_level: VmapLevel, result: Any) -> Any:
 # --- Elementwise --------------------------------------------------------------------------------
 
 
-def rank_of(x: Any) -> int:
-    """How many axes a value has, an array or anything that NumPy takes for one."""
+def rank_of(x: Value) -> int:
+    """The number of axes of an array-like."""
     return len(x.shape) if hasattr(x, "shape") else np.ndim(x)
 
 
-def _aligned(vmap_level: VmapLevel, x: Any, rank: int) -> Any:
-    """The examples of x along axis 0, with axes of size 1 before its own up to a rank."""
+def _aligned(vmap_level: VmapLevel, x: Value, rank: int) -> Any:
+    """The examples of x along axis 0, with axes of size 1 inserted up to a rank."""
     if not vmap_level.owns(x):
         return x
     value = vmap_level.front(x)
@@ -126,7 +126,7 @@ def _aligned(vmap_level: VmapLevel, x: Any, rank: int) -> Any:
     return np.reshape(value, (vmap_level.size, *(1,) * missing, *own))
 
 
-def _align(vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+def _align(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params: Params) -> Any:
     rank = max((rank_of(x) for x in arrays if x is not None), default=0)
     return map_results(
         vmap_level, rule.call([_aligned(vmap_level, x, rank) for x in arrays], params)
@@ -151,7 +151,7 @@ def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def shifted(axis: Any, ndim: int) -> Any:
-    """An axis of an example, or several, as axes of the whole."""
+    """An axis of an example, or several, as axes of the array with all examples."""
     if hasattr(axis, "__len__"):  # any sequence, as np.moveaxis takes
         return tuple(shifted(part, ndim) for part in axis)
     if not -ndim <= axis < ndim:
@@ -159,10 +159,10 @@ def shifted(axis: Any, ndim: int) -> Any:
     return int(axis) % ndim + 1
 
 
-def _shift(vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+def _shift(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params: Params) -> Any:
     ndim = rank_of(arrays[0])
     fronted = [None if x is None else vmap_level.front(x) for x in arrays]
-    if not rule.sequence:  # what comes beside the first array broadcasts with it
+    if not rule.sequence:  # the other arrays broadcast with the first one
         rest = [None if x is None else _aligned(vmap_level, x, ndim) for x in arrays[1:]]
         fronted = [fronted[0], *rest]
     moved = {**_defaults(rule.function), **params}
@@ -175,9 +175,7 @@ def _shift(vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[st
     return map_results(vmap_level, rule.call(fronted, moved))
 
 
-def _shift_flat(
-    vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]
-) -> Any:
+def _shift_flat(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params: Params) -> Any:
     axis = params.get("axis", _defaults(rule.function).get("axis"))
     if axis is None:
         flat = [
@@ -195,9 +193,7 @@ def _shift_flat(
     return _shift(vmap_level, rule, arrays, params)
 
 
-def _with_shape(
-    vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]
-) -> Any:
+def _with_shape(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params: Params) -> Any:
     shape = params["shape"]
     shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     rank = max(len(shape), rank_of(arrays[0])) if rule.function is np.broadcast_to else 0
@@ -223,9 +219,9 @@ def _signature(word: str) -> tuple[list[list[str]], list[list[str]]]:
 
 
 def call_with_signature(
-    vmap_level: VmapLevel, word: str, call: Callable[..., Any], arrays: list[Any]
+    vmap_level: VmapLevel, word: str, call: Callable[..., Any], arrays: list[Value]
 ) -> Any:
-    """A function that broadcasts over all axes before its core dimensions."""
+    """Call a function that broadcasts over all axes before its core dimensions."""
     cores, results = _signature(word)
     missing: set[str] = set()
     fitted: list[Any] = []
@@ -256,13 +252,11 @@ def call_with_signature(
 # --- One by one ---------------------------------------------------------------------------------
 
 
-def _of_no_example(
-    vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]
-) -> Any:
-    """The results of a made-up example, which tells their shapes, without it."""
+def _of_no_example(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params: Params) -> Any:
+    """Results with no examples, of the shapes that a made-up example gives."""
     one = VmapLevel(vmap_level.name, 1)
 
-    def made_up(x: Any) -> Any:
+    def made_up(x: Value) -> Any:
         if not vmap_level.owns(x):
             return x
         return one.wrap(np.concatenate([x.value, _made_up(x.value)]))
@@ -274,13 +268,13 @@ def _of_no_example(
     return unflatten(structure, [vmap_level.wrap(leaf.value[:0]) for leaf in leaves])
 
 
-def looped(arrays: list[Any], one: Callable[[list[Any]], Any]) -> Any:
+def looped(arrays: list[Value], one: Callable[[list[Any]], Any]) -> Any:
     """The results of each example, stacked; containers of several results stay as they are.
 
-    `arrays` have the examples along axis 0; `one` takes those of an example.
+    `arrays` have the examples along axis 0; `one` is called with those of one example.
     """
     size = len(arrays[0])
-    if not size:  # a made-up example tells the shape of the result
+    if not size:  # a made-up example gives the shape of the result
         with np.errstate(all="ignore"):
             made = looped([np.concatenate([x, _made_up(x)]) for x in arrays], one)
         leaves, structure = flatten(made)
@@ -292,8 +286,8 @@ def looped(arrays: list[Any], one: Callable[[list[Any]], Any]) -> Any:
     return unflatten(structures[0], columns)
 
 
-def _made_up(like: Any) -> Any:
-    """An example that no call refuses, as it may a fraction above 1 or an index: 0.25 to 0.75."""
+def _made_up(like: Value) -> Any:
+    """An example of numbers from 0.25 to 0.75, which are valid even as fractions or indices."""
     shape = like.shape[1:]
     return np.linspace(0.25, 0.75, math.prod(shape)).reshape(1, *shape).astype(like.dtype)
 
@@ -311,7 +305,7 @@ def _stacked(column: Sequence[Any]) -> Any:
 def call_one_by_one(
     vmap_level: VmapLevel, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]
 ) -> Any:
-    """A function of arguments of any form, once an example."""
+    """Call a function, with any arguments, for one example after another."""
     leaves, structure = flatten((args, kwargs))
     batched = [vmap_level.owns(x) for x in leaves]
 
@@ -324,12 +318,12 @@ def call_one_by_one(
 
 
 def _with_rows(values: list[Any], batched: list[bool], rows: list[Any]) -> list[Any]:
-    """The values of one example: rows in place of what is batched."""
+    """The values of one example: each batched value is replaced by its row."""
     each = iter(rows)
     return [next(each) if is_one else x for x, is_one in zip(values, batched, strict=True)]
 
 
-def _loop(vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+def _loop(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params: Params) -> Any:
     batched = [vmap_level.owns(x) for x in arrays]
 
     def one(rows: list[Any]) -> Any:
@@ -339,7 +333,7 @@ def _loop(vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str
     return map_results(vmap_level, looped(fronted, one))
 
 
-def _ragged(vmap_level: VmapLevel, rule: Rule, arrays: list[Any], params: dict[str, Any]) -> Any:
+def _ragged(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params: Params) -> Any:
     raise BatchingError(
         f"{vmap_level.name}: {rule.name} of a batched value; the shape of its result may differ "
         "from example to example. Use np.where, or loop over the examples."
@@ -351,7 +345,7 @@ _WORDS: dict[str, Callable[[Any, Rule, list[Any], dict[str, Any]], Any]] = {
     "axis": _shift,
     "flat": _shift_flat,
     "shape": _with_shape,
-    "example": _ragged,  # answered before it comes to this
+    "example": _ragged,  # never called: `Batched.__array_function__` handles this word
     "ragged": _ragged,
     "loop": _loop,
 }

@@ -1,7 +1,7 @@
-"""What Python and NumPy ask of one value, and what has no single answer for many examples.
+"""Conversions to a single value, which are refused because the examples differ.
 
-Knows the questions (a truth value, a number, an index, plain memory) and the advice for each. Must
-not know how batched values compute.
+Knows the conversions (to a truth value, a number, an index, an ndarray) and the advice for each.
+Must not know how batched values compute.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._errors import BatchingError
 
 
 class RefusedConversions:
-    """A value that refuses every conversion, because each example may have another answer."""
+    """A value that refuses every conversion, because the result may differ between examples."""
 
     __slots__ = ()
 
@@ -25,7 +26,7 @@ class RefusedConversions:
         def dtype(self) -> np.dtype[Any]: ...
 
     def refuse(self, call: str, advice: str) -> NoReturn:
-        """Raise the BatchingError of a call that has no single answer."""
+        """Raise the BatchingError for a call whose result may differ between the examples."""
         raise BatchingError(
             f"{self.vmap_level.name}: {call} of a batched value; each example may have another "
             f"one. {advice}"
@@ -79,7 +80,7 @@ class RefusedConversions:
             f"{advice}, np.stack for np.array([...]).",
         )
 
-    def __contains__(self, value: Any) -> bool:
+    def __contains__(self, value: Value) -> bool:
         self.refuse("x in array", "Use np.any(array == x).")
 
     def __format__(self, spec: str) -> str:

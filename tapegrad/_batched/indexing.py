@@ -1,7 +1,7 @@
-"""Where the elements lie that each example's own indices name, as places in a flattened example.
+"""Flat positions selected by an index that differs between the examples of a vmap.
 
 Knows NumPy's rules for an index of several parts. Must not know the classes of batched values, nor
-what is done at the places: reads, writes and `ufunc.at` ask for them here.
+whether the positions serve a read, a write or `ufunc.at`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ import numpy as np
 from tapegrad._arrays.masked import holds_condition
 from tapegrad._batched.batching_rules import rank_of, stacked
 from tapegrad._batched.level import VmapLevel
+from tapegrad._core.types import Index, Value
 from tapegrad._core.values import Mapped, Traced, is_basic_part, is_ndarray, unbatched
 from tapegrad._errors import BatchingError
 
 
-def parts_of(index: Any, array: Mapped) -> list[Any] | None:
-    """The parts of an index that needs a table of places; None where NumPy's own index will do.
+def parts_of(index: Index, array: Mapped) -> list[Any] | None:
+    """The parts of an index that needs flat positions; None where NumPy's own indexing will do.
 
-    That is the case for integers, slices, None and Ellipsis, and for arrays in one place.
+    That is the case for integers, slices, None and Ellipsis, and for a single untraced array.
     """
     parts = list(index) if type(index) is tuple else [index]
     arrays = [i for i, part in enumerate(parts) if _is_array_index(part)]
@@ -33,21 +34,21 @@ def parts_of(index: Any, array: Mapped) -> list[Any] | None:
     return parts
 
 
-def _is_array_index(part: Any) -> bool:
+def _is_array_index(part: Index) -> bool:
     return not is_basic_part(part)
 
 
-def flat_positions(array: Mapped, parts: list[Any]) -> Any:
-    """Where the indexed elements stand in a flattened example, laid out as the result is."""
+def flat_positions(array: Mapped, parts: list[Index]) -> Any:
+    """The positions of the indexed elements in a flattened example, in the result's shape."""
     lifted = [stacked(part) for part in parts]
     if not any(isinstance(part, VmapLevel.array) for part in lifted):
         return np.reshape(np.arange(array.size), array.shape)[tuple(lifted)]
-    return _strided_places(array, _spelled_out(array, lifted))
+    return _strided_positions(array, _one_part_per_axis(array, lifted))
 
 
-def _spelled_out(array: Mapped, parts: list[Any]) -> list[Any]:
-    """One part an axis (and the Nones): no Ellipsis, no conditions, nothing left away."""
-    spelled: list[Any] = []
+def _one_part_per_axis(array: Mapped, parts: list[Index]) -> list[Any]:
+    """The index with one part per axis, and its Nones, but no Ellipsis and no conditions."""
+    expanded: list[Any] = []
     for part in parts:
         if holds_condition(part):
             raise BatchingError(
@@ -57,21 +58,21 @@ def _spelled_out(array: Mapped, parts: list[Any]) -> list[Any]:
         if isinstance(part, (list, tuple)):
             part = np.asarray(part)
         if is_ndarray(part) and part.dtype.kind == "b":
-            spelled += np.nonzero(part)
+            expanded += np.nonzero(part)
         else:
-            spelled.append(part)
-    used = sum(part is not None and part is not Ellipsis for part in spelled)
+            expanded.append(part)
+    used = sum(part is not None and part is not Ellipsis for part in expanded)
     rest = [slice(None)] * (array.ndim - used)
-    if not any(part is Ellipsis for part in spelled):
-        return spelled + rest
-    cut = next(i for i, part in enumerate(spelled) if part is Ellipsis)
-    return [*spelled[:cut], *rest, *spelled[cut + 1 :]]
+    if not any(part is Ellipsis for part in expanded):
+        return expanded + rest
+    cut = next(i for i, part in enumerate(expanded) if part is Ellipsis)
+    return [*expanded[:cut], *rest, *expanded[cut + 1 :]]
 
 
-def _strided_places(array: Mapped, parts: list[Any]) -> Any:
-    """The sum of index times stride over the axes, each index along its own axes of the result.
+def _strided_positions(array: Mapped, parts: list[Index]) -> Any:
+    """The sum of index times stride over the axes, each index along its axes of the result.
 
-    Array indices share axes of the result: where they stand if they stand together, else in front.
+    Array indices share axes of the result: at their position if they are adjacent, else in front.
     """
     advanced = [i for i, part in enumerate(parts) if not isinstance(part, (slice, type(None)))]
     shared = max(rank_of(parts[i]) for i in advanced)
@@ -80,7 +81,7 @@ def _strided_places(array: Mapped, parts: list[Any]) -> Any:
     rank = shared + sum(i not in advanced for i in range(len(parts)))
     position, at = (0, 0) if together else (shared, 0)
     axis = 0
-    places: Any = 0
+    positions: Any = 0
     for i, part in enumerate(parts):
         if i == first:
             at, position = position, position + shared
@@ -96,28 +97,28 @@ def _strided_places(array: Mapped, parts: list[Any]) -> Any:
         else:
             index, start = _in_bounds(part, size, axis - 1), at + shared - rank_of(part)
         shape = (*np.shape(index), *(1,) * (rank - start - rank_of(index)))
-        places = places + np.reshape(index, shape) * stride
-    return np.reshape(places, (1,) * (rank - rank_of(places)) + np.shape(places))
+        positions = positions + np.reshape(index, shape) * stride
+    return np.reshape(positions, (1,) * (rank - rank_of(positions)) + np.shape(positions))
 
 
-def _in_bounds(index: Any, size: int, axis: int) -> Any:
+def _in_bounds(index: Index, size: int, axis: int) -> Any:
     if getattr(index, "dtype", np.intp) != np.intp:
-        index = index.astype(np.intp)  # places do not fit into narrow dtypes
+        index = index.astype(np.intp)  # positions overflow narrow dtypes
     raw = unbatched(index)
     if not isinstance(raw, Traced) and np.any((raw < -size) | (raw >= size)):
         raise IndexError(f"index out of bounds for axis {axis} with size {size}")
     return np.where(index < 0, index + size, index)
 
 
-def in_rows(value: Any) -> Any:
-    """The elements of each example in a row."""
+def in_rows(value: Value) -> Any:
+    """The flattened examples, as the rows of a matrix."""
     return np.reshape(value, (value.shape[0], math.prod(value.shape[1:])))
 
 
-def row_numbers(places: Any, size: int | None = None) -> Any:
-    """The number of each example, beside its places."""
-    count = places.shape[0] if size is None else size
-    return np.reshape(np.arange(count), (count, *(1,) * (len(places.shape) - 1)))
+def row_numbers(positions: Index, size: int | None = None) -> Any:
+    """The number of each example, in a shape that broadcasts to `positions`."""
+    count = positions.shape[0] if size is None else size
+    return np.reshape(np.arange(count), (count, *(1,) * (len(positions.shape) - 1)))
 
 
 __all__ = ["flat_positions", "in_rows", "is_basic_part", "parts_of", "row_numbers"]

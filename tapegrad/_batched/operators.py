@@ -1,7 +1,7 @@
-"""The arithmetic operators of batched values: two examples of one rank go a short way.
+"""The arithmetic operators of batched values, with a short path for two values of one rank.
 
-Knows the class of batched values. Must not know how anything else is computed: what is not plain
-(other ranks, arrays that all examples share, other vmaps) goes to the ufunc, and so to `_mapped`.
+Knows the class of batched values. Must not know how other calls compute: for other ranks, arrays
+that all examples share, and other vmaps, the operator calls the ufunc, and so `array.py`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from tapegrad._batched.array import Batched
+from tapegrad._core.types import Value
 
 
 def _operator(name: str, ufunc: np.ufunc, function: Callable[[Any, Any], Any]) -> None:
-    """Give Batched an operator; two examples of one rank, or a number, go the short way."""
+    """Give Batched an operator; operands of one rank, and numbers, take the short path."""
 
-    def forward(self: Batched, other: Any) -> Any:
+    def forward(self: Batched, other: Value) -> Any:
         vmap_level = self.vmap_level
         kind = type(other)
         if vmap_level.open:
@@ -33,7 +34,7 @@ def _operator(name: str, ufunc: np.ufunc, function: Callable[[Any, Any], Any]) -
             return NotImplemented
         return ufunc(self, other)
 
-    def reflected(self: Batched, other: Any) -> Any:
+    def reflected(self: Batched, other: Value) -> Any:
         if self.vmap_level.open and (type(other) is float or type(other) is int):
             return Batched(function(other, self.value), self.vmap_level)
         if getattr(type(other), "__array_ufunc__", 0) is None:
@@ -54,9 +55,9 @@ _operator("pow", np.power, operator.pow)
 
 
 def _in_place(name: str, ufunc: np.ufunc) -> None:
-    """`x += y`: a write into an array, but a new value for a number, as NumPy's are."""
+    """Give Batched `x += y`: a write into an array, but a new value for a number, as in NumPy."""
 
-    def method(self: Batched, other: Any) -> Any:
+    def method(self: Batched, other: Value) -> Any:
         if self.is_number():
             return ufunc(self, other)
         return ufunc(self, other, out=(self,))

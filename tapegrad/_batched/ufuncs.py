@@ -1,6 +1,6 @@
 """Ufuncs and their methods (reduce, accumulate, outer, at) over a leading axis of examples.
 
-Knows how NumPy defines them. Must not know the class of batched values: a `VmapLevel` wraps them.
+Knows how NumPy defines them. Must not know the class of batched values: `VmapLevel` wraps results.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tapegrad._batched.batching_rules import (
 from tapegrad._batched.indexing import flat_positions, in_rows, row_numbers
 from tapegrad._batched.level import VmapLevel
 from tapegrad._core.out import write_out
+from tapegrad._core.types import Index, Value
 from tapegrad._core.values import Mapped, lift
 from tapegrad._errors import BatchingError
 
@@ -29,15 +30,15 @@ def call_ufunc(
     vmap_level: VmapLevel,
     ufunc: np.ufunc,
     method: str,
-    inputs: tuple[Any, ...],
+    inputs: tuple[Value, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """A ufunc, or a method of it, of which some arguments are batched by this vmap."""
+    """Call a ufunc, or a method of it; this vmap batches some of the arguments."""
     if method != "__call__":
         return _METHODS[method](vmap_level, ufunc, *inputs, **kwargs)
     out = kwargs.pop("out", None)
     where = kwargs.pop("where", True)
-    if where is not True:  # nothing to warn of, and nothing kept, where it does not hold
+    if where is not True:  # a 1 where it is false avoids warnings and keeps no values
         inputs = tuple(np.where(where, x, 1) if hasattr(x, "shape") else x for x in inputs)
     inputs = tuple(map(stacked, inputs))
     if not any(map(vmap_level.owns, inputs)):  # out= or where= alone is batched
@@ -50,7 +51,7 @@ def call_ufunc(
         result = _number(vmap_level, result)
     else:
         rank = max(map(rank_of, inputs))
-        # No name here holds an operand's memory: an out= may have to leave it.
+        # No name here may hold an operand's memory: a write to out= may have to replace it.
         result = map_results(
             vmap_level, ufunc(*[vmap_level.fitted(x, rank) for x in inputs], **kwargs)
         )
@@ -59,15 +60,15 @@ def call_ufunc(
     return result if out is None else write_out(out, result, f"np.{ufunc.__name__}")
 
 
-def _number(vmap_level: VmapLevel, result: Any) -> Any:
-    """The result of a ufunc: without axes it is a number, and never a 0-d array."""
+def _number(vmap_level: VmapLevel, result: Value) -> Any:
+    """The result of a ufunc: without axes it is a number, not a 0-d array."""
     if isinstance(result, tuple):
         return tuple(_number(vmap_level, part) for part in result)
     return vmap_level.wrap(result.value) if vmap_level.owns(result) else result
 
 
-def _where_computed(where: Any, result: Any, out: Any) -> Any:
-    """Results of a ufunc with where=: elsewhere those of out=, or zero."""
+def _where_computed(where: Value, result: Value, out: Value) -> Any:
+    """Results of a ufunc with where=; where it is false, the values of out=, or zero."""
     if isinstance(result, tuple):
         olds = out if isinstance(out, tuple) else (None,) * len(result)
         return tuple(
@@ -78,8 +79,8 @@ def _where_computed(where: Any, result: Any, out: Any) -> Any:
     return np.where(where, result, 0 if old is None else old)
 
 
-def _matmul(vmap_level: VmapLevel, x: Any, y: Any) -> Any:
-    """np.matmul; where one matrix serves all examples, as one product with all of their rows."""
+def _matmul(vmap_level: VmapLevel, x: Value, y: Value) -> Any:
+    """np.matmul; if all examples share a matrix, one product with the rows of all of them."""
     if not isinstance(x, Mapped) and getattr(x, "ndim", 0) == 2 and y.shape[1:] in ((), (1,)):
         columns = in_rows(y.value)
         return vmap_level.wrap(
@@ -110,13 +111,13 @@ def _shifted(axis: int, ndim: int) -> int:
 def _reduce(
     vmap_level: VmapLevel,
     ufunc: np.ufunc,
-    array: Any,
+    array: Value,
     axis: Any = 0,
     dtype: Any = None,
-    out: Any = None,
+    out: Value = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
+    initial: Value = None,
+    where: Value = True,
 ) -> Any:
     value = vmap_level.front(array)
     ndim = value.ndim - 1
@@ -135,10 +136,10 @@ def _reduce(
 def _accumulate(
     vmap_level: VmapLevel,
     ufunc: np.ufunc,
-    array: Any,
+    array: Value,
     axis: int = 0,
     dtype: Any = None,
-    out: Any = None,
+    out: Value = None,
 ) -> Any:
     value = vmap_level.front(array)
     return _done(vmap_level, ufunc.accumulate(value, _shifted(axis, value.ndim - 1), dtype), out)
@@ -147,35 +148,35 @@ def _accumulate(
 def _reduceat(
     vmap_level: VmapLevel,
     ufunc: np.ufunc,
-    array: Any,
-    indices: Any,
+    array: Value,
+    indices: Index,
     axis: int = 0,
     dtype: Any = None,
-    out: Any = None,
+    out: Value = None,
 ) -> Any:
     value = vmap_level.front(array)
     shifted = _shifted(axis, value.ndim - 1)
     return _done(vmap_level, ufunc.reduceat(value, indices, shifted, dtype), out)
 
 
-def _outer(vmap_level: VmapLevel, ufunc: np.ufunc, x: Any, y: Any, **kwargs: Any) -> Any:
+def _outer(vmap_level: VmapLevel, ufunc: np.ufunc, x: Value, y: Value, **kwargs: Any) -> Any:
     x = x if hasattr(x, "shape") else np.asarray(x)
     y = y if hasattr(y, "shape") else np.asarray(y)
     return ufunc(np.reshape(x, x.shape + (1,) * y.ndim), y, **kwargs)
 
 
-def _at(vmap_level: VmapLevel, ufunc: np.ufunc, x: Any, index: Any, *operands: Any) -> None:
-    """`ufunc.at` of each example: the places of all of them are named in one call."""
+def _at(vmap_level: VmapLevel, ufunc: np.ufunc, x: Value, index: Index, *operands: Value) -> None:
+    """`ufunc.at` of each example, as one call with the positions of all examples."""
     if not vmap_level.owns(x):
         raise BatchingError(
             f"np.{ufunc.__name__}.at: a batched value cannot be written into, nor choose the "
             "places of, an array that all examples share. Make the array inside the vmap, with "
             "np.zeros(shape, like=v) or np.array(x, like=v) of a batched v."
         )
-    if holds_condition(index):  # each place once
+    if holds_condition(index):  # it selects no position twice
         x[index] = ufunc(x[index], *operands)
         return
-    if x.picked:  # no memory of its own
+    if x.picked:  # x has no memory of its own
         whole = x.copy()
         _at(vmap_level, ufunc, whole, index, *operands)
         x[...] = whole
@@ -183,16 +184,16 @@ def _at(vmap_level: VmapLevel, ufunc: np.ufunc, x: Any, index: Any, *operands: A
     operands = tuple(map(lift, operands))
     for operand in operands:
         x.make_room(operand)
-    places = flat_positions(x, list(index) if type(index) is tuple else [index])
-    x.make_room(places)  # where they differ for a vmap around this one
-    where = vmap_level.front(places)
-    values = [vmap_level.fitted(operand, rank_of(places)) for operand in operands]
+    positions = flat_positions(x, list(index) if type(index) is tuple else [index])
+    x.make_room(positions)  # an outer vmap may batch them
+    where = vmap_level.front(positions)
+    values = [vmap_level.fitted(operand, rank_of(positions)) for operand in operands]
     flat = in_rows(x.value).copy()
     ufunc.at(flat, (np.broadcast_to(row_numbers(where), where.shape), where), *values)
     x.value[...] = np.reshape(flat, x.value.shape)
 
 
-def _done(vmap_level: VmapLevel, value: Any, out: Any) -> Any:
+def _done(vmap_level: VmapLevel, value: Value, out: Value) -> Any:
     result = vmap_level.wrap(value)
     return result if out is None else write_out(out, result, "reduce")
 

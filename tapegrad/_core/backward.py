@@ -1,6 +1,6 @@
 """The replays of a tape backward: cotangents from results to arguments.
 
-Knows the layouts of entries and which few attributes of a rule a replay asks for. Must not know
+Knows the layouts of entries, and what a replay asks of a rule (`ReplayedRule`). Must not know
 which functions exist, or what a transform is.
 """
 
@@ -15,6 +15,7 @@ from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry, _Mark, wrap_kep
 from tapegrad._core.fit import fit_cotangent, is_finite
 from tapegrad._core.scatter import last_writers, scatter
 from tapegrad._core.tape import Tape
+from tapegrad._core.types import Cotangent, Cotangents, Slot, Value
 from tapegrad._core.values import (
     Mapped,
     Scatter,
@@ -38,12 +39,13 @@ def replay_backward(
 ) -> None:
     """Push cotangents back through raw entries: `bars[slot]` holds a cotangent or None.
 
-    `consume` empties `entries` on the way, which frees what they keep as early as possible.
-    `large`: sums of cotangents are made in place, which pays from some hundred elements on.
-    `strong_zeros`: every product is a strong one; otherwise those after the first infinity.
+    With `consume` the replay empties `entries` as it goes, and so frees the values that they keep
+    as early as possible. With `large` it adds cotangents in place, which pays from some hundred
+    elements on. With `strong_zeros` every product is a strong product; without it, those of rules
+    declared strong, and all products after the first infinity.
     """
-    absent = -1  # by identity: a slot may be an object, whose comparison with a number is slow
-    owned: set[int] = set()  # slots whose buffer nobody else holds: added to in place
+    absent = -1  # compared by identity: a slot may be an object, for which `==` is slow
+    owned: set[int] = set()  # slots whose buffer nobody else holds, so it can be added to in place
     for slot, rule, out, x, y, x_slot, y_slot in _reversed(entries, consume):
         g = bars[slot]
         if g is None:
@@ -73,7 +75,7 @@ def replay_backward(
                 bar = -g
             elif rule.product and not strong_zeros:
                 bar = g * y
-            elif not strong:  # NumPy writes the product of a large one into the nameless factor
+            elif not strong:  # one expression: NumPy reuses the memory of a large temporary factor
                 bar = g * (partial(out, x) if rule.unary else partial(out, x, y))
             else:
                 factor = partial(out, x) if rule.unary else partial(out, x, y)
@@ -86,7 +88,7 @@ def replay_backward(
                 bars[x_slot] = bar
             elif large and x_slot in owned and type(bar) is type(before):
                 before += bar
-                bars[x_slot] = before  # a NumPy scalar is not changed in place
+                bars[x_slot] = before  # += on a NumPy scalar makes a new one
             else:
                 bars[x_slot] = before + bar
                 if large:
@@ -120,7 +122,7 @@ def replay_backward(
 
 
 def _reversed(entries: list[Any], consume: bool) -> Iterable[Entry]:
-    """Entries from last to first; consumed ones leave the list before they are used."""
+    """Entries from last to first; with `consume` each leaves the list before it is replayed."""
     if not consume:
         return reversed(entries)
     entries.insert(0, None)
@@ -128,23 +130,23 @@ def _reversed(entries: list[Any], consume: bool) -> Iterable[Entry]:
 
 
 class SparseBars(dict[Any, Any]):
-    """Cotangents by slot for a stretch in the middle of a tape; slots before `start` get none."""
+    """Cotangents by slot for a recording within a tape; slots before `start` get none."""
 
     def __init__(self, start: int) -> None:
         super().__init__()
         self.start = start
 
-    def __missing__(self, slot: Any) -> None:
+    def __missing__(self, slot: Slot) -> None:
         return None
 
 
 def replay_nested(
     entries: list[Entry], bars: SparseBars, tape: Tape | None, *, strong_zeros: bool = False
 ) -> None:
-    """Push cotangents back through a stretch while an outer transform is open on its tape.
+    """Push cotangents back through a recording while an outer transform is open on its tape.
 
-    With `tape`, kept values are wrapped with their slots again: the rules then log themselves.
-    `strong_zeros`: the cotangents may hold infinities from the start.
+    With `tape` the replay wraps the kept values with their slots again, so that the rules log
+    themselves. `strong_zeros` says that the cotangents may hold infinities from the start.
     """
     owned: set[int] = set()
     for entry in reversed(entries):
@@ -174,11 +176,12 @@ def replay_nested(
 
 
 def _pull_general(
-    bars: Any, owned: set[int], g: Any, entry: Entry, start: int, strong_zeros: bool
+    bars: Cotangents, owned: set[int], g: Cotangent, entry: Entry, start: int, strong_zeros: bool
 ) -> bool:
-    """One entry of the general layout, backward; slots before `start` get no cotangent.
+    """Replay one entry of the general layout backward; slots before `start` get no cotangent.
 
-    Whether an infinity is on its way: so it was, or a strong product has made one.
+    Returns `strong_zeros` for the entries that follow: True also if a strong product here gave an
+    infinity.
     """
     slot, rule, out, args, params, slots, _ = entry
     if type(rule) is _Mark:
@@ -196,14 +199,15 @@ def _pull_general(
         else:
             if bars[slots] is None:
                 bars[slots] = [None] * params
-            before = bars[slots][args]  # the same result may have several slots
+            before = bars[slots][args]  # one result may have several slots
             bars[slots][args] = g if before is None else before + g
         return strong_zeros
     if rule.in_order and slot in owned and type(g) is np.ndarray:
         at = slots[0]
         rows = g.flags.c_contiguous and params.get("order") != "F"
         if rows and at >= start and bars[at] is None:
-            # Nobody else holds g. A view of it would have to be copied as a result.
+            # Nobody else holds g, so it takes the argument's shape itself. A view of it (reshape)
+            # would not own its memory, and would be copied before it is returned.
             g.resize(args[0].shape, refcheck=False)
             bars[at] = g
             owned.add(at)
@@ -233,16 +237,16 @@ def _pull_general(
     return strong_zeros
 
 
-def _has_infinities(g: Any) -> bool:
+def _has_infinities(g: Cotangent) -> bool:
     g = unbatched(g)
     return is_numpy(g) and bool(np.isinf(g).any())
 
 
-def _pull_infinite(rule: Any, g: Any, *call: Any) -> list[Any]:
-    """Cotangents for a g with infinities, which must not make NaN of zeros in the arguments.
+def _pull_infinite(rule: Any, g: Cotangent, *call: Any) -> list[Cotangent]:
+    """Cotangents for a g with infinities, which must not turn zeros of the arguments into NaN.
 
-    A pull is linear in g: the finite part and the direction of the infinite part go through it
-    apart, and only where the direction is not zero the result is infinite.
+    A pull is linear in g. So the finite part of g and the signs of its infinite part are pulled
+    separately, and the result is infinite only where the pulled signs are not zero.
     """
     infinite = np.isinf(g)
     finite = rule.pull(np.where(infinite, 0, g), *call)
@@ -253,7 +257,7 @@ def _pull_infinite(rule: Any, g: Any, *call: Any) -> list[Any]:
     ]
 
 
-def _accumulate(bars: Any, owned: set[int], slot: int, bar: Any, like: Any) -> None:
+def _accumulate(bars: Cotangents, owned: set[int], slot: int, bar: Cotangent, like: Value) -> None:
     if type(bar) is Scatter:
         scatter(bars, owned, slot, bar.index, bar.value, like)
         return
@@ -265,8 +269,8 @@ def _accumulate(bars: Any, owned: set[int], slot: int, bar: Any, like: Any) -> N
         owned.add(slot)
 
 
-def _pull_write(bars: Any, owned: set[int], g: Any, entry: Entry, start: int) -> None:
-    """`out = x with x[index] = v`: v gets the cotangent there, x all the rest."""
+def _pull_write(bars: Cotangents, owned: set[int], g: Cotangent, entry: Entry, start: int) -> None:
+    """Replay a write `x[index] = v`: v gets the cotangent at the index, x gets the rest."""
     slot, _, _, (x, v), index, (x_slot, v_slot), _ = entry
     if slot not in owned:
         g = g.copy()
@@ -276,7 +280,7 @@ def _pull_write(bars: Any, owned: set[int], g: Any, entry: Entry, start: int) ->
     if v_slot >= start:
         v_bar = g[index]
         if isinstance(v_bar, (np.ndarray, Traced, Mapped)):
-            v_bar = v_bar.copy()  # not a view of what is about to be cleared
+            v_bar = v_bar.copy()  # a view would be cleared with g below
         if not is_basic(index):
             v_bar = last_writers(v_bar, x.shape, index)
         _accumulate(bars, owned, v_slot, fit_cotangent(v_bar, v, WRITE), v)

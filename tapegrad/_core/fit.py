@@ -1,6 +1,7 @@
-"""Cotangents and tangents made to fit the values that they belong to.
+"""Cotangents and tangents are brought to the shape and dtype of their values here.
 
-Knows shapes, dtypes and realness. Must not know entries, or rules beyond their names.
+Knows shapes, dtypes, and how a complex cotangent becomes real. Must not know entries, or rules
+beyond their names.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import Named, Spec
+from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import cast, is_numpy, raw_value
 from tapegrad._errors import RuleError
 
 
-def fit_cotangent(bar: Any, like: Any, rule: Named) -> Any:
+def fit_cotangent(bar: Cotangent, like: Value, rule: Named) -> Cotangent:
     """A cotangent summed to the shape of its argument, cast to its dtype and realness."""
     shape = like.shape
     if bar.shape != shape:
@@ -23,10 +25,10 @@ def fit_cotangent(bar: Any, like: Any, rule: Named) -> Any:
     return bar if bar.dtype is dtype else cast(bar, dtype)
 
 
-def _unbroadcast(bar: Any, shape: tuple[int, ...], rule: Named) -> Any:
+def _unbroadcast(bar: Cotangent, shape: tuple[int, ...], rule: Named) -> Cotangent:
     lead = len(bar.shape) - len(shape)
     if lead == 1 and bar.shape[1:] == shape:
-        return _sum(bar, (0,))  # a bias added to rows: the frequent case
+        return _sum(bar, (0,))  # the frequent case: a bias was added to rows
     given = bar.shape[lead:] if lead >= 0 else ()
     stretched = tuple(
         lead + axis
@@ -47,15 +49,15 @@ def _unbroadcast(bar: Any, shape: tuple[int, ...], rule: Named) -> Any:
     return bar
 
 
-def _sum(bar: Any, axes: tuple[int, ...], *, keepdims: Any = False) -> Any:
-    """np.sum; without its wrapper for NumPy's own arrays, which is half the price."""
+def _sum(bar: Cotangent, axes: tuple[int, ...], *, keepdims: Any = False) -> Any:
+    """np.sum; for NumPy's own arrays without its wrapper, which costs as much as the sum."""
     if type(bar) is np.ndarray:
         return np.add.reduce(bar, axes, keepdims=keepdims)
     return np.sum(bar, axes, keepdims=keepdims)
 
 
-def zeros_of(like: Any) -> Any:
-    """Zeros of a shape and dtype, on the library that `like` belongs to."""
+def zeros_of(like: Value) -> Value:
+    """Zeros of the shape and dtype of `like`, made by the library that `like` belongs to."""
     if isinstance(like, np.generic):
         return like.dtype.type(0)
     if type(like) is Spec or type(like) is np.ndarray:
@@ -63,21 +65,21 @@ def zeros_of(like: Any) -> Any:
     return np.zeros_like(like)
 
 
-def apart(bars: Any) -> Any:
-    """Cotangents that share no memory with these: the program's own rules may keep what they see.
+def apart(bars: Cotangent) -> Cotangent:
+    """Copies of cotangents, for rules of the program, which may keep the arrays that they get.
 
-    A gradient is changed in place by whoever asked for it.
+    The caller of a transform may change a gradient in place, and no rule must see that.
     """
     if isinstance(bars, (list, tuple)):
         return [apart(bar) for bar in bars]
     return bars.copy() if type(bars) is np.ndarray else bars
 
 
-def is_finite(bar: Any) -> bool:
-    """Whether a cotangent has no infinity or NaN, told by its sum: one pass, no array of flags.
+def is_finite(bar: Cotangent) -> bool:
+    """Whether a cotangent has no infinity or NaN. Its sum decides: one pass, no array of flags.
 
-    A sum that overflows says no, which costs time alone. Arrays of other libraries may be lazy:
-    yes.
+    A sum that overflows gives False for finite elements, which costs only time. Arrays of other
+    libraries may be lazy, and are not computed: the answer for them is True.
     """
     if type(bar) is not np.ndarray:
         bar = raw_value(bar)
@@ -87,11 +89,11 @@ def is_finite(bar: Any) -> bool:
     return bool(total - total == 0)
 
 
-def has_nan(bar: Any) -> bool:
-    """Whether a cotangent has a NaN; arrays of other libraries may be lazy: no.
+def has_nan(bar: Cotangent) -> bool:
+    """Whether a cotangent has a NaN. Arrays of other libraries may be lazy: False for them.
 
-    The sum of its squares is NaN then. No other question of an array is as cheap; with complex
-    infinities it may say so too, which costs time alone.
+    The sum of squares of an array with a NaN is NaN, and is the cheapest test of an array. Complex
+    infinities may make it NaN as well; then the elements decide, which costs only time.
     """
     if type(bar) is not np.ndarray:
         bar = raw_value(bar)
@@ -105,7 +107,7 @@ def has_nan(bar: Any) -> bool:
     return bool(total != total) and bool(np.isnan(bar).any())
 
 
-def fit_tangent(dot: Any, like: Any, rule: Named) -> Any:
+def fit_tangent(dot: Tangent, like: Value, rule: Named) -> Tangent:
     """A tangent broadcast to the shape of its value, cast to its dtype and realness."""
     if dot.shape != like.shape:
         if len(dot.shape) > len(like.shape):

@@ -3,10 +3,10 @@
 Knows what each form says about values, cotangents and tangents. Must not know which functions
 exist, nor the class of traced arrays.
 
-Rules are plain NumPy code over `(out, *args, **params)`: arrays positional, everything else by
-keyword. A parameter whose name starts with an underscore is not read: its value is not kept for
-the replay, only its shape and dtype. Broadcasting and dtypes are none of a rule's business, the
-replay fits what a rule returns to its argument.
+Rules are plain NumPy code over `(out, *args, **params)`: arrays are positional, everything else
+goes by keyword. A parameter whose name starts with an underscore is not read: the tape keeps only
+its shape and dtype for the replay. A rule ignores broadcasting and dtypes, because the replay fits
+the returned cotangent to its argument.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from tapegrad._core.fit import apart, fit_cotangent, is_finite, zeros_of
 from tapegrad._core.out import write_out
 from tapegrad._core.rule import BATCH_WORDS, REGISTRY, Rule
 from tapegrad._core.tape import Tape
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import Mapped, Scatter, Traced, untraced
 from tapegrad._errors import NotDifferentiableError, RuleError, name_of
 
-Function = Callable[..., Any]
 Partial = Function | int | None
 
 
@@ -46,7 +46,7 @@ def _reads(function: Function, skip: int, count: int) -> tuple[list[bool], bool]
 
 
 def _positional_count(function: Function) -> int:
-    """How many arguments a rule's function takes by position, those with a default left out."""
+    """How many arguments without a default a rule's function takes by position."""
     code = getattr(function, "__code__", None)
     if code is None or code.co_flags & inspect.CO_VARARGS:
         return 3
@@ -57,11 +57,11 @@ def _either(first: Sequence[bool], second: Sequence[bool]) -> list[bool]:
     return [a or b for a, b in zip(first, second, strict=True)]
 
 
-def strong_product(g: Any, partial: Any) -> Any:
-    """`g * partial`, but exactly zero where either is: even if the other is infinite or NaN.
+def strong_product(g: Cotangent, partial: Value) -> Value:
+    """`g * partial`, but exactly zero where one factor is zero, even if the other is inf or NaN.
 
-    A branch that `np.where` did not take sends a cotangent of zero, which must stay zero; and an
-    infinite cotangent, as from a root at 0, must not make NaN of the zero in `2 * x`.
+    A branch that `np.where` did not take gets a cotangent of zero, which must stay zero. An
+    infinite cotangent, as a square root gives at 0, must not turn the zero in `2 * x` into NaN.
 
     >>> with np.errstate(invalid="ignore"):
     ...     strong_product(np.array([0.0, 2.0, np.inf]), np.array([np.inf, 3.0, 0.0]))
@@ -71,15 +71,15 @@ def strong_product(g: Any, partial: Any) -> Any:
         return STRONG.apply_bound([g, partial], {})
     product = g * partial
     if isinstance(product, (np.ndarray, Mapped)) and is_finite(product):
-        return product  # the common case, for the price of a sum
+        return product  # the frequent case costs one sum
     return np.where((g == 0) | (partial == 0), 0, product)
 
 
 class Elementwise(Rule):
-    """out[i] depends on the i-th element of each argument: one partial an argument.
+    """out[i] depends on the i-th element of each argument; there is one partial per argument.
 
-    A replay multiplies plainly where it can: for a rule that is not `strong`, and as long as no
-    cotangent is infinite.
+    A replay uses the ordinary product as long as no cotangent is infinite, except for rules that
+    are declared `strong`.
     """
 
     form = "elementwise"
@@ -97,7 +97,7 @@ class Elementwise(Rule):
     ) -> None:
         """`to_real`: the result is real for complex arguments too (np.absolute).
 
-        `product`: the function is np.multiply, or does the same.
+        `product`: the function is np.multiply, or computes the same.
         """
         super().__init__(function, arrays=len(partials), **options)
         self.partials = [_as_partial(partial) for partial in partials]
@@ -113,7 +113,7 @@ class Elementwise(Rule):
             else _reads(partial, 0, len(partials))
             for partial in self.partials
         ]
-        # The short path of the traced array asks by (is x traced, is y traced).
+        # Which values the short path of the traced array keeps, by (is x traced, is y traced).
         self.keeps = {
             wanted: (*map(bool, self.needs(wanted)[0]), self.needs(wanted)[1])
             for wanted in (
@@ -130,8 +130,13 @@ class Elementwise(Rule):
         return args, out
 
     def pull(
-        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
-    ) -> Sequence[Any]:
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
         bars: list[Any] = []
         for partial, want in zip(self.partials, wanted, strict=False):
             if not want:
@@ -145,17 +150,19 @@ class Elementwise(Rule):
         return bars
 
     def push(
-        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
         return self._pushed(self.times, dots, out, args)
 
     def push_plainly(
-        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
         times = self.times if self.strong else operator.mul
         return self._pushed(times, dots, out, args)
 
-    def _pushed(self, times: Function, dots: Sequence[Any], out: Any, args: Sequence[Any]) -> Any:
+    def _pushed(
+        self, times: Function, dots: Sequence[Tangent], out: Value, args: Sequence[Value]
+    ) -> Tangent:
         terms = [
             dot
             if partial is None
@@ -169,7 +176,7 @@ class Elementwise(Rule):
 
 
 def _as_partial(partial: Partial) -> Function | None:
-    """A partial of 1 is None (the cotangent passes as it is); other constants become functions."""
+    """None for a partial of 1 (the cotangent passes unchanged); constants become functions."""
     if partial == 1:
         return None
     if partial == -1:
@@ -181,7 +188,7 @@ def _as_partial(partial: Partial) -> Function | None:
 
 
 class Linear(Rule):
-    """Linear in all its arrays together: the tangent is the function itself."""
+    """A function linear in all its arrays together: its pushforward is the function itself."""
 
     form = "linear"
 
@@ -194,7 +201,7 @@ class Linear(Rule):
         variadic: bool = False,
         **options: Any,
     ) -> None:
-        """`fixed` leading arrays are not differentiated (the condition of np.where)."""
+        """`fixed`: how many leading arrays are not differentiated (the condition of np.where)."""
         options.setdefault("arrays", fixed + len(transposes))
         super().__init__(function, **options)
         self.transposes = transposes
@@ -205,8 +212,13 @@ class Linear(Rule):
         return [position < self.fixed for position in range(len(wanted))], False
 
     def pull(
-        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
-    ) -> Sequence[Any]:
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
         if self.variadic:
             transpose = self.transposes[0]
             assert transpose is not None
@@ -217,8 +229,8 @@ class Linear(Rule):
         return bars + [None] * (len(args) - len(bars))
 
     def push(
-        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
         given = next(dot for dot in dots if dot is not None)
         filled = [
             dot
@@ -231,7 +243,7 @@ class Linear(Rule):
         return self.apply_bound(filled, params)
 
 
-def _zero_tangent(arg: Any, given: Any) -> Any:
+def _zero_tangent(arg: Value, given: Tangent) -> Tangent:
     """The tangent of a constant argument of a linear function."""
     if not hasattr(arg, "shape"):
         return 0
@@ -239,7 +251,10 @@ def _zero_tangent(arg: Any, given: Any) -> Any:
 
 
 class Multilinear(Rule):
-    """Linear in each of its arrays: one transpose an argument, the tangent is a sum over them."""
+    """A function linear in each of its arrays, with one transpose per argument.
+
+    Its tangent is the sum over the arguments of the function with that argument's tangent.
+    """
 
     form = "multilinear"
 
@@ -262,8 +277,13 @@ class Multilinear(Rule):
         return others, False
 
     def pull(
-        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
-    ) -> Sequence[Any]:
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
         if self.variadic:
             return list(self.transposes[0](g, out, *args, wanted=wanted, **params))
         if len(args) == 2 == len(self.transposes):  # the frequent case
@@ -278,8 +298,8 @@ class Multilinear(Rule):
         ]
 
     def push(
-        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
         terms = []
         for position, dot in enumerate(dots):
             if dot is not None:
@@ -289,10 +309,10 @@ class Multilinear(Rule):
 
 
 class General(Rule):
-    """Anything else: a vjp is given, and a jvp or the transpose of the vjp."""
+    """Any other function, by a vjp, a jvp or both; a missing one is derived by transposing."""
 
     form = "general"
-    foreign = True  # the program's own function, which may keep what it sees
+    foreign = True  # the rule is the program's own, and may keep the arrays that it gets
 
     def __init__(
         self,
@@ -302,10 +322,10 @@ class General(Rule):
         jvp: Function | None = None,
         **options: Any,
     ) -> None:
-        """`vjp(g, out, *args, **params)`: one an argument, or a single one that returns them all.
+        """`vjp(g, out, *args, **params)`: one function per argument, or one that returns them all.
 
-        `jvp(dots, out, *args, **params)` gets one tangent (or None) an argument. Either may be
-        left away: it is then derived by transposing the other, to any order.
+        `jvp(dots, out, *args, **params)` gets one tangent (or None) per argument. Either may be
+        left out: it is then derived by transposing the other, to any order.
         """
         self._each = None if vjp is None or callable(vjp) else list(vjp)
         self._joint = vjp if callable(vjp) else None
@@ -319,7 +339,9 @@ class General(Rule):
             options.setdefault("arrays", _positional_count(given) - 2)
         super().__init__(function, **options)
         self._jvp = jvp
-        home = getattr(function, "__module__", None) or "numpy"  # ufuncs of old have none
+        home = (
+            getattr(function, "__module__", None) or "numpy"
+        )  # ufuncs of older releases have none
         self.foreign = home.partition(".")[0] not in ("numpy", "tapegrad")
 
     def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
@@ -338,8 +360,13 @@ class General(Rule):
         return args, out
 
     def pull(
-        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
-    ) -> Sequence[Any]:
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
         if isinstance(out, Outputs):
             g = [zeros_of(o) if part is None else part for part, o in zip(g, out, strict=True)]
         if self.foreign:
@@ -360,8 +387,8 @@ class General(Rule):
             bars = self._checked(found + [None] * (len(args) - len(found)), args)
         return apart(bars) if self.foreign else bars
 
-    def _checked(self, parts: Sequence[Any], like: Sequence[Any]) -> Sequence[Any]:
-        """What a rule returned, one value (or None) each; numbers become arrays."""
+    def _checked(self, parts: Sequence[Value], like: Sequence[Value]) -> Sequence[Any]:
+        """The values that a rule returned, one (or None) per argument; numbers become arrays."""
         if len(parts) != len(like):
             raise RuleError(
                 f"{self.name}: its rule returned {len(parts)} values, expected {len(like)}. "
@@ -369,7 +396,7 @@ class General(Rule):
             )
         return [self._as_value(part) for part in parts]
 
-    def _as_value(self, part: Any) -> Any:
+    def _as_value(self, part: Value) -> Any:
         if (
             type(part) is np.ndarray
             or part is None
@@ -385,8 +412,8 @@ class General(Rule):
         )
 
     def push(
-        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
         if self._jvp is not None:
             out_dot = self._jvp(dots, out, *args, **params)
             if isinstance(out, Outputs):
@@ -395,13 +422,13 @@ class General(Rule):
         return self._transposed_vjp(dots, out, args, params)
 
     def _transposed_vjp(
-        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
-        """The vjp is linear in g; its own transpose takes tangents to a tangent."""
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
+        """The tangent by the transpose of the vjp: the vjp is linear in g."""
         several = isinstance(out, Outputs)
         wanted = [dot is not None for dot in dots]
 
-        def cotangents_of(gs: list[Any]) -> list[Any]:
+        def cotangents_of(gs: list[Cotangent]) -> list[Any]:
             bars = self.pull(gs if several else gs[0], out, args, params, wanted)
             return [
                 None if dot is None or bar is None else fit_cotangent(_dense(bar, arg), arg, self)
@@ -419,14 +446,19 @@ class General(Rule):
         return filled
 
     def _transposed_jvp(
-        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
-    ) -> Sequence[Any]:
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
         jvp = self._jvp
         assert jvp is not None
         several = isinstance(out, Outputs)
         active = [i for i, want in enumerate(wanted) if want]
 
-        def tangents_of(given: list[Any]) -> list[Any]:
+        def tangents_of(given: list[Tangent]) -> list[Any]:
             dots: list[Any] = [None] * len(args)
             for position, dot in zip(active, given, strict=True):
                 dots[position] = dot
@@ -440,8 +472,8 @@ class General(Rule):
         return bars
 
 
-def _dense(bar: Any, like: Any) -> Any:
-    """A cotangent that is a `Scatter`, as an array."""
+def _dense(bar: Cotangent, like: Value) -> Cotangent:
+    """A cotangent as an array, also one that is a `Scatter`."""
     if not hasattr(bar, "index"):
         return bar
     from tapegrad._core.scatter import _zeros_beside, add_at
@@ -450,12 +482,12 @@ def _dense(bar: Any, like: Any) -> Any:
 
 
 def transpose_linear(
-    function: Callable[[list[Any]], list[Any]], likes: Sequence[Any], bars: Sequence[Any]
+    function: Callable[[list[Any]], list[Any]], likes: Sequence[Value], bars: Sequence[Cotangent]
 ) -> list[Any]:
     """Cotangents of the inputs of a linear function, from those of its outputs.
 
-    The function runs once on zeros of the shapes of `likes`, on a tape of its own; values that it
-    closes over may be traced elsewhere, which makes the result differentiable there.
+    The function runs once on zeros of the shapes of `likes`, on a tape of its own. It may close
+    over values that another tape traces: the result is then differentiable on that tape.
     """
     tape = Tape("transpose_linear")
     try:
@@ -474,7 +506,7 @@ def transpose_linear(
 
 
 class Composite(Rule):
-    """A function that others express: called with the arguments as they came."""
+    """A function expressed by others, which are called with the arguments as they came."""
 
     form = "composite"
 
@@ -492,7 +524,7 @@ class Composite(Rule):
 
 
 class Constant(Rule):
-    """A piecewise constant function: the derivative is zero, the result is plain."""
+    """A piecewise constant function: its derivative is zero, and its result is untraced."""
 
     form = "constant"
 
@@ -512,7 +544,7 @@ class Constant(Rule):
 
 
 class Unsupported(Rule):
-    """A function that has no derivative: calling it on traced values is an error."""
+    """A function without a derivative: a call of it on traced values is an error."""
 
     form = "unsupported"
 
@@ -543,7 +575,7 @@ def _register(rule: Rule) -> Rule:
 
 
 def elementwise(function: Function, *partials: Partial, **options: Any) -> Rule:
-    """Declare an elementwise function by one partial an argument.
+    """Declare an elementwise function by one partial per argument.
 
     A partial is a function `(out, *args)` of broadcastable arrays, or 1 (or another number) where
     it is constant. `strong=True` where a partial can be infinite at a finite point: an exactly
@@ -564,12 +596,12 @@ def elementwise(function: Function, *partials: Partial, **options: Any) -> Rule:
 
 
 def linear(function: Function, *transposes: Function | None, **options: Any) -> Rule:
-    """Declare a linear function by its transposes `(g, out, *args, **params)`, one an argument.
+    """Declare a linear function by its transposes `(g, out, *args, **params)`, one per argument.
 
-    Arguments arrive as shapes and dtypes only. `fixed=k`: the first k arrays are not
-    differentiated, and arrive whole. `variadic=True`: one transpose returns all cotangents and
-    gets `wanted`, one truth value an argument. `sequence=True`: the first argument is a list of
-    arrays.
+    A transpose gets only the shapes and dtypes of the arguments. `fixed=k`: the first k arrays are
+    not differentiated, and transposes get their values. `variadic=True`: one transpose returns all
+    cotangents and gets `wanted`, one truth value per argument. `sequence=True`: the first argument
+    is a list of arrays.
     """
     return _register(Linear(function, transposes, **options))
 
@@ -580,11 +612,11 @@ def multilinear(function: Function, *transposes: Function, **options: Any) -> Ru
 
 
 def general(function: Function, **options: Any) -> Rule:
-    """Declare any other function by `vjp=` and/or `jvp=`; what is left away is derived.
+    """Declare any other function by `vjp=`, `jvp=` or both; one that is left out is derived.
 
-    `vjp`: functions `(g, out, *args, **params)`, one an argument, or one for all that returns a
+    `vjp`: functions `(g, out, *args, **params)`, one per argument, or one for all that returns a
     tuple. `jvp`: a function `(dots, out, *args, **params)`, with None for an absent tangent. With
-    several results, `g` and `out` are tuples, and the jvp returns one tangent (or None) a result.
+    several results, `g` and `out` are tuples, and the jvp returns one tangent (or None) for each.
     """
     return _register(General(function, **options))
 
@@ -596,7 +628,7 @@ def composite(function: Function, definition: Function, **options: Any) -> Rule:
 
 
 def constant(*functions: Function, **options: Any) -> None:
-    """Declare functions whose derivative is zero wherever it exists; their results are plain."""
+    """Declare functions whose derivative is zero where it exists; their results are untraced."""
     options.setdefault("batch", "align")
     for function in functions:
         _register(Constant(function, **options))
@@ -608,7 +640,7 @@ def unsupported(*functions: Function, reason: str, **options: Any) -> None:
         _register(Unsupported(function, reason, **options))
 
 
-# Modules whose functions all carry no derivative, and why: known without importing them.
+# Modules whose functions have no derivatives, and why; by name, so that none is imported.
 UNSUPPORTED_MODULES: dict[str, str] = {}
 
 
@@ -617,7 +649,7 @@ def unsupported_module(name: str, reason: str) -> None:
     UNSUPPORTED_MODULES[name] = reason
 
 
-# The strong product is itself a product in the second derivative, and as strong there.
+# The strong product has a rule of its own, for second derivatives, where it is strong as well.
 STRONG = elementwise(
     strong_product, lambda _out, _g, partial: partial, lambda _out, g, _partial: g, strong=True
 )

@@ -1,7 +1,7 @@
-"""Replays forward: tangents through entries, one at a time or a stretch at once.
+"""Replays forward: tangents go through entries, one at a time or a whole recording at once.
 
-Knows the layouts of entries and which few attributes of a rule it asks for. Must not know which
-functions exist, or what a transform is.
+Knows the layouts of entries, and what a replay asks of a rule (`ReplayedRule`). Must not know
+which functions exist, or what a transform is.
 """
 
 from __future__ import annotations
@@ -23,17 +23,22 @@ from tapegrad._core.entry import (
 from tapegrad._core.fit import fit_tangent
 from tapegrad._core.scatter import _zeros_beside, add_at
 from tapegrad._core.tape import Tape
+from tapegrad._core.types import Index, Slot, Tangent, Value
 from tapegrad._core.values import getitem, lift_to_level_of, lift_to_level_of_index, writable
 
 
 def push(
-    entry: Entry, dot_of: Callable[[Any], Any], *, strong_zeros: bool = True, reuse: bool = False
-) -> Any:
-    """The tangent of an entry's result from those of its arguments, or None where it has none.
+    entry: Entry,
+    dot_of: Callable[[Slot], Tangent],
+    *,
+    strong_zeros: bool = True,
+    reuse: bool = False,
+) -> Tangent:
+    """The tangent of an entry's result from those of its arguments; None if no argument has one.
 
-    `dot_of(slot)` is the tangent at a slot or None. `strong_zeros`: all products are strong ones,
-    for tangents that may be infinite. `reuse`: an array that is written to is not used again, and
-    its tangent is no other's.
+    `dot_of(slot)` is the tangent at a slot, or None. `strong_zeros` makes every product a strong
+    one, for tangents that may be infinite. `reuse` says of a write that nothing else uses the
+    array that is written to, nor its tangent, so that the tangent is written to in place.
     """
     slot, rule, out, x, y, x_slot, y_slot = entry
     if y_slot is None:
@@ -55,8 +60,8 @@ def push(
 
 
 def _push_general(
-    entry: Entry, dot_of: Callable[[Any], Any], strong_zeros: bool, reuse: bool
-) -> Any:
+    entry: Entry, dot_of: Callable[[Slot], Tangent], strong_zeros: bool, reuse: bool
+) -> Tangent:
     slot, rule, out, args, params, slots, _ = entry
     if rule is PROJECT:
         dots = dot_of(slots)
@@ -80,7 +85,7 @@ def _push_general(
     return fit_tangent(out_dot, out, rule)
 
 
-def _push_write(x: Any, index: Any, x_dot: Any, v_dot: Any, *, reuse: bool) -> Any:
+def _push_write(x: Value, index: Index, x_dot: Tangent, v_dot: Tangent, *, reuse: bool) -> Tangent:
     if x_dot is None:
         out_dot = _zeros_beside(v_dot, x)
     else:
@@ -90,7 +95,7 @@ def _push_write(x: Any, index: Any, x_dot: Any, v_dot: Any, *, reuse: bool) -> A
     return out_dot
 
 
-def _push_add(x: Any, index: Any, x_dot: Any, v_dot: Any, *, reuse: bool) -> Any:
+def _push_add(x: Value, index: Index, x_dot: Tangent, v_dot: Tangent, *, reuse: bool) -> Tangent:
     if x_dot is None:
         return _push_write(x, index, None, v_dot, reuse=reuse)
     out_dot = x_dot if reuse else x_dot.copy()
@@ -98,14 +103,14 @@ def _push_add(x: Any, index: Any, x_dot: Any, v_dot: Any, *, reuse: bool) -> Any
 
 
 def replay_forward(
-    entries: Iterable[Entry], dots: dict[Any, Any], tape: Tape | None, inputs: Iterable[Any]
+    entries: Iterable[Entry], dots: dict[Slot, Tangent], tape: Tape | None, inputs: Iterable[Slot]
 ) -> None:
-    """Push tangents forward through a stretch: `dots` maps slots to tangents, and grows."""
+    """Push tangents forward through a recording, and add them to `dots`, a dict by slot."""
     entered = set(inputs)
     for entry in entries:
         slot = entry[0]
         if slot in entered:
-            continue  # an input's entry: its tangent is given
+            continue  # the entry of an input: the caller gives its tangent
         if tape is not None:
             entry = (slot, entry[1], *wrap_kept(tape, entry), entry[5], entry[6])
         out_dot = push(entry, dots.get)
@@ -117,12 +122,12 @@ Step = tuple[Entry, Sequence[Any], bool]
 
 
 def live_steps(
-    entries: Sequence[Entry], inputs: Iterable[Any], outputs: Iterable[Any]
+    entries: Sequence[Entry], inputs: Iterable[Slot], outputs: Iterable[Slot]
 ) -> list[Step]:
-    """The entries that outputs are made from, each with the slots that nothing later reads.
+    """The entries that the outputs depend on, as (entry, ended slots, reuse).
 
-    Third, of a write: whether the array that is written to comes from another write, and is read
-    nowhere else, so that its tangent can be reused for the result's.
+    No later entry reads an ended slot. `reuse` holds for a write into an array that comes from
+    another write and is read nowhere else: its tangent can become the result's.
     """
     needed = set(outputs)
     needed.add(-1)
@@ -142,28 +147,28 @@ def live_steps(
             reuse = entry[5][0] in written and entry[5][0] in ended
             written.add(entry[0])
         else:
-            written.difference_update(parents_of(entry))  # a result may be a view of it
+            written.difference_update(parents_of(entry))  # the result may be a view of a parent
         steps.append((entry, ended, reuse))
     return steps
 
 
 def replay_steps(
     steps: Iterable[Step],
-    dots: dict[Any, Any],
+    dots: dict[Slot, Tangent],
     tape: Tape | None,
-    inputs: Iterable[Any],
+    inputs: Iterable[Slot],
     *,
     strong_zeros: bool,
 ) -> None:
-    """`replay_forward` of what `live_steps` found; tangents go when nothing needs them any more.
+    """`replay_forward` of the result of `live_steps`; a tangent is dropped after its last use.
 
-    Products are plain ones unless `strong_zeros`; where the outputs' tangents are finite, so was
-    all that they are made of, and a strong product would not have differed.
+    Products are ordinary unless `strong_zeros`. If the outputs' tangents are finite, then so were
+    all tangents and partials on the way, and strong products would have given the same.
     """
     entered = set(inputs)
     for entry, ended, reuse in steps:
         slot = entry[0]
-        if slot not in entered:  # an input's entry: its tangent is given
+        if slot not in entered:  # the caller gives the tangents of inputs
             if tape is not None:
                 entry = (slot, entry[1], *wrap_kept(tape, entry), entry[5], entry[6])
             out_dot = push(

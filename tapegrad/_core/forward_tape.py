@@ -1,6 +1,6 @@
-"""The tape of forward mode, which pushes each entry when it is logged and forgets it.
+"""The tape of forward mode: it pushes a tangent through each entry, and forgets the entry.
 
-Knows how tangents live in slots. Must not know transforms.
+Knows that a slot of this tape holds its value's tangent. Must not know transforms.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 from tapegrad._core.entry import Entry
 from tapegrad._core.forward import push
 from tapegrad._core.tape import Tape
+from tapegrad._core.types import Slot, Value
 
 
 class Cell:
@@ -25,16 +26,16 @@ class Cell:
 
 
 class _WrittenCells:
-    """The part of a set of slots that arrays use, kept in the cells themselves."""
+    """The set of cells last changed by a write. Each cell says itself whether it is in the set."""
 
-    def __contains__(self, slot: Any) -> bool:
+    def __contains__(self, slot: Slot) -> bool:
         return type(slot) is Cell and slot.written
 
     def add(self, slot: Cell) -> None:
         slot.written = True
 
-    def discard(self, slot: Any) -> None:
-        """A cell that has been written over is not asked for again."""
+    def discard(self, slot: Slot) -> None:
+        """Do nothing: no array asks again for a cell that has been written over."""
 
 
 def _tangent_at(cell: Cell) -> Any:
@@ -42,7 +43,7 @@ def _tangent_at(cell: Cell) -> Any:
 
 
 class ForwardTape(Tape):
-    """A tape that forgets: each entry is pushed through when it is logged, then dropped.
+    """A tape that pushes the tangent through an entry when it is logged, and drops the entry.
 
     So memory does not grow with the length of a program.
     """
@@ -55,8 +56,8 @@ class ForwardTape(Tape):
         self.log = self._push
         self.buffers = _WrittenCells()
 
-    def keep(self, constant: Any) -> Any:
-        return constant  # an entry is used up before the program can change it
+    def keep(self, constant: Value) -> Value:
+        return constant  # the entry is pushed before the program can change the array
 
     def _push(self, entry: Entry) -> None:
         with np.errstate(all="ignore"):

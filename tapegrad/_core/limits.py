@@ -1,28 +1,28 @@
 """Derivatives along directions, for rules whose cotangent is 0/0 and has a limit.
 
-Knows traced replays forward. Must not know which rules ask.
+Knows how to replay a traced recording forward. Must not know which rules need a limit.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from tapegrad._core.entry import spec_of
 from tapegrad._core.fit import zeros_of
 from tapegrad._core.forward import replay_forward
+from tapegrad._core.types import Tangent, Value
 from tapegrad._core.values import Mapped, Traced
 
 
-def derivatives_along(value: Any, source: Any, directions: list[Any]) -> list[Any]:
-    """How `value` changes when the traced `source`, of which it was made, moves along directions.
+def derivatives_along(value: Value, source: Value, directions: list[Tangent]) -> list[Tangent]:
+    """The derivatives of `value` along directions of the traced `source` that it depends on.
 
-    One tangent a direction. A rule whose cotangent is 0/0 takes the limit with it: a cotangent is
-    a function of the values that the program went on with. It needs a traced replay, which a rule
-    declared `singular` gets; without one (in forward mode) the answer is NaN: unknown, not zero.
+    There is one tangent per direction. A rule whose cotangent is 0/0 takes the limit with them,
+    because the cotangent is a function of the values that the program went on to compute with.
+    That needs a traced replay, which a rule declared `singular` gets. Without one (in forward
+    mode) the result is NaN: the derivative is unknown, not zero.
     """
-    if isinstance(value, Mapped):  # of each example, under the vmap that has it
+    if isinstance(value, Mapped):  # the derivatives of each example
         mapped = isinstance(source, Mapped)
         inner = source.value if mapped else source
         ways = [value.vmap_level.front(way) for way in directions] if mapped else directions

@@ -1,22 +1,21 @@
-"""Results that are written into `out=`.
+"""How a result is written into `out=`.
 
 Knows which arrays can carry a derivative. Must not know rules.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._core.values import Mapped, in_trace
 from tapegrad._errors import BatchingError, NotDifferentiableError
 
 
-def write_out(out: Any, result: Any, call: str, *, broadcast: bool = False) -> Any:
-    """Deliver a traced result into `out=`, which must be traced too.
+def write_out(out: Value, result: Value, call: str, *, broadcast: bool = False) -> Value:
+    """Write a traced result into `out=`, which must be traced too, and return it.
 
-    `broadcast`: a larger `out` gets the result many times, as from ufuncs.
+    `broadcast`: the result is broadcast to a larger `out`, as NumPy's ufuncs do.
     """
     targets = out if isinstance(out, tuple) else (out,)
     results = result if isinstance(result, tuple) else (result,)
@@ -51,7 +50,7 @@ def write_out(out: Any, result: Any, call: str, *, broadcast: bool = False) -> A
 
 
 def stretches(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
-    """Whether an array of one shape broadcasts to another, larger one."""
+    """Whether an array of one shape broadcasts to another shape."""
     sides = zip(shape[::-1], to[::-1], strict=False)
     return shape != to and len(shape) <= len(to) and all(a in (1, b) for a, b in sides)
 

@@ -1,15 +1,15 @@
-"""What is known of a function: the class of rules, their registry, and how a call is bound.
+"""The class of rules, their registry, and how the arguments of a call are bound.
 
-Knows the tape's logging and replays. Must not know which functions exist (that is `rules/`), the
-forms in which they are declared (`_forms`), nor the class of traced arrays.
+Knows how a tape logs and what a replay asks for. Must not know which functions exist (`rules/`),
+the forms in which they are declared (`forms`), nor the class of traced arrays.
 
-One declaration serves every replay: the value (`rule.function`), the cotangent (`pull`), the
-tangent (`push`), and how the function batches (`batch`).
+One declaration serves every replay: `function` gives the value, `pull` the cotangents, `push` the
+tangent, and `batch` says how the function acts under vmap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from tapegrad._core.entry import spec_of
 from tapegrad._core.out import write_out
 from tapegrad._core.tape import require_numbers
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import (
     Traced,
     holds_traced,
@@ -27,13 +28,12 @@ from tapegrad._core.values import (
 from tapegrad._errors import NotDifferentiableError, name_of
 from tapegrad._numpy_versions import deprecated_keywords, signature_of
 
-Function = Callable[..., Any]
 Partial = Function | int | None
 
 REGISTRY: dict[Function, Rule] = {}
 
-# How a function batches, one word a declaration, which `_batching` explains. Otherwise a signature
-# of core dimensions like "(m,m),(m,k)", or the batched function itself.
+# How a function batches: one of these words, which `_batched/batching_rules.py` explains, or a
+# signature of core dimensions like "(m,m),(m,k)", or the batched function itself.
 BATCH_WORDS = ("align", "axis", "flat", "shape", "example", "ragged", "loop")
 
 
@@ -41,14 +41,14 @@ _ONE = (True,)
 
 
 class Rule:
-    """What tapegrad knows of one function. The forms below are its subclasses."""
+    """What tapegrad knows of one function. The forms are subclasses (`forms.py`)."""
 
     form = "rule"
     unary = False
     strong = False
-    fresh = False  # the result is an array of its own even where the argument is a number
-    in_order = False  # the same elements in C order, but for order="F": a new shape
-    product = False  # x * y: the replay takes the other factor without a call
+    fresh = False  # the result is an array with its own memory, also if the argument is a number
+    in_order = False  # the result has the argument's elements in C order (or order="F")
+    product = False  # x * y: the replay takes the other factor as the partial, without a call
     times: Function
     x_partial: Function | None = None
     y_partial: Function | None = None
@@ -69,13 +69,13 @@ class Rule:
         singular: Function | None = None,
     ) -> None:
         self.function = function
-        self.implementation = implementation or function  # the same on plain values, but faster
+        self.implementation = implementation or function  # a faster one for untraced values
         self.name = name or _qualified_name(function)
         self.sequence = sequence  # the first argument is a sequence of arrays
-        self.singular = singular  # tells of a result whether its cotangent is a limit
+        self.singular = singular  # a test of a result: whether its cotangent is a limit
         self.batch = batch
-        # NumPy may return a view of the first argument; "part": one that is not written through,
-        # "number": of a 0-d array a number.
+        # Whether NumPy may return a view of the first argument. "part": a view that cannot be
+        # written through; "number": a view, but a number for a 0-d array.
         self.view = view
         self.in_order, self.fresh = in_order, fresh
         self.deprecated = deprecated_keywords(function)
@@ -88,7 +88,7 @@ class Rule:
     # -- calling ---------------------------------------------------------------------------------
 
     def apply(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function on arguments of which some are traced."""
+        """Call the function on arguments, some of which are traced."""
         if not kwargs and len(args) == 1 and isinstance(args[0], Traced) and not self.sequence:
             return self._apply_one(args[0], {})
         out = kwargs.pop("out", None)
@@ -102,7 +102,7 @@ class Rule:
             result = self.apply_bound(arrays, params)
         return result if out is None else write_out(out, result, self.name)
 
-    def apply_bound(self, arrays: list[Any], params: dict[str, Any]) -> Any:
+    def apply_bound(self, arrays: list[Value], params: Params) -> Any:
         for name, value in params.items():
             if holds_traced(value):
                 raise NotDifferentiableError(
@@ -127,7 +127,7 @@ class Rule:
                 slots.append(-1)
         return tape.record(self, self.call(raws, params), raws, slots, params)
 
-    def _apply_one(self, x: Traced, params: dict[str, Any]) -> Any:
+    def _apply_one(self, x: Traced, params: Params) -> Any:
         """The frequent case of one traced array."""
         raw, slot, tape = x.value, x.slot, x.tape
         out = self.implementation(raw, **params)
@@ -142,7 +142,7 @@ class Rule:
         spec = spec_of(out)
         if spec.family is not x.spec.family and spec.dtype.kind not in "fc":
             require_numbers(self, out)
-            return out  # np.sum(x, dtype=int): whole numbers are piecewise constant
+            return out  # integers are piecewise constant: np.sum(x, dtype=int)
         (needed,), out_needed = self.needed(_ONE)
         out_slot = tape.fresh()
         kept = (raw if needed else x.spec,)
@@ -150,7 +150,7 @@ class Rule:
         tape.log((out_slot, self, out if out_needed else spec, kept, params, (slot,), None))
         return tape.array(out, out_slot, tape, spec)
 
-    def call(self, arrays: Sequence[Any], params: dict[str, Any]) -> Any:
+    def call(self, arrays: Sequence[Value], params: Params) -> Any:
         """The function on normalised arguments."""
         if self.sequence:
             return self.implementation(list(arrays), **params)
@@ -161,9 +161,9 @@ class Rule:
         return self.implementation(*arrays, **params)
 
     def bind(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, args: tuple[Value, ...], kwargs: dict[str, Any]
     ) -> tuple[list[Any], dict[str, Any]]:
-        """Arguments as a list of arrays, and the rest by keyword without what has its default."""
+        """The arguments of a call: a list of arrays, and keywords for others without defaults."""
         if not self._names:
             self._learn_names()
         if len(args) > len(self._names):
@@ -197,9 +197,9 @@ class Rule:
             )
 
     def split_out(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, args: tuple[Value, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The same call with an `out` that came by position, and what follows it, by keyword."""
+        """The same call, with a positional `out` and the arguments after it given by keyword."""
         if len(args) < 2 or isinstance(self.function, np.ufunc):
             return args, kwargs
         if not self._names:
@@ -228,7 +228,7 @@ class Rule:
         self._names = tuple(names)
 
     def needed(self, wanted: tuple[bool, ...]) -> tuple[Sequence[bool], bool]:
-        """`needs`, remembered."""
+        """`needs`, with its results remembered."""
         found = self._needed.get(wanted)
         if found is None:
             found = self._needed[wanted] = self.needs(wanted)
@@ -237,25 +237,30 @@ class Rule:
     # -- replaying -------------------------------------------------------------------------------
 
     def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
-        """Which arguments, and whether the result, the derivatives by the wanted ones read."""
+        """Which arguments, and whether the result, the derivatives by wanted arguments read."""
         return [True] * len(wanted), True
 
     def pull(
-        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
-    ) -> Sequence[Any]:
-        """One cotangent (or None) an argument."""
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
+        """The cotangents of the arguments, from that of the result; None for zeros."""
         raise NotImplementedError
 
     def push(
-        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
-        """The result's tangent from those of the arguments (None where there is none)."""
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
+        """The tangent of the result, from those of the arguments; None for zeros."""
         raise NotImplementedError
 
     def push_plainly(
-        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
-        """`push` for tangents that are finite: products need not be strong ones."""
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
+        """`push` for finite tangents, for which ordinary products do."""
         return self.push(dots, out, args, params)
 
     def __repr__(self) -> str:

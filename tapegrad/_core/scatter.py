@@ -1,6 +1,6 @@
-"""Cotangents of parts: what reads and writes of x[index] add to the whole.
+"""Cotangents of parts: how reads and writes of x[index] add to the cotangent of x.
 
-Knows indices, and how NumPy adds at many places fast. Must not know the layouts of entries.
+Knows indices, and how NumPy adds at many positions fast. Must not know the layouts of entries.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Cotangent, Cotangents, Index, Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
@@ -22,8 +23,10 @@ from tapegrad._core.values import (
 )
 
 
-def scatter(bars: Any, owned: set[int], slot: int, index: Any, value: Any, like: Any) -> None:
-    """Add a value at an index of a cotangent; the first of many pays for a buffer of the whole."""
+def scatter(
+    bars: Cotangents, owned: set[int], slot: int, index: Index, value: Value, like: Value
+) -> None:
+    """Add a value at an index of a slot's cotangent; the first call makes the slot's buffer."""
     buffer = bars[slot]
     if slot not in owned:
         if not _ends_in_numpy(value):
@@ -39,35 +42,35 @@ def scatter(bars: Any, owned: set[int], slot: int, index: Any, value: Any, like:
     bars[slot] = add_at(buffer, index, value)
 
 
-def _ends_in_numpy(value: Any) -> bool:
-    """Whether a value ends in an array of NumPy's, which can be written to and added into."""
+def _ends_in_numpy(value: Value) -> bool:
+    """Whether a value is a NumPy array inside all tracing, so that it can be written to."""
     return is_numpy(raw_value(value))
 
 
-def _scatter_by_reading(value: Any, index: Any, like: Any) -> Any:
-    """Zeros like an argument with a value added at an index, made by reading alone.
+def _scatter_by_reading(value: Value, index: Index, like: Value) -> Cotangent:
+    """Zeros like an argument with a value added at an index, made by reads alone.
 
-    Arrays of other libraries may be lazy or without writes. Places named more than once are read
-    in rounds, each of which reads a place once.
+    Arrays of other libraries may be lazy, or not allow writes. An index that selects a position
+    several times is split into rounds, each of which selects a position once.
     """
-    places = np.arange(like.size).reshape(like.shape)[index].ravel()
-    named, turns = np.unique(places, return_counts=True)
+    positions = np.arange(like.size).reshape(like.shape)[index].ravel()
+    distinct, counts = np.unique(positions, return_counts=True)
     value = value.reshape((-1,))
     padded = np.concatenate([value, np.zeros_like(value, shape=(1,))])
-    order = np.argsort(places, kind="stable")
-    ends = np.cumsum(turns)
+    order = np.argsort(positions, kind="stable")
+    ends = np.cumsum(counts)
     total: Any = None
-    for turn in range(int(turns.max(initial=1))):
-        source = np.full(like.size, places.size)  # the zero at the end
-        again = turns > turn
-        source[named[again]] = order[ends[again] - turns[again] + turn]
+    for round_number in range(int(counts.max(initial=1))):
+        source = np.full(like.size, positions.size)  # the zero at the end
+        again = counts > round_number
+        source[distinct[again]] = order[ends[again] - counts[again] + round_number]
         part = padded[source]
         total = part if total is None else total + part
     return cast(total.reshape(like.shape), like.dtype)
 
 
-def _zeros_beside(value: Any, like: Any) -> Any:
-    """Zeros like an argument; on the tape of `value` where that is traced, to be written to."""
+def _zeros_beside(value: Value, like: Value) -> Value:
+    """Zeros like an argument that can be written to; a traced `value` puts them on its tape."""
     if isinstance(value, Traced):
         return value.tape.wrap(_zeros_beside(value.value, like), -1)
     if type(value) is np.ndarray or isinstance(value, np.generic):
@@ -75,7 +78,8 @@ def _zeros_beside(value: Any, like: Any) -> Any:
     return np.zeros(like.shape, like.dtype, like=value)
 
 
-def add_at(buffer: Any, index: Any, value: Any) -> Any:
+def add_at(buffer: Value, index: Index, value: Value) -> Value:
+    """`buffer[index] += value`, which adds as often as the index selects a position."""
     element = type(index) is int and type(value) is np.float64 and type(buffer) is np.ndarray
     if element and buffer.dtype is value.dtype:  # a loop over elements
         buffer[index] += value
@@ -102,13 +106,13 @@ def add_at(buffer: Any, index: Any, value: Any) -> Any:
     return buffer
 
 
-ROW = 256  # bytes, from which on rows that are mostly named once are copied faster than added
+ROW = 256  # bytes of a row, from which copying rows that are mostly distinct is the fastest
 
 
-def put_at(zeros: Any, index: Any, value: Any) -> Any:
-    """`add_at` of zeros: long rows are copied to their places, and only what is left out is added.
+def put_at(zeros: Value, index: Index, value: Value) -> Value:
+    """`add_at` of zeros: long rows are copied, and only rows that were overwritten are added.
 
-    Left out are rows whose place a later row has overwritten.
+    A row is overwritten if a later row has the same position.
     """
     rows = index[0] if type(index) is tuple and len(index) == 1 else index
     copied = (
@@ -132,19 +136,19 @@ def put_at(zeros: Any, index: Any, value: Any) -> Any:
     return add_at(zeros, (rows[overwritten],), value[overwritten])
 
 
-# Two numbers that lie side by side are added by one position, as a complex number.
+# Two neighbouring numbers are added as one complex number, which halves the positions.
 PAIRS = {
     np.dtype(np.float64): np.dtype(np.complex128),
     np.dtype(np.float32): np.dtype(np.complex64),
 }
 
 
-def _flat_positions(buffer: Any, index: Any, value: Any) -> tuple[Any, Any, Any] | None:
-    """Where `buffer[index] += value` goes, as the sums of two rows of flat positions, and a dtype.
+def _flat_positions(buffer: Value, index: Index, value: Value) -> tuple[Any, Any, Any] | None:
+    """The flat positions of `buffer[index]`, as all sums of two rows of numbers, and a dtype.
 
-    Known are indices of whole axes with arrays of integers behind them: rows, columns, elements by
-    coordinates. None for others, and for few elements. The positions count elements of the dtype,
-    as which buffer and value are to be seen.
+    It serves indices of arrays of integers, with full slices before them alone: rows, columns,
+    elements by coordinates. For other indices, and for few elements, it returns None. The
+    positions count elements of the dtype, and buffer and value must be viewed as arrays of it.
     """
     if type(buffer) is not np.ndarray or type(value) is not np.ndarray or value.size < 256:
         return None
@@ -161,47 +165,51 @@ def _flat_positions(buffer: Any, index: Any, value: Any) -> tuple[Any, Any, Any]
     if rest % 2 == 0 and dtype in PAIRS:
         dtype, rest = PAIRS[dtype], rest // 2
     if len(arrays) == 1:
-        places = arrays[0].reshape(-1).astype(np.intp, copy=False)  # products leave narrow dtypes
+        # Products of positions overflow narrow dtypes.
+        positions = arrays[0].reshape(-1).astype(np.intp, copy=False)
         if buffer.ndim > 1:
-            places = places % sides[0] * rest
+            positions = positions % sides[0] * rest
     else:
-        places = np.ravel_multi_index(np.broadcast_arrays(*arrays), sides, mode="wrap")
-        places = places.reshape(-1) * rest
+        positions = np.ravel_multi_index(np.broadcast_arrays(*arrays), sides, mode="wrap")
+        positions = positions.reshape(-1) * rest
     within = np.arange(rest)
     if not whole:
-        return places, within, dtype
+        return positions, within, dtype
     step = math.prod(sides) * rest
     starts = np.arange(0, buffer.nbytes // dtype.itemsize, step)
-    return starts, (places[:, None] + within).reshape(-1), dtype
+    return starts, (positions[:, None] + within).reshape(-1), dtype
 
 
-ADDED_AT_ONCE = 1 << 13  # positions: what fits into the caches beside the values
+ADDED_AT_ONCE = 1 << 13  # positions that fit into the caches together with the values
 
 
-def _add_at_flat(row: Any, value: Any, starts: Any, within: Any, dtype: Any) -> None:
-    """np.add.at of a row, which is several times faster than any other, piece by piece."""
+def _add_at_flat(row: Value, value: Value, starts: Index, within: Index, dtype: Any) -> None:
+    """np.add.at of a flat array, piece by piece: several times as fast as of another index."""
     if len(within) == 1 and dtype is value.dtype:
         np.add.at(row, starts + within if within[0] else starts, value.reshape(-1))
         return
     row = row.view(dtype)
     value = value.reshape(len(starts), -1)
     step = max(ADDED_AT_ONCE // len(within), 1)
-    room = np.empty((min(step, len(starts)), len(within)), np.intp)
+    scratch = np.empty((min(step, len(starts)), len(within)), np.intp)
     for first in range(0, len(starts), step):
         at = starts[first : first + step, None]
-        places = np.add(at, within, out=room[: len(at)])
+        positions = np.add(at, within, out=scratch[: len(at)])
         piece = value[first : first + step].reshape(-1)
         if dtype is not piece.dtype:
             piece = np.ascontiguousarray(piece).view(dtype)
-        np.add.at(row, places.reshape(-1), piece)
+        np.add.at(row, positions.reshape(-1), piece)
 
 
-def _is_positions(part: Any) -> bool:
+def _is_positions(part: Index) -> bool:
     return type(part) is np.ndarray and part.dtype.kind in "iu"
 
 
-def last_writers(v_bar: Any, shape: tuple[int, ...], index: Any) -> Any:
-    """Zero for the values that a later one at the same place overwrote: `x[[0, 0]] = [a, b]`."""
+def last_writers(v_bar: Cotangent, shape: tuple[int, ...], index: Index) -> Cotangent:
+    """The cotangent of a written value, zero for elements overwritten by later ones.
+
+    In `x[[0, 0]] = [a, b]` the b overwrites the a.
+    """
     order = np.arange(v_bar.size).reshape(v_bar.shape)
     winner = lift_to_level_of_index(np.zeros(shape, np.intp), index)
     winner[index] = order

@@ -16,6 +16,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from tapegrad._core.entry import PROJECT, Entry, Named, Outputs, ReplayedRule, spec_of
+from tapegrad._core.types import Params, Slot, Value
 from tapegrad._core.values import Traced, is_array, is_inexact, snapshot
 from tapegrad._errors import (
     ChangedConstantError,
@@ -26,32 +27,32 @@ from tapegrad._errors import (
 
 # The innermost transform that is open in this thread or task: a tape, or a call of vmap.
 CURRENT: ContextVar[Any] = ContextVar("tapegrad_current", default=None)
-next_level = itertools.count(1).__next__  # of a transform: a later one is an inner one
+next_level = itertools.count(1).__next__  # the level of a transform; inner ones start later
 
-# A constant that a derivative needs must not change when the program reuses its buffer. Up to this
-# size, and where it is a view, it is copied; a larger one is locked against writes while its
-# transform runs, and summed before and after, for writes through views that were made before.
+# A constant that a derivative needs must not change when the program reuses its buffer. An array
+# of up to this size, or a view, is copied. A larger one is locked against writes while its
+# transform runs; its checksums before and after show writes through views made before.
 COPY_BYTES = 1 << 16
 COPY_INPUT_BYTES = 1 << 12
 
 
 class _Slots(Protocol):
-    """The part of a set of slots that arrays use."""
+    """The methods of a set of slots that arrays call."""
 
-    def __contains__(self, slot: Any, /) -> bool: ...
+    def __contains__(self, slot: Slot, /) -> bool: ...
 
-    def add(self, slot: Any, /) -> None: ...
+    def add(self, slot: Slot, /) -> None: ...
 
-    def discard(self, slot: Any, /) -> None: ...
+    def discard(self, slot: Slot, /) -> None: ...
 
 
 class _Root:
-    """What tapes with the same entries share, told apart by identity."""
+    """Shared by tapes with the same entries; its identity says which tapes those are."""
 
     __slots__ = ("singular",)
 
     def __init__(self) -> None:
-        self.singular = False  # whether a result was logged whose cotangent is a limit
+        self.singular = False  # whether the tape has a result whose cotangent is a limit
 
 
 class Tape:
@@ -75,7 +76,7 @@ class Tape:
         "root",
     )
 
-    array: type[Traced] = Traced  # the class of traced values: `_array` sets its own
+    array: type[Traced] = Traced  # the class of traced values, set by `_arrays.traced`
 
     root: _Root
     entries: list[Entry]
@@ -103,12 +104,12 @@ class Tape:
         self.copies = copies
         self.locked = []
 
-    def wrap(self, value: Any, slot: Any) -> Traced:
-        """A traced value; a slot of -1 makes a constant that can be written to."""
+    def wrap(self, value: Value, slot: Slot) -> Traced:
+        """A traced value at a slot; with slot -1 it is a constant that can be written to."""
         return self.array(value, slot, self, spec_of(value))
 
-    def keep_input(self, leaf: Any) -> Any:
-        """`keep` for an array that is differentiated: not summed, the program has others."""
+    def keep_input(self, leaf: Value) -> Value:
+        """`keep` for an input. It needs no checksum: f gets a traced array in its place."""
         if type(leaf) is not np.ndarray:
             return snapshot(leaf)
         flags = leaf.flags
@@ -120,8 +121,8 @@ class Tape:
         self.locked.append((leaf, None))
         return leaf
 
-    def keep(self, constant: Any) -> Any:
-        """A constant in a form that later writes of the program cannot reach."""
+    def keep(self, constant: Value) -> Value:
+        """A constant, copied or locked so that later writes of the program do not change it."""
         if type(constant) is not np.ndarray:
             return snapshot(constant)
         flags = constant.flags
@@ -133,22 +134,22 @@ class Tape:
         self.locked.append((constant, _checksum(constant)))
         return constant
 
-    def keep_params(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Parameters of a call with arrays (where=, repeats) in a form that stays as it is."""
+    def keep_params(self, params: Params) -> Params:
+        """Parameters of a call, with their arrays (where=, repeats) kept as constants are."""
         for value in params.values():
             if type(value) is np.ndarray:
                 return {name: self.keep(value) for name, value in params.items()}
         return params
 
     def replica(self, entries: list[Entry], end: int) -> Tape:
-        """A new tape that holds these entries and goes on after `end`, for a traced replay."""
+        """A new tape with these entries, whose fresh slots begin at `end`, for a traced replay."""
         tape = Tape(self.name)
         tape.entries.extend(entries)
         tape.fresh = itertools.count(end).__next__
         return tape
 
-    def between(self, start: Any, end: Any) -> list[Entry]:
-        """The entries after one slot that the value at another is made from, in order of time."""
+    def between(self, start: Slot, end: Slot) -> list[Entry]:
+        """The entries after slot `start` on which the value at slot `end` depends, in order."""
         found, needed = [], {end}
         for entry in reversed(self.entries):
             if entry[0] <= start:
@@ -168,7 +169,7 @@ class Tape:
     def close(self, *, verify: bool = False) -> None:
         """Forget all entries, and refuse values that outlive the transform.
 
-        `verify`: raise ChangedConstantError where a locked array has changed all the same.
+        `verify`: raise ChangedConstantError if a locked array was changed through a view.
         """
         self.log = _Refusal(self.name)
         if self.parent is not None:
@@ -195,10 +196,10 @@ class Tape:
     def record(
         self,
         rule: ReplayedRule,
-        out: Any,
-        args: list[Any],
-        slots: list[Any],
-        params: dict[str, Any],
+        out: Value,
+        args: list[Value],
+        slots: list[Slot],
+        params: Params,
     ) -> Any:
         """Log a call in the general layout and wrap its result, or results, with fresh slots."""
         wanted = tuple([slot != -1 for slot in slots])
@@ -206,12 +207,12 @@ class Tape:
             return _map_outputs(out, lambda part: self.wrap(part, -1))
         if is_array(out) and not is_inexact(out):
             require_numbers(rule, out)
-            return out  # np.clip(x, 0, y, dtype=int): whole numbers are piecewise constant
+            return out  # integers are piecewise constant: np.clip(x, 0, y, dtype=int)
         needed, out_needed = rule.needed(wanted)
         kept = []
         for position, arg in enumerate(args):
             if not needed[position]:
-                arg = _spec_or_plain(arg)
+                arg = _spec_or_value(arg)
             elif not wanted[position]:
                 arg = self.keep(arg)
             kept.append(arg)
@@ -229,18 +230,18 @@ class Tape:
         return self.array(out, slot, self, spec)
 
     def record_pair(
-        self, rule: ReplayedRule, out: Any, x: Any, y: Any, x_slot: Any, y_slot: Any
+        self, rule: ReplayedRule, out: Value, x: Value, y: Value, x_slot: Slot, y_slot: Slot
     ) -> Traced:
-        """`record` for two arguments, one result and no parameters, at half the price."""
+        """`record` for two arguments, one result and no parameters, at half the cost."""
         (x_needed, y_needed), out_needed = rule.needed((x_slot != -1, y_slot != -1))
         slot = self.fresh()
         spec = spec_of(out)
         if not x_needed:
-            x = _spec_or_plain(x)
+            x = _spec_or_value(x)
         elif x_slot == -1:
             x = self.keep(x)
         if not y_needed:
-            y = _spec_or_plain(y)
+            y = _spec_or_value(y)
         elif y_slot == -1:
             y = self.keep(y)
         self.log((slot, rule, out if out_needed else spec, (x, y), {}, (x_slot, y_slot), None))
@@ -249,11 +250,11 @@ class Tape:
     def _record_outputs(
         self,
         rule: ReplayedRule,
-        out: Any,
-        slot: Any,
-        args: Any,
-        slots: Any,
-        params: dict[str, Any],
+        out: Value,
+        slot: Slot,
+        args: Value,
+        slots: Slot,
+        params: Params,
     ) -> Any:
         parts = Outputs(out)
         parts.slots = tuple(self.fresh() if is_inexact(part) else -1 for part in out)
@@ -265,15 +266,15 @@ class Tape:
         return _map_outputs(out, lambda part: self.wrap(part, next(wrapped)), plain=wrapped)
 
 
-def _checksum(constant: Any) -> int:
-    """A sum over the bits of an array: what a write changes, for one pass over the memory."""
+def _checksum(constant: Value) -> int:
+    """The sum of an array's bits as integers, which a write changes; one pass over the memory."""
     width = math.gcd(constant.dtype.itemsize, 8)
     words = constant.ravel(order="K").view(f"u{width}")
     return int(np.add.reduce(words, dtype=np.uint64))
 
 
 class _Refusal:
-    """What a closed tape logs with."""
+    """The `log` of a closed tape: it raises LeakedValueError."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -286,8 +287,8 @@ class _Refusal:
         )
 
 
-def require_numbers(rule: Named, out: Any) -> None:
-    """Raise NotDifferentiableError for a result of objects or text, which have no derivatives."""
+def require_numbers(rule: Named, out: Value) -> None:
+    """Raise NotDifferentiableError for a result of objects or text, which has no derivative."""
     if out.dtype.kind not in "biufc":
         raise NotDifferentiableError(
             f"{rule.name}: expected arrays of numbers beside a traced one, whose result is one of "
@@ -295,14 +296,16 @@ def require_numbers(rule: Named, out: Any) -> None:
         )
 
 
-def _spec_or_plain(arg: Any) -> Any:
+def _spec_or_value(arg: Value) -> Any:
     if type(arg) is np.ndarray:
         return spec_of(arg)
     return spec_of(arg) if hasattr(arg, "shape") and hasattr(arg, "dtype") else arg
 
 
-def _map_outputs(out: Any, wrap: Callable[[Any], Any], plain: Iterator[Any] | None = None) -> Any:
-    """`wrap` over the floating parts of one or several results, in their own container."""
+def _map_outputs(
+    out: Value, wrap: Callable[[Any], Any], plain: Iterator[Any] | None = None
+) -> Any:
+    """Apply `wrap` to the floating parts of one or several results, and keep their container."""
     if not isinstance(out, (tuple, list)):
         return wrap(out) if is_inexact(out) else out
     parts = []

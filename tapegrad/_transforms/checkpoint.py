@@ -1,13 +1,13 @@
-"""Memory for time: checkpoint and checkpoint_sequence.
+"""checkpoint and checkpoint_sequence: derivatives in less memory, at the price of more time.
 
-Knows vjp, jvp and how a custom function is logged. A checkpointed call keeps its arguments alone;
-what happened inside it is computed again when a replay comes by.
+Knows vjp, jvp and how a custom function is logged. A checkpointed call keeps only its arguments,
+and a replay computes its intermediate values again.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import comb
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from tapegrad._batched.level import VmapLevel
 from tapegrad._core.forward_tape import ForwardTape
 from tapegrad._core.tape import CURRENT
+from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
@@ -32,30 +33,28 @@ from tapegrad._transforms.reverse import pull_once
 from tapegrad._transforms.wrapper import Transformed
 from tapegrad._tree import Structure, flatten, tree_map, unflatten
 
-Function = Callable[..., Any]
-
 
 def checkpoint(f: Function) -> Function:
-    """f, but a derivative keeps only its arguments, and runs it again when it is needed.
+    """f, of which a derivative keeps only the arguments, and which it runs again when it needs to.
 
-    Arguments and results are pytrees. f may branch on its arguments as it likes, and may contain
-    other checkpointed calls; derivatives of any order, in both directions, are those of f. It must
-    return the same when it runs again: RuleError is raised where a replay finds another result
-    (random numbers drawn inside f: draw them outside), or where f closes over a traced value (pass
-    it as an argument).
+    Arguments and results are pytrees. f may branch on its arguments, and may contain other
+    checkpointed calls. Derivatives of any order, in both directions, are those of f. f must return
+    the same when it runs again. RuleError is raised if a replay gets another result (f draws
+    random numbers: draw them outside), or if f closes over a traced value (pass it as an
+    argument).
 
     >>> import tapegrad
     >>> tapegrad.grad(checkpoint(lambda x: np.sin(x) ** 2))(0.5) == np.sin(1.0)
     np.True_
     """
 
-    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+    def checkpointed(*args: Tree, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
         inner = innermost(leaves)
         if isinstance(inner, Traced):
-            return _Call(f, leaves, structure, inner).run()
+            return _CheckpointedCall(f, leaves, structure, inner).run()
         if _is_traced_below(leaves, inner):
-            whole = _OfAllExamples(f, inner.vmap_level, leaves)
+            whole = _OfWholeArrays(f, inner.vmap_level, leaves)
             args, kwargs = unflatten(structure, whole.values(leaves))
             return whole.examples(checkpoint(whole)(*args, **kwargs))
         return f(*args, **kwargs)
@@ -63,8 +62,8 @@ def checkpoint(f: Function) -> Function:
     return Transformed(checkpoint, f, {}, checkpointed)
 
 
-def _is_traced_below(leaves: list[Any], inner: Any) -> bool:
-    """Whether a transform around the vmap that `inner` belongs to differentiates the call."""
+def _is_traced_below(leaves: list[Value], inner: Value) -> bool:
+    """Whether a transform around the vmap of `inner` differentiates the call."""
     while isinstance(inner, Mapped):
         vmap_level = inner.vmap_level
         leaves = [x.value if vmap_level.owns(x) else x for x in leaves]
@@ -72,24 +71,24 @@ def _is_traced_below(leaves: list[Any], inner: Any) -> bool:
     return inner is not None
 
 
-class _OfAllExamples:
-    """A function inside vmap, as one of whole arrays: the axis of examples comes first in them.
+class _OfWholeArrays:
+    """A function inside vmap, as a function of arrays with the examples along axis 0.
 
-    A replay of it comes after the vmap has returned, so each run opens a vmap of its own.
+    A replay may call it after the vmap has returned, so each run opens a vmap of its own.
     """
 
-    def __init__(self, f: Function, vmap_level: Any, leaves: list[Any]) -> None:
+    def __init__(self, f: Function, vmap_level: Any, leaves: list[Value]) -> None:
         self.f, self.vmap_level = f, vmap_level
         self.__name__ = name_of(f)
         self.mapped = [vmap_level.owns(leaf) for leaf in leaves]
         self.out_mapped: list[bool] = []
 
-    def values(self, leaves: list[Any]) -> list[Any]:
-        """Leaves as this function takes them."""
+    def values(self, leaves: list[Value]) -> list[Any]:
+        """The leaves that this function takes, with the examples along axis 0."""
         return [x.value if self.vmap_level.owns(x) else x for x in leaves]
 
-    def examples(self, out: Any) -> Any:
-        """A result of this function as the vmap shows it."""
+    def examples(self, out: Tree) -> Any:
+        """A result of this function, batched by the vmap again."""
         leaves, structure = flatten(out)
         wrap = self.vmap_level.wrap
         return unflatten(
@@ -97,7 +96,7 @@ class _OfAllExamples:
             [wrap(x) if is_one else x for x, is_one in zip(leaves, self.out_mapped, strict=True)],
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Tree, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
         vmap_level = VmapLevel(self.vmap_level.name, self.vmap_level.size)
         token = CURRENT.set(vmap_level)
@@ -119,32 +118,33 @@ class _OfAllExamples:
 
 
 class _Leaves:
-    """Which leaves of a call are differentiated, and how to put others in their place."""
+    """The leaves of a call: which of them are differentiated, and how to replace those."""
 
-    def __init__(self, leaves: list[Any], structure: Structure) -> None:
+    def __init__(self, leaves: list[Value], structure: Structure) -> None:
         self.leaves, self.structure = leaves, structure
-        self.moving = [
+        self.differentiable = [
             i for i, leaf in enumerate(leaves) if isinstance(leaf, Traced) or is_inexact(leaf)
         ]
-        # What does not move may be written to by the program before a replay comes by.
+        # The program may write to the other leaves before a replay, so they are copied.
         self.fixed = [
-            None if i in self.moving else snapshot(_own(x)) for i, x in enumerate(leaves)
+            None if i in self.differentiable else snapshot(_own_copy(x))
+            for i, x in enumerate(leaves)
         ]
 
     def arrays(self) -> list[Any]:
-        return [self.leaves[i] for i in self.moving]
+        return [self.leaves[i] for i in self.differentiable]
 
-    def tree(self, arrays: Sequence[Any]) -> Any:
-        filled = [_own(x) for x in self.fixed]
-        for position, array in zip(self.moving, arrays, strict=True):
+    def tree(self, arrays: Sequence[Value]) -> Any:
+        filled = [_own_copy(x) for x in self.fixed]
+        for position, array in zip(self.differentiable, arrays, strict=True):
             filled[position] = array
         return unflatten(self.structure, filled)
 
 
-class _Call:
+class _CheckpointedCall:
     """One call of a checkpointed function under a transform."""
 
-    def __init__(self, f: Function, leaves: list[Any], structure: Structure, inner: Traced):
+    def __init__(self, f: Function, leaves: list[Value], structure: Structure, inner: Traced):
         self.f = f
         self.name = f"checkpoint({name_of(f)})"
         self.given = _Leaves(leaves, structure)
@@ -159,19 +159,19 @@ class _Call:
         assert self.out_structure is not None
         return unflatten(
             self.out_structure,
-            [next(parts) if out is _MOVING else out for out in self.fixed_outputs],
+            [next(parts) if out is _DIFFERENTIABLE else out for out in self.fixed_outputs],
         )
 
-    def _outputs(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    def _outputs(self, arrays: Sequence[Value]) -> tuple[Any, ...]:
         args, kwargs = self.given.tree(arrays)
         leaves, self.out_structure = flatten(self.f(*args, **kwargs))
         leaves = [_as_scalar(leaf) for leaf in leaves]
-        self.fixed_outputs = [_MOVING if is_inexact(leaf) else leaf for leaf in leaves]
+        self.fixed_outputs = [_DIFFERENTIABLE if is_inexact(leaf) else leaf for leaf in leaves]
         return tuple(leaf for leaf in leaves if is_inexact(leaf))
 
-    def _forward(self, *arrays: Any) -> tuple[Any, ...]:
-        # Each run gets arrays of its own, which tell whether f writes into its arguments.
-        given = [snapshot(_own(x)) for x in arrays]
+    def _forward(self, *arrays: Value) -> tuple[Any, ...]:
+        # Each run gets copies, which show whether f writes into its arguments.
+        given = [snapshot(_own_copy(x)) for x in arrays]
         out = self._outputs(given)
         check_closure(self.name, out, self.tape)
         for x, before in zip(given, arrays, strict=True):
@@ -183,37 +183,37 @@ class _Call:
         self.sums = [_summary(part) for part in out]
         return out
 
-    def _again(self, *arrays: Any) -> tuple[Any, ...]:
+    def _recompute(self, *arrays: Value) -> tuple[Any, ...]:
         out = self._outputs([snapshot(x) for x in arrays])
         _require_same(self.name, out, self.sums)
         return out
 
-    def _pull(self, g: list[Any], args: Sequence[Any]) -> Sequence[Any]:
-        bars: Sequence[Any] = pull_once(self.name, self._again, args, g)
+    def _pull(self, g: list[Cotangent], args: Sequence[Value]) -> Sequence[Any]:
+        bars: Sequence[Any] = pull_once(self.name, self._recompute, args, g)
         return bars
 
-    def _push(self, dots: Sequence[Any], args: Sequence[Any]) -> list[Any]:
-        return list(jvp(self._again, tuple(args), tuple(dots))[1])
+    def _push(self, dots: Sequence[Tangent], args: Sequence[Value]) -> list[Any]:
+        return list(jvp(self._recompute, tuple(args), tuple(dots))[1])
 
 
-_MOVING = object()  # stands for a differentiable output
+_DIFFERENTIABLE = object()  # the place of a differentiable output
 
 
-def _as_scalar(leaf: Any) -> Any:
-    """A Python number that can be differentiated as NumPy's."""
+def _as_scalar(leaf: Value) -> Any:
+    """A floating or complex Python number as a NumPy scalar; any other leaf unchanged."""
     if isinstance(leaf, float):
         return np.float64(leaf)
     return np.complex128(leaf) if isinstance(leaf, complex) else leaf
 
 
-def _own(x: Any) -> Any:
+def _own_copy(x: Value) -> Any:
     return x.copy() if type(x) is np.ndarray else x
 
 
-def _require_same(name: str, parts: Sequence[Any], before: Sequence[Any]) -> None:
-    """Raise RuleError where results of a second run do not have the sums of the first."""
+def _require_same(name: str, parts: Sequence[Value], before: Sequence[Any]) -> None:
+    """Raise RuleError if the results of a second run differ from the summaries of the first."""
     same = len(parts) == len(before) and all(
-        _agrees(_summary(part), was, part.dtype) for part, was in zip(parts, before, strict=True)
+        _agree(_summary(part), was, part.dtype) for part, was in zip(parts, before, strict=True)
     )
     if not same:
         raise RuleError(
@@ -222,16 +222,17 @@ def _require_same(name: str, parts: Sequence[Any], before: Sequence[Any]) -> Non
         )
 
 
-def _summary(x: Any) -> tuple[float, float] | None:
-    """The sum of an array and a bound of that of its sizes, to tell whether it is the same."""
+def _summary(x: Value) -> tuple[float, float] | None:
+    """Sums over an array, and a bound for them, by which two runs are compared."""
     x = untraced(x)
     if type(x) is not np.ndarray and not isinstance(x, np.generic):
         return None
     flat: Any = x
     with np.errstate(all="ignore"):
-        size = np.sqrt(np.vdot(flat, flat).real * float(x.size))  # without another array
+        # This bounds sum(abs(x)) without another array.
+        size = np.sqrt(np.vdot(flat, flat).real * float(x.size))
         row = np.ravel(x)
-        # Every second, third, ... element once more, so that another order is another sum.
+        # Every second, third, ... element is added again, so that another order gives another sum.
         total = sum(k * np.sum(row[::k], dtype=_wide(x.dtype)) for k in (1, 2, 3, 5, 7))
         return total, size
 
@@ -240,8 +241,8 @@ def _wide(dtype: np.dtype[Any]) -> Any:
     return np.complex128 if dtype.kind == "c" else np.float64
 
 
-def _agrees(now: Any, before: Any, dtype: np.dtype[Any]) -> bool:
-    """Whether two summaries differ by rounding alone (a traced run may sum in another order)."""
+def _agree(now: Any, before: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether two summaries agree up to rounding (a traced run may sum in another order)."""
     if now is None or before is None or not np.isfinite(before[1]):
         return True
     return bool(abs(now[0] - before[0]) <= 1e4 * np.finfo(dtype).eps * before[1])
@@ -251,23 +252,24 @@ def _agrees(now: Any, before: Any, dtype: np.dtype[Any]) -> bool:
 
 
 def checkpoint_sequence(
-    step: Function, state: Any, n: int, *args: Any, snapshots: int = 20
+    step: Function, state: Tree, n: int, *args: Tree, snapshots: int = 20
 ) -> Any:
     """The state after n times `state = step(state, *args)`, differentiable in little memory.
 
-    A reverse derivative stores at most `snapshots` states (the first among them) and one step's
-    own intermediate values, and computes the others again, on the binomial schedule that needs the
-    fewest steps: with r the least number for which comb(snapshots + r, r) >= n, it runs
-    r*n - comb(snapshots + r, r - 1) steps besides the n that it differentiates, and those from the
-    last snapshot to the end, whose state is the result (Griewank and Walther, Algorithm 799:
-    revolve, ACM TOMS 26, 2000). A forward derivative stores one state, `hvp` the snapshots and
-    their tangents, other second derivatives every step.
+    A reverse derivative stores at most `snapshots` states (the first among them) and the
+    intermediate values of one step. It computes the other states again, on the binomial schedule
+    that needs the fewest steps. Let r be the least number for which comb(snapshots + r, r) >= n.
+    Besides the n steps that it differentiates, it runs r*n - comb(snapshots + r, r - 1) steps, and
+    those from the last snapshot to the end, whose state is the result (Griewank and Walther,
+    Algorithm 799: revolve, ACM TOMS 26, 2000). A forward derivative stores one state, `hvp` the
+    snapshots and their tangents, other second derivatives every step.
 
-    States and args are pytrees, and are differentiated both; a state's containers stay the same
-    from step to step, and what is a whole number stays one. `step` must not close over traced
+    The state and args are pytrees, and both are differentiated. The containers of the state stay
+    the same from step to step, and its integers stay integers. `step` must not close over traced
     values: pass them in args.
 
-    Raises InputError for a negative n or less than one snapshot, and as `checkpoint` does.
+    Raises InputError for a negative n or less than one snapshot, and RuleError as `checkpoint`
+    does.
 
     >>> import tapegrad
     >>> def decay(x, rate):
@@ -298,10 +300,10 @@ def checkpoint_sequence(
 
 
 def _mapped_sequence(
-    step: Function, state: Any, n: int, args: Any, snapshots: int, vmap_level: Any
+    step: Function, state: Tree, n: int, args: Tree, snapshots: int, vmap_level: Any
 ) -> Any:
-    """checkpoint_sequence inside vmap: one of whole arrays."""
-    # What is differentiated has an axis of examples from the start, as it will have at the end.
+    """checkpoint_sequence inside vmap, as one of arrays with the examples along axis 0."""
+    # A differentiable leaf gets its axis of examples now, because it has one at the end.
     state = tree_map(
         lambda x: (
             x
@@ -311,7 +313,7 @@ def _mapped_sequence(
         state,
     )
     leaves, structure = flatten((state, args))
-    whole = _OfAllExamples(_with_examples(step, vmap_level), vmap_level, leaves)
+    whole = _OfWholeArrays(_with_examples(step, vmap_level), vmap_level, leaves)
     state, args = unflatten(structure, whole.values(leaves))
     final = checkpoint_sequence(whole, state, n, *args, snapshots=snapshots)
     shown, structure = flatten(final)
@@ -325,9 +327,9 @@ def _mapped_sequence(
 
 
 def _with_examples(step: Function, like: Any) -> Function:
-    """A step whose results have an axis of examples wherever the state before had one."""
+    """A step that batches a leaf of its result if the leaf was batched in the state before."""
 
-    def stepped(state: Any, *args: Any) -> Any:
+    def stepped(state: Tree, *args: Tree) -> Any:
         before = flatten(state)[0]
         vmap_level = CURRENT.get()
         leaves, structure = flatten(step(state, *args))
@@ -350,30 +352,30 @@ def _with_examples(step: Function, like: Any) -> Function:
 
 @functools.cache
 def _capacity(snapshots: int, repeats: int) -> int:
-    """How many steps can be reversed with so many snapshots, each step run `repeats` times."""
+    """The number of steps that can be reversed if each of them runs `repeats` times."""
     return comb(snapshots + repeats, repeats) if repeats >= 0 else 0
 
 
 def first_jump(steps: int, snapshots: int) -> int:
-    """How far from a snapshot the next one belongs, for the fewest steps in all."""
+    """The distance from a snapshot to the next one that needs the fewest steps in all."""
     if snapshots == 1:
         return steps
     repeats = 0
     while _capacity(snapshots, repeats) < steps:
         repeats += 1
-    # What is right of the jump has a snapshot less, what is left of it a repeat less.
+    # The steps after the jump have one snapshot less, those before it one repeat less.
     jump = min(_capacity(snapshots, repeats - 1), steps - _capacity(snapshots - 1, repeats - 1))
     return max(jump, steps - _capacity(snapshots - 1, repeats), 1)
 
 
-def _sums(state: Any) -> list[Any]:
+def _sums(state: Tree) -> list[Any]:
     return [_summary(x) for x in state[0]]
 
 
 class _Sequence:
     """One call of checkpoint_sequence under a reverse or forward transform.
 
-    A state is the list of its differentiable leaves and, in `others`, what else it holds.
+    A state is a pair: the list of its differentiable leaves, and that of its other leaves.
     """
 
     def __init__(
@@ -382,8 +384,8 @@ class _Sequence:
         step: Function,
         n: int,
         snapshots: int,
-        state: Any,
-        args: Any,
+        state: Tree,
+        args: Tree,
         inner: Traced,
     ) -> None:
         self.name, self.step, self.n, self.snapshots = name, step, n, snapshots
@@ -392,47 +394,45 @@ class _Sequence:
         self.args = _Leaves(*flatten(args))
         self.tape = inner.tape
         self.stored: list[tuple[int, Any]] = []
-        self.level = -1  # of the transform, around this one, that the stored states belong to
+        self.level = -1  # the level of the outer transform that the stored states belong to
         self.final: Any = None
-        self.sums: list[Any] = []  # of the final state
+        self.sums: list[Any] = []  # the summaries of the final state
 
     def run(self) -> Any:
         rule = CustomCall(self.name, self._forward, self._pull, self._push)
         parts = rule.apply_bound([*self.state.arrays(), *self.args.arrays()], {})
         return self._tree((list(parts), self.final[1]))
 
-    # A state is (differentiable leaves, the other leaves).
-
-    def _tree(self, state: tuple[list[Any], list[Any]]) -> Any:
-        moving, others = iter(state[0]), iter(state[1])
+    def _tree(self, state: tuple[list[Tree], list[Tree]]) -> Any:
+        differentiable, others = iter(state[0]), iter(state[1])
         return unflatten(
             self.state.structure,
             [
-                next(moving) if i in self.state.moving else next(others)
+                next(differentiable) if i in self.state.differentiable else next(others)
                 for i in range(len(self.state.leaves))
             ],
         )
 
-    def _first(self, arrays: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        others = [x for i, x in enumerate(self.state.fixed) if i not in self.state.moving]
+    def _first(self, arrays: Sequence[Value]) -> tuple[list[Any], list[Any]]:
+        others = [x for i, x in enumerate(self.state.fixed) if i not in self.state.differentiable]
         return list(arrays), others
 
-    def _advance(self, state: Any, args: Sequence[Any], steps: int) -> Any:
+    def _advance(self, state: Tree, args: Sequence[Tree], steps: int) -> Any:
         for _ in range(steps):
             state = self._stepped(state, args)
         return state
 
-    def _stepped(self, state: Any, args: Sequence[Any]) -> Any:
-        moving, others = state
-        given = self._tree(([snapshot(_own(x)) for x in moving], others))
+    def _stepped(self, state: Tree, args: Sequence[Tree]) -> Any:
+        differentiable, others = state
+        given = self._tree(([snapshot(_own_copy(x)) for x in differentiable], others))
         leaves, structure = flatten(self.step(given, *self.args.tree(args)))
         if structure != self.state.structure:
             raise RuleError(
                 f"{self.name}: a step must return a state with the containers of the one it got."
             )
         out = [_as_scalar(x) for x in leaves]
-        chosen = [out[i] for i in self.state.moving]
-        others = [x for i, x in enumerate(out) if i not in self.state.moving]
+        chosen = [out[i] for i in self.state.differentiable]
+        others = [x for i, x in enumerate(out) if i not in self.state.differentiable]
         if not all(map(is_inexact, chosen)) or any(map(is_inexact, others)):
             raise RuleError(
                 f"{self.name}: floating and whole numbers must keep their places in the state. "
@@ -440,14 +440,14 @@ class _Sequence:
             )
         return chosen, others
 
-    def _forward(self, *arrays: Any) -> tuple[Any, ...]:
-        """The first sweep: on the way, it leaves the snapshots that the reversal starts from."""
-        count = len(self.state.moving)
+    def _forward(self, *arrays: Value) -> tuple[Any, ...]:
+        """The first sweep, which stores the snapshots that the reversal starts from."""
+        count = len(self.state.differentiable)
         self.level = level_of(innermost(arrays))
         args = arrays[count:]
         state = self._first(arrays[:count])
         if isinstance(self.tape, ForwardTape):
-            self.final = self._advance(state, args, self.n)  # it is pushed, never pulled
+            self.final = self._advance(state, args, self.n)  # the tape pushes, and never pulls
         else:
             self.stored = self._sweep(state, args, 0, self.n, self.snapshots)
             begin, last = self.stored[-1]
@@ -457,7 +457,7 @@ class _Sequence:
         return tuple(self.final[0])
 
     def _sweep(
-        self, state: Any, args: Sequence[Any], begin: int, end: int, snapshots: int
+        self, state: Tree, args: Sequence[Tree], begin: int, end: int, snapshots: int
     ) -> list[tuple[int, Any]]:
         stored = [(begin, state)]
         while snapshots > 1 and end - begin > 1:
@@ -466,15 +466,15 @@ class _Sequence:
             stored.append((begin, state))
         return stored
 
-    def _pull(self, g: list[Any], arrays: Sequence[Any]) -> list[Any]:
-        count = len(self.state.moving)
+    def _pull(self, g: list[Cotangent], arrays: Sequence[Value]) -> list[Any]:
+        count = len(self.state.differentiable)
         state, args = self._first(arrays[:count]), arrays[count:]
         stored, self.stored = self.stored, []
         if not stored or level_of(innermost(arrays)) != self.level:
-            # A second pull, or one that a transform around it logs: states of that transform.
+            # This is a second pull, or one that an outer transform logs, with states of its own.
             del stored
             stored = self._sweep(state, args, 0, self.n, self.snapshots)
-        # Of the state and of the args. One object, so that no frame keeps earlier cotangents.
+        # Cotangents of the state and of args, in one list, so that no frame keeps earlier ones.
         bars: list[list[Any]] = [list(g), [None] * len(args)]
         end, after = self.n, self.sums
         while stored:
@@ -486,16 +486,17 @@ class _Sequence:
 
     def _reverse(
         self,
-        state: Any,
-        args: Sequence[Any],
+        state: Tree,
+        args: Sequence[Tree],
         steps: int,
         snapshots: int,
-        bars: list[list[Any]],
+        bars: list[list[Cotangent]],
         after: Sequence[Any] | None,
     ) -> None:
-        """Take cotangents through so many steps after a stored state, one of the snapshots.
+        """Pull cotangents back through `steps` steps after a stored state.
 
-        `after`: the sums of the state at the end, by which a step that is random is found out.
+        The stored state counts as one of the `snapshots`. `after` are the summaries of the state
+        at the end, which show whether a step is random.
         """
         while steps > 1:
             if snapshots == 1:
@@ -512,32 +513,36 @@ class _Sequence:
             self._pull_step(state, args, bars, after)
 
     def _pull_step(
-        self, state: Any, args: Sequence[Any], bars: list[list[Any]], after: Sequence[Any] | None
+        self,
+        state: Tree,
+        args: Sequence[Tree],
+        bars: list[list[Cotangent]],
+        after: Sequence[Any] | None,
     ) -> None:
-        moving, others = state
-        count = len(moving)
+        differentiable, others = state
+        count = len(differentiable)
 
-        def one(*arrays: Any) -> tuple[Any, ...]:
+        def one(*arrays: Value) -> tuple[Any, ...]:
             out = self._stepped((list(arrays[:count]), others), arrays[count:])[0]
             if after is not None:
                 _require_same(self.name, out, after)
             return tuple(out)
 
-        found = pull_once(self.name, one, [*moving, *args], bars[0])
+        found = pull_once(self.name, one, [*differentiable, *args], bars[0])
         bars[0] = list(found[:count])
         bars[1] = [
             new if old is None else old + new
             for old, new in zip(bars[1], found[count:], strict=True)
         ]
 
-    def _push(self, dots: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
-        count = len(self.state.moving)
+    def _push(self, dots: Sequence[Tangent], arrays: Sequence[Value]) -> list[Any]:
+        count = len(self.state.differentiable)
         state, args = self._first(arrays[:count]), arrays[count:]
         state_dots, args_dots = list(dots[:count]), tuple(dots[count:])
         for _ in range(self.n):
             others = state[1]
 
-            def one(*given: Any, others: Any = others) -> Any:
+            def one(*given: Value, others: Value = others) -> Any:
                 out = self._stepped((list(given[:count]), others), given[count:])
                 return tuple(out[0]), out[1]
 

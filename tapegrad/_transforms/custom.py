@@ -1,13 +1,13 @@
-"""Functions with derivatives of the user's own: custom_vjp, custom_jvp, primitive, stop_gradient.
+"""Functions whose derivatives the user gives: custom_vjp, custom_jvp, primitive, stop_gradient.
 
-Knows the forms of rules and the tape's logging. A custom function is a rule with two twists: its
-arguments are pytrees, and what its forward pass saved may be used in place of running it again.
+Knows the forms of rules and the tape's logging. A custom function differs from other rules in two
+ways: its arguments are pytrees, and a replay may use the residuals that its forward pass saved.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tapegrad._core.entry import spec_of
@@ -15,6 +15,7 @@ from tapegrad._core.fit import apart, zeros_of
 from tapegrad._core.forms import General, transpose_linear
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.tape import CURRENT
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Tree, Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
@@ -29,11 +30,9 @@ from tapegrad._transforms.vmap import vmap
 from tapegrad._transforms.wrapper import found_by_name
 from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
 
-Function = Callable[..., Any]
 
-
-def stop_gradient(x: Any) -> Any:
-    """The plain value of x (a pytree): a constant for every transform.
+def stop_gradient(x: Tree) -> Any:
+    """The untraced value of x (a pytree): a constant for every transform.
 
     >>> import tapegrad
     >>> tapegrad.grad(lambda x: x * stop_gradient(x))(3.0)
@@ -43,11 +42,11 @@ def stop_gradient(x: Any) -> Any:
 
 
 class primitive:
-    """A function that tapegrad does not look into: its derivative is declared by a rule form.
+    """A function whose calls are not traced inside: a rule form declares its derivative.
 
     Decorate it, then declare it with `elementwise`, `linear`, `multilinear`, `general`,
-    `composite`, `constant` or `unsupported`. The function gets plain arrays. Calling it on traced
-    values without a declaration raises RuleError.
+    `composite`, `constant` or `unsupported`. The function gets untraced arrays. A call of it on
+    traced values without a declaration raises RuleError.
 
     >>> import numpy as np, tapegrad
     >>> @primitive
@@ -63,7 +62,7 @@ class primitive:
         functools.update_wrapper(self, function)
         self.function = function
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Tree, **kwargs: Any) -> Any:
         inner = innermost(flatten((args, kwargs))[0])
         rule = REGISTRY.get(self)
         if inner is None or (rule is None and isinstance(inner, Mapped)):
@@ -104,14 +103,19 @@ class CustomCall(General):
         return [True] * len(wanted), True
 
     def pull(
-        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
-    ) -> Sequence[Any]:
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
         g = [zeros_of(o) if part is None else part for part, o in zip(g, out, strict=True)]
         if self._pull is None:
             return self._transposed_jvp(g, out, args, params, wanted)
         if innermost([*g, *args]) is not None:
             return [self._as_value(bar) for bar in self._pull(apart(g), args)]
-        # A transform inside has a tape of its own, and releases at once what it logs.
+        # So a transform inside opens a tape of its own, and drops its entries when it returns.
         token = CURRENT.set(None)
         try:
             return [self._as_value(apart(bar)) for bar in self._pull(apart(g), args)]
@@ -119,8 +123,8 @@ class CustomCall(General):
             CURRENT.reset(token)
 
     def push(
-        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
         if self._push is not None:
             filled = [
                 zeros_of(x) if dot is None else dot for dot, x in zip(dots, args, strict=True)
@@ -129,8 +133,13 @@ class CustomCall(General):
         return self._transposed_vjp(dots, out, args, params)
 
     def _transposed_jvp(
-        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
-    ) -> Sequence[Any]:
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
         push = self._push
         assert push is not None
         active = [i for i, want in enumerate(wanted) if want]
@@ -148,10 +157,11 @@ class CustomCall(General):
         return bars
 
 
-def check_closure(name: str, parts: Sequence[Any], tape: Any) -> None:
-    """Raise RuleError if a run on plain arguments has a traced result: by what it closes over.
+def check_closure(name: str, parts: Sequence[Value], tape: Any) -> None:
+    """Raise RuleError if a run on untraced arguments has a result that `tape` traces.
 
-    `tape` is that of the arguments. Values of transforms around it may come in from outside.
+    `tape` is the tape of the arguments. The function then closes over a value of it, or of a
+    transform inside. It may close over values of outer transforms.
     """
     if any(
         isinstance(part, Traced) and part.tape.root is tape.root or level_of(part) > tape.level
@@ -164,7 +174,7 @@ def check_closure(name: str, parts: Sequence[Any], tape: Any) -> None:
 
 
 class _Custom:
-    """What custom_vjp and custom_jvp share: splitting a call into leaves, and logging it."""
+    """The base of custom_vjp and custom_jvp: it splits a call into leaves, and logs it."""
 
     _missing = "a derivative"
 
@@ -177,8 +187,8 @@ class _Custom:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
-    def _split(self, args: tuple[Any, ...]) -> tuple[list[Any], list[Any]]:
-        """Arguments that are not differentiated, and those that are."""
+    def _split(self, args: tuple[Value, ...]) -> tuple[list[Any], list[Any]]:
+        """The arguments that are not differentiated, and those that are."""
         fixed = [args[i] for i in self.nondiff_argnums]
         return fixed, [x for i, x in enumerate(args) if i not in self.nondiff_argnums]
 
@@ -188,7 +198,7 @@ class _Custom:
         count = len(fixed) + len(trees)
         return [by_position[i] if i in by_position else next(rest) for i in range(count)]
 
-    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    def _bound(self, args: tuple[Value, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         if not kwargs:
             return args
         import inspect
@@ -206,7 +216,7 @@ class _Custom:
             )
         return bound.args
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Tree, **kwargs: Any) -> Any:
         args = self._bound(args, kwargs)
         fixed, trees = self._split(args)
         leaves, structure = flatten(tuple(trees))
@@ -216,15 +226,15 @@ class _Custom:
         if isinstance(inner, Mapped):
             return self._mapped(inner, fixed, leaves, structure)
         run = self._call_of(fixed, structure)
-        moving = [
+        differentiable = [
             i for i, leaf in enumerate(leaves) if isinstance(leaf, Traced) or is_inexact(leaf)
         ]
-        rule = run.rule(leaves, moving)
-        parts = rule.apply_bound([leaves[i] for i in moving], {})
+        rule = run.rule(leaves, differentiable)
+        parts = rule.apply_bound([leaves[i] for i in differentiable], {})
         return unflatten(run.out_structure, parts)
 
-    def _mapped(self, inner: Any, fixed: list[Any], leaves: list[Any], structure: Any) -> Any:
-        """A call inside vmap: a custom function of all examples, whose parts are mapped."""
+    def _mapped(self, inner: Value, fixed: list[Any], leaves: list[Value], structure: Any) -> Any:
+        """A call inside vmap: a custom function of all examples, made by vmap of its functions."""
         vmap_level = inner.vmap_level
         arrays = [hasattr(leaf, "shape") for leaf in leaves]
         fronts = [
@@ -251,7 +261,7 @@ class _Custom:
 
 
 class _Run:
-    """One call of a custom function: its fixed arguments and containers."""
+    """One call of a custom function: its arguments that are not differentiated, and its trees."""
 
     def __init__(self, custom: Any, fixed: list[Any], structure: Any) -> None:
         self.custom = custom
@@ -261,10 +271,10 @@ class _Run:
         self.residuals: Any = None
         self.name = name_of(custom.function)
 
-    def rule(self, leaves: list[Any], moving: list[int]) -> CustomCall:
-        def with_moving(arrays: Sequence[Any]) -> list[Any]:
+    def rule(self, leaves: list[Value], differentiable: list[int]) -> CustomCall:
+        def with_arrays(arrays: Sequence[Value]) -> list[Any]:
             filled = list(leaves)
-            for position, array in zip(moving, arrays, strict=True):
+            for position, array in zip(differentiable, arrays, strict=True):
                 filled[position] = array
             trees: list[Any] = list(unflatten(self.structure, filled))
             return trees
@@ -272,22 +282,24 @@ class _Run:
         tape = deepest_tape(leaves)
         assert tape is not None
 
-        def forward(*arrays: Any) -> tuple[Any, ...]:
-            out = self.run(with_moving(arrays))
+        def forward(*arrays: Value) -> tuple[Any, ...]:
+            out = self.run(with_arrays(arrays))
             parts, self.out_structure = flatten(out)
             check_closure(self.name, parts, tape)
             return tuple(_as_array(part) for part in parts)
 
-        return self.rule_of(forward, with_moving, moving)
+        return self.rule_of(forward, with_arrays, differentiable)
 
     def run(self, trees: list[Any]) -> Any:
         raise NotImplementedError
 
-    def rule_of(self, forward: Function, with_moving: Function, moving: list[int]) -> CustomCall:
+    def rule_of(
+        self, forward: Function, with_arrays: Function, differentiable: list[int]
+    ) -> CustomCall:
         raise NotImplementedError
 
 
-def _as_array(part: Any) -> Any:
+def _as_array(part: Value) -> Any:
     import numpy as np
 
     return np.float64(part) if isinstance(part, float) else part
@@ -298,23 +310,25 @@ class _VjpRun(_Run):
         out, self.residuals = self.custom.forward(*self.custom._joined(self.fixed, trees))
         return out
 
-    def rule_of(self, forward: Function, with_moving: Function, moving: list[int]) -> CustomCall:
-        def pull(g: list[Any], args: Sequence[Any]) -> list[Any]:
+    def rule_of(
+        self, forward: Function, with_arrays: Function, differentiable: list[int]
+    ) -> CustomCall:
+        def pull(g: list[Cotangent], args: Sequence[Value]) -> list[Cotangent]:
             residuals = self.residuals
             if deepest_tape(list(args)) is not None:
                 # A transform differentiates this replay: the residuals must be traced as well.
                 residuals = self.custom.forward(
-                    *self.custom._joined(self.fixed, with_moving(args))
+                    *self.custom._joined(self.fixed, with_arrays(args))
                 )[1]
             out_bar = unflatten(self.out_structure, g)
             bars = self.custom.backward(*self.fixed, residuals, out_bar)
             leaves = self._cotangent_leaves(bars)
-            return [leaves[position] for position in moving]
+            return [leaves[position] for position in differentiable]
 
         return CustomCall(self.name, forward, pull, None)
 
-    def _cotangent_leaves(self, bars: Any) -> list[Any]:
-        """Leaves of what the user's backward returned; None stands for zeros of an argument."""
+    def _cotangent_leaves(self, bars: Cotangent) -> list[Any]:
+        """The leaves of the cotangents that backward returned; None for zeros of an argument."""
         children = self.structure.children
         if not isinstance(bars, (tuple, list)) or len(bars) != len(children):
             got = f"{len(bars)}" if isinstance(bars, (tuple, list)) else type(bars).__name__
@@ -343,11 +357,13 @@ class _JvpRun(_Run):
     def run(self, trees: list[Any]) -> Any:
         return self.custom.function(*self.custom._joined(self.fixed, trees))
 
-    def rule_of(self, forward: Function, with_moving: Function, moving: list[int]) -> CustomCall:
-        def push(dots: Sequence[Any], args: Sequence[Any]) -> list[Any]:
-            primals = with_moving(args)
+    def rule_of(
+        self, forward: Function, with_arrays: Function, differentiable: list[int]
+    ) -> CustomCall:
+        def push(dots: Sequence[Tangent], args: Sequence[Value]) -> list[Tangent]:
+            primals = with_arrays(args)
             tangents = [_zero_tangent(leaf) for leaf in flatten(tuple(primals))[0]]
-            for position, dot in zip(moving, dots, strict=True):
+            for position, dot in zip(differentiable, dots, strict=True):
                 tangents[position] = dot
             tangents = unflatten(self.structure, tangents)
             out, out_dot = self.custom.jvp(*self.fixed, tuple(primals), tangents)
@@ -357,7 +373,7 @@ class _JvpRun(_Run):
         return CustomCall(self.name, forward, None, push)
 
 
-def _zero_tangent(leaf: Any) -> Any:
+def _zero_tangent(leaf: Value) -> Tangent:
     return zeros_of(spec_of(leaf)) if hasattr(leaf, "dtype") else 0.0
 
 
@@ -365,7 +381,7 @@ class custom_vjp(_Custom):
     """A function whose reverse derivative the user gives, as `jax.custom_vjp` does.
 
     After `f.defvjp(forward, backward)`: `forward(*args)` returns `(out, residuals)`, and
-    `backward(residuals, out_bar)` a tuple of cotangents, one (or None) an argument. Arguments in
+    `backward(residuals, out_bar)` a tuple of cotangents, one (or None) per argument. Arguments in
     `nondiff_argnums` are passed first to backward. Forward mode works too: it transposes backward.
     Higher derivatives differentiate forward and backward.
 
@@ -405,7 +421,7 @@ class custom_jvp(_Custom):
     After `f.defjvp(rule)`: `rule(primals, tangents)` returns `(out, out_dot)`; arguments in
     `nondiff_argnums` are passed before both. Reverse mode works too: it transposes the rule, which
     must be linear in the tangents. `f.defjvps(...)` takes one function `(x_dot, out, *args)` (or
-    None) an argument instead.
+    None) per argument instead.
 
     >>> import numpy as np, tapegrad
     >>> @custom_jvp
@@ -427,9 +443,9 @@ class custom_jvp(_Custom):
         return jvp
 
     def defjvps(self, *jvps: Function | None) -> None:
-        """Declare one tangent function `(x_dot, out, *args)` an argument; None where it is 0."""
+        """Declare one tangent function `(x_dot, out, *args)` per argument; None where it is 0."""
 
-        def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        def jvp(primals: Sequence[Tree], tangents: Sequence[Any]) -> tuple[Any, Any]:
             out = self(*primals)
             terms = [
                 rule(dot, out, *primals)
@@ -442,8 +458,10 @@ class custom_jvp(_Custom):
 
     def _vectorized(self, in_axes: list[Any], fixed: int) -> _Custom:
         whole = custom_jvp(vmap(self.function, tuple(in_axes)), self.nondiff_argnums)
-        moving = tuple(axis for i, axis in enumerate(in_axes) if i not in self.nondiff_argnums)
-        whole.defjvp(vmap(self.jvp, (*[None] * fixed, moving, moving)))
+        differentiable = tuple(
+            axis for i, axis in enumerate(in_axes) if i not in self.nondiff_argnums
+        )
+        whole.defjvp(vmap(self.jvp, (*[None] * fixed, differentiable, differentiable)))
         return whole
 
     def _call_of(self, fixed: list[Any], structure: Any) -> _Run:

@@ -1,17 +1,19 @@
 """Derivatives made from vjp, jvp, linearize and vmap: jacobian, hessian and their products.
 
-Knows the transforms alone, not what lies below them.
+Knows the other transforms. Must not know tapes beyond the sizes of entries' results.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from tapegrad._core.entry import Entry
+from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
 from tapegrad._core.values import is_array, raw_value
 from tapegrad._errors import InputError, OutputError, describe, message, name_of
 from tapegrad._transforms.forward import jvp, run_with_pushforward
@@ -20,8 +22,6 @@ from tapegrad._transforms.reverse import grad, run_with_pullback, vjp
 from tapegrad._transforms.vmap import vmap
 from tapegrad._transforms.wrapper import Transformed
 from tapegrad._tree import flatten, tree_map, unflatten
-
-Function = Callable[..., Any]
 
 
 def jacrev(
@@ -35,15 +35,16 @@ def jacrev(
 
     For an output of shape o and an input of shape i the result has shape o + i; for pytrees, the
     output's containers hold the inputs' containers. `chunk_size` bounds how many elements are
-    replayed at once, and with it the memory; by default as many as the cache has room for. Other
-    options as for `grad`. Raises OutputError for an output that is not floating or complex.
+    replayed at once, and with it the memory; by default their tangents fit into the cache. The
+    other options are those of `grad`. Raises OutputError for an output that is not floating or
+    complex.
 
     >>> jacrev(lambda x: x**2)(np.array([1.0, 3.0]))
     array([[2., 0.],
            [0., 6.]])
     """
 
-    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+    def jacobian_of(*args: Tree, **kwargs: Any) -> Any:
         inputs, g = _reduced(f"jacrev({name_of(f)})", f, args, kwargs, argnums)
         leaves_in = tuple(inputs.leaves)
         out, pullback, *aux = run_with_pullback(g, leaves_in, has_aux, copies=False)
@@ -52,7 +53,7 @@ def jacrev(
         for position, leaf in enumerate(leaves):
             _check_output(f"jacrev({name_of(f)})", leaf)
 
-            def pulled(bar: Any, position: int = position) -> Any:
+            def pulled(bar: Cotangent, position: int = position) -> Any:
                 bars = [np.zeros_like(other) for other in leaves]
                 bars[position] = bar
                 return pullback(unflatten(structure, bars))
@@ -89,7 +90,7 @@ def jacfwd(
            [0., 6.]])
     """
 
-    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+    def jacobian_of(*args: Tree, **kwargs: Any) -> Any:
         inputs, g = _reduced(f"jacfwd({name_of(f)})", f, args, kwargs, argnums)
         leaves_in = tuple(inputs.leaves)
         out, pushforward, *aux = run_with_pushforward(g, leaves_in, has_aux, copies=False)
@@ -117,12 +118,12 @@ def jacfwd(
 
 
 def _columns(
-    pushforward: Function, leaves: list[Any], position: int, chunk_size: int | None
+    pushforward: Function, leaves: list[Value], position: int, chunk_size: int | None
 ) -> list[Any]:
-    """The tangent of each output, for all unit tangents of one input along the last axis."""
+    """The tangents of each output, along the last axis, for all unit tangents of one input."""
     like = leaves[position]
 
-    def pushed(basis: Any) -> Any:
+    def pushed(basis: Tangent) -> Any:
         dots = [np.zeros_like(leaf) for leaf in leaves]
         dots[position] = basis
         return flatten(pushforward(*dots))[0]
@@ -142,8 +143,8 @@ def jacobian(
 ) -> Function:
     """The Jacobian of an array function; `mode` is "reverse", "forward" or "auto".
 
-    "auto" goes forward where the inputs have fewer elements than the output. Shapes, containers
-    and options as for `jacrev`. Raises InputError for another mode.
+    "auto" chooses forward mode if the inputs have fewer elements than the output. Shapes,
+    containers and options are as for `jacrev`. Raises InputError for another mode.
 
     >>> jacobian(lambda x: np.array([1.0, 2.0]) * x)(3.0)
     array([1., 2.])
@@ -162,7 +163,7 @@ def jacobian(
         "reverse": jacrev(f, argnums, has_aux=has_aux, chunk_size=chunk_size),
     }
 
-    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+    def jacobian_of(*args: Tree, **kwargs: Any) -> Any:
         chosen = mode if mode != "auto" else _cheaper(f, argnums, args, kwargs, has_aux)
         return modes[chosen](*args, **kwargs)
 
@@ -170,13 +171,13 @@ def jacobian(
     return Transformed(jacobian, f, options, jacobian_of)
 
 
-def _cheaper(f: Function, argnums: Argnums, args: Any, kwargs: Any, has_aux: bool) -> str:
-    """The direction with fewer replays, found by running f once on plain values."""
+def _cheaper(f: Function, argnums: Argnums, args: Tree, kwargs: Any, has_aux: bool) -> str:
+    """The mode with fewer replays, found by running f once on untraced values."""
     inputs = Inputs(Selection(f"jacobian({name_of(f)})", argnums), args, kwargs)
     out = f(*args, **kwargs)
     leaves = flatten(out[0] if has_aux else out)[0]
     if any(leaf.dtype.kind == "c" for leaf in inputs.leaves):
-        return "reverse"  # for functions that are not analytic the modes have two conventions
+        return "reverse"  # for functions that are not analytic, the modes follow two conventions
     size_in = sum(np.size(leaf) for leaf in inputs.leaves)
     return "forward" if size_in < sum(np.size(leaf) for leaf in leaves) else "reverse"
 
@@ -201,11 +202,11 @@ def hessian(
     return jacfwd(gradient, argnums, has_aux=has_aux, chunk_size=chunk_size)
 
 
-def hvp(f: Function, primals: Any, vectors: Any) -> Any:
+def hvp(f: Function, primals: Tree, vectors: Tree) -> Any:
     """The Hessian of f at the primals times vectors, without the matrix: forward over reverse.
 
-    `primals` and `vectors` are tuples of equal structure; with one primal the product comes bare,
-    with several in a tuple.
+    `primals` and `vectors` are tuples of equal structure. The result is the product itself for one
+    primal, and a tuple for several.
 
     >>> hvp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
     array([ 6., 12.])
@@ -214,7 +215,7 @@ def hvp(f: Function, primals: Any, vectors: Any) -> Any:
     return jvp(grad(f, argnums), tuple(primals), tuple(vectors))[1]
 
 
-def vhp(f: Function, primals: Any, vectors: Any) -> Any:
+def vhp(f: Function, primals: Tree, vectors: Tree) -> Any:
     """Vectors times the Hessian of f at the primals: reverse over reverse. Arguments as for `hvp`.
 
     >>> vhp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
@@ -227,13 +228,14 @@ def vhp(f: Function, primals: Any, vectors: Any) -> Any:
     return product[0] if single else product
 
 
-def ggnvp(f: Function, primals: Any, vectors: Any, loss: Function | None = None) -> Any:
+def ggnvp(f: Function, primals: Tree, vectors: Tree, loss: Function | None = None) -> Any:
     """The Gauss-Newton matrix of f at the primals times vectors, without the matrix.
 
-    The matrix is J^T H J: J the Jacobian of f, H the Hessian of `loss`, a real scalar function of
-    f's output; without one, half the sum of its squares, for which H is the identity. It is the
-    Hessian of loss(f(x)) less the term with f's own second derivatives, and positive semidefinite
-    where loss is convex. Arguments and result as for `hvp`.
+    The matrix is J^T H J, where J is the Jacobian of f and H the Hessian of `loss`, a real scalar
+    function of f's output. Without `loss` it is half the sum of squares, whose Hessian is the
+    identity. The matrix is the Hessian of loss(f(x)) without the term that has second derivatives
+    of f, and it is positive semidefinite where loss is convex. Arguments and result are as for
+    `hvp`.
 
     >>> ggnvp(lambda x: x**2, (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
     array([ 4., 16.])
@@ -245,14 +247,14 @@ def ggnvp(f: Function, primals: Any, vectors: Any, loss: Function | None = None)
     return product[0] if len(primals) == 1 else product
 
 
-def linear_transpose(f: Function, *primals: Any) -> Function:
-    """The transpose of a linear function: it takes a cotangent of the output to the primals'.
+def linear_transpose(f: Function, *primals: Tree) -> Function:
+    """The transpose of a linear function: it maps a cotangent of the output to the primals'.
 
-    The primals give containers, shapes and dtypes alone: anything with a shape and a dtype will
-    do. The result takes a tree like f's output and returns a tuple, one entry a primal, as the
-    pullback of `vjp` does; f may be linear over the real numbers only (np.conj, np.real).
+    Only the containers, shapes and dtypes of the primals matter: anything with a shape and a dtype
+    will do. The result takes a tree like f's output and returns a tuple, one entry per primal, as
+    the pullback of `vjp` does. f may be linear over the real numbers only (np.conj, np.real).
 
-    Raises InputError where f is not linear, which it finds out by running f on random values.
+    Raises InputError if f is not linear, which it tests by running f on random values.
 
     >>> linear_transpose(lambda x: 2 * x[::-1], np.zeros(2))(np.array([1.0, 10.0]))
     (array([20.,  2.]),)
@@ -261,17 +263,17 @@ def linear_transpose(f: Function, *primals: Any) -> Function:
     leaves, structure = flatten(primals)
     generator = np.random.default_rng(0)
     at = [_random_like(leaf, generator) for leaf in leaves]
-    # Elsewhere, and with all signs turned: functions with kinks at 0 alone are told as well.
+    # Another point, with all signs reversed, also detects functions with a kink at 0 alone.
     other = [x * -generator.uniform(0.6, 2.0, x.shape).astype(x.real.dtype) for x in at]
     first, second = unflatten(structure, at), unflatten(structure, other)
     expected = flatten(jvp(f, first, second)[1])[0]
 
-    def values(vectors: list[Any]) -> list[Any]:
+    def values(vectors: list[Tree]) -> list[Any]:
         with np.errstate(all="ignore"):
             return flatten(f(*unflatten(structure, vectors)))[0]
 
     rounding = _rounding(values, other, generator)
-    # Far out and nearer to 0 too, where a part that is not linear outgrows the others.
+    # Large and small multiples make a nonlinear part grow beyond the linear one.
     for scale in _scales(at):
         found = values([x * x.dtype.type(scale) for x in other])
         if not all(map(_are_multiples, found, expected, rounding, [scale] * len(found))):
@@ -287,7 +289,7 @@ def linear_transpose(f: Function, *primals: Any) -> Function:
     return transposed
 
 
-def _random_like(leaf: Any, generator: np.random.Generator) -> Any:
+def _random_like(leaf: Value, generator: np.random.Generator) -> Any:
     """Random numbers of a leaf's shape, dtype and kind, none of which rounds to 0."""
     dtype = np.dtype(leaf.dtype) if hasattr(leaf, "dtype") else np.result_type(leaf)
     shape = leaf.shape if hasattr(leaf, "shape") else ()
@@ -302,17 +304,17 @@ def _random_like(leaf: Any, generator: np.random.Generator) -> Any:
     return dtype.type(values) if scalar else np.asarray(values, dtype)
 
 
-def _scales(leaves: list[Any]) -> tuple[float, float, float]:
-    """1, a large and a small power of 2, by which products round as before."""
+def _scales(leaves: list[Value]) -> tuple[float, float, float]:
+    """1, a large and a small power of 2: products with these do not change the rounding."""
     exponent = min((np.finfo(x.dtype).maxexp // 25 for x in leaves), default=1)
     return 1.0, 2.0**exponent, 2.0**-8
 
 
-def _rounding(values: Function, vectors: list[Any], generator: np.random.Generator) -> list[Any]:
-    """How far each element of the values moves when those it is made from are rounded otherwise.
+def _rounding(values: Function, vectors: list[Tree], generator: np.random.Generator) -> list[Any]:
+    """How much each element of the values changes when the vectors are rounded differently.
 
-    That is much for one that is small because greater ones cancel, and nothing else tells it from
-    one that is small beside others that it has nothing to do with.
+    An element that is small because larger terms cancel changes much. Only this distinguishes it
+    from an element that is small beside others on which it does not depend.
     """
     before = values(vectors)
     moved: list[Any] = [0.0] * len(before)
@@ -328,18 +330,18 @@ def _rounding(values: Function, vectors: list[Any], generator: np.random.Generat
     return moved
 
 
-def _nudged(x: Any, generator: np.random.Generator) -> Any:
+def _nudged(x: Value, generator: np.random.Generator) -> Any:
     by = 1 + generator.uniform(-8, 8, x.shape) * float(np.finfo(x.dtype).eps)
     return x * np.asarray(by).astype(x.real.dtype)
 
 
-def _has_derivative(value: Any) -> bool:
-    """Whether a value without tracing is one of floating numbers."""
+def _has_derivative(value: Value) -> bool:
+    """Whether an untraced value is a floating or complex array."""
     return is_array(value) and value.dtype.kind in "fc"
 
 
-def _are_multiples(found: Any, expected: Any, rounding: Any, scale: float) -> bool:
-    """Whether each element of a result is a multiple of what was expected, but for rounding."""
+def _are_multiples(found: Value, expected: Value, rounding: Value, scale: float) -> bool:
+    """Whether each element of a result is `scale` times the expected one, up to rounding."""
     found, expected = raw_value(found), raw_value(expected)
     if not _has_derivative(found):
         return True
@@ -353,22 +355,22 @@ def _are_multiples(found: Any, expected: Any, rounding: Any, scale: float) -> bo
         )
     alike = (found == expected) | (np.isnan(found) & np.isnan(expected))
     finite = np.isfinite(found) & np.isfinite(expected)
-    # Far out what overflows says nothing.
+    # An overflow at a large scale says nothing.
     return bool(np.all(np.where(finite, close, alike | (scale > 1))))
 
 
 def elementwise_grad(f: Function, argnums: Argnums = None) -> Function:
     """The derivative of a function that acts on each element alone, in one reverse replay.
 
-    It is the gradient of the sum of f: for an f that mixes elements, the column sums of its
-    Jacobian. Shapes and dtypes are those of the input. Raises OutputError for outputs that are not
-    real.
+    It is the gradient of the sum of f. For an f that mixes elements these are the column sums of
+    its Jacobian. Shapes and dtypes are those of the input. Raises OutputError for outputs that are
+    not real.
 
     >>> elementwise_grad(np.sin)(np.array([0.0, np.pi]))
     array([ 1., -1.])
     """
 
-    def total(*args: Any, **kwargs: Any) -> Any:
+    def total(*args: Tree, **kwargs: Any) -> Any:
         leaves = flatten(f(*args, **kwargs))[0]
         return sum((np.sum(leaf) for leaf in leaves[1:]), start=np.sum(leaves[0]))
 
@@ -380,26 +382,26 @@ def elementwise_grad(f: Function, argnums: Argnums = None) -> Function:
 
 
 def _reduced(
-    call: str, f: Function, args: Any, kwargs: Any, argnums: Argnums
+    call: str, f: Function, args: Tree, kwargs: Any, argnums: Argnums
 ) -> tuple[Inputs, Function]:
     """The leaves that argnums selects, and f as a function of those alone."""
     inputs = Inputs(Selection(call, argnums), args, kwargs)
 
-    def of_leaves(*leaves: Any) -> Any:
+    def of_leaves(*leaves: Value) -> Any:
         return inputs.call(f, list(leaves))
 
     of_leaves.__name__ = name_of(f)
     return inputs, of_leaves
 
 
-def _jacobian_rows(pulled: Function, leaf: Any, leaves: list[Any], at_once: int) -> list[Any]:
+def _jacobian_rows(pulled: Function, leaf: Value, leaves: list[Value], at_once: int) -> list[Any]:
     """The derivatives of each element of an output, along axis 0, by each input."""
     parts = [_rows_along(pulled, basis, leaves) for basis in _bases(leaf, at_once)]
     return _joined(parts, 0)
 
 
-def _rows_along(pulled: Function, basis: Any, leaves: list[Any]) -> list[Any]:
-    """Complex for a complex element of real inputs, of which a pull gives one part at a time."""
+def _rows_along(pulled: Function, basis: Tangent, leaves: list[Value]) -> list[Any]:
+    """Rows of the Jacobian. Those of a complex output by real inputs take two pulls: re and im."""
     rows = list(pulled(basis))
     if basis.dtype.kind == "c" and any(x.dtype.kind != "c" for x in leaves):
         turned = pulled(-1j * basis)
@@ -409,35 +411,35 @@ def _rows_along(pulled: Function, basis: Any, leaves: list[Any]) -> list[Any]:
     return rows
 
 
-def _by_input(inputs: Inputs, parts: list[Any]) -> Any:
+def _by_input(inputs: Inputs, parts: list[Value]) -> Any:
     trees = inputs.trees(parts)
     return trees[0] if inputs.selection.single else tuple(trees)
 
 
-def _check_output(call: str, leaf: Any) -> None:
+def _check_output(call: str, leaf: Value) -> None:
     if getattr(leaf, "dtype", np.dtype(object)).kind not in "fc":
         raise OutputError(
             message(call, "floating or complex outputs", describe(leaf), "Return float arrays")
         )
 
 
-# So many bytes of tangents at once that what is made of them is still in the cache when the next
-# operation reads it; and so many examples at least, beside which the calls are cheap.
+# How many bytes of tangents are replayed at once, so that the next operation finds them in the
+# cache; and how many basis vectors at least, so that calls cost little beside elements.
 CACHED_BYTES = 1 << 19
 FEWEST_AT_ONCE = 32
 ALL = sys.maxsize
 
 
-def _at_once(replayed: Any, leaves: list[Any]) -> int:
-    """How many basis vectors to send through a replay at once: the fastest number."""
+def _at_once(replayed: Any, leaves: list[Value]) -> int:
+    """How many basis vectors are replayed at once, for the least time."""
     if any(type(leaf) is not np.ndarray for leaf in leaves):
-        return ALL  # an outer transform looks on: once, so that its tape stays short
+        return ALL  # an outer transform logs the replay, and one replay keeps its tape short
     sizes = [8, *filter(None, map(_result_bytes, replayed.recording.entries))]
     return max(CACHED_BYTES * len(sizes) // sum(sizes), FEWEST_AT_ONCE)
 
 
-def _result_bytes(entry: Any) -> int:
-    """The bytes of an entry's result, as far as what it keeps tells; 0 where it does not."""
+def _result_bytes(entry: Entry) -> int:
+    """The bytes of an entry's result, if its kept values show the shape; else 0."""
     _, _, out, x, y, _, y_slot = entry
     for part in (out, x, y) if y_slot is not None else (out,):
         if hasattr(part, "shape"):
@@ -445,8 +447,8 @@ def _result_bytes(entry: Any) -> int:
     return 0
 
 
-def _bases(like: Any, at_once: int) -> Iterator[Any]:
-    """The unit arrays of a shape, along a first axis, so many in each."""
+def _bases(like: Value, at_once: int) -> Iterator[Any]:
+    """The unit arrays of a shape, stacked along a first axis, `at_once` at a time."""
     size = math.prod(like.shape)
     if at_once * 2 > size:
         at_once = size
@@ -455,8 +457,8 @@ def _bases(like: Any, at_once: int) -> Iterator[Any]:
         yield np.reshape(np.eye(count, size, start, like.dtype), (count, *like.shape))
 
 
-def _joined(parts: list[list[Any]], axis: int) -> list[Any]:
-    """Results of each part of a basis as those of the whole."""
+def _joined(parts: list[list[Value]], axis: int) -> list[Any]:
+    """Concatenate the results for each part of a basis."""
     if len(parts) == 1:
         return list(parts[0])
     return [np.concatenate(column, axis) for column in zip(*parts, strict=True)]

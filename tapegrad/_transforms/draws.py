@@ -1,4 +1,4 @@
-"""Random generators that a function can draw from, and whether it has.
+"""Random generators that a function can draw from, and whether it has drawn from one.
 
 Knows NumPy's generators and where a Python function keeps what it refers to. Must not know
 transforms.
@@ -18,13 +18,13 @@ from tapegrad._errors import BatchingError
 
 
 def _generators(*, load: bool) -> tuple[type, ...]:
-    """The types of NumPy's generators; none where nobody has loaded the module, which is slow."""
+    """The types of NumPy's generators; none unless numpy.random is loaded, as loading is slow."""
     random: Any = np.random if load else sys.modules.get("numpy.random")
     return () if random is None else (random.Generator, random.RandomState, random.BitGenerator)
 
 
 class RandomnessCheck:
-    """The generators within reach of a function, and where they stood."""
+    """The generators that a function can reach, and their states before it runs."""
 
     def __init__(self, f: Callable[..., Any], arguments: Iterable[Any]) -> None:
         while hasattr(f, "__wrapped__"):
@@ -40,12 +40,12 @@ class RandomnessCheck:
                     found.append(value)
             known = getattr(f, "__globals__", {})
             found += [known[n] for n in names if isinstance(known.get(n), kinds)]
-            if "random" in names:  # np.random.normal() and its kin
+            if "random" in names:  # np.random.normal() and the like
                 found.append(_global_generator())
         self.before = [(x, _state_of(x)) for x in found]
 
     def refuse(self, call: str) -> None:
-        """Raise BatchingError if one has been drawn from."""
+        """Raise BatchingError if the function has drawn from a generator."""
         if any(_state_of(x) != before for x, before in self.before):
             raise BatchingError(
                 f"{call}: a random generator was drawn from, once for all examples. Pass each "
@@ -56,7 +56,7 @@ class RandomnessCheck:
 
 @functools.cache
 def _names_in(code: types.CodeType) -> frozenset[str]:
-    """The global names and attributes in a function's code, and in that of functions within."""
+    """The global names and attributes in a function's code, inner functions included."""
     inner = [part for part in code.co_consts if isinstance(part, types.CodeType)]
     return frozenset(code.co_names).union(*map(_names_in, inner))
 

@@ -1,12 +1,11 @@
 """Forward mode: jvp, linearize.
 
-Knows how tangents travel: with each operation as it is made (jvp), or along a stretch logged
+Knows that tangents are pushed with each operation as it runs (jvp), or through a recording made
 before (linearize). Must not know rules, or how arrays log.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from tapegrad._core.fit import is_finite, zeros_of
 from tapegrad._core.forward import Step, live_steps, replay_steps
 from tapegrad._core.forward_tape import Cell, ForwardTape
 from tapegrad._core.tape import CURRENT, Tape
+from tapegrad._core.types import Function, Tangent, Tree, Value
 from tapegrad._core.values import Traced, is_array
 from tapegrad._errors import InputError, message, name_of
 from tapegrad._transforms.inputs import Inputs, Selection, as_cotangent, own_copy
@@ -24,10 +24,8 @@ from tapegrad._transforms.recording import Recording
 from tapegrad._transforms.reverse import as_tangent, split_aux
 from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
 
-Function = Callable[..., Any]
 
-
-def jvp(f: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
+def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> Any:
     """`(f(*primals), out_dot)`: the output and its derivative in the direction of the tangents.
 
     `primals` and `tangents` are tuples (or lists) of equal structure, shapes and dtypes. One pass,
@@ -61,7 +59,7 @@ def jvp(f: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     finally:
         CURRENT.reset(token)
         tape.close()
-    if tape.root.singular:  # a tangent alone cannot take a limit; the whole of f can
+    if tape.root.singular:  # a limit needs a recording of f, not only the tangents
         out, pushforward, *rest = linearize(f, *primals, has_aux=has_aux)
         return (out, pushforward(*tangents), *rest)
     out = unflatten(structure, [primal for primal, _ in pairs])
@@ -69,13 +67,13 @@ def jvp(f: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     return (out, out_dot, aux) if has_aux else (out, out_dot)
 
 
-def _cell(tangent: Any) -> Cell:
+def _cell(tangent: Tangent) -> Cell:
     cell = Cell()
     cell.tangent = tangent
     return cell
 
 
-def _tangent_leaves(name: str, inputs: Inputs, tangents: Any) -> list[Any]:
+def _tangent_leaves(name: str, inputs: Inputs, tangents: Tree) -> list[Any]:
     if not isinstance(tangents, (tuple, list)) or len(tangents) != len(inputs.structures):
         raise InputError(
             message(
@@ -98,7 +96,7 @@ def _tangent_leaves(name: str, inputs: Inputs, tangents: Any) -> list[Any]:
     ]
 
 
-def _primal_and_tangent(leaf: Any, tape: Tape) -> tuple[Any, Any]:
+def _primal_and_tangent(leaf: Value, tape: Tape) -> tuple[Any, Any]:
     if isinstance(leaf, Traced):
         if leaf.tape is tape:
             dot = leaf.slot.tangent if isinstance(leaf.slot, Cell) else None
@@ -108,20 +106,20 @@ def _primal_and_tangent(leaf: Any, tape: Tape) -> tuple[Any, Any]:
 
 
 class Pushforward:
-    """What `linearize` returns: call it with tangents of the primals, as often as needed."""
+    """The result of `linearize`; it can be called with tangents of the primals many times."""
 
     __slots__ = ("inputs", "name", "out", "out_slots", "recording", "slots", "steps", "structure")
 
     def __init__(
-        self, name: str, recording: Recording, inputs: Inputs, slots: list[int], out: Any
+        self, name: str, recording: Recording, inputs: Inputs, slots: list[int], out: Tree
     ) -> None:
         self.name, self.recording, self.inputs, self.slots = name, recording, inputs, slots
         leaves, self.structure = flatten(out)
         self.out_slots = [leaf.slot if recording.owns(leaf) else None for leaf in leaves]
         self.out = [spec_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
-        self.steps: list[Step] | None = None  # found when first called
+        self.steps: list[Step] | None = None  # set by the first call
 
-    def __call__(self, *tangents: Any) -> Any:
+    def __call__(self, *tangents: Tree) -> Any:
         """The output's tangent, with its containers, shapes and dtypes.
 
         Raises InputError or ShapeMismatchError for tangents that do not match the primals.
@@ -142,8 +140,8 @@ class Pushforward:
         ]
         return unflatten(self.structure, parts)
 
-    def _pushed(self, leaves: list[Any], *, strong_zeros: bool) -> dict[Any, Any]:
-        """Tangents by slot, those of the outputs at least."""
+    def _pushed(self, leaves: list[Value], *, strong_zeros: bool) -> dict[Any, Any]:
+        """Tangents by slot, among them those of the outputs."""
         recording = self.recording
         if self.steps is None:
             self.steps = live_steps(recording.entries, self.slots, self.out_slots)
@@ -153,8 +151,8 @@ class Pushforward:
         )
         return dots
 
-    def _transposed(self, leaves: list[Any]) -> dict[Any, Any]:
-        """Tangents by slot, as the transpose of the pullback, in which rules can take limits."""
+    def _transposed(self, leaves: list[Value]) -> dict[Any, Any]:
+        """Tangents by slot, by transposing the pullback, in which rules can take limits."""
         recording, outer = self.recording, self.recording.surroundings
         tape = outer or recording.tape.replica(recording.entries, recording.end)
         first, start = len(tape.entries), tape.fresh()
@@ -175,8 +173,8 @@ class Pushforward:
         return {slot: second[bar.slot] for slot, bar in given.items()}
 
 
-def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """`(f(*primals), pushforward)`: the pushforward takes tangents of the primals to the output's.
+def linearize(f: Function, *primals: Tree, has_aux: bool = False) -> Any:
+    """`(f(*primals), pushforward)`: the pushforward maps tangents of the primals to the output's.
 
     f runs once; the pushforward is linear and may be called many times. With `has_aux` f returns
     `(out, aux)`, and linearize `(out, pushforward, aux)`.
@@ -190,9 +188,9 @@ def linearize(f: Function, *primals: Any, has_aux: bool = False) -> Any:
 
 
 def run_with_pushforward(
-    f: Function, primals: tuple[Any, ...], has_aux: bool, *, copies: bool
+    f: Function, primals: tuple[Tree, ...], has_aux: bool, *, copies: bool
 ) -> Any:
-    """`linearize`; without `copies` for a pushforward used before anything else can run."""
+    """`linearize`; without `copies` for a pushforward that is called before other code runs."""
     name = f"linearize({name_of(f)})"
     inputs = Inputs(Selection(name, tuple(range(len(primals)))), primals, {})
     with Recording(name, copies=copies) as recording:

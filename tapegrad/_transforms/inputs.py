@@ -1,18 +1,19 @@
-"""The arguments that a transform differentiates: leaves, their selection, and results like them.
+"""The arguments that a transform differentiates: their selection, leaves, and results like them.
 
-Knows pytrees, and what argnums and argnames say. Must not know tapes beyond the traced value, or
-how a function is run.
+Knows pytrees, and the meaning of argnums and argnames. Must not know tapes beyond the traced
+value, or how a function is run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.entry import Spec, spec_of
 from tapegrad._core.fit import zeros_of
+from tapegrad._core.types import Cotangent, Function, Tree, Value
 from tapegrad._core.values import Mapped, Traced, cast, is_inexact, is_ndarray, snapshot
 from tapegrad._errors import (
     InputError,
@@ -21,13 +22,10 @@ from tapegrad._errors import (
 )
 from tapegrad._tree import LEAF, Structure, flatten, unflatten
 
-Function = Callable[..., Any]
-
-
 Argnums = int | Sequence[int] | None
 
 
-def as_input(leaf: Any, call: str) -> Any:
+def as_input(leaf: Value, call: str) -> Value:
     """A leaf as a value that can be differentiated: Python numbers become NumPy scalars."""
     kind = type(leaf)
     if kind is np.ndarray or isinstance(leaf, Traced):
@@ -49,14 +47,14 @@ def as_input(leaf: Any, call: str) -> Any:
     )
 
 
-def as_cotangent(bar: Any, leaf: Any) -> Any:
-    """A finished cotangent: shape, dtype and kind of its input, and memory of its own."""
+def as_cotangent(bar: Cotangent, leaf: Value) -> Cotangent:
+    """A finished cotangent: with its input's shape, dtype and kind, and memory of its own."""
     if bar is None:
         return zeros_of(spec_of(leaf) if isinstance(leaf, Traced) else leaf)
     if type(bar) is np.ndarray is type(leaf) and bar.dtype is leaf.dtype:
         return bar if bar.base is None and bar.flags.writeable else bar.copy()
     if isinstance(bar, Traced):
-        # A new handle: writing to one gradient must not reach another.
+        # Another object at the same slot: a write to one gradient must not change another.
         return snapshot(bar)
     if bar.dtype != leaf.dtype:
         bar = cast(bar, leaf.dtype)
@@ -72,7 +70,7 @@ def as_cotangent(bar: Any, leaf: Any) -> Any:
 
 
 class Selection:
-    """Which arguments a transform differentiates: what argnums and argnames say, checked once."""
+    """The arguments that a transform differentiates, by argnums and argnames, checked once."""
 
     __slots__ = ("argnames", "argnums", "call", "first", "names", "single")
 
@@ -101,7 +99,7 @@ class Selection:
                 )
 
     def positions(self, count: int) -> list[int]:
-        """The selected positions among so many arguments."""
+        """The selected positions among `count` positional arguments."""
         for index in self.argnums:
             if not -count <= index < count:
                 raise InputError(
@@ -129,12 +127,12 @@ _FLOAT64 = np.dtype(np.float64)
 
 
 class Inputs:
-    """The differentiated leaves of a call, and how to put others in their place."""
+    """The differentiated leaves of a call, and how to replace them by others."""
 
     __slots__ = ("args", "kwargs", "leaves", "positions", "selection", "structures")
 
     def __init__(
-        self, selection: Selection, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, selection: Selection, args: tuple[Tree, ...], kwargs: dict[str, Any]
     ) -> None:
         self.selection = selection
         self.args, self.kwargs = args, kwargs
@@ -175,8 +173,8 @@ class Inputs:
             self.kwargs[name] for name in self.selection.names
         ]
 
-    def call(self, function: Function, leaves: list[Any]) -> Any:
-        """`function` with other leaves in the differentiated places."""
+    def call(self, function: Function, leaves: list[Value]) -> Any:
+        """Call `function` with other leaves in place of the differentiated ones."""
         trees = self.trees(leaves)
         if self.positions is _FIRST:
             return function(trees[0], *self.args[1:], **self.kwargs)
@@ -188,10 +186,10 @@ class Inputs:
             kwargs = {**kwargs, **dict(zip(self.selection.names, named, strict=True))}
         return function(*args, **kwargs)
 
-    def result(self, bars: list[Any], given: Sequence[Any] = ()) -> Any:
+    def result(self, bars: list[Cotangent], given: Sequence[Any] = ()) -> Any:
         """Finished cotangents in the containers that argnums and argnames ask for.
 
-        None of them is one of the `given` arrays, or another of them.
+        No two of them are one array, and none is one of the `given` arrays.
         """
         finished = [as_cotangent(b, x) for b, x in zip(bars, self.leaves, strict=True)]
         if self.positions is _FIRST and len(finished) == 1 and not given:
@@ -214,8 +212,8 @@ class Inputs:
         by_name = rest[0] if one else dict(zip(selection.names, rest, strict=True))
         return (by_position, by_name) if by_position else by_name
 
-    def trees(self, leaves: list[Any]) -> list[Any]:
-        """Leaves put into the containers that they came in, one tree an argument."""
+    def trees(self, leaves: list[Value]) -> list[Any]:
+        """Leaves in the containers of the arguments, one tree per argument."""
         structures = self.structures
         if len(structures) == 1:
             structure = structures[0]
@@ -224,6 +222,6 @@ class Inputs:
         return [unflatten(structure, rest) for structure in self.structures]
 
 
-def own_copy(leaf: Any) -> Any:
-    """A leaf that shares no memory, and no handle, with what a replay keeps."""
+def own_copy(leaf: Value) -> Any:
+    """A copy of a leaf, which shares no memory and no object with the values of a replay."""
     return leaf.copy() if type(leaf) is np.ndarray else snapshot(leaf)

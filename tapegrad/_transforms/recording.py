@@ -1,6 +1,6 @@
-"""One run of a function, recorded on a tape, and its replays.
+"""A recording: one run of a function on a tape, and its backward replays.
 
-Knows when a run shares the tape of an outer transform. Must not know which transform asks.
+Knows when a run shares the tape of an outer transform. Must not know which transform runs it.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from tapegrad._core.backward import SparseBars, replay_backward, replay_nested
 from tapegrad._core.entry import Entry, parents_of, spec_of
 from tapegrad._core.fit import has_nan
 from tapegrad._core.tape import CURRENT, Tape
+from tapegrad._core.types import Cotangent, Tree, Value
 from tapegrad._core.values import Mapped, Traced, snapshot, untraced
 from tapegrad._tree import flatten
 
 LARGE = 256  # elements from which adding in place is faster than making a new array
 
 
-HUGE_BYTES = 1 << 18  # of an input, from which a replay frees what it has used
+HUGE_BYTES = 1 << 18  # size of an input, from which a replay frees the values that it has used
 
 
-class _Enter:
-    """The rule of an input's entry where the input is traced by an outer transform: identity."""
+class _Input:
+    """The rule of an input's entry if an outer transform traces the input: the identity."""
 
     name = "input"
     unary = True
@@ -34,14 +35,14 @@ class _Enter:
     y_partial = None
 
 
-_ENTER = _Enter()
+_INPUT = _Input()
 
 
 class Recording:
     """The part of a tape that one run of a function logs; a context manager around the run.
 
-    A reverse transform inside another shares its tape. Where nothing in the stretch depends on the
-    outer one, the stretch is replayed raw and removed from the tape when it closes.
+    A reverse transform inside another shares its tape. If nothing in the recording depends on the
+    outer transform, it is replayed on raw values and removed from the tape when it closes.
     """
 
     __slots__ = (
@@ -66,11 +67,11 @@ class Recording:
         self.first = len(self.tape.entries)
         self.start = self.end = self.tape.fresh()
         self.entries: list[Entry] = self.tape.entries
-        self.singular = False  # whether a rule in the replay needs to take a limit
-        self.dependent = False  # whether an outer transform can differentiate what is logged here
-        self.large = False  # whether an input is
-        self.huge = False  # whether one is so large that memory is freed during the replay
-        self.linked = False  # whether an input is traced by one
+        self.singular = False  # whether a rule takes a limit in the replay
+        self.dependent = False  # whether an outer transform can differentiate the recording
+        self.large = False  # whether an input is large
+        self.huge = False  # whether an input is so large that the replay frees memory as it goes
+        self.linked = False  # whether an outer transform traces an input
         self.token: Token[Tape | None] | None = None
 
     def __enter__(self) -> Self:
@@ -91,8 +92,8 @@ class Recording:
             del self.tape.entries[self.first :]
         self.tape.close(verify=kind is None)
 
-    def input(self, leaf: Any) -> Traced:
-        """A leaf as an input: the same value at a slot of this stretch."""
+    def input(self, leaf: Value) -> Traced:
+        """A leaf as an input: its value, at a slot of this recording."""
         tape = self.tape
         slot = tape.fresh()
         if type(leaf) is np.ndarray:
@@ -102,15 +103,15 @@ class Recording:
             return tape.array(tape.keep_input(leaf), slot, tape, spec_of(leaf))
         if isinstance(leaf, Traced) and leaf.tape.root is tape.root:
             leaf.tape.require_open()
-            tape.log((slot, _ENTER, None, None, None, leaf.slot, -1))
-            # The outer replay goes through this entry, the stretch's own ends before it.
+            tape.log((slot, _INPUT, None, None, None, leaf.slot, -1))
+            # The outer transform replays this entry; the replay of this recording leaves it out.
             self.first = len(tape.entries)
             self.linked = self.linked or leaf.slot != -1
             return tape.array(leaf.value, slot, tape, leaf.spec)
         return tape.wrap(snapshot(leaf), slot)
 
-    def finish(self, out: Any) -> None:
-        """The function has returned `out`: what is logged from here on is not in the stretch."""
+    def finish(self, out: Tree) -> None:
+        """Say that the function has returned `out`: the recording ends here."""
         if type(out) is not self.tape.array:
             for leaf in flatten(out)[0]:
                 if isinstance(leaf, Traced):
@@ -129,15 +130,15 @@ class Recording:
             for slot in parents_of(entry)
         )
 
-    def owns(self, value: Any) -> bool:
-        """Whether a value's derivative is in this stretch."""
+    def owns(self, value: Value) -> bool:
+        """Whether a value lives at a slot of this recording."""
         if not isinstance(value, Traced):
             return False
         value.tape.require_open()
         return bool(value.tape.root is self.tape.root and value.slot >= self.start)
 
-    def strip(self, value: Any) -> Any:
-        """A value as the surroundings may see it: plain, or traced by an outer transform."""
+    def strip(self, value: Value) -> Any:
+        """A value for the code around the transform: untraced, or traced by an outer transform."""
         if not isinstance(value, Traced):
             return value
         value.tape.require_open()
@@ -150,22 +151,23 @@ class Recording:
 
     @property
     def surroundings(self) -> Tape | None:
-        """The tape on which a replay logs: the outer one, if it can differentiate the replay."""
+        """The tape on which a replay logs: the outer one, if that can differentiate the replay."""
         return self.tape.parent if self.dependent else None
 
     def pull(
         self,
         slots: list[int],
-        bars: list[Any],
+        bars: list[Cotangent],
         inputs: list[int],
-        value: Any = None,
+        value: Value = None,
         *,
         consume: bool = False,
     ) -> list[Any] | None:
         """The cotangents at the slots of inputs, from those of outputs.
 
-        Where `value`, the only output and a scalar, is NaN, NaNs stay NaN. `consume` frees on the
-        way what entries keep; None then says that they would be needed again.
+        NaNs in the cotangents stay if `value`, the only output, a scalar, is NaN. With `consume`
+        the replay frees the values of entries as it goes; the result is None if the entries would
+        have to be replayed again.
         """
         with np.errstate(all="ignore"):
             found = self._pulled(slots, bars, inputs, strong_zeros=False, consume=consume)
@@ -176,11 +178,11 @@ class Recording:
                 return found
             if consume and not self.singular:
                 return None
-            # It may be zero times an infinity or a NaN, in a branch that was not taken.
+            # The NaN may be zero times an infinity or NaN, from a branch that was not taken.
             strong_zeros = self._pulled(slots, bars, inputs, strong_zeros=True)
             if not has_nan(value):
                 return strong_zeros
-            unknown = np.reshape(np.isnan(value), ())  # for some examples of a vmap, perhaps
+            unknown = np.reshape(np.isnan(value), ())  # a vmap may have both kinds of examples
             return [
                 bar if bar is None else np.where(unknown, before, bar)
                 for before, bar in zip(found, strong_zeros, strict=True)
@@ -189,7 +191,7 @@ class Recording:
     def _pulled(
         self,
         slots: list[int],
-        bars: list[Any],
+        bars: list[Cotangent],
         inputs: list[int],
         *,
         strong_zeros: bool,
@@ -200,13 +202,13 @@ class Recording:
         for slot, bar in zip(slots, bars, strict=True):
             before = table[slot]
             table[slot] = bar if before is None else before + bar
-        # Infinities at singular points are for the strong product to judge, not for warnings.
+        # The strong product treats infinities at singular points; they need no warnings.
         if raw:
             replay_backward(
                 self.entries, table, consume=consume, large=self.large, strong_zeros=strong_zeros
             )
             return [table[slot] for slot in inputs]
-        # A transform inside a rule belongs to the tape on which this replay logs, if to any.
+        # A transform inside a rule shares the tape on which this replay logs, if there is one.
         token = CURRENT.set(self.surroundings)
         try:
             if self.singular and not self.dependent:
@@ -218,10 +220,10 @@ class Recording:
         return [table[slot] for slot in inputs]
 
     def _pull_singular(self, table: SparseBars, *, strong_zeros: bool) -> None:
-        """A replay that nothing differentiates, but traced: a rule in it takes a limit.
+        """Replay on traced values, because a rule takes a limit, not to differentiate the replay.
 
-        The replay logs on a replica of the tape, where `derivatives_along` finds how cotangents
-        came about.
+        The replay logs on a replica of the tape, where `derivatives_along` finds the entries on
+        which a cotangent depends.
         """
         tape = self.tape.replica(self.entries, self.end)
         try:

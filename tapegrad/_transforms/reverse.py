@@ -1,7 +1,7 @@
 """Reverse mode: vjp, grad, value_and_grad.
 
-Knows how a transform opens a stretch of a tape, runs a function and replays the stretch backward.
-Must not know rules, or how arrays log.
+Knows how a transform opens a recording, runs a function and replays the recording backward. Must
+not know rules, or how arrays log.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import spec_of
+from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
 from tapegrad._core.values import is_array, is_inexact
 from tapegrad._errors import (
     InputError,
@@ -26,8 +27,6 @@ from tapegrad._transforms.recording import Recording
 from tapegrad._transforms.wrapper import Transformed
 from tapegrad._tree import flatten, flatten_like, tree_map
 from tapegrad._warning import warn
-
-Function = Callable[..., Any]
 
 
 class IndependentOutputWarning(UserWarning):
@@ -55,7 +54,7 @@ def value_and_grad(
     """
     run = _gradient_runner(f, argnums, argnames, has_aux, holomorphic)
 
-    def evaluate(*args: Any, **kwargs: Any) -> Any:
+    def evaluate(*args: Tree, **kwargs: Any) -> Any:
         value, gradient, aux = run(args, kwargs)
         return ((value, aux), gradient) if has_aux else (value, gradient)
 
@@ -100,7 +99,7 @@ def grad(
     """
     run = _gradient_runner(f, argnums, argnames, has_aux, holomorphic)
 
-    def gradient(*args: Any, **kwargs: Any) -> Any:
+    def gradient(*args: Tree, **kwargs: Any) -> Any:
         _, result, aux = run(args, kwargs)
         return (result, aux) if has_aux else result
 
@@ -124,16 +123,16 @@ def _gradient_runner(
     has_aux: bool,
     holomorphic: bool,
 ) -> Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, Any, Any]]:
-    """What grad and value_and_grad do at each call: value, gradient, aux."""
+    """The function that grad and value_and_grad call: it returns value, gradient, aux."""
     name = f"grad({name_of(f)})"
     selection = Selection(f"{name}(...)", argnums, argnames)
 
-    def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
-        # A replay over huge arrays frees them on the way. In the rare case that it must be
-        # repeated, with strong products, f runs again too.
+    def run(args: tuple[Tree, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+        # A replay over huge arrays frees them as it goes. In the rare case that it must be
+        # repeated, with strong products, f runs again as well.
         return attempt(args, kwargs, keep=False) or attempt(args, kwargs, keep=True)
 
-    def attempt(args: tuple[Any, ...], kwargs: dict[str, Any], *, keep: bool) -> Any:
+    def attempt(args: tuple[Tree, ...], kwargs: dict[str, Any], *, keep: bool) -> Any:
         inputs = Inputs(selection, args, kwargs)
         with Recording(name) as recording:
             traced = [recording.input(leaf) for leaf in inputs.leaves]
@@ -155,7 +154,7 @@ def _gradient_runner(
     return run
 
 
-def split_aux(call: str, out: Any) -> tuple[Any, Any]:
+def split_aux(call: str, out: Tree) -> tuple[Any, Any]:
     """The two results of a function with `has_aux`."""
     if isinstance(out, tuple) and len(out) == 2:
         return out
@@ -167,9 +166,9 @@ def split_aux(call: str, out: Any) -> tuple[Any, Any]:
 def _pull_scalar(
     name: str,
     recording: Recording,
-    out: Any,
+    out: Tree,
     slots: list[int],
-    leaves: list[Any],
+    leaves: list[Value],
     holomorphic: bool,
     keep: bool,
 ) -> list[Any] | None:
@@ -186,7 +185,7 @@ def _pull_scalar(
     return recording.pull([out.slot], [one], slots, out, consume=consume)
 
 
-def _check_scalar(name: str, out: Any, leaves: list[Any], holomorphic: bool) -> None:
+def _check_scalar(name: str, out: Tree, leaves: list[Value], holomorphic: bool) -> None:
     dtype = getattr(out, "dtype", None)
     real = not holomorphic and dtype is not None and dtype.kind == "f"
     if real and (not out.shape or out.size == 1):
@@ -215,23 +214,23 @@ def _check_scalar(name: str, out: Any, leaves: list[Any], holomorphic: bool) -> 
 
 
 class Pullback:
-    """What `vjp` returns: call it with a cotangent of the output, as often as needed."""
+    """The result of `vjp`; it can be called with a cotangent of the output many times."""
 
     __slots__ = ("inputs", "name", "out_leaves", "out_slots", "recording", "slots", "structure")
 
     def __init__(
-        self, name: str, recording: Recording, inputs: Inputs, slots: list[int], out: Any
+        self, name: str, recording: Recording, inputs: Inputs, slots: list[int], out: Tree
     ) -> None:
         self.name, self.recording, self.inputs, self.slots = name, recording, inputs, slots
         leaves, self.structure = flatten(out)
         self.out_slots = [leaf.slot if recording.owns(leaf) else None for leaf in leaves]
         self.out_leaves = [spec_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
 
-    def __call__(self, out_bar: Any) -> tuple[Any, ...]:
-        """One cotangent a primal, each with its primal's containers, shapes and dtypes.
+    def __call__(self, out_bar: Tree) -> tuple[Any, ...]:
+        """One cotangent per primal, each with its primal's containers, shapes and dtypes.
 
         `out_bar` has the structure and shapes of the output; Python numbers stand for scalars.
-        Raises InputError or ShapeMismatchError where it has not.
+        Raises InputError or ShapeMismatchError otherwise.
         """
         call = f"pullback of {self.name}"
         bars = flatten_like(self.structure, out_bar, call)
@@ -247,7 +246,7 @@ class Pullback:
         return tuple(self.inputs.result(found, given))
 
 
-def as_tangent(dot: Any, like: Any, call: str, what: str) -> Any:
+def as_tangent(dot: Tangent, like: Value, call: str, what: str) -> Tangent:
     """A tangent or cotangent given by a user, checked against its value and cast to its dtype."""
     if isinstance(dot, (int, float, complex)) and not isinstance(dot, (bool, np.generic)):
         dot = np.complex128(dot) if isinstance(dot, complex) else np.float64(dot)
@@ -271,12 +270,12 @@ def as_tangent(dot: Any, like: Any, call: str, what: str) -> Any:
     return dot if dot.dtype == like.dtype else dot.astype(like.dtype)
 
 
-def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """`(f(*primals), pullback)`: the pullback takes a cotangent of the output to the primals'.
+def vjp(f: Function, *primals: Tree, has_aux: bool = False) -> Any:
+    """`(f(*primals), pullback)`: the pullback maps a cotangent of the output to the primals'.
 
-    Output and primals are pytrees of arrays. The pullback returns a tuple with one entry a primal,
-    may be called many times, and keeps what it needs alive. With `has_aux` f returns `(out, aux)`,
-    and vjp `(out, pullback, aux)`.
+    Output and primals are pytrees of arrays. The pullback returns a tuple with one entry per
+    primal. It may be called many times, and keeps the values that it needs. With `has_aux` f
+    returns `(out, aux)`, and vjp `(out, pullback, aux)`.
 
     >>> out, pullback = vjp(lambda x, y: x * y, np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     >>> pullback(np.array([1.0, 10.0]))
@@ -287,9 +286,9 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
 
 
 def run_with_pullback(
-    f: Function, primals: tuple[Any, ...], has_aux: bool, *, copies: bool
+    f: Function, primals: tuple[Tree, ...], has_aux: bool, *, copies: bool
 ) -> Any:
-    """`vjp`; without `copies` for a pullback that is used before anything else can run."""
+    """`vjp`; without `copies` for a pullback that is called before other code runs."""
     name = f"vjp({name_of(f)})"
     inputs = Inputs(Selection(name, tuple(range(len(primals)))), primals, {})
     with Recording(name, copies=copies) as recording:
@@ -303,10 +302,10 @@ def run_with_pullback(
     return (out, pullback, aux) if has_aux else (out, pullback)
 
 
-def pull_once(name: str, f: Function, primals: Sequence[Any], bars: Sequence[Any]) -> Any:
+def pull_once(name: str, f: Function, primals: Sequence[Tree], bars: Sequence[Cotangent]) -> Any:
     """Cotangents of the primals from those of the arrays that f returns in a sequence.
 
-    As a `vjp` whose pullback is called at once and once only, so that nothing has to be copied.
+    It is a `vjp` whose pullback is called once, at once, so that nothing has to be copied.
     """
     inputs = Inputs(Selection(name, tuple(range(len(primals)))), tuple(primals), {})
     with Recording(name) as recording:
@@ -320,6 +319,3 @@ def pull_once(name: str, f: Function, primals: Sequence[Any], bars: Sequence[Any
         found = recording.pull([at for at, _ in given], [bar for _, bar in given], slots)
         assert found is not None  # nothing was consumed
         return inputs.result(found, bars)
-
-
-# --- Looking at a tape --------------------------------------------------------------------------

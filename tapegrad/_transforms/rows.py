@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import PROJECT, READ, Entry, parents_of
+from tapegrad._core.types import Function, Tree
 from tapegrad._errors import describe, name_of
 from tapegrad._transforms.inputs import Inputs, Selection
 from tapegrad._transforms.recording import Recording
-from tapegrad._transforms.reverse import Function
 
 
-def tape_rows(f: Function, *args: Any) -> list[tuple[int, str, tuple[int, ...], str]]:
-    """What a run of f on floating arguments logs: (slot, name, parents' slots, dtype and shape).
+def tape_rows(f: Function, *args: Tree) -> list[tuple[int, str, tuple[int, ...], str]]:
+    """The entries of a run of f: (slot, name, slots of the parents, dtype and shape).
 
-    The inputs come first, without parents.
+    The arguments are floating. The inputs come first, without parents.
 
     >>> for row in tape_rows(lambda x: np.sum(x * x), np.ones(2)):
     ...     print(row[1:])
@@ -46,7 +46,7 @@ def tape_rows(f: Function, *args: Any) -> list[tuple[int, str, tuple[int, ...], 
 
 
 def _kind_of_result(entry: Entry, kinds: dict[int, Any]) -> Any:
-    """Something with the shape and dtype of an entry's result."""
+    """A value or spec with the shape and dtype of an entry's result."""
     _, rule, out, x, y, x_slot, y_slot = entry
     if y_slot is not None:
         known = (kinds.get(slot) for slot in (x_slot, y_slot))

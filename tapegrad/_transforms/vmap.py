@@ -1,4 +1,4 @@
-"""vmap: a function of one example, mapped over all of them at once.
+"""vmap: it maps a function of one example over all examples in one run.
 
 Knows how inputs and outputs get and lose their axis of examples. Must not know rules, or how a
 batched array computes.
@@ -6,13 +6,13 @@ batched array computes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tapegrad._batched.level import VmapLevel
 from tapegrad._core.tape import CURRENT
+from tapegrad._core.types import Function, Tree, Value
 from tapegrad._core.values import Traced, is_array
 from tapegrad._errors import (
     BatchingError,
@@ -26,8 +26,6 @@ from tapegrad._transforms.draws import RandomnessCheck
 from tapegrad._transforms.wrapper import Transformed
 from tapegrad._tree import flatten, flatten_prefix, unflatten
 
-Function = Callable[..., Any]
-
 
 def vmap(
     f: Function,
@@ -40,20 +38,20 @@ def vmap(
     """A function that calls f on each example of its arguments, all of them in one run of f.
 
     `in_axes` says which axis of each positional argument counts the examples: an integer for all
-    of them, or a tuple with an integer, None (the same for every example) or a pytree of these for
-    each argument. Keyword arguments are mapped over axis 0. `out_axes` likewise places the axis
-    in the outputs; None asks for an output that is the same for all. `chunk_size` bounds how many
-    examples run at once, and with it the memory.
+    arguments, or a tuple with an entry for each argument, which is an integer, None (the same for
+    every example) or a pytree of these. Keyword arguments are mapped over axis 0. `out_axes` says
+    the same of the outputs; None is for an output that is the same for all examples. `chunk_size`
+    bounds how many examples run at once, and with it the memory.
 
-    f sees one example. What could differ from example to example and decide the way through the
-    program (`if x > 0`, `int(x)`, `range(x)`) raises BatchingError. So does a draw from a NumPy
-    generator that f names or gets as an argument, since it is one draw for all examples: say
-    `randomness="same"` where that is meant, or `randomness="different"` to run f once an example,
-    a loop in which each draws its own; numbers passed as an argument are faster. Draws in
+    f sees one example. A conversion that could make the examples take different branches
+    (`if x > 0`, `int(x)`, `range(x)`) raises BatchingError. So does a draw from a NumPy generator
+    that f names or gets as an argument, because it would be one draw for all examples. Pass
+    `randomness="same"` if that is meant, or `randomness="different"` to run f once per example, in
+    a loop in which each draws its own numbers; numbers passed as an argument are faster. Draws in
     functions that f calls are not noticed.
 
-    Raises InputError where nothing is mapped or an axis does not exist, ShapeMismatchError where
-    the numbers of examples differ.
+    Raises InputError if nothing is mapped or an axis does not exist, ShapeMismatchError if the
+    numbers of examples differ.
 
     >>> vmap(np.dot, in_axes=(0, None))(np.eye(2), np.array([3.0, 4.0]))
     array([3., 4.])
@@ -75,7 +73,7 @@ def vmap(
         )
     at_once = 1 if randomness == "different" else chunk_size
 
-    def mapped(*args: Any, **kwargs: Any) -> Any:
+    def mapped(*args: Tree, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
         axes = _axes_of(name, in_axes, args, kwargs)
         fronts = [
@@ -86,25 +84,25 @@ def vmap(
 
         def run(start: int, stop: int) -> tuple[list[Any], Any]:
             vmap_level = VmapLevel(name, stop - start)
-            # A transform inside starts a tape of its own: what its entries hold is batched.
+            # A transform inside starts a tape of its own, whose entries hold batched values.
             draws = RandomnessCheck(f, leaves) if randomness == "error" else None
             token = CURRENT.set(vmap_level)
             try:
                 given = [
-                    x if axis is None else vmap_level.wrap(_own(x[start:stop]))
+                    x if axis is None else vmap_level.wrap(_own_copy(x[start:stop]))
                     for x, axis in zip(fronts, axes, strict=True)
                 ]
                 call_args, call_kwargs = unflatten(structure, given)
                 out_leaves, out_structure = flatten(f(*call_args, **call_kwargs))
                 if draws is not None and draws.before:
                     draws.refuse(name)
-                places = flatten_prefix(out_structure, out_axes, f"out_axes of {name}")
+                axes_of_out = flatten_prefix(out_structure, out_axes, f"out_axes of {name}")
                 return [
                     _output(name, vmap_level, leaf, axis)
-                    for leaf, axis in zip(out_leaves, places, strict=True)
-                ], (out_structure, places)
+                    for leaf, axis in zip(out_leaves, axes_of_out, strict=True)
+                ], (out_structure, axes_of_out)
             except (TypeError, ValueError) as error:
-                known = _explained(name, error)
+                known = _batching_error(name, error)
                 if known is None:
                     raise
                 raise known from None
@@ -116,13 +114,13 @@ def vmap(
             out, (out_structure, _) = run(0, size)
             return unflatten(out_structure, out)
         chunks = [run(start, min(start + at_once, size)) for start in range(0, size, at_once)]
-        out_structure, places = chunks[0][1]
+        out_structure, axes_of_out = chunks[0][1]
         columns = zip(*(out for out, _ in chunks), strict=True)
         return unflatten(
             out_structure,
             [
                 parts[0] if axis is None else np.concatenate(parts, axis=axis)
-                for parts, axis in zip(columns, places, strict=True)
+                for parts, axis in zip(columns, axes_of_out, strict=True)
             ],
         )
 
@@ -135,8 +133,8 @@ def vmap(
     return Transformed(vmap, f, options, mapped)
 
 
-def _explained(name: str, error: Exception) -> BatchingError | None:
-    """The error that NumPy made another one of: where an element is written, and for a shape."""
+def _batching_error(name: str, error: Exception) -> BatchingError | None:
+    """The BatchingError that NumPy replaced by its own error, at a write or for a shape."""
     if isinstance(error.__cause__, BatchingError):
         return error.__cause__
     if "single integer, got 'Batched(" not in str(error):
@@ -148,7 +146,7 @@ def _explained(name: str, error: Exception) -> BatchingError | None:
     )
 
 
-def _axes_of(name: str, in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+def _axes_of(name: str, in_axes: Any, args: tuple[Tree, ...], kwargs: dict[str, Any]) -> list[Any]:
     """The mapped axis of each leaf, or None."""
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
@@ -168,7 +166,7 @@ def _axes_of(name: str, in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, A
     return axes + [0] * len(flatten(kwargs)[0])
 
 
-def _to_front(name: str, leaf: Any, axis: Any) -> Any:
+def _to_front(name: str, leaf: Value, axis: Any) -> Any:
     if not is_array(leaf) or not leaf.shape:
         raise InputError(
             message(
@@ -204,13 +202,13 @@ def _size(name: str, fronts: list[Any]) -> int:
     return int(sizes[0])
 
 
-def _own(x: Any) -> Any:
-    """A copy: f may write into its arguments."""
+def _own_copy(x: Value) -> Any:
+    """A copy, because f may write into its arguments."""
     return x.copy()
 
 
-def _output(name: str, vmap_level: VmapLevel, leaf: Any, axis: Any) -> Any:
-    """A result with its axis of examples in place."""
+def _output(name: str, vmap_level: VmapLevel, leaf: Value, axis: Any) -> Any:
+    """A result with its axis of examples at `axis`."""
     batched = vmap_level.owns(leaf)
     if axis is None:
         if batched:

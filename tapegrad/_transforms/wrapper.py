@@ -1,4 +1,4 @@
-"""`Transformed`, the callable that a transform returns: it passes for the function it was made of.
+"""`Transformed`, the callable that a transform returns, with the name and signature of f.
 
 Knows how Python names, binds, copies and pickles functions. Must not know what a transform does.
 """
@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
 from types import MethodType
 from typing import Any, Self
 
-Function = Callable[..., Any]
+from tapegrad._core.types import Function
 
 
 class Transformed(functools.partial[Any]):
-    """What `transform(f, **options)` returns, as a callable with f's name, docstring, signature.
+    """The result of `transform(f, **options)`: a callable with f's name, docstring and signature.
 
-    It is pickled and copied as that call, so it can be wherever f can; `call` does the work. In a
-    class body it is a method. A partial, for what it costs to call: nothing in Python.
+    It is pickled and copied as that call, so wherever f can be. In a class body it is a method.
+    `call` does the work. It is a partial because a call of a partial runs no Python code.
     """
 
     def __new__(
@@ -48,9 +47,9 @@ def _make(transform: Function, f: Function, options: dict[str, Any]) -> Any:
 
 
 def found_by_name(wrapper: Any) -> str | None:
-    """The name under which a module holds a wrapper in place of its function, if one does.
+    """The name by which a module holds a wrapper in place of the wrapped function, or None.
 
-    A decorated function must be pickled by that name: its function is not found by any.
+    A decorated function must be pickled by that name, because the module holds no other.
     """
     name: str | None = getattr(wrapper, "__qualname__", None)
     if name is None:

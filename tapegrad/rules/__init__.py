@@ -1,4 +1,4 @@
-"""Derivative rules, one module a family. Importing this package declares them all."""
+"""Derivative rules, one module per family. Importing this package declares them all."""
 
 from tapegrad.rules import (
     constant,

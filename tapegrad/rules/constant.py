@@ -20,9 +20,9 @@ _ALIGNED = "round around isreal iscomplex isposinf isneginf".split()
 _ALONG_AXES = "count_nonzero any all".split()
 _ALONG_ONE = "argmax argmin argsort argpartition".split()
 _OF_PAIRS = "searchsorted isin digitize".split()
-# Facts about shapes and dtypes, which the examples of a vmap share.
+# Results that depend on shapes and dtypes, which all examples of a vmap share.
 _FACTS = "shape ndim size iscomplexobj isrealobj result_type can_cast min_scalar_type common_type"
-# The shape of the result, or the result as a whole, would depend on the example.
+# The shape of the result, or its type, would differ between the examples of a vmap.
 _RAGGED = (
     "argwhere nonzero flatnonzero array2string array_repr array_str shares_memory may_share_memory"
 ).split()
@@ -90,7 +90,7 @@ constant(np.lexsort, arrays=1, batch=_lexsorted)
 
 
 def _like(create: Any, holder: Any, *args: Any, **kwargs: Any) -> Any:
-    """A constant made beside a traced array: traced where it can take traced values later."""
+    """A constant made like a traced array: traced if traced values can be written to it."""
     made = create(*map(untraced, args), **kwargs)
     if made.dtype.kind in "fc" and hasattr(holder, "tape"):
         return holder.tape.wrap(made, -1)

@@ -13,7 +13,7 @@ from tapegrad.rules.constant import side_by_side
 
 
 def _shares(num: int, endpoint: bool) -> Any:
-    """How far along each number of a sequence lies, from 0 at the start to 1 at the stop."""
+    """The position of each number of a sequence, from 0 at the start to 1 at the stop."""
     return np.linspace(0.0, 1.0, num, endpoint)
 
 
@@ -65,7 +65,7 @@ def _linspace(
     device: Any = None,
 ) -> Any:
     if dtype is not None and np.dtype(dtype).kind not in "fc":
-        # Whole numbers do not move; a step between them does, which the second call finds.
+        # Numbers cast to integers are constant; the step is not, and the second call finds it.
         line = np.linspace(untraced(start), untraced(stop), num, endpoint, dtype=dtype, axis=axis)
     else:
         if device not in (None, "cpu"):

@@ -12,7 +12,7 @@ from tapegrad.rules.reduction import of_kind
 
 
 def cumsum_transpose(g: Any, _out: Any, _x: Any, axis: Any = None, dtype: Any = None) -> Any:
-    """A sum from the other end."""
+    """The cumulative sum from the other end."""
     return np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis).reshape(_x.shape)
 
 

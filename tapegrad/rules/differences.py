@@ -63,7 +63,7 @@ def _diff(
 
 
 def _end(end: Any, a: Any, axis: int) -> Any:
-    """What np.diff sets before or after an array: a number stands for a whole slice."""
+    """The slice that np.diff puts before or after an array; a number is broadcast to a slice."""
     if end.ndim:
         return end
     return np.broadcast_to(end, (*a.shape[:axis], 1, *a.shape[axis + 1 :]))
@@ -114,7 +114,7 @@ def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> A
 
 
 def _spacings(f: Any, axes: tuple[int, ...], varargs: tuple[Any, ...]) -> list[Any]:
-    """The distance of neighbours along each axis: a number, or an array of distances."""
+    """The distance between neighbours along each axis: a number, or an array of distances."""
     given = [as_array(spacing) for spacing in varargs]
     if not given:
         return [1.0] * len(axes)

@@ -1,4 +1,4 @@
-"""Rules of the ufuncs: one partial an argument.
+"""Rules of the ufuncs: one partial per argument.
 
 Partials are written with Python scalars, so that they keep the dtype of their arguments. `strong`
 marks those that can be infinite, at a singularity or by overflow.
@@ -22,9 +22,9 @@ elementwise(np.multiply, lambda _out, _x, y: y, lambda _out, x, _y: x, product=T
 elementwise(np.divide, lambda _out, _x, y: 1 / y, lambda out, _x, y: -out / y, strong=True)
 elementwise(np.negative, -1)
 elementwise(np.positive, 1)
-elementwise(np.nextafter, 1, 0)  # beside x: it moves as x does
+elementwise(np.nextafter, 1, 0)  # the neighbour of x changes as x does
 elementwise(np.reciprocal, lambda _out, x: -(x**-2.0), strong=True)
-elementwise(np.square, lambda _out, x: x + x)  # 2 * x at half the price
+elementwise(np.square, lambda _out, x: x + x)  # 2 * x at half the cost
 elementwise(np.sqrt, lambda out, _x: 0.5 / out, strong=True)
 elementwise(np.cbrt, lambda out, _x: 1 / (3 * out * out), strong=True)
 
@@ -80,7 +80,7 @@ elementwise(np.log1p, lambda _out, x: 1 / (1 + x), strong=True)
 
 
 def _share(x: Any, out: Any) -> Any:
-    """How much of a sum of exponentials is x; 0 where all of them are."""
+    """The logarithm of the share of exp(x) in a sum of exponentials; 0 where all are 0."""
     empty = untraced(out) == -np.inf
     return np.where(empty, 0, x - out) if any_true(empty) else x - out
 
@@ -226,7 +226,7 @@ composite(np.divmod, lambda x, y: (np.floor_divide(x, y), np.remainder(x, y)))
 def _nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
-    """What is replaced has the derivative 0, and its replacement the derivative 1."""
+    """A replaced element has the derivative 0, and the replacement the derivative 1."""
     limits = np.finfo(x.dtype)
     replacements = (
         nan,

@@ -18,7 +18,7 @@ _SMALL = np.dtype("f"), np.dtype("F"), np.dtype("b"), np.dtype("B"), np.dtype("h
 
 
 def _complex_where(x: Any, outside: Any) -> Any:
-    """x as it is, or complex where some of its real elements are outside of the domain."""
+    """x unchanged, or complex if some of its real elements are outside of the domain."""
     values = untraced(x)
     if not any_true(np.isreal(values) & outside(values)):
         return x
@@ -36,7 +36,7 @@ def _large_as_complex(x: Any) -> Any:
 def _power(x: Any, p: Any) -> Any:
     p = as_array(p)
     if p.dtype.kind == "i" and any_true(p < 0):
-        p = p * 1.0  # whole numbers have no negative powers
+        p = p * 1.0  # integers have no negative powers
     return np.power(_negative_as_complex(x), p)
 
 

@@ -22,7 +22,7 @@ from tapegrad._warning import warn
 
 
 def _of_length(x: Any, count: int, axis: int) -> Any:
-    """The array cut, or followed by zeros, to so many elements along an axis."""
+    """The array cut, or padded with zeros, to `count` elements along an axis."""
     size = x.shape[axis]
     if size == count:
         return x
@@ -87,7 +87,7 @@ _OPPOSITE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward"
 
 
 def _opposite(norm: Any) -> Any:
-    """The scaling of the transform the other way."""
+    """The scaling of the inverse transform."""
     try:
         return _OPPOSITE[norm]
     except KeyError:

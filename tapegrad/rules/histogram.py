@@ -19,14 +19,14 @@ from tapegrad.rules.index import plain_array
 
 
 def _deep_plain(value: Any) -> Any:
-    """Bins or ranges: plain also where a list has lists in it."""
+    """Bins or ranges without tracing, also inside nested lists."""
     if isinstance(value, (list, tuple)):
         return type(value)(map(_deep_plain, value))
     return untraced(value)
 
 
 def _edges_of(edges: Any, sample: Any, bins: Any, limits: Any) -> Any:
-    """NumPy's edges, with the derivative of what they were made from."""
+    """NumPy's edges, with the derivative by the limits or edges that were given."""
     bins = lift(bins)
     if not isinstance(bins, str) and np.ndim(untraced(bins)) == 1:
         return bins if hasattr(bins, "shape") else edges
@@ -39,12 +39,12 @@ def _edges_of(edges: Any, sample: Any, bins: Any, limits: Any) -> Any:
     if innermost([first, last]) is None:
         return edges
     share = np.linspace(0, 1, edges.shape[0], dtype=edges.dtype)
-    # Zero but for its derivative: the edges stay NumPy's to the last bit.
+    # This adds zero, with a derivative: the edges are NumPy's to the last bit.
     return edges + ((1 - share) * (first - untraced(first)) + share * (last - untraced(last)))
 
 
 def _bin_of(values: Any, edges: Any) -> tuple[Any, Any]:
-    """The bin of each value, and whether it is in any; the last bin has both its edges."""
+    """The bin of each value, and whether it is in a bin; the last bin includes both edges."""
     inside = (values >= edges[0]) & (values <= edges[-1])
     found = np.searchsorted(edges, values, side="right") - 1
     return np.clip(found, 0, max(edges.shape[0] - 2, 0)), inside
@@ -123,7 +123,7 @@ HISTOGRAMDD = linear(
 
 
 def _columns(sample: Any) -> list[Any]:
-    """One array a dimension, of a sample that has one column or one list entry each."""
+    """One array per dimension, from a sample with a column or a list entry for each."""
     listed = not hasattr(sample, "shape")
     sample = lift(sample)
     sample = sample if hasattr(sample, "shape") else np.asarray(sample)

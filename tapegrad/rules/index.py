@@ -48,7 +48,7 @@ composite(np.where, _where)
 
 
 def plain_array(value: Any) -> Any:
-    """Positions or conditions without tracing, as an array."""
+    """Positions or conditions as an untraced array."""
     value = untraced(lift(value))
     return value if hasattr(value, "shape") else np.asarray(value)
 
@@ -59,7 +59,7 @@ def picked(x: Any, positions: Any) -> Any:
 
 
 def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
-    """np.take; NumPy asks the first argument alone, here the indices may differ by example."""
+    """np.take; here the indices may also differ between the examples of a vmap."""
     a = a if hasattr(a, "shape") else np.asarray(a)
     indices = plain_array(indices)
     if indices.size == 0 and indices.dtype.kind == "f":
@@ -69,7 +69,7 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
     if indices.dtype.kind == "b":
         indices = indices.astype(np.intp)  # positions 0 and 1 here, not a mask
     if a.ndim == 0 or (axis is None and a.ndim > 1):
-        a = np.reshape(a, -1)  # a number is a row of one, as in NumPy
+        a = np.reshape(a, -1)  # a number counts as a row of one element, as in NumPy
     axis = 0 if axis is None else normalize_axis_index(axis, a.ndim)
     size = a.shape[axis]
     if mode == "clip":
@@ -82,7 +82,7 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
 
 
 def along(arr: Any, indices: Any, axis: Any) -> Any:
-    """The index that np.take_along_axis stands for, of an array that is flat if axis is None."""
+    """The index that np.take_along_axis applies, of a flattened array if axis is None."""
     if not np.issubdtype(indices.dtype, np.integer):
         raise IndexError("`indices` must be an integer array")
     if axis is None:

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.forms import Constant, Function, composite, general, linear, transpose_linear
+from tapegrad._core.forms import Constant, composite, general, linear, transpose_linear
+from tapegrad._core.types import Function
 from tapegrad._core.values import any_true, innermost, untraced
 from tapegrad.rules.differences import as_array
 
@@ -35,7 +36,7 @@ PLACES = Constant(_places, batch=_places_of_examples)
 
 
 def _place(xp: Any, x: Any, side: str) -> Any:
-    """How many knots are below x, or not above it."""
+    """The number of knots below x, or not above it."""
     return PLACES.apply_bound([untraced(xp), untraced(x)], {"side": side})
 
 
@@ -64,7 +65,7 @@ def _add_at_positions_of_examples(places: Any, picked: Any, size: int) -> Any:
     return np.reshape(_add_at_positions(places + starts, picked, count * size), (count, size))
 
 
-# Picking and its transpose are rules of their own so that the places may differ under vmap.
+# Indexing and its transpose are separate rules, so that the positions may differ under vmap.
 TAKE_POSITIONS: Any = linear(
     _take_positions,
     lambda g, _out, places, _values: ADD_AT_POSITIONS.apply_bound(
@@ -135,7 +136,7 @@ def _by_x(g: Any, out: Any, x: Any, xp: Any, fp: Any, left: Any = None, right: A
 
 
 def _by(position: int) -> Function:
-    """The pullback by another argument: the transpose of its tangent."""
+    """The pullback by an argument, as the transpose of its tangent."""
 
     def pullback(g: Any, out: Any, *args: Any) -> Any:
         def tangents(dots: list[Any]) -> list[Any]:

@@ -59,7 +59,7 @@ linear(np.stack, _stack_transpose, batch=_stacked_examples, **JOINING)
 
 
 def _cast_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Those that are not the default: not every library's functions have them."""
+    """The options that differ from the default, because not every library has all of them."""
     return {key: value for key, value in options.items() if value not in (None, "same_kind")}
 
 

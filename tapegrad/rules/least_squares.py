@@ -1,4 +1,4 @@
-"""Least squares solutions: np.linalg.lstsq, and what fits of polynomials take from it."""
+"""Least squares solutions: np.linalg.lstsq, and the parts that polynomial fits share."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SOLUTION = general(_plain_solution, vjp=_solution_vjp, arrays=2, name="np.linalg
 
 
 def residuals_of(a: Any, b: Any, solution: Any, rank: Any) -> Any:
-    """The sums of squares that remain; none where NumPy gives none."""
+    """The sums of squared residuals; empty where NumPy's are."""
     if any_true(rank < a.shape[1]) or a.shape[0] <= a.shape[1]:
         return np.zeros(0, np.real(untraced(solution)).dtype)
     left = b - np.matmul(a, solution)
@@ -75,7 +75,7 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
 
 def _cutoffs(a: Any, rcond: Any) -> tuple[float, float]:
     """Up to which part of the largest a singular value is none: as told, and by rounding."""
-    epsilon = float(np.finfo(float).eps)  # which NumPy computes with, whatever the dtype
+    epsilon = float(np.finfo(float).eps)  # NumPy uses this for every dtype
     size = max(a.shape)
     if rcond is None:
         return epsilon * size, 8 * epsilon * size

@@ -22,7 +22,7 @@ from tapegrad.rules.matrices import column, row
 
 
 def are_close(distance: Any, w: Any) -> Any:
-    """Which distances of eigen- or singular values are zero to the precision of a solver."""
+    """Which distances between eigen- or singular values are zero to a solver's precision."""
     size = np.max(np.abs(untraced(w)), axis=-1, initial=0)
     tolerance = 8 * w.shape[-1] * np.finfo(w.dtype).eps * size
     beside = tuple(range(size.ndim, np.ndim(untraced(distance))))
@@ -122,7 +122,7 @@ def _series(changes: list[Any], distance: Any) -> Any:
 
 
 def replays_to_come(w: Any) -> int:
-    """How often the replay in which a rule meets its own result may itself be differentiated."""
+    """How often the replay that uses a rule's own result may be differentiated again."""
     tape = getattr(w, "tape", None)
     if tape is None or not tape.root.singular:
         return 0

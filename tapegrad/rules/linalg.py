@@ -126,7 +126,7 @@ def _cofactors(a: Any, det: Any) -> Any:
 
 
 def _orders_to_come(x: Any) -> int:
-    """How many transforms may still differentiate what is made of x."""
+    """How many transforms may still differentiate a result of x."""
     count = 0
     while hasattr(x, "tape"):
         tape, x = x.tape, x.value
@@ -274,7 +274,7 @@ def _cond(x: Any, p: Any = None) -> Any:
     x = shaped(x)
     value = COND.apply_bound([untraced(x)], {"p": p})
     infinite = np.isinf(value)
-    if any_true(infinite):  # as they are: no derivative, but the rest of a stack has one
+    if any_true(infinite):  # they have no derivative, but the rest of the stack does
         x = np.where(scalar(infinite), np.eye(x.shape[-2], x.shape[-1]), x)
     if p is None or p in (2, -2):
         s = np.linalg.svd(x, compute_uv=False)

@@ -1,4 +1,4 @@
-"""Words of linear algebra that its rules are written in. The last two axes are a matrix's."""
+"""Operations of linear algebra that its rules share. The last two axes are those of a matrix."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def transposed(x: Any) -> Any:
-    """Rows as columns."""
+    """The transpose."""
     return np.swapaxes(x, -1, -2)
 
 
@@ -43,15 +43,15 @@ def diagonal(x: Any) -> Any:
 
 
 def scalar(x: Any) -> Any:
-    """Numbers, one a matrix, beside the matrices."""
+    """Numbers, one per matrix, in a shape that broadcasts with the matrices."""
     return column(column(x))
 
 
 def unit(x: Any) -> Any:
-    """The unit matrix beside square matrices."""
+    """The unit matrix, of the size and dtype of square matrices."""
     return np.eye(x.shape[-1], dtype=x.dtype)
 
 
 def shaped(x: Any) -> Any:
-    """A value that has a shape: lists and numbers become arrays."""
+    """Lists and numbers as arrays; any other value unchanged."""
     return x if hasattr(x, "shape") else np.asarray(x)

@@ -23,7 +23,7 @@ def mean_transpose(
     keepdims: Any = False,
     where: Any = True,
 ) -> Any:
-    """The cotangent of a mean, shared by all that took part."""
+    """The cotangent of a mean, divided among the elements that took part."""
     if axis is None and where is True:
         return spread(g / (_x.size or 1), _x, axis, keepdims)
     share = g / np.maximum(count_of(_x, axis, keepdims, where), 1)
@@ -57,7 +57,7 @@ def weights_beside(a: Any, axis: Any, weights: Any) -> Any:
         return weights
     axes = () if axis is None else axes_of(a, axis)
     if axis is None or weights.shape != tuple(a.shape[i] for i in axes):
-        np.average(untraced(a), axis, untraced(weights))  # says what is wrong
+        np.average(untraced(a), axis, untraced(weights))  # raises NumPy's error
     weights = np.transpose(weights, tuple(np.argsort(axes)))
     return np.reshape(weights, [a.shape[i] if i in axes else 1 for i in range(a.ndim)])
 
@@ -94,7 +94,7 @@ composite(np.average, _average)
 
 
 def _mean_of(a: Any, axis: Any, where: Any) -> Any:
-    """The mean as NumPy's variance takes it, with no warning where nothing is left."""
+    """The mean as NumPy's variance computes it, without a warning for no elements."""
     count = np.maximum(count_of(a, axis, True, where), 1)
     total = np.sum(masked(a, where), axis=axis if a.ndim else None, keepdims=True)
     return total / (count if where is True else count.astype(np.finfo(a.dtype).dtype))
@@ -156,7 +156,7 @@ def var_jvp(
     where: Any = True,
     correction: Any = None,
 ) -> Any:
-    """The mean product of the deviations and how they move, twice."""
+    """Twice the mean product of the deviations and their tangents."""
     a_dot, mean_dot = (*dots, None)[:2]
     products = _conjugated(_deviation(a, mean, axis, where))
     if mean_dot is None:
@@ -170,7 +170,7 @@ def var_jvp(
 
 
 def _is_flat(out: Any, a: Any, mean: Any, axis: Any, keepdims: Any, where: Any) -> Any:
-    """Where all values are equal, also if rounding put their mean beside them."""
+    """Where all values are equal, even if rounding makes their mean differ from them."""
     out, a = untraced(out), untraced(a)
     if mean is not None:
         return out == 0
@@ -266,7 +266,7 @@ def _as_array(x: Any) -> Any:
 
 
 def _variables(m: Any, y: Any, rowvar: bool, dtype: Any) -> Any:
-    """One row a variable."""
+    """The variables as rows."""
     rows = np.reshape(m, (1, -1)) if m.ndim < 2 else m
     rows = rows.astype(dtype)
     if not rowvar and m.ndim != 1:
@@ -310,7 +310,7 @@ def _cov(
     if dtype is None:
         dtype = np.result_type(float, m.dtype, *(() if y is None else (y.dtype,)))
     if not _is_estimate(m, y, rowvar, ddof, fweights, aweights, dtype):
-        # What is wrong, NumPy says; what is empty, it makes.
+        # NumPy raises its errors, and makes empty results.
         weights = {"fweights": untraced(fweights), "aweights": untraced(aweights)}
         return np.cov(untraced(m), untraced(y), rowvar, bias, ddof, **weights, dtype=dtype)
     if ddof is None:
@@ -350,8 +350,8 @@ def _corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) 
         return c / c
     spread_of = np.sqrt(np.real(np.diagonal(c)))
     c = c / spread_of[:, None] / spread_of[None, :]
-    # Rounding may carry a coefficient past 1. The value is put back, the derivative not touched:
-    # that of a clip would be lost beyond the bound, and halved on it.
+    # Rounding may carry a coefficient past 1. The value is clipped, but the derivative is kept:
+    # that of np.clip would be zero beyond the bound, and half on it.
     values = untraced(c)
     clipped = np.clip(values.real, -1, 1)
     if values.dtype.kind == "c":

@@ -1,4 +1,4 @@
-"""Reductions that leave NaN out: an element that is NaN gets the derivative 0.
+"""Reductions that ignore NaN: an element that is NaN gets the derivative 0.
 
 Where the elements are that count is a constant, so each is the reduction itself with a mask. The
 medians and quantiles among them are in `statistics`.
@@ -21,7 +21,7 @@ def _present(x: Any, where: Any) -> Any:
 
 
 def _without_nan(derivative: Any) -> Any:
-    """A vjp or jvp of a reduction, told to leave NaN out."""
+    """A vjp or jvp of a reduction, changed to ignore NaN."""
 
     def masked(given: Any, out: Any, x: Any, *more: Any, where: Any = True, **params: Any) -> Any:
         return derivative(given, out, x, *more, where=_present(x, where), **params)

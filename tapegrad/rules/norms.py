@@ -16,7 +16,7 @@ from tapegrad.rules.matrices import conjugated
 
 
 def _beside(value: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    """A norm, or its cotangent, with the axes of the array that it was taken of."""
+    """A norm, or its cotangent, in a shape that broadcasts with the array."""
     if keepdims:
         return value
     axes = tuple(range(len(x.shape))) if axis is None else axis

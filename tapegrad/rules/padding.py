@@ -1,4 +1,4 @@
-"""Padding in every mode: an axis after another, each side joined to what lies between.
+"""Padding in every mode, one axis after another: both sides are joined to the array.
 
 Later axes see what earlier ones have added, as in NumPy, so that corners come out the same.
 """
@@ -41,7 +41,7 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> A
 
 
 def _pairs(value: Any, ndim: int) -> list[Any]:
-    """A pair for each axis: from one value, one pair, one value an axis, or a pair an axis."""
+    """A pair for each axis: from one value, one pair, a value per axis, or a pair per axis."""
     value = lift(value)
     value = value if hasattr(value, "shape") else np.asarray(value)
     if value.ndim < 3 and value.size == 1:
@@ -71,14 +71,14 @@ _VALID = {"constant_values": 0, "end_values": 0, "stat_length": 1, "reflect_type
 
 
 def _check_keywords(mode: Any, kwargs: dict[str, Any]) -> None:
-    """NumPy's errors, from a call on next to nothing."""
+    """Raise NumPy's errors, by a call on a tiny array."""
     np.pad(np.zeros(1), 0, mode, **{name: _VALID.get(name) for name in kwargs})
 
 
 def _options(
     mode: str, ndim: int, end_values: Any = 0, stat_length: Any = None, reflect_type: str = "even"
 ) -> list[Any]:
-    """What the mode needs to know, one entry an axis."""
+    """The options of the mode, one entry per axis."""
     if mode == "linear_ramp":
         return _pairs(end_values, ndim)
     if mode in _STATISTICS:
@@ -157,7 +157,7 @@ def _pad_edge(array: Any, axis: int, width: Sides, *_: Any) -> Any:
 
 
 def _repeated(side: Any, axis: int, count: int) -> Any:
-    """A side of one element, many times."""
+    """A side that repeats one element."""
     shape = [*side.shape]
     shape[axis] = count
     return np.broadcast_to(side, shape)
@@ -209,7 +209,7 @@ def _pad_mirror(array: Any, axis: int, width: Sides, mode: str, odd: bool) -> An
 
 
 def _mirrored(array: Any, axis: int, count: int, shared: int, odd: bool) -> Any:
-    """The `count` elements beyond the end: reflected there, and what this gives again."""
+    """The `count` elements beyond the end: reflections, repeated as often as needed."""
     start = array.shape[axis]
     while array.shape[axis] < start + count:
         image = _cut(array, axis, None, None, -1)

@@ -59,7 +59,7 @@ def _length_without_leading_zeros(p: Any, small: float = 0.0) -> int:
     """How many coefficients remain, at least one; under vmap as many as in any example."""
     magnitudes, length = np.absolute(untraced(p)), len(p)
     if not np.size(raw_value(magnitudes)):
-        return length  # none of no examples is known to be zero
+        return length  # without examples, no coefficient is known to be zero
     while length > 1 and not any_true(~(magnitudes[len(p) - length] <= small)):
         length -= 1
     return length
@@ -273,7 +273,7 @@ def _polyfit(
         weights = _weights(w, y)
         powers = powers * weights[:, None]
         values = values * np.reshape(weights, (-1,) + (1,) * (y.ndim - 1))
-    # Columns of one length: the condition of the system gets better.
+    # Columns of one length give the system a better condition.
     scale = np.sqrt(np.sum(powers * powers, axis=0))
     powers = powers / scale
     solution, rank = SOLUTION.apply_bound([powers, values], {"rcond": rcond})

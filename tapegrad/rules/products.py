@@ -19,7 +19,7 @@ from tapegrad._warning import warn
 
 
 def _shaped(x: Any) -> Any:
-    """An argument that came as a list or number, as an array; all others as they are."""
+    """A list or number as an array; any other argument unchanged."""
     if type(x) is np.ndarray:
         return x
     return np.asarray(x) if isinstance(x, (list, tuple, int, float, complex)) else x
@@ -35,7 +35,7 @@ def _row(x: Any) -> Any:
 
 def _flipped(x: Any) -> Any:
     if type(x) is np.ndarray and x.ndim == 2:
-        return x.T  # the frequent case, for a fraction of the price
+        return x.T  # the frequent case, at a fraction of the cost
     return x.swapaxes(-1, -2)  # not every library's arrays have mT
 
 
@@ -310,7 +310,7 @@ def _chain(matrices: Sequence[Any]) -> Any:
 
 
 def _chain_transpose(g: Any, _out: Any, *xs: Any, wanted: Any) -> list[Any]:
-    """One cotangent a factor: what stands left of it and right of it, transposed, around g."""
+    """One cotangent per factor: g between the transposed products to its left and right."""
     shapes = [_shaped(x).shape for x in xs]
     sizes = [(1, s[0]) if i == 0 else (s[0], 1) for i, s in enumerate(shapes) if len(s) == 1]
     flat = iter(sizes)
@@ -348,7 +348,7 @@ multilinear(
 
 
 def _matrix_power(a: Any, n: int) -> Any:
-    """By squaring, in the order in which NumPy multiplies."""
+    """The power by squaring, in the order in which NumPy multiplies."""
     try:
         n = operator.index(n)
     except TypeError as error:
@@ -506,7 +506,7 @@ def _einsum_transpose(
 def _transposed_term(
     term: _Term, labels: list[str], arrays: list[Any], sizes: dict[str, int], path: Any
 ) -> Any:
-    """The product of everything else, brought to the axes of one operand."""
+    """The product of g and the other operands, brought to the axes of one operand."""
     present = set("".join(labels))
     found = "".join(label for label in term.unique if label in present)
     bar = np.einsum(",".join(labels) + "->" + found, *arrays, optimize=path)

@@ -16,9 +16,9 @@ from tapegrad._core.values import any_true, cast, lift, untraced
 
 
 def spread(g: Any, x: Any, axis: Any, keepdims: Any) -> Any:
-    """A reduced value beside the array that it was reduced from: broadcast to its shape."""
+    """A reduced value broadcast to the shape of the array that it was reduced from."""
     if isinstance(g, np.generic):
-        # np.broadcast_to, ten times faster: one number seen at every place.
+        # As np.broadcast_to, ten times faster: one number with strides of 0.
         shape = x.shape
         return np.ndarray(shape, g.dtype, np.array(g), 0, (0,) * len(shape))
     if type(g) is np.ndarray:
@@ -54,7 +54,7 @@ def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
 
 
 def count_of(x: Any, axis: Any, keepdims: Any, where: Any) -> Any:
-    """How many elements each result is made from."""
+    """The number of elements that enter each result."""
     if where is True:
         return math.prod([x.shape[a] for a in axes_of(x, axis)])
     chosen = np.broadcast_to(untraced(where), x.shape)
@@ -190,7 +190,7 @@ def extremum_vjp(
 ) -> Any:
     """`takes_nan`: the result is NaN where there is one, which then gets the whole cotangent."""
     ties, count = _ties(x, out, axis, keepdims, initial, where, takes_nan)
-    # Chosen, not multiplied: an infinite tangent of a loser must not become 0 * inf.
+    # np.where, not a product: an infinite tangent of another element must not give 0 * inf.
     return np.where(ties, spread(g / count, x, axis, keepdims), 0)
 
 
@@ -204,7 +204,7 @@ def extremum_jvp(
     where: Any = True,
     takes_nan: bool = True,
 ) -> Any:
-    """The mean of the tangents of those that tie."""
+    """The mean of the tangents of the elements that tie."""
     ties, count = _ties(x, out, axis, keepdims, initial, where, takes_nan)
     return np.sum(np.where(ties, dots[0], 0), axis=axis, keepdims=bool(keepdims)) / count
 
@@ -225,14 +225,14 @@ composite(np.ptp, _ptp)
 
 
 def _takes(out: Any, x: Any) -> Any:
-    """Where x is the result."""
+    """Where x equals the result."""
     return (x == out) | ((x != x) & (out != out))
 
 
 def _clip_by_x(out: Any, x: Any, low: Any, high: Any) -> Any:
     """1 between the bounds, 1/2 on one; 0 where the bounds leave x no choice."""
     x, low, high, out = untraced(x), untraced(low), untraced(high), untraced(out)
-    if not any_true(np.logical_not(low < high)):  # the usual bounds, for a third of the price
+    if not any_true(np.logical_not(low < high)):  # the usual bounds, at a third of the cost
         part = np.logical_not((x < low) | (x > high)).astype(out.dtype)
         on_bound = (x == low) | (x == high)
         return np.where(on_bound, part / 2, part) if any_true(on_bound) else part
@@ -295,7 +295,7 @@ def _clip(
             "np.clip: where= is not differentiable. Write np.where(where, clipped, x)."
         )
     if options.get("dtype") is not None:
-        # NumPy decides whether it casts, and what is whole has no derivative.
+        # NumPy decides whether it casts, and integers have no derivative.
         result = np.clip(*map(untraced, values), **options)
         if result.dtype.kind not in "fc":
             return result

@@ -66,7 +66,7 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     default = default if type(default) in (int, float, complex) else _array(default)
     dtypes = [x.dtype if hasattr(x, "dtype") else x for x in (*choices, default)]
     dtype = np.result_type(*dtypes)
-    # All choices decide on the shape, all conditions too, even where another comes first.
+    # All choices and all conditions determine the shape, even those that are not selected.
     shapes = [np.shape(x) for x in (*choices, default, *conditions)]
     result = np.broadcast_to(_as_dtype(default, dtype), np.broadcast_shapes(*shapes))
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.forms import Elementwise, Function, composite, elementwise, multilinear
+from tapegrad._core.forms import Elementwise, composite, elementwise, multilinear
+from tapegrad._core.types import Function
 from tapegrad._core.values import innermost
 from tapegrad.rules.differences import as_array
 
@@ -44,7 +45,7 @@ def _convolved_examples(a: Any, v: Any, mode: Any = "full") -> Any:
     a, v = (a, v) if a.shape[1] >= v.shape[1] else (v, a)
     size, count = a.shape[1], v.shape[1]
     if count == 0:
-        np.convolve(a[0], v[0])  # says what is wrong
+        np.convolve(a[0], v[0])  # raises NumPy's error
     first, last = {
         "full": (0, size + count - 1),
         "same": ((count - 1) // 2, (count - 1) // 2 + size),
@@ -112,7 +113,7 @@ def _bessel_rule(order: int) -> Elementwise:
 
 
 def _strong(function: Function, partial: Function, name: str) -> Elementwise:
-    """A rule without a function of NumPy's: its own one hands over what is traced or mapped."""
+    """A rule for a function that NumPy lacks; it passes traced and batched values to the rule."""
 
     def dispatched(x: Any) -> Any:
         return function(x) if innermost([x]) is None else _call(rule, x)

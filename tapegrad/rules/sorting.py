@@ -1,4 +1,4 @@
-"""Sorting and sets: the order is a constant, the values are picked by it.
+"""Sorting and sets: the order is a constant index, by which the values are selected.
 
 Of equal elements, sorting takes them in their order in the array, and a set takes the first.
 """
@@ -44,7 +44,7 @@ def _sort(
     stable: Any = None,
     **descending: Any,
 ) -> Any:
-    # The method is NumPy's to choose: what it does to ties, the values do not show.
+    # NumPy chooses the method: how it orders ties does not change the values.
     np.sort(np.zeros(1), kind=kind, order=order, stable=stable, **descending)  # its errors
     keep_ties: dict[str, Any] = {"stable": True} if descending else {"kind": "stable"}
     return _picked_along(
@@ -100,7 +100,7 @@ def _unique(
 ) -> Any:
     others = {"return_inverse": return_inverse, "return_counts": return_counts, "axis": axis}
     if not (return_index or return_inverse or return_counts) and axis is None:
-        # With sorted=False the order is NumPy's secret, so the values are asked for by themselves.
+        # With sorted=False NumPy's order is not known, so the values come from a separate call.
         values = np.unique(untraced(ar), **options)
         return picked(ar, _located(np.ravel(untraced(ar)), values))
     _, first, *rest = np.unique(untraced(ar), return_index=True, **others, **options)

@@ -186,7 +186,7 @@ def _of_lengths_and_phases(v: Any, v_bar: Any) -> Any:
     along = row(np.sum(np.conjugate(v) * v_bar, axis=-2))
     if v.dtype.kind != "c":
         return v * along
-    # LAPACK turns each vector until its largest component is real.
+    # LAPACK chooses the phase of each vector so that its largest component is real.
     values = untraced(v)
     size = np.abs(values)
     real = np.where(values.imag == 0, size, 0)

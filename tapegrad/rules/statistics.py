@@ -50,7 +50,7 @@ class _Order:
         self.ranked = np.take_along_axis(values, self.order, -1)
 
     def at(self, ranks: Any) -> Callable[[Any], Any]:
-        """What takes the elements of these ranks from an array like the values."""
+        """The index of the elements of these ranks, for an array of the values' shape."""
         ranks = np.broadcast_to(ranks, (*self.values.shape[:-1], ranks.shape[-1]))
         index = np.take_along_axis(self.order, ranks, -1)
         found = np.take_along_axis(self.ranked, ranks, -1)
@@ -85,7 +85,7 @@ def _shared(part: Any, values: Any, found: Any, chosen: Any = True) -> Any:
 
 
 def _counts(values: Any, skip_nan: bool) -> Any:
-    """How many elements of each row take part, on an axis of length 1."""
+    """The number of elements of each row that take part, on an axis of length 1."""
     if not skip_nan:
         return np.array([values.shape[-1]])
     return np.sum(values == values, axis=-1, keepdims=True)
@@ -125,7 +125,7 @@ def _median_rule(function: Any, *, skip_nan: bool) -> None:
 
 
 def _kept(function: Any) -> Any:
-    """The function without leave to sort its argument in place: the tape still needs that."""
+    """The function without overwrite_input: the tape still needs the argument."""
 
     def called(a: Any, overwrite_input: Any = False, **params: Any) -> Any:
         return function(a, **params)
@@ -162,7 +162,7 @@ def _place(q: Any, counts: Any, method: str) -> Any:
 
 
 def _ranks_passed(counts: Any, method: str) -> Any:
-    """How many ranks q passes on its way from 0 to 1."""
+    """The number of ranks that q passes from 0 to 1."""
     return counts + (1 - sum(_PLACES[method]))
 
 

@@ -1,4 +1,4 @@
-"""Functions that no derivative goes through: of integers, text, dates, records, and to files."""
+"""Functions without a derivative: of integers, text, dates and records, and output to files."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
 
 
 def _refused(value: Any) -> Any:
-    """A value for a plain array: a traced one raises the error that names the fix."""
+    """A value to write into an untraced array; np.asarray of a traced one raises an error."""
     return value if isinstance(value, bool) else np.asarray(value)
 
 

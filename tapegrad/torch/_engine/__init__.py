@@ -1,1 +1,1 @@
-"""What a backward pass does: passes, nodes that run, saved values, custom functions."""
+"""Backward passes: the pass, the run of a node, saved values, custom functions."""

@@ -1,11 +1,11 @@
-"""Backward passes: a replay over the part of the graph that a result was made from.
+"""Backward passes: a replay over the part of the graph on which a result depends.
 
-Knows which nodes take part, and the core's replays. Must not know operations, or how the user's
-calls look.
+Knows which nodes take part, and the core's replays. Must not know operations, or the public
+functions that start a pass.
 
-A pass first collects the nodes that lie between the roots and what is wanted, in order of time.
-Where nobody watches, the core replays their entries at once. Where hooks, create_graph or anomaly
-mode ask for it, it goes node by node.
+A pass first collects the nodes between the roots and the wanted nodes, in order of time. Usually
+the core then replays all their entries at once. With hooks, create_graph or anomaly mode the pass
+runs node by node.
 """
 
 from __future__ import annotations
@@ -42,34 +42,34 @@ from tapegrad.torch._tensor.gradients import (
 )
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
 
-# What stands for an argument without a node. Told by identity, which for a node is several times
-# cheaper than a comparison with a number.
+# The node of an argument without one. It is compared by identity, which for a node is several
+# times cheaper than a comparison with a number.
 ABSENT = -1
 LARGE = 256  # elements from which the core adds cotangents in place
 
 
-# The pass that is running in this thread, for hooks that ask.
+# The pass that is running in this thread, for hooks.
 PASS: ContextVar[BackwardPass | None] = ContextVar("tapegrad_torch_pass", default=None)
 
 
 class _All(set[int]):
-    """Stands for the numbers of all arrays there are."""
+    """The set of the ids of all arrays: every id is in it."""
 
     def __contains__(self, _: object) -> bool:
         return True
 
 
-# What may not become a gradient where hooks or Functions ran: they may keep what they saw, and a
-# gradient is added to in its memory.
+# The arrays that must be copied to become a gradient, once hooks or Functions ran: these may keep
+# arrays that they saw, and a later pass adds to a gradient in its memory.
 SEEN = _All()
 
 
 class BackwardPass:
     """One backward pass.
 
-    roots: the node and cotangent of each result. wanted: the nodes whose cotangents are asked for;
-    None for all leaves. accumulate: leaves get them into their `grad`; otherwise they are left in
-    `captured`.
+    roots: the node and cotangent of each result. wanted: the nodes whose cotangents are computed;
+    None for all leaves. accumulate: cotangents are added to the `grad` of leaves; otherwise they
+    are stored in `captured`.
     """
 
     def __init__(
@@ -88,18 +88,18 @@ class BackwardPass:
         self.accumulate = accumulate
         self.captured: dict[Node, Any] = {}
         self.leaves: list[AccumulateGrad] = []
-        self.ends: set[Node] = set()  # nodes that are wanted, but do not have to run
-        self.taken = {id(bar) for _, bar in roots}  # arrays that no gradient may be
-        self.watched = create  # whether something has to happen at single nodes
-        self.singular = False  # whether a rule takes a limit, for which it needs a traced replay
-        self.spent = False  # whether a node was freed
-        self.seen = {node for node, _ in roots}  # all that the roots were made from
+        self.ends: set[Node] = set()  # wanted nodes that do not have to run
+        self.taken = {id(bar) for _, bar in roots}  # ids of arrays that cannot become a gradient
+        self.watched = create  # whether the pass runs node by node
+        self.singular = False  # whether a rule takes a limit, which needs a traced replay
+        self.spent = False  # whether a node on the way was freed
+        self.seen = {node for node, _ in roots}  # the roots, and all nodes on which they depend
         self.nodes = self._select_nodes(self._collect())
 
-    # -- what takes part -------------------------------------------------------------------------
+    # -- collecting nodes ------------------------------------------------------------------------
 
     def _collect(self) -> list[Node]:
-        """The nodes that have to run, in order of time; leaves apart."""
+        """The nodes that have to run, in order of time, without the leaves."""
         seen = self.seen
         stack = list(seen)
         nodes = []
@@ -134,7 +134,7 @@ class BackwardPass:
         return nodes
 
     def _select_nodes(self, nodes: list[Node]) -> list[Node]:
-        """The nodes that are needed, with a look at which way they have to be run."""
+        """The nodes that are needed; this also decides how they have to run."""
         if self.wanted is not None:
             nodes = self._on_the_way(nodes)
         for leaf in self.leaves:
@@ -146,7 +146,7 @@ class BackwardPass:
         return nodes
 
     def _on_the_way(self, nodes: list[Node]) -> list[Node]:
-        """Those nodes that something wanted was used for."""
+        """Those of the nodes that depend on a wanted node."""
         assert self.wanted is not None
         needed = set(self.wanted)
         found = []
@@ -173,7 +173,7 @@ class BackwardPass:
         if self.watched:
             self.taken = SEEN
         try:
-            # Infinities at singular points are for the strong product to judge.
+            # The strong product treats infinities at singular points; they need no warnings.
             with np.errstate(all="ignore"):
                 if self.watched or self.singular or mode.anomaly is not None or mode.watchers:
                     self._run_watched(mode)
@@ -189,7 +189,7 @@ class BackwardPass:
         return node in self.nodes or node in self.leaves
 
     def _run_plain(self) -> None:
-        bars: Any = dict.fromkeys(self.seen)  # None at first, also where nobody asks
+        bars: Any = dict.fromkeys(self.seen)  # None at first, also for nodes that get no cotangent
         large = False
         for node, bar in self.roots:
             _add(bars, node, bar)
@@ -223,7 +223,7 @@ class BackwardPass:
                     self._accumulate_leaf(leaf, bar)
 
     def _set_grad(self, variable: Tensor, bar: Any) -> bool:
-        """Make a cotangent the `grad` of a leaf that has none yet; False for anything unusual."""
+        """Make a cotangent the `grad` of a leaf without one; False if this path does not serve."""
         if type(bar) is not ndarray or bar.dtype.kind != "f":
             return False
         if variable._grad is not None or variable.node is None:
@@ -261,11 +261,11 @@ class BackwardPass:
         for leaf in self.leaves:
             if leaf in bars:
                 self._accumulate_leaf(leaf, bars.pop(leaf))
-        if not self.keep and self.singular:  # a limit is taken through what already ran
+        if not self.keep and self.singular:  # a limit is taken through nodes that already ran
             free(node for node in self.nodes if node not in self.ends)
 
     def _run_hooks(self, node: Node, g: Any) -> Any:
-        """The cotangent of a node's result after the hooks on it; noted where it is wanted."""
+        """The cotangent of a node's result after its hooks, captured if the node is wanted."""
         if not node._watched and self.wanted is None:
             return g
         if node._hooks:
@@ -279,7 +279,7 @@ class BackwardPass:
         return g
 
     def _accumulate_leaf(self, leaf: AccumulateGrad, g: Any) -> None:
-        """The cotangent of a leaf has arrived."""
+        """Add the cotangent of a leaf to its `grad`, or capture it, and run its hooks."""
         g = self._stripped(g)
         variable = leaf.variable
         if variable._hooks:
@@ -287,7 +287,7 @@ class BackwardPass:
         if not self.accumulate:
             self.captured[leaf] = g
             return
-        if variable.node is None:  # detach_() or requires_grad_(False) since
+        if variable.node is None:  # detach_() or requires_grad_(False) came since
             return
         if leaf._prehooks:
             g = through_prehooks(leaf, g)
@@ -300,14 +300,14 @@ class BackwardPass:
                 hook((), (as_gradient(g),))
 
     def _stripped(self, g: Any) -> Any:
-        """A cotangent without the history of a replay that was traced for its own sake."""
+        """A cotangent without the history of a replay that was traced only for a limit."""
         return g.value if not self.create and is_on_graph(g) else g
 
 
 def _completed_by(
     nodes: list[Node], leaves: list[AccumulateGrad]
 ) -> dict[Node, list[AccumulateGrad]]:
-    """The leaves whose gradient is complete after each node ran: those that it used first."""
+    """For each node, the leaves whose gradient is complete after it ran: those it used first."""
     wanted = set(leaves)
     last: dict[Node, list[AccumulateGrad]] = {}
     for node in nodes:
@@ -324,7 +324,7 @@ def _add(bars: dict[Any, Any], node: Node, bar: Any) -> None:
 
 
 def _add_part(bars: dict[Any, Any], node: Node, parent: Node, part: Any) -> None:
-    """Add what a node sends to an argument; one of several results sends to its place."""
+    """Add a part to the cotangent of a parent, or to that of one of the parent's results."""
     entry = node._entry
     if entry[0] is PROJECT:
         parts = bars.setdefault(parent, [None] * entry[3])

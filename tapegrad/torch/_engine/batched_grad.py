@@ -3,7 +3,7 @@
 Knows passes and the core's vmap. Must not know operations.
 
 The pass runs once, on batched cotangents: a rule sees one of them, and NumPy all. Hooks and custom
-Functions see batched tensors. Where something cannot be mapped, there is one pass an example.
+Functions see batched tensors. If a function cannot be batched, there is one pass per example.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tapegrad.torch._engine.node_run import free
 from tapegrad.torch._tensor.gradients import conjugated
 from tapegrad.torch._tensor.tensor import Tensor, array_below, node_of
 
-ABSENT = np.zeros(())  # in the place of the cotangent of what was not reached
+ABSENT = np.zeros(())  # in place of the cotangent of a node that the pass did not reach
 
 
 def batched_grad(
@@ -27,7 +27,7 @@ def batched_grad(
 ) -> list[Any]:
     """The cotangents of the wanted nodes, with the examples along axis 0.
 
-    gradients: one tensor an output, with one more dimension in front than the output has.
+    gradients: one tensor per output, with one more dimension in front than the output has.
     """
     gradients = (gradients,) if isinstance(gradients, Tensor) else gradients
     if gradients is None or any(gradient is None for gradient in gradients):
@@ -52,7 +52,7 @@ def batched_grad(
 
     try:
         found = vmap(one)(*bars)
-    except BatchingError:  # a rule that needs to see plain values: one after the other
+    except BatchingError:  # a rule needs untraced values: one pass per example
         rows = [one(*parts) for parts in zip(*bars, strict=True)]
         found = [np.stack(column) for column in zip(*rows, strict=True)]
     if not keep:

@@ -1,10 +1,10 @@
 """How a custom Function is called, and how its node runs in a backward pass.
 
-Knows nodes, saved tensors, views and the rules of the core. Must not know what a user's class of
-Function looks like beyond its static methods.
+Knows nodes, saved tensors, views and the rules of the core. Must not know more of a user's
+Function than its static methods.
 
-Outside of the functional transforms a call makes one node, which is also the `ctx` of its forward
-and backward. Within one it is a rule of the core, logged where the arguments are traced.
+Outside of functional transforms a call makes one node, which is also the `ctx` of its forward and
+backward. Within a transform the call is a rule of the core, logged on the tape of its arguments.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from tapegrad.torch._tensor.writes import rebase
 
 
 class _Calling(Rule):
-    """Stands as the rule in the entry of a Function's node; `rule_for()` makes the real one."""
+    """The placeholder rule in the entry of a Function's node; `rule_for()` makes the real one."""
 
     form = "custom"
 
@@ -55,7 +55,7 @@ class _Calling(Rule):
 
 
 def _no_function() -> None:
-    """What `_Calling` has for a function."""
+    """The function of `_Calling`, which is never called."""
 
 
 CALLING = _Calling(_no_function, name="autograd.Function")
@@ -91,7 +91,7 @@ class Backward:
 
 
 def _expects_zeros(parent: Node) -> bool:
-    """Whether a Function further back is called with zeros where there is no gradient."""
+    """Whether a Function on which `parent` depends gets zeros in place of absent gradients."""
     if parent._entry is None:
         return False
     return any(isinstance(n, FunctionNode) and n._fills for n in reachable([parent]))  # type: ignore[attr-defined]
@@ -128,7 +128,7 @@ def run_backward(
 
 
 def _checked(node: Any, edge: int, gradient: Any, like: Any) -> Any:
-    """What a user's backward returned for one argument, as a cotangent."""
+    """The gradient that a user's backward returned for one argument, as a cotangent."""
     if gradient is None:
         return None
     if not isinstance(gradient, Tensor):
@@ -150,12 +150,12 @@ def _checked(node: Any, edge: int, gradient: Any, like: Any) -> Any:
 
 
 def _array_beside(arrays: Sequence[Any], tensor: Tensor) -> Any:
-    """The array of a tensor; on the tape above the graph only where the given ones are too."""
+    """The array of a tensor; on the tape above the graph only if one of the given arrays is."""
     return array_of(tensor) if any(map(is_above, arrays)) else array_below(tensor)
 
 
 def _shrinks(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
-    """Whether an array of a shape can be summed to another, from which it broadcasts."""
+    """Whether an array of a shape can be summed to another one, which broadcasts to it."""
     sides = zip(shape[::-1], to[::-1], strict=False)
     return len(to) <= len(shape) and all(b in (1, a) for a, b in sides)
 
@@ -164,7 +164,7 @@ def _shrinks(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
 
 
 class Call(NamedTuple):
-    """A call of a Function: its class, its arguments, and which of these are tensors."""
+    """A call of a Function: its class, its arguments, and the positions of the tensors."""
 
     function: Any
     args: tuple[Any, ...]
@@ -172,7 +172,7 @@ class Call(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What reports call it."""
+        """The name in error messages."""
         return f"{self.function.__name__}.apply"
 
     @property
@@ -223,7 +223,7 @@ def _call_eager(made: Call) -> Any:
         _raise_reserved(made)
     several = isinstance(given, tuple)
     outputs = given if several else (given,)
-    node._number = next_number()  # after whatever the forward has made
+    node._number = next_number()  # so that it is later than nodes of the forward
     if logged:
         specs = tuple(spec_of(y.value) if isinstance(y, Tensor) else None for y in outputs)
         out: Any = specs[0]
@@ -244,7 +244,7 @@ def _call_eager(made: Call) -> Any:
     return tuple(finished) if several else finished[0]
 
 
-# What the graph itself keeps in a node: no attribute of a user's may have these names.
+# The attributes that the graph itself sets on a node: users' attributes may not have these names.
 RESERVED = frozenset(
     "_number _entry _watched _hooks _prehooks _posthooks _retained _trace _packed".split()
 )
@@ -277,7 +277,7 @@ class _Results:
         self.constant = {id(y) for y in node._constant}
 
     def finished(self, outputs: Sequence[Any]) -> list[Any]:
-        """All results, with their places in the graph."""
+        """All results, with their nodes in the graph."""
         if self.dirty and not self.dirty <= {id(y) for y in outputs}:
             raise RuntimeError(
                 "Some elements marked as dirty during the forward method were not returned as "
@@ -326,7 +326,7 @@ class _Results:
         return output
 
     def _write(self, output: Tensor, place: Node) -> None:
-        """An argument that was written to now comes from this Function."""
+        """Give an argument that the forward wrote to the node of this Function."""
         base = output._base
         if output.node is LEAF and base is None:
             raise RuntimeError(
@@ -365,7 +365,7 @@ def _itself(base: Any) -> Any:
 
 
 class VmapInfo(NamedTuple):
-    """What a Function's `vmap` is told beside the arguments."""
+    """The information that a Function's `vmap` gets besides the arguments."""
 
     batch_size: int
     randomness: str
@@ -379,7 +379,7 @@ class _Traced(General):
     def __init__(self, made: Call) -> None:
         super().__init__(self._evaluate, vjp=self._evaluate, arrays=0, name=made.function.__name__)
         self.made = made
-        self.template: list[Any] = []  # the outputs, None in the places of tensors
+        self.template: list[Any] = []  # the outputs, with None in place of tensors
         self.several = False
 
     def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
@@ -390,7 +390,7 @@ class _Traced(General):
         for place, array in zip(self.made.places, arrays, strict=True):
             args[place] = x = of_array(array)
             if is_dual(x.value) and not is_above(array):
-                x._dual = PLAIN  # the tape above has been dealt with
+                x._dual = PLAIN  # the tape above is already unwrapped
         return args
 
     def _evaluate(self, *arrays: Any) -> tuple[Any, ...]:
@@ -401,7 +401,7 @@ class _Traced(General):
         return tuple(_array_beside(arrays, y) for y in outputs if isinstance(y, Tensor))
 
     def tensors(self, parts: Sequence[Any]) -> list[Any]:
-        """The outputs of the call, with tensors in their places."""
+        """The outputs of the call, with the tensors put in."""
         rest = iter(parts)
         return [of_array(next(rest)) if y is None else y for y in self.template]
 

@@ -1,6 +1,6 @@
-"""One node of the graph: whether it can still run, and its run, which may log itself.
+"""One node of the graph: the check whether it can still run, and its run, which may log itself.
 
-Knows what a node keeps, and the core's replay of one entry. Must not know passes (`_engine`).
+Knows the values that a node keeps, and the core's replay of one entry. Must not know passes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from tapegrad.torch._tensor.tensor import array_below, ndarray
 
 
 def free(nodes: Iterable[Node]) -> None:
-    """Forget what nodes keep, after a pass has used it up."""
+    """Free the values that nodes keep, after a pass has used them."""
     for node in nodes:
         node._entry = freed(node._entry)
         if isinstance(node, FunctionNode):
@@ -49,7 +49,7 @@ def free(nodes: Iterable[Node]) -> None:
 
 
 def check_usable(nodes: Iterable[Node]) -> None:
-    """Raise RuntimeError where a node has been freed, or what it kept has been changed."""
+    """Raise RuntimeError if a node has been freed, or a value that it kept has changed."""
     written = bool(WRITTEN)
     for node in nodes:
         entry = node._entry
@@ -66,7 +66,7 @@ def check_usable(nodes: Iterable[Node]) -> None:
 
 
 def _check_unchanged(node: Node, entry: Any) -> None:
-    """Raise RuntimeError where what a node kept was written to since."""
+    """Raise RuntimeError if a value that a node kept was written to since."""
     _, out, x, y, parents, y_node = entry
     if y_node is not None:
         values: Any = out, x, y
@@ -82,7 +82,7 @@ def _check_unchanged(node: Node, entry: Any) -> None:
 
 
 def is_singular(entry: Any) -> bool:
-    """Whether the cotangent of a call is a limit, as of equal eigenvalues."""
+    """Whether the cotangent of a call is a limit, as for equal eigenvalues."""
     singular = getattr(entry[0], "singular", None)
     return singular is not None and entry[1] is not FREED and bool(singular(entry[1]))
 
@@ -92,7 +92,7 @@ def run_node(
 ) -> list[Any]:
     """The cotangents of a node's arguments (None where there is none) from that of its result.
 
-    nodes: all those of the pass, for anomaly mode.
+    nodes: all nodes of the pass, for anomaly mode.
     """
     if node._prehooks:
         g = through_prehooks(node, g)
@@ -111,7 +111,7 @@ def run_node(
 
 
 def _pull(node: Node, g: Any, create: bool) -> list[Any]:
-    """Replay one entry, with places of its own in the stead of the nodes of its arguments."""
+    """Replay one entry, with small integers as slots in place of the nodes of its arguments."""
     entry = node._entry
     rule, out, x, y, x_node, y_node = entry
     if rule is PROJECT:
@@ -139,7 +139,7 @@ def _pull(node: Node, g: Any, create: bool) -> list[Any]:
 
 
 def _on_graph(node: Node, rule: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any, Any]:
-    """What a node keeps, on the graph again, so that the rule logs itself."""
+    """The kept values of a node, wrapped with their nodes again, so that the rule logs itself."""
     x_node, y_node = node._entry[4], node._entry[5]
     if y_node is not None:
         return _lifted(out, node), _lifted(x, x_node), _lifted(y, y_node)
@@ -150,7 +150,7 @@ def _on_graph(node: Node, rule: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any
 
 
 def _results_on_graph(node: Node, out: Outputs) -> Outputs:
-    """The results that a node keeps, each at a node of its own."""
+    """The results that a node keeps, each wrapped with a node of its own."""
     parts = []
     for position, value in enumerate(out):
         part = fresh_node()

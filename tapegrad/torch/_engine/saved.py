@@ -1,10 +1,10 @@
-"""What custom Functions save for their backward.
+"""The tensors that custom Functions save for their backward.
 
 Knows nodes, versions and the hooks of saved tensors. Must not know how a Function is called.
 
-A saved output must not hold its node, which would hold the output: Python's counting of references
-could not free them. So it is kept as a value and the number of the output, and gets its node when
-it is asked for.
+A saved output must not refer to its node, because the node refers to the saved output: reference
+counting could not free such a cycle. So it is kept as a value and the number of the output, and
+gets its node when it is unpacked.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ class Saved:
         self.packed: Any = None
         if self.hooks is not None:
             self.packed = self.hooks.pack_tensor(tensor)
-            if tensor.node is LEAF:  # what the hooks give back stands for it
+            if tensor.node is LEAF:  # the tensor from the hooks takes its place
                 self.node = accumulator_of(tensor)
         elif tensor.node is None or tensor.node is LEAF:
-            self.kept = tensor  # itself: a leaf has no node that could be put on again
+            self.kept = tensor  # a leaf is kept itself, as it has no node to set again
         else:
             self.kept = tensor.value
 
     def unpacked(self, owner: FunctionNode) -> Tensor:
-        """The tensor, with its place in the graph. RuntimeError if it was changed since."""
+        """The tensor, with its node. Raises RuntimeError if it was changed since."""
         if self.hooks is not None:
             return self._placed(self.hooks.unpack(self.packed), owner)
         if self.version.count != self.count:
@@ -69,7 +69,7 @@ class Saved:
         return made
 
     def _output_node(self, owner: FunctionNode) -> Node:
-        """The node of one of several outputs: the one in use, of which there must not be two."""
+        """The node of one of several outputs: the existing one, because there must not be two."""
         if self.place is None:
             return owner
         node = self.place()
@@ -99,7 +99,7 @@ def output_node(owner: FunctionNode, position: int) -> Node:
 
 
 def output_number(tensor: Tensor, owner: FunctionNode) -> int | None:
-    """Which output of a Function a tensor is; None if it is none."""
+    """The number of the output of a Function that a tensor is; None if it is not an output."""
     node = tensor.node
     if node is owner:
         return 0
@@ -114,12 +114,12 @@ def _place_of(tensor: Tensor, owner: FunctionNode) -> weakref.ref[Node] | None:
 
 
 def save(owner: FunctionNode, tensors: Any) -> tuple[Saved | None, ...]:
-    """Tensors in a form that their Function's node can keep."""
+    """Tensors as `Saved`, which their Function's node can keep."""
     return tuple(None if tensor is None else Saved(tensor, owner) for tensor in tensors)
 
 
 def check_saveable(tensors: tuple[Any, ...], call: str) -> None:
-    """Raise TypeError for what is no tensor, and not None."""
+    """Raise TypeError for anything but tensors and None."""
     for position, tensor in enumerate(tensors):
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(

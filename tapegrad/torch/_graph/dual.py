@@ -2,11 +2,11 @@
 
 Knows the core's forward mode and its levels. Must not know tensors.
 
-A tangent is asked for in two ways, and there is a tape for each. The tape below the graph gives
-tangents to the values that nodes keep, so that a backward pass carries them on to the gradients
-(forward over reverse). The tape above the graph computes tangents with traced values, so that they
+Tangents serve two purposes, with one tape for each. The tape below the graph gives tangents to the
+values that nodes keep, so that a backward pass computes tangents of the gradients too (forward
+over reverse). The tape above the graph computes tangents with traced values, so that the tangents
 are on the graph themselves (reverse over forward). A dual tensor's `value` is an array of the tape
-below; its tangent on the graph, where it has one, lies in its `_dual`.
+below; its `_dual` holds its tangent on the graph, if there is one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from tapegrad._core.forward_tape import Cell, ForwardTape
 from tapegrad._core.values import Traced
 
-PLAIN: Any = object()  # the `_dual` of a tensor that takes part on the tape below alone
+PLAIN: Any = object()  # the `_dual` of a tensor that is only on the tape below
 
 
 class Above(ForwardTape):
@@ -26,13 +26,13 @@ class Above(ForwardTape):
 
 
 class Below(ForwardTape):
-    """The tape below the graph: its arrays hold plain ones."""
+    """The tape below the graph: its arrays hold untraced arrays."""
 
     __slots__ = ("above",)
 
     def __init__(self) -> None:
         super().__init__("forward_ad.dual_level")
-        self.level = -0.5  # type: ignore[assignment]  # between plain values and the graph
+        self.level = -0.5  # type: ignore[assignment]  # between untraced values and the graph
         self.above: Above | None = Above("forward_ad.dual_level")
 
     def leave(self) -> None:
@@ -43,21 +43,21 @@ class Below(ForwardTape):
 
 
 def _forget(entry: Any) -> None:
-    """What a tape logs with after its level was left."""
+    """The `log` of a tape after its level has ended."""
 
 
 def is_dual(value: Any) -> bool:
-    """Whether a value is one of the tape below."""
+    """Whether a value is an array of the tape below."""
     return isinstance(value, Traced) and type(value.tape) is Below
 
 
 def is_above(array: Any) -> bool:
-    """Whether an array is one of the tape above."""
+    """Whether an array is one of the tape above the graph."""
     return isinstance(array, Traced) and type(array.tape) is Above
 
 
 def cell_of(tangent: Any) -> Cell:
-    """A slot with a tangent."""
+    """A slot that holds a tangent."""
     cell = Cell()
     cell.tangent = tangent
     return cell

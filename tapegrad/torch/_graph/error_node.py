@@ -41,7 +41,7 @@ class Error(Node):
 
 
 def error_node(spec: Any, text: str, parents: Sequence[Node]) -> Node:
-    """A node of a result of this shape and dtype, made from `parents`; `text` is the error."""
+    """A node for a result of a shape and dtype, with `parents`; `text` is the error message."""
     node = fresh_node()
     node.__class__ = Error
     parents = tuple(parents) or (-1,)  # type: ignore[assignment]

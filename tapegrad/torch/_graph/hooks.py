@@ -1,6 +1,6 @@
 """Hooks: functions in the order of their registration, and the handles that remove them.
 
-Must not know what calls them.
+Must not know who calls them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Hooks(dict[int, Callable[..., Any]]):
 
 
 class Handle:
-    """What registering a hook returns: `remove()` takes the hook away. A context manager too."""
+    """The result of registering a hook: `remove()` unregisters it. It is a context manager too."""
 
     __slots__ = ("_hooks", "id")
 
@@ -32,7 +32,7 @@ class Handle:
         self.id = key
 
     def remove(self) -> None:
-        """Take the hook away; more than once does no harm."""
+        """Unregister the hook; a second call does nothing."""
         hooks = self._hooks()
         if hooks is not None:
             hooks.pop(self.id, None)

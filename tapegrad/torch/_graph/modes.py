@@ -1,9 +1,9 @@
-"""What a thread does beside computing values: whether operations are logged, and who watches.
+"""The modes of a thread: whether operations are logged, and which profilers and hooks are active.
 
 Knows one context variable. Must not know tensors or the graph.
 
-The usual state (gradients enabled, nobody watches) is None, so that an operation asks one question
-only: `MODE.get() is None`.
+The usual state (gradients enabled, no profiler or hook) is None, so that an operation makes a
+single test: `MODE.get() is None`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class Mode(NamedTuple):
     """The state of a thread or task."""
 
     grad: bool = True  # whether operations are logged
-    inference: bool = False  # whether tensors made now can never be differentiated
-    anomaly: Any = None  # what keeps the traceback of each logged call, if anything does
+    inference: bool = False  # whether new tensors can never be differentiated
+    anomaly: Any = None  # keeps the traceback of each logged call, in anomaly mode
     saved: tuple[Any, ...] = ()  # pairs of functions that pack and unpack saved tensors
-    watchers: tuple[Any, ...] = ()  # profilers, told of each call
+    watchers: tuple[Any, ...] = ()  # profilers, which are called at each operation
     floor: float = 0  # the level of transforms up to which nothing is logged, if any
 
 
@@ -43,7 +43,7 @@ def current() -> Mode:
 
 
 def change(**changes: Any) -> Mode | None:
-    """Set parts of the state; what was before, for `restore`."""
+    """Set parts of the state, and return the state before, for `restore`."""
     before = MODE.get()
     if before is None and changes == _GRAD_OFF:  # the frequent case
         MODE.set(UNLOGGED)
@@ -65,7 +65,7 @@ def is_grad_enabled() -> bool:
 
 
 def is_logging() -> bool:
-    """Whether operations of this thread are logged: in inference mode they never are."""
+    """Whether operations of this thread are logged, which they never are in inference mode."""
     mode = MODE.get()
     return mode is None or (mode.grad and not mode.inference)
 
@@ -77,7 +77,7 @@ def is_inference_mode_enabled() -> bool:
 
 
 class Manager:
-    """A context manager that changes parts of the state; also a decorator, of generators too."""
+    """A context manager that changes parts of the state; it also decorates functions."""
 
     changes: Mapping[str, Any]
 
@@ -118,7 +118,7 @@ class Manager:
         return within
 
     def _decorate_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The state holds while the generator runs, not while it waits."""
+        """A generator in the state, which is restored whenever the generator waits."""
 
         @functools.wraps(function)
         def within(*args: Any, **kwargs: Any) -> Any:

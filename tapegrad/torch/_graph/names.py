@@ -11,7 +11,7 @@ from typing import Any
 _NAMED: dict[Any, str] = {}
 
 
-# NumPy's words whose operations PyTorch has other words for.
+# Operations that have one name in NumPy and another in PyTorch.
 _WORDS = {
     "multiply": "Mul",
     "subtract": "Sub",
@@ -32,7 +32,7 @@ _WORDS = {
 
 
 def name_nodes(rule: Any, name: str) -> None:
-    """Set what nodes of a rule are called where the operation does not say."""
+    """Set the name of a rule's nodes, for calls in which the operation does not give one."""
     _NAMED[rule] = name
 
 
@@ -41,7 +41,7 @@ def name_of(rule: Any) -> str:
     found = _NAMED.get(rule)
     if found is None:
         if getattr(rule, "form", None) == "custom":
-            return f"{rule.name}Backward"  # made for one call, and not to be remembered
+            return f"{rule.name}Backward"  # made for one call, so not stored
         given = rule.name if "[" in rule.name else rule.name.rpartition(".")[2]
         known = _WORDS.get(given)
         if known is None:

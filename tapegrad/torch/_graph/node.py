@@ -1,16 +1,16 @@
 """The graph: a node is both the slot of a value and PyTorch's `grad_fn`.
 
-Knows the tape's entries and rules. Must not know what a Tensor offers.
+Knows the tape's entries and rules. Must not know the methods of a Tensor.
 
-The functional transforms own a tape with an end. Tensors have none: what a tensor can still be
-differentiated through must live as long as the tensor, and no longer, also where a hook closes a
-cycle. So the tape of this layer holds no list. Its slots are nodes, numbered in order of time; a
-node holds its entry, and the entry holds the nodes of its arguments. Python frees what nobody can
+A functional transform owns a tape, which ends with it. The tape of tensors never ends: the history
+of a tensor must live as long as the tensor, and no longer, also if a hook closes a cycle. So the
+tape of this layer holds no list. Its slots are nodes, numbered in order of time. A node holds its
+entry, and the entry holds the nodes of its arguments. Python frees the history that nobody can
 reach.
 
 A node's entry is an entry of the tape without its first item, the slot, which would be the node
-itself: (rule, out, x, y, x_node, y_node) or (rule, out, args, params, nodes, None). An argument
-without a node has -1.
+itself: (rule, out, x, y, x_node, y_node) or (rule, out, args, params, nodes, None). The node of an
+argument without one is -1.
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ from tapegrad.torch._graph.names import name_of
 from tapegrad.torch._graph.order import next_number
 
 new = object.__new__
-GUARD = threading.RLock()  # around what several backward passes may change at once
+GUARD = threading.RLock()  # for state that several backward passes may change at once
 
 
 class Node:
-    """A call in the graph: what `Tensor.grad_fn` returns.
+    """A call in the graph: `Tensor.grad_fn`.
 
-    Calling it with the gradients of its results returns those of its arguments, themselves
-    differentiable. Its class has the name of the operation, as `MulBackward0`.
+    A call of the node with the gradients of its results returns those of its arguments, which are
+    differentiable themselves. Its class is named after the operation, as `MulBackward0`.
     """
 
     __slots__ = ("__dict__", "__weakref__", "_entry", "_number")
 
-    # Names with an underscore: a Function's ctx is its node, and users give it any attribute.
+    # Names have an underscore: a Function's ctx is its node, and users set any attribute on it.
     _number: int
     _entry: Any  # None at a leaf
-    # How many arguments PyTorch's node has, where the entry has more: x**2 is one of x alone.
+    # How many arguments PyTorch's node has, if the entry has more: that of x**2 has x alone.
     _arguments: int | None = None
-    # What few nodes have, in their __dict__.
-    _watched: bool = False  # whether a pass must stop at this node: any of the following
-    _hooks: Hooks | None = None  # on the gradient of the result, before the node runs
+    # Attributes that few nodes have; they are in their __dict__.
+    _watched: bool = False  # whether a pass must stop at this node, for any of the following
+    _hooks: Hooks | None = None  # hooks on the gradient of the result, before the node runs
     _prehooks: Hooks | None = None
     _posthooks: Hooks | None = None
     _retained: Sequence[weakref.ref[Any]] = ()  # tensors that keep their gradient
-    _trace: Any = None  # where the call was made, in anomaly mode
-    _packed: Any = None  # what the hooks of saved tensors made of them
+    _trace: Any = None  # the traceback of the call, in anomaly mode
+    _packed: Any = None  # saved tensors as their hooks packed them
 
     def __ge__(self, start: Any) -> bool:
         return self._number >= start
@@ -92,7 +92,7 @@ class Node:
             self._watched = True
         return self._prehooks.add(hook)
 
-    if TYPE_CHECKING:  # what `_engine.node_run` adds
+    if TYPE_CHECKING:  # `_engine.node_run` adds these
 
         def __call__(self, *gradients: Any) -> Any: ...
 
@@ -112,24 +112,24 @@ def title(node: Node) -> str:
 
 
 class AccumulateGrad(Node):
-    """Where the gradient of a leaf arrives; `variable` is the leaf."""
+    """The node that accumulates the gradient of a leaf, `variable`."""
 
     __slots__ = ()
 
     variable: Any
 
     def name(self) -> str:
-        """As PyTorch writes the name of its own class."""
+        """The name of PyTorch's own class."""
         return "torch::autograd::AccumulateGrad"
 
 
 class CopySlices(Node):
-    """A write through a view: takes the gradient of the base apart."""
+    """A write through a view: it splits the gradient of the base."""
 
     __slots__ = ()
 
     def name(self) -> str:
-        """As PyTorch writes the name of its own class."""
+        """The name of PyTorch's own class."""
         return "torch::autograd::CopySlices"
 
 
@@ -178,7 +178,7 @@ def node_class(name: str) -> type[Node]:
 
 
 def fresh_node() -> Node:
-    """A node of no name yet."""
+    """A node without a name."""
     node: Node = new(Node)
     node._number = next_number()
     node._entry = None
@@ -186,7 +186,7 @@ def fresh_node() -> Node:
 
 
 class _NoBuffers:
-    """No write of a traced array goes into memory that this layer could not see."""
+    """An empty set of slots: every write to a traced array copies, as tensors may share memory."""
 
     def __contains__(self, slot: Any) -> bool:
         return False
@@ -199,7 +199,7 @@ class _NoBuffers:
 
 
 class GraphTape(Tape):
-    """The tape of all tensors. It hangs each entry into its node, and keeps nothing itself."""
+    """The tape of all tensors. It stores each entry in its node, and keeps nothing itself."""
 
     __slots__ = ()
 
@@ -211,7 +211,7 @@ class GraphTape(Tape):
         self.buffers = _NoBuffers()
 
     def keep(self, constant: Any) -> Any:
-        return constant  # a change is noticed by the memory's version, and refused
+        return constant  # a backward pass refuses a changed constant by its version
 
     def keep_input(self, leaf: Any) -> Any:
         return leaf
@@ -220,7 +220,7 @@ class GraphTape(Tape):
         return params
 
     def between(self, start: Any, end: Any) -> list[Entry]:
-        """The entries after one node that another's is made from, in order of time."""
+        """The entries after one node on which that of another depends, in order of time."""
         nodes = [node for node in reachable([end]) if node._number > start._number]
         return [(node, *node._entry) for node in nodes if node._entry is not None]
 
@@ -228,7 +228,7 @@ class GraphTape(Tape):
 def _attach(entry: Entry) -> None:
     node = entry[0]
     node._entry = entry[1:]
-    if isinstance(entry[2], Outputs):  # without the nodes of the results, which hold this one
+    if isinstance(entry[2], Outputs):  # without the nodes of the results, which refer to this node
         outputs = Outputs(entry[2])
         outputs.slots = (-1,) * len(outputs)
         node._entry = entry[1], outputs, *entry[3:]
@@ -240,17 +240,17 @@ GRAPH = GraphTape()
 
 
 def array_on_graph(value: Any, node: Node) -> Any:
-    """A value and its node as one of the core's traced arrays, on which rules log themselves."""
+    """A value and its node as a traced array of the core, on which rules log themselves."""
     return Array(value, node, GRAPH, spec_of(value))
 
 
 def is_on_graph(value: Any) -> bool:
-    """Whether a value is one of the core's traced arrays, traced by this layer."""
+    """Whether a value is a traced array of this layer's tape."""
     return isinstance(value, Traced) and value.tape is GRAPH
 
 
 class GradientEdge(NamedTuple):
-    """Where the gradient of a tensor arrives: a node, and which of its results."""
+    """The destination of a tensor's gradient: a node, and the number of one of its results."""
 
     node: Node
     output_nr: int
@@ -269,7 +269,7 @@ def parents_of(entry: Any) -> Iterable[Any]:
 
 
 def arguments_of(node: Node) -> Iterator[Any]:
-    """The nodes (or -1) of the arguments of a call, one an argument."""
+    """The nodes (or -1) of the arguments of a call, one per argument."""
     entry = node._entry
     if entry is None:
         return
@@ -281,7 +281,7 @@ def arguments_of(node: Node) -> Iterator[Any]:
 
 
 def edge_of(parent: Any) -> tuple[Node | None, int]:
-    """A parent as PyTorch shows it: the node of the call, and which of its results."""
+    """A parent as PyTorch shows it: the node of the call, and the number of the result."""
     if parent == -1:
         return None, 0
     entry = parent._entry
@@ -291,12 +291,12 @@ def edge_of(parent: Any) -> tuple[Node | None, int]:
 
 
 def reachable(roots: Iterable[Node]) -> list[Node]:
-    """All nodes that the given ones were made from, and these, in order of time."""
+    """All nodes on which the given ones depend, and these, in order of time."""
     return made_since(roots, 0)
 
 
 def made_since(roots: Iterable[Node], start: int) -> list[Node]:
-    """The nodes of a greater number than `start` that the given ones were made from, and these."""
+    """Of the given nodes and those on which they depend, the ones made after number `start`."""
     stack = [node for node in roots if node._number > start]
     seen = set(stack)
     while stack:
@@ -318,7 +318,7 @@ def number_of(node: Node) -> int:
 
 
 class _Freed:
-    """Takes the place of what an entry kept, after a backward pass has used it up."""
+    """The placeholder for the values of an entry that a backward pass has freed."""
 
     def __repr__(self) -> str:
         return "freed"
@@ -328,7 +328,7 @@ FREED = _Freed()
 
 
 def freed(entry: Any) -> Any:
-    """An entry without the arrays that it kept; itself where it kept none."""
+    """An entry without the arrays that it kept; the same entry if it kept none."""
     rule, out, x, y, x_node, y_node = entry
     if y_node is not None:
         if out is None and x is None and y is None:

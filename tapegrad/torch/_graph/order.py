@@ -1,6 +1,6 @@
 """Numbers in order of time, for nodes, versions and hooks.
 
-Must not know what is numbered.
+Must not know what the numbers are given to.
 """
 
 from __future__ import annotations

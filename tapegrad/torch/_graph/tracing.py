@@ -17,12 +17,12 @@ from tapegrad.torch._graph.node import GRAPH
 
 ndarray = np.ndarray
 
-# The levels of reverse tapes that a forward transform has: no_grad is not for it.
+# The levels of the reverse tapes of forward transforms, on which no_grad has no effect.
 FORWARD: set[float] = set()
 
 
 def unlogged(value: Any, floor: float) -> Any:
-    """A traced value without the reverse transforms up to a level; tangents stay, and batches."""
+    """A traced value without the reverse transforms up to a level; it stays dual and batched."""
     if isinstance(value, Mapped):
         inner = unlogged(value.value, floor)
         return value if inner is value.value else value.vmap_level.wrap(inner)

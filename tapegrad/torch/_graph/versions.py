@@ -1,7 +1,7 @@
-"""How often memory was written to: what a backward pass asks of the values that nodes keep.
+"""Versions of memory: a backward pass checks with them the values that nodes keep.
 
-Knows arrays and the numbers of nodes. Must not know what writes, or what tensors are beside their
-value and version.
+Knows arrays and the numbers of nodes. Must not know the operations that write, or of tensors more
+than their value and version.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ ndarray = np.ndarray
 
 
 class Version:
-    """How often memory was written to: shared by a tensor, its views and what it detached to."""
+    """The count of writes to memory, shared by a tensor, its views and its detached tensors."""
 
     __slots__ = ("count", "times")
 
     def __init__(self) -> None:
         self.count = 0
-        self.times: list[int] = []  # of the latest writes, in the numbering of nodes
+        self.times: list[int] = []  # of the latest writes, numbered as nodes are
 
     def at(self, number: int) -> int:
-        """The version when the node of a number was made."""
+        """The version at the time when the node with this number was made."""
         return self.count - sum(time > number for time in self.times)
 
 
 class Versioned(Protocol):
-    """A tensor, as far as versions go."""
+    """What this module asks of a tensor."""
 
     value: Any
     _version_of: Version | None
 
 
 # The versions of arrays that were ever written to in place, by the id of the array that owns the
-# memory. A backward pass asks it whether what an entry kept is still what it was.
+# memory. A backward pass finds here whether a kept value has changed.
 WRITTEN: dict[int, tuple[Any, Version]] = {}
-REMEMBERED = 256  # writes whose time is known: more only make a message less exact
+REMEMBERED = 256  # how many writes keep their time; after more, messages are less exact
 
 
 def owner_of(value: Any) -> Any:
@@ -61,12 +61,12 @@ def version_of(tensor: Versioned) -> Version:
 
 
 def share_version(tensor: Versioned, other: Versioned) -> None:
-    """Let two tensors over the same memory count writes together."""
+    """Let two tensors over the same memory share a version."""
     other._version_of = version_of(tensor)
 
 
 def count_write(tensor: Versioned) -> None:
-    """Note that a tensor's memory was written to: what kept it before must not use it."""
+    """Count a write to a tensor's memory, after which nodes must not use values kept before."""
     version = version_of(tensor)
     version.count += 1
     version.times.append(next_number())

@@ -1,6 +1,6 @@
-"""A tensor with a tangent, taken apart.
+"""Dual tensors are split into primal and tangent here.
 
-Knows tensors. Must not know levels, which `autograd.forward_ad` begins and ends.
+Knows tensors. Must not know levels, which `autograd.forward_ad` enters and exits.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from tapegrad.torch._tensor.tensor import (
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What `unpack_dual` returns."""
+    """The result of `unpack_dual`."""
 
     primal: Tensor
     tangent: Tensor | None
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """`(primal, tangent)`: the tensor without its tangent, and this; None where it has none."""
+    """`(primal, tangent)`: the tensor without its tangent, and the tangent or None."""
     settled(tensor)
     value = tensor.value
     if not is_dual(value):

@@ -1,9 +1,9 @@
-"""Gradients: cotangents as tensors, what hooks make of them, and how a leaf takes them.
+"""Gradients: cotangents as tensors, the hooks that replace them, and the `grad` of a leaf.
 
 Knows PyTorch's convention. Must not know which nodes run, or when.
 
-Cotangents are the core's (du/dx - i du/dy for complex numbers); PyTorch's gradients are their
-conjugates, so what passes in or out here is conjugated.
+Cotangents are the core's (du/dx - i du/dy for complex numbers). PyTorch's gradients are their
+conjugates, so this module conjugates gradients that come in, and cotangents that go out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tapegrad.torch._tensor.tensor import Tensor, array_below, ndarray, of_array
 
 
 def conjugated(value: Any) -> Any:
-    """A gradient as a cotangent, or the other way round."""
+    """A gradient as a cotangent, or a cotangent as a gradient."""
     return np.conj(value) if value.dtype.kind == "c" else value
 
 
@@ -32,7 +32,7 @@ def as_gradient(bar: Any) -> Tensor:
 
 
 def through_hooks(hooks: dict[int, Callable[..., Any]], g: Any) -> Any:
-    """A cotangent after hooks, each of which may replace it."""
+    """A cotangent after the hooks have run, each of which may replace it."""
     for hook in list(hooks.values()):
         gradient = as_gradient(g)
         given = hook(gradient)
@@ -59,7 +59,7 @@ def _name_of(hook: Any) -> str:
 
 
 def _several(hook: Any, given: Any, count: int) -> Sequence[Any]:
-    """What a hook of a node returned, one gradient (or None) each."""
+    """The gradients that a hook of a node returned, as one gradient (or None) each."""
     found = given if isinstance(given, (tuple, list)) else (given,)
     if len(found) != count:
         raise RuntimeError(
@@ -94,7 +94,7 @@ def through_posthooks(node: Node, parts: list[Any], g: Any) -> list[Any]:
         given = hook(inputs, results)
         if given is not None:
             given = given if isinstance(given, (tuple, list)) else (given,)
-            if not used <= len(given) <= count:  # numbers beside tensors need not have theirs
+            if not used <= len(given) <= count:  # it may leave out those of numbers
                 _several(hook, given, count)
             parts = [None if part is None else conjugated(array_below(part)) for part in given]
             parts += [None] * (2 - len(parts))
@@ -102,9 +102,9 @@ def through_posthooks(node: Node, parts: list[Any], g: Any) -> list[Any]:
 
 
 def accumulate(variable: Tensor, bar: Any, taken: set[int], *, create: bool) -> None:
-    """Add a cotangent to the `grad` of a leaf: in its memory, unless a graph is made of it."""
+    """Add a cotangent to the `grad` of a leaf, in its memory unless the pass creates a graph."""
     if is_dual(bar) and not create:
-        bar = bar.value  # what is accumulated has no tangent
+        bar = bar.value  # an accumulated gradient has no tangent
     with GUARD:
         known = variable._grad
         if known is None:
@@ -122,7 +122,7 @@ def accumulate(variable: Tensor, bar: Any, taken: set[int], *, create: bool) -> 
 
 
 def root_of(tensor: Tensor, gradient: Any) -> Any:
-    """The cotangent of a root: a gradient of its shape, or 1 for one element."""
+    """The cotangent of a root: the given gradient, or 1 for a root of one element."""
     value = tensor.value
     if gradient is None:
         if spec_of(value).size != 1:
@@ -138,5 +138,5 @@ def root_of(tensor: Tensor, gradient: Any) -> Any:
 
 
 def count_of(node: Node) -> int:
-    """How many arguments a node has."""
+    """The number of arguments of a node."""
     return len(tuple(arguments_of(node)))

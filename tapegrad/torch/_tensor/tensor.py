@@ -1,11 +1,11 @@
 """`Tensor`: a value, and the node of the graph that it came from.
 
-Knows how a tensor lies over the graph and over memory: leaves, views. Must not know how writes are
-counted, or what operations exist; the modules of operations give Tensor its methods.
+Knows a tensor's place in the graph (leaf, node) and that it may be a view. Must not know how
+writes are counted, or which operations exist; the modules of operations give Tensor its methods.
 
 `value` is a NumPy array; within a functional transform it is one of the core's traced arrays.
 `node` is None for a constant, LEAF for a leaf that requires grad, else the node of the operation.
-What few tensors have lives in their `__dict__`, with defaults in the class.
+Attributes that few tensors have are in their `__dict__`, with defaults in the class.
 """
 
 from __future__ import annotations
@@ -60,19 +60,19 @@ class Tensor:
     _grad: Tensor | None = None
     _version_of: Version | None = None
     _base: Tensor | None = None  # the tensor that this one is a view of
-    _view_fn: Callable[[Any], Any] | None = None  # from the value of that one to this one's
+    _view_fn: Callable[[Any], Any] | None = None  # computes this one's value from that of its base
     _creation_meta: str | None = None  # how a view was made: "no_grad", "inference", "several"
-    _attr_version: int = 0  # the version of such a view's memory at which its node is right
+    _attr_version: int = 0  # the version of its memory for which such a view's node is valid
     _views: list[weakref.ref[Tensor]] | None = None
-    _hooks: Hooks | None = None  # of a leaf; others have theirs at their node
-    _after: Hooks | None = None  # called when a leaf's gradient has arrived
+    _hooks: Hooks | None = None  # the hooks of a leaf; those of other tensors are at their node
+    _after: Hooks | None = None  # called after a leaf's gradient was accumulated
     _retains: bool = False
     _accumulator: weakref.ref[AccumulateGrad] | None = None
     _inference: bool = False
     _dual: Any = None  # the tangent on the graph, of a tensor of a level of forward_ad
     name: str | None = None
 
-    if TYPE_CHECKING:  # what the modules of operations add
+    if TYPE_CHECKING:  # the modules of operations add these
 
         def __getattr__(self, name: str) -> Any: ...
         def __add__(self, other: Any) -> Any: ...
@@ -115,7 +115,7 @@ class Tensor:
     __array_priority__ = 1000
     __hash__ = object.__hash__
 
-    # -- what it is ------------------------------------------------------------------------------
+    # -- shape and dtype -------------------------------------------------------------------------
 
     @property
     def shape(self) -> Size:
@@ -193,7 +193,7 @@ class Tensor:
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Make a leaf require grad, or no longer."""
+        """Set whether a leaf requires grad."""
         if self.node is not None and self.node is not LEAF:
             if not requires_grad:
                 raise RuntimeError(
@@ -291,7 +291,7 @@ class Tensor:
         return self._retains
 
     def retain_grad(self) -> None:
-        """Fill `grad` of this tensor too in a backward pass, though it is not a leaf."""
+        """Let backward passes fill `grad` of this tensor although it is not a leaf."""
         if self.node is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self.node is LEAF or self._retains:
@@ -300,7 +300,7 @@ class Tensor:
         retain_at(self, self.node)
 
     def detach(self) -> Tensor:
-        """The same memory without history; in-place writes to either are noticed by both."""
+        """A tensor over the same memory without history; the two share their version."""
         made = of_value(plain_of(self))
         share_version(self, made)
         if self._inference:
@@ -313,17 +313,17 @@ class Tensor:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         self.node = None
         if type(self.value) is not ndarray and not is_dual(self.value):
-            self.value = plain_of(self)  # also from the functional transforms around
+            self.value = plain_of(self)  # untraced by functional transforms, too
         self.__dict__.pop("_retains", None)
         for reference in self._views or ():
             view = reference()
             if view is not None and view.node is LEAF and view._creation_meta is not None:
-                view.node = None  # it followed this tensor
+                view.node = None  # its node came from this tensor
         return self
 
     @property
     def data(self) -> Tensor:
-        """The same memory without history, whose writes nobody notices."""
+        """A tensor over the same memory without history; writes to it are not counted."""
         return of_value(plain_of(self))
 
     @data.setter
@@ -356,7 +356,7 @@ class Tensor:
     # -- hooks -----------------------------------------------------------------------------------
 
     def register_hook(self, hook: Callable[[Tensor], Any]) -> Handle:
-        """Call `hook(grad)` when the gradient of this tensor is known; it may replace it.
+        """Call `hook(grad)` when the gradient of this tensor is computed; the hook may replace it.
 
         Returns a handle with `remove()`. RuntimeError for a tensor that does not require grad.
         """
@@ -407,14 +407,14 @@ def of_value(value: Any, node: Any = None) -> Tensor:
 
 
 def _with_memory(value: Any) -> Any:
-    """NumPy's scalars as arrays of no dimensions, which can be written to."""
+    """A NumPy scalar as a 0-d array, which can be written to; any other value unchanged."""
     return (
         np.asarray(value) if isinstance(value, (np.generic, bool, int, float, complex)) else value
     )
 
 
 def of_array(array: Any) -> Tensor:
-    """A tensor for what a rule or a function returned: on the graph where it is traced there."""
+    """A tensor for the result of a rule or a function: on the graph if the graph traces it."""
     if is_above(array):
         made = of_array(array.value)
         made._dual = tangent_of(array)
@@ -426,7 +426,7 @@ def of_array(array: Any) -> Tensor:
 
 
 def array_of(tensor: Tensor) -> Any:
-    """A tensor as the core sees it: a traced array if operations on it are to be logged."""
+    """The array of a tensor: a traced one if operations on it have to be logged."""
     if type(tensor.value) is not ndarray:
         if is_dual(tensor.value):
             return _array_of_dual(tensor)
@@ -437,7 +437,7 @@ def array_of(tensor: Tensor) -> Any:
 
 
 def array_below(tensor: Tensor) -> Any:
-    """`array_of` without the tangent on the graph: what a backward pass has to do with."""
+    """`array_of` without the tangent on the graph, as backward passes use it."""
     node = tensor.node
     if node is None:
         return tensor.value
@@ -462,9 +462,10 @@ def _array_of_dual(tensor: Tensor) -> Any:
 
 
 def tangent_on_graph(tensor: Tensor) -> Any:
-    """The tangent of a dual tensor, as an array on the graph where it can be.
+    """The tangent of a dual tensor, as an array on the graph if possible.
 
-    That of a gradient is not: a backward pass through it is an error, not a silent constant.
+    The tangent of a gradient is not on the graph. A backward pass through it is an error, rather
+    than taking it for a constant.
     """
     tangent = tensor._dual
     if tangent is None or tangent is PLAIN:
@@ -482,7 +483,7 @@ THIRD = (
 
 
 def settled(tensor: Tensor) -> Any:
-    """The tape above that a tensor takes part in; one of a level that was left is no dual."""
+    """The tape above the graph of a tensor; after the end of its level the tensor is no dual."""
     if not is_dual(tensor.value):
         return None
     above = tensor.value.tape.above
@@ -493,7 +494,7 @@ def settled(tensor: Tensor) -> Any:
 
 
 def plain_of(tensor: Tensor) -> Any:
-    """The value of a tensor without history; a batched one stays batched."""
+    """The value of a tensor without history; a batched value stays batched."""
     value = tensor.value
     if type(value) is ndarray:
         return value
@@ -506,12 +507,12 @@ def plain_of(tensor: Tensor) -> Any:
 
 
 def node_of(tensor: Tensor) -> Any:
-    """The node where the gradient of a tensor arrives, or None."""
+    """The node that gets the gradient of a tensor, or None."""
     return accumulator_of(tensor) if tensor.node is LEAF else tensor.node
 
 
 def retain_at(tensor: Tensor, node: Any) -> None:
-    """Let a tensor that keeps its gradient get that of a node, and of no earlier one."""
+    """Let a tensor with retain_grad() get the gradient of this node instead of an earlier one."""
     old = tensor.node
     if isinstance(old, Node) and old._retained:
         old._retained = tuple(kept for kept in old._retained if kept() is not tensor)
@@ -521,7 +522,7 @@ def retain_at(tensor: Tensor, node: Any) -> None:
 
 
 def accumulator_of(leaf: Tensor) -> AccumulateGrad:
-    """The node where the gradient of a leaf arrives: one as long as a graph needs it."""
+    """The node that accumulates the gradient of a leaf; it lives as long as a graph needs it."""
     if leaf._creation_meta is not None:
         require_current(leaf)
     known = leaf._accumulator

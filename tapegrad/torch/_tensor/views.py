@@ -1,4 +1,4 @@
-"""Tensors that share memory: how a view is linked to its base, and made again from it.
+"""Tensors that share memory: how a view is linked to its base, and computed from it again.
 
 Knows paths from a base to its view. Must not know which operations make views.
 """
@@ -16,7 +16,7 @@ from tapegrad.torch._tensor.tensor import LEAF, Tensor, ndarray
 
 
 def _link_views(made: Any, source: Any, path: Callable[[Any], Any], several: bool) -> None:
-    """Let tensors that share the memory of another one know it, and it them."""
+    """Link the tensors that share the memory of another one to it, as its views."""
     if not isinstance(source, Tensor):
         return
     if isinstance(made, (tuple, list)):
@@ -41,7 +41,7 @@ class _Part:
 
 
 class Steps:
-    """A view of a view: one path after another."""
+    """The path of a view of a view: one path after another."""
 
     __slots__ = ("first", "second")
 
@@ -56,14 +56,14 @@ class Steps:
 def link_view(
     made: Tensor, source: Tensor, path: Callable[[Any], Any], several: bool = False
 ) -> None:
-    """Make a tensor a view of another one: of that one's base, if it is a view itself."""
+    """Make a tensor a view of another one, or of its base if that is a view itself."""
     value, whole = made.value, source.value
     if is_dual(value) and is_dual(whole):
         value, whole = value.value, whole.value
     if type(value) is not ndarray or type(whole) is not ndarray:
         return
     if value is not whole and owner_of(value) is not owner_of(whole):
-        return  # NumPy had to copy
+        return  # NumPy returned a copy
     base = source._base
     if base is None:
         base = source
@@ -83,7 +83,7 @@ def link_view(
     if made._creation_meta is not None:
         made._attr_version = version_of(base).count
         if made.node is None and base.node is not None and made.value.dtype.kind in "fc":
-            made.node = LEAF  # without a history of its own
+            made.node = LEAF  # it has no history of its own
     views = base._views
     if views is None:
         views = base._views = []

@@ -1,11 +1,11 @@
-"""Writing to tensors: what PyTorch allows, and what becomes of the graph.
+"""Writes to tensors: the writes that PyTorch allows, and the new nodes that they make.
 
-Knows leaves, views and versions. Must not know what operations exist.
+Knows leaves, views and versions. Must not know which operations exist.
 
-A write changes memory, and replaces the node of the tensor. Where the tensor is a view, its base
-gets a node that takes the gradient apart (CopySlices), and all views of the base are taken anew
-from that node. What the graph had kept of the old memory is refused by a backward pass, which
-compares the time of the write with that of each node.
+A write changes memory, and replaces the node of the tensor. If the tensor is a view, its base gets
+a node that splits the gradient (CopySlices), and all views of the base get new nodes from it. A
+backward pass refuses values that a node kept of the old memory: it compares the time of the write
+with that of the node.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _copy_slices(base: Any, view: Any, path: Callable[[Any], Any]) -> Any:
 
 
 def _places_of(path: Callable[[Any], Any], base: Any) -> Any:
-    """Where in a flat base the elements of a view lie, whatever the memory order of either."""
+    """The flat positions in the base of a view's elements, for any memory order of the two."""
     numbers = np.arange(base.size, dtype=np.complex128 if base.dtype.kind == "c" else np.float64)
     return np.real(path(numbers.reshape(base.shape))).astype(np.intp)
 
@@ -72,7 +72,7 @@ def _pull_slices(g: Any, _out: Any, base: Any, view: Any, path: Callable[[Any], 
         view_bar = whole[places]
         whole[places] = 0
         return whole.reshape(base.shape), view_bar
-    # Real and imaginary parts lie in memory as those of gradients do, not of cotangents.
+    # Real and imaginary parts are in memory as in gradients, which are conjugates of cotangents.
     view_bar = np.conj(path(np.conj(g)))
     kept = np.full(base.shape, 1, base.dtype)
     if base.dtype.kind == "c":
@@ -91,19 +91,19 @@ def path_kind(path: Callable[[Any], Any], base: Any) -> str:
 
 _COPY_SLICES = General(_copy_slices, vjp=_pull_slices, arrays=2, name="CopySlices")
 name_nodes(WRITE, "CopySlices")
-# Writes of the same value everywhere, which may go to one place several times.
+# Writes of one value everywhere, for which memory may be at several positions.
 FIXED = frozenset(
     "ZeroBackward0 FillBackward2 MaskedFillBackward0 MaskedFillBackward1 IndexPutBackward0 "
     "View".split()
 )
-AS_STRIDED = node_class("AsStridedBackward0")  # of views after a write to their base
+AS_STRIDED = node_class("AsStridedBackward0")  # the node of a view after a write to its base
 
 
 def write(tensor: Tensor, compute: Callable[[Any], Any], label: str, sources: Any = ()) -> Tensor:
     """Let a tensor become `compute(its array)`, in its own memory.
 
-    sources: the other tensors that take part; whether any requires grad decides if the write is
-    logged.
+    sources: the other tensors of the operation; the write is logged if one of them, or the
+    tensor, requires grad.
     """
     tracked = modes.is_logging() and (
         tensor.node is not None or any(source.node is not None for source in sources)
@@ -123,7 +123,7 @@ def write(tensor: Tensor, compute: Callable[[Any], Any], label: str, sources: An
     value = result.value if on_graph else result
     check_result(tensor, value)
     if on_graph and value.dtype != before.dtype:
-        result = result.astype(before.dtype)  # its gradient comes in the dtype of the memory
+        result = result.astype(before.dtype)  # its gradient has the dtype of the memory
         value = result.value
     node = result.slot if on_graph and not isinstance(result.slot, int) else None
     if tracked and node is not None:
@@ -134,7 +134,7 @@ def write(tensor: Tensor, compute: Callable[[Any], Any], label: str, sources: An
     if tracked:
         if node is not None and node._number >= start:
             node.__class__ = node_class(label)
-            node._number = next_number()  # it keeps the memory as it is now
+            node._number = next_number()  # it keeps the memory after the write
             _let_keep(node, value, before)
         elif node is None:
             node = _replacement(tensor, ..., -1, spec_of(before), label)
@@ -189,7 +189,7 @@ def put(tensor: Tensor, index: Any, source: Any, label: str) -> None:
 
 
 def _replacement(tensor: Tensor, index: Any, v_node: Any, spec: Any, label: str) -> Any:
-    """A node for a tensor in which a part was replaced."""
+    """The node of a tensor after a part of it was replaced."""
     old = node_of(tensor)
     node = fresh_node()
     slots = (-1 if old is None else old, v_node)
@@ -226,7 +226,7 @@ def _raise_misfit(before: Any, index: Any, given: Any) -> NoReturn:
 
 
 def _write_traced(tensor: Tensor, result: Any) -> Tensor:
-    """A write within a functional transform: the core's arrays know their own views."""
+    """A write within a functional transform, where the core's arrays handle views."""
     _require_logged(tensor)
     check_result(tensor, result)
     try:
@@ -248,7 +248,7 @@ def _require_logged(tensor: Tensor) -> None:
 
 
 def _write_dual(tensor: Tensor, compute: Callable[[Any], Any]) -> Tensor:
-    """A write with tangents: into new memory, from which base and views are taken anew."""
+    """A write with tangents: into new memory, from which base and views are computed again."""
     result = compute(array_of(tensor))
     check_result(tensor, result)
     if result.dtype != tensor.value.dtype:
@@ -282,7 +282,7 @@ def _put_dual(tensor: Tensor, index: Any, given: Any) -> None:
 
 
 def _enter_transform(tensor: Tensor, value: Any) -> None:
-    """Let a tensor from outside hold values of the functional transform that `value` is from."""
+    """Wrap an outer tensor's value for the functional transform that `value` belongs to."""
     base = tensor if tensor._base is None else tensor._base
     base.value = lift_to_level_of(base.value.copy(), value)
     for reference in base._views or ():
@@ -305,7 +305,7 @@ def overwrite(tensor: Tensor, source: Any) -> Tensor:
 
 
 def check_writable(tensor: Tensor, tracked: bool, label: str = "") -> None:
-    """Raise PyTorch's RuntimeError where it does not allow a write."""
+    """Raise RuntimeError for a write that PyTorch does not allow."""
     if tensor._inference and not modes.is_inference_mode_enabled():
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make "
@@ -336,14 +336,14 @@ def check_writable(tensor: Tensor, tracked: bool, label: str = "") -> None:
         )
     if tracked and tensor._creation_meta is not None:
         _raise_made(tensor)
-    if base.node is None and tensor.node is not None:  # the view alone requires grad
+    if base.node is None and tensor.node is not None:  # only the view requires grad
         raise RuntimeError(
             "a view of a leaf Variable that requires grad is being used in an in-place operation."
         )
 
 
 def _repeats(value: Any) -> bool:
-    """Whether an array has the same memory at several places, as `expand` makes it."""
+    """Whether several elements of an array share memory, as after `expand`."""
     if 0 not in value.strides or not value.size:
         return False
     return any(s == 0 and n > 1 for s, n in zip(value.strides, value.shape, strict=True))
@@ -385,7 +385,7 @@ def _output_of(tensor: Tensor) -> str:
 
 
 def _refuse_view(view: Tensor) -> None:
-    """Let the derivative of a custom Function's view be an error: its base was written to."""
+    """Make the derivative of a custom Function's view an error, as its base was written to."""
     text = f"{_output_of(view)} is a view and its base or another view of its base has been "
     parents = [] if view.node is None else [node_of(view)]
     view.node = error_node(spec_of(view.value), f"{text}modified inplace. {CUSTOM}", parents)
@@ -406,14 +406,14 @@ def check_result(tensor: Tensor, value: Any) -> None:
         )
 
 
-# --- What the graph keeps -----------------------------------------------------------------------
+# --- Kept values and nodes ----------------------------------------------------------------------
 
 
 def _keep_copies(node: Any, memory: Any, start: int) -> None:
-    """Give the nodes of a write copies of the memory that it is about to change.
+    """Give the nodes of a write copies of the memory that the write will change.
 
-    Only where the memory is the tensor's own argument, the first of its operation; what another
-    argument keeps of it is found changed.
+    This holds for the first argument of its operation, the tensor itself. If another argument
+    keeps the memory, a backward pass finds it changed.
     """
     seen, stack = {node}, [node]
     while stack:
@@ -433,16 +433,16 @@ def _keep_copies(node: Any, memory: Any, start: int) -> None:
 
 
 def _let_keep(node: Any, value: Any, memory: Any) -> None:
-    """Where a node keeps its result, let that be the memory it was written to."""
+    """If a node keeps its result, let it keep the memory into which the result was written."""
     rule, out, *rest = node._entry
     if out is value:
         node._entry = rule, memory, *rest
 
 
 def rebase(tensor: Tensor, node: Any, spec: Any = None) -> None:
-    """Let a tensor come from another node now; so do its base and the views of that.
+    """Give a tensor a new node, and its base and the base's views nodes that follow from it.
 
-    spec: the shape and dtype at that node, where the write broadcast it to those of the tensor.
+    spec: the shape and dtype at the new node, if the write broadcast the value to the tensor.
     """
     base = tensor._base
     if base is None:
@@ -492,7 +492,7 @@ def outdate_views(tensor: Tensor) -> None:
 
 
 def _refresh_views(base: Tensor) -> None:
-    """Take the views of a tensor anew from its present node."""
+    """Give the views of a tensor new nodes, from its present node."""
     array = None if base.node is None else array_on_graph(base.value, base.node)
     for reference in base._views or ():
         view = reference()
@@ -505,7 +505,7 @@ def _refresh_views(base: Tensor) -> None:
             _refuse_view(view)
             continue
         if view._creation_meta is not None:
-            view.node = LEAF  # its use is refused
+            view.node = LEAF  # using the view is an error
             continue
         taken = view._view_fn(array)
         view.node = taken.slot
@@ -514,7 +514,7 @@ def _refresh_views(base: Tensor) -> None:
 
 
 def share_memory(value: Any, other: Any) -> bool:
-    """Whether two arrays lie in the same memory."""
+    """Whether two arrays share memory."""
     return type(value) is ndarray and type(other) is ndarray and owner_of(value) is owner_of(other)
 
 

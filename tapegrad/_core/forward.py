@@ -19,6 +19,7 @@ from tapegrad._core.entry import (
     Outputs,
     parents_of,
     wrap_kept,
+    written_slot,
 )
 from tapegrad._core.fit import fit_tangent
 from tapegrad._core.scatter import _zeros_beside, add_at
@@ -97,22 +98,6 @@ def _push_add(x: Any, index: Any, x_dot: Any, v_dot: Any, *, reuse: bool) -> Any
     return out_dot if v_dot is None else add_at(out_dot, index, v_dot)
 
 
-def replay_forward(
-    entries: Iterable[Entry], dots: dict[Any, Any], tape: Tape | None, inputs: Iterable[Any]
-) -> None:
-    """Push tangents forward through a stretch: `dots` maps slots to tangents, and grows."""
-    entered = set(inputs)
-    for entry in entries:
-        slot = entry[0]
-        if slot in entered:
-            continue  # an input's entry: its tangent is given
-        if tape is not None:
-            entry = (slot, entry[1], *wrap_kept(tape, entry), entry[5], entry[6])
-        out_dot = push(entry, dots.get)
-        if out_dot is not None:
-            dots[slot] = out_dot
-
-
 Step = tuple[Entry, Sequence[Any], bool]
 
 
@@ -137,9 +122,9 @@ def live_steps(
     steps: list[Step] = []
     written: set[Any] = set()
     for entry, ended in found:
-        reuse = False
-        if entry[1] is WRITE or entry[1] is ADD:
-            reuse = entry[5][0] in written and entry[5][0] in ended
+        target = written_slot(entry)
+        reuse = target is not None and target in written and target in ended
+        if target is not None:
             written.add(entry[0])
         else:
             written.difference_update(parents_of(entry))  # a result may be a view of it
@@ -147,7 +132,7 @@ def live_steps(
     return steps
 
 
-def replay_steps(
+def replay_forward(
     steps: Iterable[Step],
     dots: dict[Any, Any],
     tape: Tape | None,
@@ -155,8 +140,10 @@ def replay_steps(
     *,
     strong_zeros: bool,
 ) -> None:
-    """`replay_forward` of what `live_steps` found; tangents go when nothing needs them any more.
+    """Push tangents forward through what `live_steps` found in a stretch of a tape.
 
+    `dots` maps slots to tangents. It grows, and loses a tangent when nothing needs it any more.
+    With `tape`, kept values are wrapped with their slots again: the rules then log themselves.
     Products are plain ones unless `strong_zeros`; where the outputs' tangents are finite, so was
     all that they are made of, and a strong product would not have differed.
     """

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.entry import Entry, kept_kind
 from tapegrad._core.values import is_array, raw_value
 from tapegrad._errors import InputError, OutputError, describe, message, name_of
 from tapegrad._transforms.forward import jvp, run_with_pushforward
@@ -436,13 +437,10 @@ def _at_once(replayed: Any, leaves: list[Any]) -> int:
     return max(CACHED_BYTES * len(sizes) // sum(sizes), FEWEST_AT_ONCE)
 
 
-def _result_bytes(entry: Any) -> int:
+def _result_bytes(entry: Entry) -> int:
     """The bytes of an entry's result, as far as what it keeps tells; 0 where it does not."""
-    _, _, out, x, y, _, y_slot = entry
-    for part in (out, x, y) if y_slot is not None else (out,):
-        if hasattr(part, "shape"):
-            return int(math.prod(part.shape) * part.dtype.itemsize)
-    return 0
+    kind = kept_kind(entry)
+    return 0 if kind is None else int(math.prod(kind.shape) * kind.dtype.itemsize)
 
 
 def _bases(like: Any, at_once: int) -> Iterator[Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from tapegrad._core.backward import SparseBars, replay_nested
 from tapegrad._core.entry import Spec, spec_of
 from tapegrad._core.fit import is_finite, zeros_of
-from tapegrad._core.forward import Step, live_steps, replay_steps
+from tapegrad._core.forward import Step, live_steps, replay_forward
 from tapegrad._core.forward_tape import Cell, ForwardTape
 from tapegrad._core.tape import CURRENT, Tape
 from tapegrad._core.values import Traced, is_array
@@ -148,7 +148,7 @@ class Pushforward:
         if self.steps is None:
             self.steps = live_steps(recording.entries, self.slots, self.out_slots)
         dots: dict[Any, Any] = dict(zip(self.slots, leaves, strict=True))
-        replay_steps(
+        replay_forward(
             self.steps, dots, recording.surroundings, self.slots, strong_zeros=strong_zeros
         )
         return dots

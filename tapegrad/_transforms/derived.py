@@ -15,9 +15,9 @@ import numpy as np
 from tapegrad._core.entry import Entry, kept_kind
 from tapegrad._core.values import is_array, raw_value
 from tapegrad._errors import InputError, OutputError, describe, message, name_of
-from tapegrad._transforms.forward import jvp, run_with_pushforward
+from tapegrad._transforms.forward import Pushforward, jvp
 from tapegrad._transforms.inputs import Argnums, Inputs, Selection
-from tapegrad._transforms.reverse import grad, run_with_pullback, vjp
+from tapegrad._transforms.reverse import Pullback, grad, run_with_map, vjp
 from tapegrad._transforms.vmap import vmap
 from tapegrad._transforms.wrapper import Transformed
 from tapegrad._tree import flatten, tree_map, unflatten
@@ -47,7 +47,7 @@ def jacrev(
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         inputs, g = _reduced(f"jacrev({name_of(f)})", f, args, kwargs, argnums)
         leaves_in = tuple(inputs.leaves)
-        out, pullback, *aux = run_with_pullback(g, leaves_in, has_aux, copies=False)
+        out, pullback, *aux = run_with_map(Pullback, g, leaves_in, has_aux, copies=False)
         leaves, structure = flatten(out)
         blocks = []
         for position, leaf in enumerate(leaves):
@@ -93,7 +93,7 @@ def jacfwd(
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         inputs, g = _reduced(f"jacfwd({name_of(f)})", f, args, kwargs, argnums)
         leaves_in = tuple(inputs.leaves)
-        out, pushforward, *aux = run_with_pushforward(g, leaves_in, has_aux, copies=False)
+        out, pushforward, *aux = run_with_map(Pushforward, g, leaves_in, has_aux, copies=False)
         leaves, structure = flatten(out)
         for leaf in leaves:
             _check_output(f"jacfwd({name_of(f)})", leaf)

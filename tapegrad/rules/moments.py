@@ -14,11 +14,11 @@ from tapegrad.rules.reduction import Reduced, axes_of, masked, spread
 # --- means
 
 
-def mean_transpose(g: Any, _out: Any, _x: Any, **params: Any) -> Any:
+def mean_transpose(g: Any, _out: Any, _x: Any, axis: Any = None, **params: Any) -> Any:
     """The cotangent of a mean, shared by all that took part."""
-    if not params:  # the mean of all elements
+    if axis is None and params.get("where", True) is True:
         return spread(g / (_x.size or 1), _x, None, False)
-    reduced = Reduced(_x, **params)
+    reduced = Reduced(_x, axis, **params)
     return reduced.spread(g / reduced.divisor())
 
 

@@ -180,13 +180,8 @@ general(np.prod, vjp=[prod_vjp], batch="axis")
 # --- extrema: ties share evenly
 
 
-def _ties(
-    reduced: Reduced, out: Any, initial: Any = None, takes_nan: bool = True, **_params: Any
-) -> tuple[Any, Any]:
-    """Which elements are the result, and how many: a start takes part in ties.
-
-    `takes_nan`: the result is NaN where there is one, which then gets the whole cotangent.
-    """
+def _ties(reduced: Reduced, out: Any, initial: Any, takes_nan: bool) -> tuple[Any, Any]:
+    """Which elements are the result, and how many: a start takes part in ties."""
     x, out = untraced(reduced.x), untraced(out)
     best = spread(out, x, reduced.axis, reduced.keepdims)
     ties = x == best
@@ -200,18 +195,22 @@ def _ties(
     return ties, np.maximum(count, 1).astype(np.finfo(x.dtype).dtype)
 
 
-def extremum_vjp(g: Any, out: Any, x: Any, **params: Any) -> Any:
-    """The cotangent, shared by those that tie."""
+def extremum_vjp(
+    g: Any, out: Any, x: Any, initial: Any = None, takes_nan: bool = True, **params: Any
+) -> Any:
+    """`takes_nan`: the result is NaN where there is one, which then gets the whole cotangent."""
     reduced = Reduced(x, **params)
-    ties, count = _ties(reduced, out, **params)
+    ties, count = _ties(reduced, out, initial, takes_nan)
     # Chosen, not multiplied: an infinite tangent of a loser must not become 0 * inf.
     return np.where(ties, spread(g / count, x, reduced.axis, reduced.keepdims), 0)
 
 
-def extremum_jvp(dots: Any, out: Any, x: Any, **params: Any) -> Any:
+def extremum_jvp(
+    dots: Any, out: Any, x: Any, initial: Any = None, takes_nan: bool = True, **params: Any
+) -> Any:
     """The mean of the tangents of those that tie."""
     reduced = Reduced(x, **params)
-    ties, count = _ties(reduced, out, **params)
+    ties, count = _ties(reduced, out, initial, takes_nan)
     chosen = np.where(ties, dots[0], 0)
     return np.sum(chosen, axis=reduced.axis, keepdims=bool(reduced.keepdims)) / count
 

@@ -15,12 +15,15 @@ several results of one call (PROJECT); the comments at these marks give their la
 rule's derivatives do not read is not kept: None (first layout) or its `Spec` (second) takes its
 place. Entries hold raw values only. A replay that an enclosing transform must differentiate wraps
 them again with their slots, so that the rules log themselves.
+
+Where a slot is an object, it may hold its own entry, without the first item. `parents_of` serves
+such an entry too.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -157,14 +160,42 @@ class _Minus:
 MINUS = _Minus()
 
 
-def parents_of(entry: Entry) -> Iterable[Any]:
-    """The slots that an entry reads."""
-    if entry[6] is not None:
-        return entry[5], entry[6]
-    if entry[1] is PROJECT or entry[1] is READ:
-        return (entry[5],)
-    slots: tuple[Any, ...] = entry[5]
-    return slots
+def parents_of(entry: Entry) -> tuple[Any, ...]:
+    """The slots that an entry reads, with -1 for an argument that no derivative depends on."""
+    if entry[-1] is not None:  # from the end: the entry may be one without its own slot
+        return entry[-2], entry[-1]
+    slots = entry[-2]
+    return slots if type(slots) is tuple else (slots,)
+
+
+def written_slot(entry: Entry) -> Any:
+    """The slot of the array that a WRITE or ADD changes; None for other entries."""
+    return entry[5][0] if entry[1] is WRITE or entry[1] is ADD else None
+
+
+def kept_kind(entry: Entry) -> Any:
+    """A value or spec that an entry keeps, of its result's shape and dtype; None without one."""
+    _, _, out, x, y, _, y_slot = entry
+    for part in (out, x, y) if y_slot is not None else (out,):
+        if hasattr(part, "shape"):
+            return part
+    return None
+
+
+def kind_of_result(entry: Entry, kinds: dict[Any, Any]) -> Any:
+    """Something with the shape and dtype of an entry's result; a tuple of them for several.
+
+    `kinds` has the same of earlier slots.
+    """
+    _, rule, out, x, y, x_slot, y_slot = entry
+    if y_slot is not None:
+        known = (kinds.get(slot) for slot in (x_slot, y_slot))
+        return next((kind for kind in known if kind is not None), out)
+    if rule is PROJECT:
+        return kinds[x_slot][x]
+    if rule is READ:
+        return np.broadcast_to(np.zeros((), x.dtype), x.shape)[y]
+    return x[0] if out is None else out
 
 
 def wrap_kept(tape: Any, entry: Entry) -> tuple[Any, Any, Any]:
@@ -200,7 +231,10 @@ __all__ = [
     "Outputs",
     "ReplayedRule",
     "Spec",
+    "kept_kind",
+    "kind_of_result",
     "parents_of",
     "spec_of",
     "wrap_kept",
+    "written_slot",
 ]

@@ -19,6 +19,7 @@ from tapegrad._core.entry import (
     Outputs,
     parents_of,
     wrap_kept,
+    written_slot,
 )
 from tapegrad._core.fit import fit_tangent
 from tapegrad._core.scatter import _zeros_beside, add_at
@@ -102,22 +103,6 @@ def _push_add(x: Value, index: Index, x_dot: Tangent, v_dot: Tangent, *, reuse: 
     return out_dot if v_dot is None else add_at(out_dot, index, v_dot)
 
 
-def replay_forward(
-    entries: Iterable[Entry], dots: dict[Slot, Tangent], tape: Tape | None, inputs: Iterable[Slot]
-) -> None:
-    """Push tangents forward through a recording, and add them to `dots`, a dict by slot."""
-    entered = set(inputs)
-    for entry in entries:
-        slot = entry[0]
-        if slot in entered:
-            continue  # the entry of an input: the caller gives its tangent
-        if tape is not None:
-            entry = (slot, entry[1], *wrap_kept(tape, entry), entry[5], entry[6])
-        out_dot = push(entry, dots.get)
-        if out_dot is not None:
-            dots[slot] = out_dot
-
-
 Step = tuple[Entry, Sequence[Any], bool]
 
 
@@ -142,9 +127,9 @@ def live_steps(
     steps: list[Step] = []
     written: set[Any] = set()
     for entry, ended in found:
-        reuse = False
-        if entry[1] is WRITE or entry[1] is ADD:
-            reuse = entry[5][0] in written and entry[5][0] in ended
+        target = written_slot(entry)
+        reuse = target is not None and target in written and target in ended
+        if target is not None:
             written.add(entry[0])
         else:
             written.difference_update(parents_of(entry))  # the result may be a view of a parent
@@ -152,7 +137,7 @@ def live_steps(
     return steps
 
 
-def replay_steps(
+def replay_forward(
     steps: Iterable[Step],
     dots: dict[Slot, Tangent],
     tape: Tape | None,
@@ -160,10 +145,12 @@ def replay_steps(
     *,
     strong_zeros: bool,
 ) -> None:
-    """`replay_forward` of the result of `live_steps`; a tangent is dropped after its last use.
+    """Push tangents forward through the entries that `live_steps` found in a recording.
 
-    Products are ordinary unless `strong_zeros`. If the outputs' tangents are finite, then so were
-    all tangents and partials on the way, and strong products would have given the same.
+    `dots` maps slots to tangents; a tangent is dropped after its last use. With `tape`, kept
+    values are wrapped with their slots again, so that the rules log themselves. Products are ordinary
+    unless `strong_zeros`. If the outputs' tangents are finite, then so were all tangents and
+    partials on the way, and strong products would have given the same.
     """
     entered = set(inputs)
     for entry, ended, reuse in steps:

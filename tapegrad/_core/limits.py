@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad._core.entry import spec_of
 from tapegrad._core.fit import zeros_of
-from tapegrad._core.forward import replay_forward
+from tapegrad._core.forward import live_steps, replay_forward
 from tapegrad._core.types import Tangent, Value
 from tapegrad._core.values import Mapped, Traced
 
@@ -36,12 +36,13 @@ def derivatives_along(value: Value, source: Value, directions: list[Tangent]) ->
     tape = value.tape
     if not known or tape.root is not source.tape.root:
         return [nothing + np.nan for _ in directions]
-    between = tape.between(source.slot, value.slot)
+    start, end = source.slot, value.slot
+    steps = live_steps(tape.between(start, end), (start,), (end,))
     changes = []
     for direction in directions:
-        dots = {source.slot: direction}
-        replay_forward(between, dots, tape, ())
-        changes.append(dots.get(value.slot, nothing))
+        dots = {start: direction}
+        replay_forward(steps, dots, tape, (), strong_zeros=True)
+        changes.append(dots.get(end, nothing))
     return changes
 
 

@@ -15,7 +15,15 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from tapegrad._core.entry import PROJECT, Entry, Named, Outputs, ReplayedRule, spec_of
+from tapegrad._core.entry import (
+    PROJECT,
+    Entry,
+    Named,
+    Outputs,
+    ReplayedRule,
+    parents_of,
+    spec_of,
+)
 from tapegrad._core.types import Params, Slot, Value
 from tapegrad._core.values import Traced, is_array, is_inexact, snapshot
 from tapegrad._errors import (
@@ -156,9 +164,7 @@ class Tape:
                 break
             if entry[0] in needed:
                 found.append(entry)
-                needed.update(entry[5] if isinstance(entry[5], tuple) else (entry[5],))
-                if entry[6] is not None:
-                    needed.add(entry[6])
+                needed.update(parents_of(entry))
         return found[::-1]
 
     def require_open(self) -> None:

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import Entry
+from tapegrad._core.entry import Entry, kept_kind
 from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
 from tapegrad._core.values import is_array, raw_value
 from tapegrad._errors import InputError, OutputError, describe, message, name_of
-from tapegrad._transforms.forward import jvp, run_with_pushforward
+from tapegrad._transforms.forward import Pushforward, jvp
 from tapegrad._transforms.inputs import Argnums, Inputs, Selection
-from tapegrad._transforms.reverse import grad, run_with_pullback, vjp
+from tapegrad._transforms.reverse import Pullback, grad, run_with_map, vjp
 from tapegrad._transforms.vmap import vmap
 from tapegrad._transforms.wrapper import Transformed
 from tapegrad._tree import flatten, tree_map, unflatten
@@ -47,7 +47,7 @@ def jacrev(
     def jacobian_of(*args: Tree, **kwargs: Any) -> Any:
         inputs, g = _reduced(f"jacrev({name_of(f)})", f, args, kwargs, argnums)
         leaves_in = tuple(inputs.leaves)
-        out, pullback, *aux = run_with_pullback(g, leaves_in, has_aux, copies=False)
+        out, pullback, *aux = run_with_map(Pullback, g, leaves_in, has_aux, copies=False)
         leaves, structure = flatten(out)
         blocks = []
         for position, leaf in enumerate(leaves):
@@ -93,7 +93,7 @@ def jacfwd(
     def jacobian_of(*args: Tree, **kwargs: Any) -> Any:
         inputs, g = _reduced(f"jacfwd({name_of(f)})", f, args, kwargs, argnums)
         leaves_in = tuple(inputs.leaves)
-        out, pushforward, *aux = run_with_pushforward(g, leaves_in, has_aux, copies=False)
+        out, pushforward, *aux = run_with_map(Pushforward, g, leaves_in, has_aux, copies=False)
         leaves, structure = flatten(out)
         for leaf in leaves:
             _check_output(f"jacfwd({name_of(f)})", leaf)
@@ -440,11 +440,8 @@ def _at_once(replayed: Any, leaves: list[Value]) -> int:
 
 def _result_bytes(entry: Entry) -> int:
     """The bytes of an entry's result, if its kept values show the shape; else 0."""
-    _, _, out, x, y, _, y_slot = entry
-    for part in (out, x, y) if y_slot is not None else (out,):
-        if hasattr(part, "shape"):
-            return int(math.prod(part.shape) * part.dtype.itemsize)
-    return 0
+    kind = kept_kind(entry)
+    return 0 if kind is None else int(math.prod(kind.shape) * kind.dtype.itemsize)
 
 
 def _bases(like: Value, at_once: int) -> Iterator[Any]:

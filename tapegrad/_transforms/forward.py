@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.backward import SparseBars, replay_nested
-from tapegrad._core.entry import Spec, spec_of
+from tapegrad._core.entry import Spec
 from tapegrad._core.fit import is_finite, zeros_of
-from tapegrad._core.forward import Step, live_steps, replay_steps
+from tapegrad._core.forward import Step, live_steps, replay_forward
 from tapegrad._core.forward_tape import Cell, ForwardTape
 from tapegrad._core.tape import CURRENT, Tape
 from tapegrad._core.types import Function, Tangent, Tree, Value
@@ -21,7 +21,7 @@ from tapegrad._core.values import Traced, is_array
 from tapegrad._errors import InputError, message, name_of
 from tapegrad._transforms.inputs import Inputs, Selection, as_cotangent, own_copy
 from tapegrad._transforms.recording import Recording
-from tapegrad._transforms.reverse import as_tangent, split_aux
+from tapegrad._transforms.reverse import LinearMap, as_tangent, run_with_map, split_aux
 from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
 
 
@@ -105,18 +105,17 @@ def _primal_and_tangent(leaf: Value, tape: Tape) -> tuple[Any, Any]:
     return leaf, zeros_of(leaf) if is_array(leaf) else 0.0
 
 
-class Pushforward:
+class Pushforward(LinearMap):
     """The result of `linearize`; it can be called with tangents of the primals many times."""
 
-    __slots__ = ("inputs", "name", "out", "out_slots", "recording", "slots", "steps", "structure")
+    __slots__ = ("steps",)
+
+    transform = "linearize"
 
     def __init__(
         self, name: str, recording: Recording, inputs: Inputs, slots: list[int], out: Tree
     ) -> None:
-        self.name, self.recording, self.inputs, self.slots = name, recording, inputs, slots
-        leaves, self.structure = flatten(out)
-        self.out_slots = [leaf.slot if recording.owns(leaf) else None for leaf in leaves]
-        self.out = [spec_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
+        super().__init__(name, recording, inputs, slots, out)
         self.steps: list[Step] | None = None  # set by the first call
 
     def __call__(self, *tangents: Tree) -> Any:
@@ -136,7 +135,7 @@ class Pushforward:
             own_copy(as_cotangent(None if slot is None else dots.get(slot), like))
             if isinstance(like, Spec)
             else 0.0
-            for slot, like in zip(self.out_slots, self.out, strict=True)
+            for slot, like in zip(self.out_slots, self.out_leaves, strict=True)
         ]
         return unflatten(self.structure, parts)
 
@@ -146,7 +145,7 @@ class Pushforward:
         if self.steps is None:
             self.steps = live_steps(recording.entries, self.slots, self.out_slots)
         dots: dict[Any, Any] = dict(zip(self.slots, leaves, strict=True))
-        replay_steps(
+        replay_forward(
             self.steps, dots, recording.surroundings, self.slots, strong_zeros=strong_zeros
         )
         return dots
@@ -157,7 +156,7 @@ class Pushforward:
         tape = outer or recording.tape.replica(recording.entries, recording.end)
         first, start = len(tape.entries), tape.fresh()
         table, given = SparseBars(recording.start), {}
-        for slot, like in zip(self.out_slots, self.out, strict=True):
+        for slot, like in zip(self.out_slots, self.out_leaves, strict=True):
             if slot is not None and slot not in given:
                 zeros = np.zeros(like.shape, like.dtype)
                 given[slot] = table[slot] = tape.wrap(zeros, tape.fresh())
@@ -183,25 +182,7 @@ def linearize(f: Function, *primals: Tree, has_aux: bool = False) -> Any:
     >>> pushforward(1.0), pushforward(2.0)
     (array(1.), array(2.))
     """
-    # With copies: the pushforward may be called after the program has changed its arrays.
-    return run_with_pushforward(f, primals, has_aux, copies=True)
-
-
-def run_with_pushforward(
-    f: Function, primals: tuple[Tree, ...], has_aux: bool, *, copies: bool
-) -> Any:
-    """`linearize`; without `copies` for a pushforward that is called before other code runs."""
-    name = f"linearize({name_of(f)})"
-    inputs = Inputs(Selection(name, tuple(range(len(primals)))), primals, {})
-    with Recording(name, copies=copies) as recording:
-        traced = [recording.input(leaf) for leaf in inputs.leaves]
-        slots = [x.slot for x in traced]
-        out = inputs.call(f, list(traced))
-        out, aux = split_aux(name, out) if has_aux else (out, None)
-        recording.finish((out, aux))
-        pushforward = Pushforward(name, recording, inputs, slots, out)
-        out, aux = tree_map(lambda leaf: own_copy(recording.strip(leaf)), (out, aux))
-    return (out, pushforward, aux) if has_aux else (out, pushforward)
+    return run_with_map(Pushforward, f, primals, has_aux, copies=True)
 
 
 __all__ = ["jvp", "linearize"]

@@ -7,7 +7,7 @@ not know rules, or how arrays log.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -213,10 +213,12 @@ def _check_scalar(name: str, out: Tree, leaves: list[Value], holomorphic: bool) 
     raise OutputError(message(f"{name}(x)", f"a {wanted} scalar output", describe(out), advice))
 
 
-class Pullback:
-    """The result of `vjp`; it can be called with a cotangent of the output many times."""
+class LinearMap:
+    """A recorded run of a function, which each call replays."""
 
     __slots__ = ("inputs", "name", "out_leaves", "out_slots", "recording", "slots", "structure")
+
+    transform: ClassVar[str]  # that returns such a map, for names in errors
 
     def __init__(
         self, name: str, recording: Recording, inputs: Inputs, slots: list[int], out: Tree
@@ -225,6 +227,34 @@ class Pullback:
         leaves, self.structure = flatten(out)
         self.out_slots = [leaf.slot if recording.owns(leaf) else None for leaf in leaves]
         self.out_leaves = [spec_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
+
+
+def run_with_map(
+    kind: type[LinearMap], f: Function, primals: tuple[Tree, ...], has_aux: bool, *, copies: bool
+) -> Any:
+    """`(f(*primals), map)` with a map of this kind, and with `has_aux` aux.
+
+    `copies`: the map may be called after the program has changed its arrays.
+    """
+    name = f"{kind.transform}({name_of(f)})"
+    inputs = Inputs(Selection(name, tuple(range(len(primals)))), primals, {})
+    with Recording(name, copies=copies) as recording:
+        traced = [recording.input(leaf) for leaf in inputs.leaves]
+        slots = [x.slot for x in traced]
+        out = inputs.call(f, traced)
+        out, aux = split_aux(name, out) if has_aux else (out, None)
+        recording.finish((out, aux))
+        made = kind(name, recording, inputs, slots, out)
+        out, aux = tree_map(lambda leaf: own_copy(recording.strip(leaf)), (out, aux))
+    return (out, made, aux) if has_aux else (out, made)
+
+
+class Pullback(LinearMap):
+    """The result of `vjp`; it can be called with a cotangent of the output many times."""
+
+    __slots__ = ()
+
+    transform = "vjp"
 
     def __call__(self, out_bar: Tree) -> tuple[Any, ...]:
         """One cotangent per primal, each with its primal's containers, shapes and dtypes.
@@ -281,25 +311,7 @@ def vjp(f: Function, *primals: Tree, has_aux: bool = False) -> Any:
     >>> pullback(np.array([1.0, 10.0]))
     (array([ 3., 40.]), array([ 1., 20.]))
     """
-    # With copies: the pullback may be called after the program has changed its arrays.
-    return run_with_pullback(f, primals, has_aux, copies=True)
-
-
-def run_with_pullback(
-    f: Function, primals: tuple[Tree, ...], has_aux: bool, *, copies: bool
-) -> Any:
-    """`vjp`; without `copies` for a pullback that is called before other code runs."""
-    name = f"vjp({name_of(f)})"
-    inputs = Inputs(Selection(name, tuple(range(len(primals)))), primals, {})
-    with Recording(name, copies=copies) as recording:
-        traced = [recording.input(leaf) for leaf in inputs.leaves]
-        slots = [x.slot for x in traced]
-        out = inputs.call(f, traced)
-        out, aux = split_aux(name, out) if has_aux else (out, None)
-        recording.finish((out, aux))
-        pullback = Pullback(name, recording, inputs, slots, out)
-        out, aux = tree_map(lambda leaf: own_copy(recording.strip(leaf)), (out, aux))
-    return (out, pullback, aux) if has_aux else (out, pullback)
+    return run_with_map(Pullback, f, primals, has_aux, copies=True)
 
 
 def pull_once(name: str, f: Function, primals: Sequence[Tree], bars: Sequence[Cotangent]) -> Any:

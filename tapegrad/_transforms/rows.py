@@ -1,15 +1,13 @@
 """The rows of a tape, for pictures of it.
 
-Knows the layouts of entries. Must not know how a picture is drawn.
+Knows the names of entries. Must not know how a picture is drawn.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from tapegrad._core.entry import PROJECT, READ, Entry, parents_of
+from tapegrad._core.entry import kind_of_result, parents_of
 from tapegrad._core.types import Function, Tree
 from tapegrad._errors import describe, name_of
 from tapegrad._transforms.inputs import Inputs, Selection
@@ -39,23 +37,10 @@ def tape_rows(f: Function, *args: Tree) -> list[tuple[int, str, tuple[int, ...],
         recording.finish(out)
         for entry in recording.entries:
             parents = tuple(slot for slot in parents_of(entry) if slot >= 0)
-            kinds[entry[0]] = kind = _kind_of_result(entry, kinds)
+            kinds[entry[0]] = kind = kind_of_result(entry, kinds)
             text = f"{len(kind)} results" if isinstance(kind, tuple) else describe(kind)
             rows.append((entry[0], entry[1].name, parents, text))
     return rows
-
-
-def _kind_of_result(entry: Entry, kinds: dict[int, Any]) -> Any:
-    """A value or spec with the shape and dtype of an entry's result."""
-    _, rule, out, x, y, x_slot, y_slot = entry
-    if y_slot is not None:
-        known = (kinds.get(slot) for slot in (x_slot, y_slot))
-        return next((kind for kind in known if kind is not None), out)
-    if rule is PROJECT:
-        return kinds[x_slot][x]
-    if rule is READ:
-        return np.broadcast_to(np.zeros((), x.dtype), x.shape)[y]
-    return x[0] if out is None else out
 
 
 __all__ = ["tape_rows"]

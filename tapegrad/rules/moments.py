@@ -9,43 +9,26 @@ import numpy as np
 from tapegrad._core.forms import composite, general, strong_product
 from tapegrad._core.values import any_true, is_numpy, lift, untraced
 from tapegrad._warning import warn
-from tapegrad.rules.reduction import axes_of, count_of, masked, spread
+from tapegrad.rules.reduction import Reduced, axes_of, masked, spread
 
 # --- means
 
 
-def mean_transpose(
-    g: Any,
-    _out: Any,
-    _x: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    keepdims: Any = False,
-    where: Any = True,
-) -> Any:
+def mean_transpose(g: Any, _out: Any, _x: Any, axis: Any = None, **params: Any) -> Any:
     """The cotangent of a mean, divided among the elements that took part."""
-    if axis is None and where is True:
-        return spread(g / (_x.size or 1), _x, axis, keepdims)
-    share = g / np.maximum(count_of(_x, axis, keepdims, where), 1)
-    return masked(spread(share, _x, axis, keepdims), where)
+    if axis is None and params.get("where", True) is True:
+        return spread(g / (_x.size or 1), _x, None, False)
+    reduced = Reduced(_x, axis, **params)
+    return reduced.spread(g / reduced.divisor())
 
 
-def _mean_push(
-    dots: Any,
-    _out: Any,
-    _x: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    keepdims: Any = False,
-    where: Any = True,
-) -> Any:
-    # Not the function itself: of no elements the mean is NaN, its derivative zero.
-    chosen = {} if where is True else {"where": where}
-    total = np.sum(dots[0], axis=axis, keepdims=bool(keepdims), **chosen)
-    return total / np.maximum(count_of(_x, axis, keepdims, where), 1)
+def mean_jvp(dots: Any, _out: Any, _x: Any, **params: Any) -> Any:
+    """Not the function itself: of no elements the mean is NaN, its derivative zero."""
+    reduced = Reduced(_x, **params)
+    return reduced.sum(dots[0]) / reduced.divisor()
 
 
-general(np.mean, vjp=[mean_transpose], jvp=_mean_push, batch="axis")
+general(np.mean, vjp=[mean_transpose], jvp=mean_jvp, batch="axis")
 
 
 def weights_beside(a: Any, axis: Any, weights: Any) -> Any:
@@ -93,24 +76,28 @@ composite(np.average, _average)
 # --- variances
 
 
-def _mean_of(a: Any, axis: Any, where: Any) -> Any:
+def _mean_of(reduced: Reduced) -> Any:
     """The mean as NumPy's variance computes it, without a warning for no elements."""
-    count = np.maximum(count_of(a, axis, True, where), 1)
-    total = np.sum(masked(a, where), axis=axis if a.ndim else None, keepdims=True)
-    return total / (count if where is True else count.astype(np.finfo(a.dtype).dtype))
+    a = reduced.x
+    count = reduced.divisor(keepdims=True)
+    axis = reduced.axis if a.ndim else None
+    total = np.sum(masked(a, reduced.where), axis=axis, keepdims=True)
+    return total / (count if reduced.where is True else count.astype(np.finfo(a.dtype).dtype))
 
 
-def _deviation(a: Any, mean: Any, axis: Any, where: Any) -> Any:
-    return masked(a - (_mean_of(a, axis, where) if mean is None else mean), where)
+def _deviation(reduced: Reduced, mean: Any) -> Any:
+    return masked(reduced.x - (_mean_of(reduced) if mean is None else mean), reduced.where)
 
 
 def _conjugated(x: Any) -> Any:
     return np.conjugate(x) if x.dtype.kind == "c" else x
 
 
-def _per_degree(g: Any, a: Any, axis: Any, keepdims: Any, where: Any, ddof: Any) -> Any:
+def _per_degree(
+    g: Any, reduced: Reduced, ddof: Any = 0, correction: Any = None, **_params: Any
+) -> Any:
     """2 g over the degrees of freedom; without any, a zero g stays zero and others go astray."""
-    degrees = count_of(a, axis, keepdims, where) - ddof
+    degrees = reduced.count() - (ddof if correction is None else correction)
     if not any_true(degrees <= 0):
         return g * (2 / degrees)
     with np.errstate(divide="ignore"):
@@ -118,25 +105,15 @@ def _per_degree(g: Any, a: Any, axis: Any, keepdims: Any, where: Any, ddof: Any)
     return strong_product(g, factor)
 
 
-def var_vjp_by_values(
-    g: Any,
-    _out: Any,
-    a: Any,
-    mean: Any = None,
-    axis: Any = None,
-    dtype: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = False,
-    where: Any = True,
-    correction: Any = None,
-) -> Any:
+def var_vjp_by_values(g: Any, _out: Any, a: Any, mean: Any = None, **params: Any) -> Any:
     """2 (a - mean) over the degrees of freedom."""
-    deviation = _deviation(a, mean, axis, where)
+    reduced = Reduced(a, **params)
+    deviation = _deviation(reduced, mean)
     if g.dtype.kind == "c":
         g = np.real(g)  # a variance is real, whatever dtype= says
-    g = _per_degree(g, a, axis, keepdims, where, ddof if correction is None else correction)
+    g = spread(_per_degree(g, reduced, **params), a, reduced.axis, reduced.keepdims)
     with np.errstate(invalid="ignore"):
-        return masked(spread(g, a, axis, keepdims) * _conjugated(deviation), where)
+        return masked(g * _conjugated(deviation), reduced.where)
 
 
 def var_vjp_by_mean(g: Any, _out: Any, a: Any, mean: Any, **params: Any) -> Any:
@@ -144,37 +121,26 @@ def var_vjp_by_mean(g: Any, _out: Any, a: Any, mean: Any, **params: Any) -> Any:
     return -var_vjp_by_values(g, _out, a, mean, **params)
 
 
-def var_jvp(
-    dots: Any,
-    _out: Any,
-    a: Any,
-    mean: Any = None,
-    axis: Any = None,
-    dtype: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = False,
-    where: Any = True,
-    correction: Any = None,
-) -> Any:
+def var_jvp(dots: Any, _out: Any, a: Any, mean: Any = None, **params: Any) -> Any:
     """Twice the mean product of the deviations and their tangents."""
+    reduced = Reduced(a, **params)
     a_dot, mean_dot = (*dots, None)[:2]
-    products = _conjugated(_deviation(a, mean, axis, where))
+    products = _conjugated(_deviation(reduced, mean))
     if mean_dot is None:
         products = products * a_dot
     else:
         products = products * (-mean_dot if a_dot is None else a_dot - mean_dot)
     if products.dtype.kind == "c":
         products = np.real(products)
-    total = np.sum(masked(products, where), axis=axis, keepdims=bool(keepdims))
-    return _per_degree(total, a, axis, keepdims, where, ddof if correction is None else correction)
+    return _per_degree(reduced.sum(products), reduced, **params)
 
 
-def _is_flat(out: Any, a: Any, mean: Any, axis: Any, keepdims: Any, where: Any) -> Any:
+def _is_flat(out: Any, reduced: Reduced, mean: Any) -> Any:
     """Where all values are equal, even if rounding makes their mean differ from them."""
-    out, a = untraced(out), untraced(a)
+    out, a, where = untraced(out), reduced.x, reduced.where
     if mean is not None:
         return out == 0
-    middle = np.reshape(np.abs(_mean_of(a, axis, where)), out.shape)
+    middle = np.reshape(np.abs(_mean_of(reduced)), out.shape)
     near = out <= middle * (8 * np.finfo(a.dtype).eps * max(a.size, 1))
     if not any_true(near & (out != 0)):
         return out == 0
@@ -182,34 +148,23 @@ def _is_flat(out: Any, a: Any, mean: Any, axis: Any, keepdims: Any, where: Any) 
         low, high = part, part
         if where is not True:
             low, high = np.where(where, part, np.inf), np.where(where, part, -np.inf)
-        low = np.min(low, axis=axis, keepdims=bool(keepdims))
-        near = near & (low >= np.max(high, axis=axis, keepdims=bool(keepdims)))
+        along = {"axis": reduced.axis, "keepdims": bool(reduced.keepdims)}
+        near = near & (np.min(low, **along) >= np.max(high, **along))
     return near | (out == 0)
 
 
-def _slope_of_root(out: Any, a: Any, mean: Any, axis: Any, keepdims: Any, where: Any) -> Any:
+def _slope_of_root(out: Any, a: Any, mean: Any, params: dict[str, Any]) -> Any:
     """1 / (2 out), and 0 where all values are equal."""
-    flat = _is_flat(out, a, mean, axis, keepdims, where)
+    flat = _is_flat(out, Reduced(untraced(a), **params), mean)
     if not any_true(flat):
         return 0.5 / out
     return np.where(flat, 0, 0.5 / np.where(flat, 1, out))
 
 
-def std_vjp_by_values(
-    g: Any,
-    out: Any,
-    a: Any,
-    mean: Any = None,
-    axis: Any = None,
-    dtype: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = False,
-    where: Any = True,
-    correction: Any = None,
-) -> Any:
+def std_vjp_by_values(g: Any, out: Any, a: Any, mean: Any = None, **params: Any) -> Any:
     """That of the variance over twice the deviation."""
-    g = strong_product(g, _slope_of_root(out, a, mean, axis, keepdims, where))
-    return var_vjp_by_values(g, None, a, mean, axis, dtype, ddof, keepdims, where, correction)
+    g = strong_product(g, _slope_of_root(out, a, mean, params))
+    return var_vjp_by_values(g, None, a, mean, **params)
 
 
 def std_vjp_by_mean(g: Any, out: Any, a: Any, mean: Any, **params: Any) -> Any:
@@ -217,19 +172,10 @@ def std_vjp_by_mean(g: Any, out: Any, a: Any, mean: Any, **params: Any) -> Any:
     return -std_vjp_by_values(g, out, a, mean, **params)
 
 
-def std_jvp(
-    dots: Any,
-    out: Any,
-    a: Any,
-    mean: Any = None,
-    axis: Any = None,
-    keepdims: Any = False,
-    where: Any = True,
-    **params: Any,
-) -> Any:
+def std_jvp(dots: Any, out: Any, a: Any, mean: Any = None, **params: Any) -> Any:
     """That of the variance over twice the deviation."""
-    out_dot = var_jvp(dots, None, a, mean, axis=axis, keepdims=keepdims, where=where, **params)
-    return strong_product(out_dot, _slope_of_root(out, a, mean, axis, keepdims, where))
+    out_dot = var_jvp(dots, None, a, mean, **params)
+    return strong_product(out_dot, _slope_of_root(out, a, mean, params))
 
 
 def _with_mean(function: Any) -> Any:
@@ -253,8 +199,10 @@ def declare_spread(function: Any, by_values: Any, by_mean: Any, jvp: Any) -> Non
     )
 
 
-declare_spread(np.var, var_vjp_by_values, var_vjp_by_mean, var_jvp)
-declare_spread(np.std, std_vjp_by_values, std_vjp_by_mean, std_jvp)
+VARIANCE = (var_vjp_by_values, var_vjp_by_mean, var_jvp)
+DEVIATION = (std_vjp_by_values, std_vjp_by_mean, std_jvp)
+declare_spread(np.var, *VARIANCE)
+declare_spread(np.std, *DEVIATION)
 
 
 # --- covariances

@@ -37,52 +37,17 @@ def _extremum_jvp(dots: Any, out: Any, x: Any, **params: Any) -> Any:
     return reduction.extremum_jvp(dots, out, x, **params, takes_nan=False)
 
 
-def _mean_jvp(
-    dots: Any,
-    _out: Any,
-    x: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    keepdims: Any = False,
-    where: Any = True,
-) -> Any:
-    count = reduction.count_of(x, axis, keepdims, where)
-    x_dot = reduction.masked(dots[0], where)
-    return np.sum(x_dot, axis=axis, keepdims=bool(keepdims)) / np.maximum(count, 1)
+def _declare(function: Any, vjp: Any, jvp: Any = None) -> None:
+    general(function, vjp=[vjp], jvp=jvp, batch="axis")
 
 
-general(
-    np.nansum,
-    vjp=[_without_nan(reduction.sum_transpose)],
-    jvp=_without_nan(reduction.sum_jvp),
-    batch="axis",
-)
-general(np.nanprod, vjp=[_without_nan(reduction.prod_vjp)], batch="axis")
-general(
-    np.nanmean,
-    vjp=[_without_nan(moments.mean_transpose)],
-    jvp=_without_nan(_mean_jvp),
-    batch="axis",
-)
-for _extremum in (np.nanmax, np.nanmin):
-    general(
-        _extremum,
-        vjp=[_extremum_vjp],
-        jvp=_extremum_jvp,
-        batch="axis",
-    )
-moments.declare_spread(
-    np.nanvar,
-    _without_nan(moments.var_vjp_by_values),
-    _without_nan(moments.var_vjp_by_mean),
-    _without_nan(moments.var_jvp),
-)
-moments.declare_spread(
-    np.nanstd,
-    _without_nan(moments.std_vjp_by_values),
-    _without_nan(moments.std_vjp_by_mean),
-    _without_nan(moments.std_jvp),
-)
+_declare(np.nansum, _without_nan(reduction.sum_transpose), _without_nan(reduction.sum_jvp))
+_declare(np.nanprod, _without_nan(reduction.prod_vjp))
+_declare(np.nanmean, _without_nan(moments.mean_transpose), _without_nan(moments.mean_jvp))
+_declare(np.nanmax, _extremum_vjp, _extremum_jvp)
+_declare(np.nanmin, _extremum_vjp, _extremum_jvp)
+moments.declare_spread(np.nanvar, *map(_without_nan, moments.VARIANCE))
+moments.declare_spread(np.nanstd, *map(_without_nan, moments.DEVIATION))
 constant(np.nanargmax, np.nanargmin, batch="flat")
 
 

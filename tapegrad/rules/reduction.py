@@ -1,6 +1,6 @@
 """Sums, products, extrema along axes, and clipping.
 
-What several reductions share (`spread`, `axes_of`, `count_of`, `masked`) is public to the other
+What several reductions share (`Reduced`, `spread`, `axes_of`, `masked`) is public to the other
 families; moments are in `moments`, what leaves NaN out in `nan`.
 """
 
@@ -53,17 +53,43 @@ def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
     return tuple(a % x.ndim for a in axes)
 
 
-def count_of(x: Any, axis: Any, keepdims: Any, where: Any) -> Any:
-    """The number of elements that enter each result."""
-    if where is True:
-        return math.prod([x.shape[a] for a in axes_of(x, axis)])
-    chosen = np.broadcast_to(untraced(where), x.shape)
-    return np.sum(chosen, axis=axis, keepdims=bool(keepdims))
-
-
 def masked(x: Any, where: Any) -> Any:
     """x, and 0 where it is left out."""
     return x if where is True else np.where(where, x, 0)
+
+
+class Reduced:
+    """An array and how a call reduces it: what the derivatives of all reductions need to know."""
+
+    __slots__ = ("axis", "keepdims", "where", "x")
+
+    def __init__(
+        self, x: Any, axis: Any = None, keepdims: Any = False, where: Any = True, **_others: Any
+    ) -> None:
+        self.x, self.axis, self.keepdims, self.where = x, axis, keepdims, where
+
+    def count(self, keepdims: Any = None) -> Any:
+        """How many elements each result is made from."""
+        x = self.x
+        if self.where is True:
+            return math.prod([x.shape[a] for a in axes_of(x, self.axis)])
+        chosen = np.broadcast_to(untraced(self.where), x.shape)
+        keepdims = self.keepdims if keepdims is None else keepdims
+        return np.sum(chosen, axis=self.axis, keepdims=bool(keepdims))
+
+    def divisor(self, keepdims: Any = None) -> Any:
+        """How many elements, but 1 where there are none: what is made of them is zero."""
+        count = self.count(keepdims)
+        return np.intp(count or 1) if self.where is True else np.maximum(count, 1)
+
+    def sum(self, values: Any) -> Any:
+        """The sums of values in the place of the array's."""
+        values = masked(values, self.where)
+        return np.sum(values, axis=self.axis, keepdims=bool(self.keepdims))
+
+    def spread(self, g: Any) -> Any:
+        """Reduced values at each element that took part."""
+        return masked(spread(g, self.x, self.axis, self.keepdims), self.where)
 
 
 def of_kind(x: Any, dtype: Any) -> Any:
@@ -132,28 +158,20 @@ def _products_of_others(x: Any) -> Any:
     return others[..., :count]
 
 
-def prod_vjp(
-    g: Any,
-    _out: Any,
-    x: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    keepdims: Any = False,
-    initial: Any = 1,
-    where: Any = True,
-) -> Any:
+def prod_vjp(g: Any, _out: Any, x: Any, dtype: Any = None, initial: Any = 1, **params: Any) -> Any:
     """The cotangent times the product of the other elements."""
     if x.size == 0:
         return np.zeros(x.shape, x.dtype)
     x = of_kind(x, dtype)
-    axes = axes_of(x, axis)
+    reduced = Reduced(x, **params)
+    axes = axes_of(x, reduced.axis)
     kept = tuple(a for a in range(x.ndim) if a not in axes)
-    chosen = x if where is True else np.where(where, x, 1)
+    chosen = x if reduced.where is True else np.where(reduced.where, x, 1)
     rows = np.transpose(chosen, kept + axes)
     flat = rows.reshape(*(x.shape[a] for a in kept), -1)
     others = _products_of_others(flat).reshape(rows.shape) * initial
     back = np.transpose(others, tuple(np.argsort(kept + axes)))
-    return masked(spread(g, x, axis, keepdims) * back, where)
+    return masked(spread(g, x, reduced.axis, reduced.keepdims) * back, reduced.where)
 
 
 general(np.prod, vjp=[prod_vjp], batch="axis")
@@ -162,51 +180,39 @@ general(np.prod, vjp=[prod_vjp], batch="axis")
 # --- extrema: ties share evenly
 
 
-def _ties(
-    x: Any, out: Any, axis: Any, keepdims: Any, initial: Any, where: Any, takes_nan: bool
-) -> tuple[Any, Any]:
+def _ties(reduced: Reduced, out: Any, initial: Any, takes_nan: bool) -> tuple[Any, Any]:
     """Which elements are the result, and how many: a start takes part in ties."""
-    x, out = untraced(x), untraced(out)
-    best = spread(out, x, axis, keepdims)
+    x, out = untraced(reduced.x), untraced(out)
+    best = spread(out, x, reduced.axis, reduced.keepdims)
     ties = x == best
     if takes_nan and any_true(out != out):
         ties = ties | ((x != x) & (best != best))
-    ties = masked(ties, where)
-    count = np.sum(ties, axis=axis if x.ndim else None, keepdims=bool(keepdims))
+    ties = masked(ties, reduced.where)
+    axis = reduced.axis if x.ndim else None
+    count = np.sum(ties, axis=axis, keepdims=bool(reduced.keepdims))
     if initial is not None:
         count = count + (out == initial)
     return ties, np.maximum(count, 1).astype(np.finfo(x.dtype).dtype)
 
 
 def extremum_vjp(
-    g: Any,
-    out: Any,
-    x: Any,
-    axis: Any = None,
-    keepdims: Any = False,
-    initial: Any = None,
-    where: Any = True,
-    takes_nan: bool = True,
+    g: Any, out: Any, x: Any, initial: Any = None, takes_nan: bool = True, **params: Any
 ) -> Any:
     """`takes_nan`: the result is NaN where there is one, which then gets the whole cotangent."""
-    ties, count = _ties(x, out, axis, keepdims, initial, where, takes_nan)
+    reduced = Reduced(x, **params)
+    ties, count = _ties(reduced, out, initial, takes_nan)
     # np.where, not a product: an infinite tangent of another element must not give 0 * inf.
-    return np.where(ties, spread(g / count, x, axis, keepdims), 0)
+    return np.where(ties, spread(g / count, x, reduced.axis, reduced.keepdims), 0)
 
 
 def extremum_jvp(
-    dots: Any,
-    out: Any,
-    x: Any,
-    axis: Any = None,
-    keepdims: Any = False,
-    initial: Any = None,
-    where: Any = True,
-    takes_nan: bool = True,
+    dots: Any, out: Any, x: Any, initial: Any = None, takes_nan: bool = True, **params: Any
 ) -> Any:
     """The mean of the tangents of the elements that tie."""
-    ties, count = _ties(x, out, axis, keepdims, initial, where, takes_nan)
-    return np.sum(np.where(ties, dots[0], 0), axis=axis, keepdims=bool(keepdims)) / count
+    reduced = Reduced(x, **params)
+    ties, count = _ties(reduced, out, initial, takes_nan)
+    chosen = np.where(ties, dots[0], 0)
+    return np.sum(chosen, axis=reduced.axis, keepdims=bool(reduced.keepdims)) / count
 
 
 def _ptp(a: Any, axis: Any = None, keepdims: Any = False) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import PROJECT, READ, Entry, Outputs, Spec
+from tapegrad._core.entry import Entry, Outputs, Spec, parents_of
 from tapegrad.sparse._sets import NONE, Sets
 
 
@@ -18,16 +18,14 @@ class Step:
     """An entry: its rule, arguments and parameters, and the labels of the arguments."""
 
     def __init__(self, entry: Entry, table: dict[Any, Any], sets: Sets) -> None:
-        _, self.rule, self.out, args, params, slots, y_slot = entry
+        _, self.rule, self.out, args, params, _, y_slot = entry
         self.sets = sets
         self.short = y_slot is not None
         if self.short:
-            args, params, slots = (args, params), {}, (slots, y_slot)
-        elif self.rule is READ or self.rule is PROJECT:
-            slots = (slots,)
+            args, params = (args, params), {}
         self.args, self.params = args, params
         # None for an argument that is a constant.
-        self.given: list[Any] = [None if at == -1 else table.get(at) for at in slots]
+        self.given: list[Any] = [None if at == -1 else table.get(at) for at in parents_of(entry)]
 
     @property
     def shape(self) -> tuple[int, ...] | None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.backward import replay_backward
-from tapegrad._core.entry import PROJECT
+from tapegrad._core.entry import PROJECT, parents_of
 from tapegrad._core.tape import CURRENT
 from tapegrad.torch._engine.node_run import check_usable, free, is_singular, run_node
 from tapegrad.torch._graph import modes
@@ -31,7 +31,6 @@ from tapegrad.torch._graph.node import (
     is_on_graph,
     new,
     number_of,
-    parents_of,
 )
 from tapegrad.torch._graph.versions import WRITTEN
 from tapegrad.torch._tensor.gradients import (

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from tapegrad._core.entry import Outputs, spec_of
+from tapegrad._core.entry import Outputs, parents_of, spec_of
 from tapegrad._core.fit import zeros_of
 from tapegrad._core.forms import General
 from tapegrad._core.rule import Rule
@@ -81,8 +81,7 @@ class Backward:
         node = self.node
         outputs = out if isinstance(out, tuple) else (out,)
         found = run_backward(node, g if isinstance(g, list) else [g], outputs, args)
-        parents = node._entry[4]
-        for position, parent in enumerate(parents):
+        for position, parent in enumerate(parents_of(node._entry)):
             if parent == -1:
                 found[position] = None
             elif found[position] is None and _expects_zeros(parent):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.backward import SparseBars, replay_nested
-from tapegrad._core.entry import PROJECT, Outputs, Spec
+from tapegrad._core.entry import PROJECT, Outputs, Spec, parents_of
 from tapegrad._core.fit import fit_cotangent, is_finite
 from tapegrad._core.values import is_inexact
 from tapegrad.torch._graph import modes
@@ -24,7 +24,6 @@ from tapegrad.torch._graph.node import (
     freed,
     fresh_node,
     kept_values,
-    parents_of,
 )
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import WRITTEN, owner_of, raise_changed

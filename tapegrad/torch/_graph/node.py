@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tapegrad import Array
-from tapegrad._core.entry import PROJECT, Entry, Outputs, Spec, spec_of
+from tapegrad._core.entry import PROJECT, Entry, Outputs, Spec, parents_of, spec_of
 from tapegrad._core.tape import Tape
 from tapegrad._core.values import Traced
 from tapegrad.torch._graph.hooks import Handle, Hooks
@@ -260,14 +260,6 @@ class GradientEdge(NamedTuple):
 # --- Walking ------------------------------------------------------------------------------------
 
 
-def parents_of(entry: Any) -> Iterable[Any]:
-    """The nodes (or -1) of the arguments of an entry without its slot."""
-    if entry[5] is not None:
-        return entry[4], entry[5]
-    nodes = entry[4]
-    return nodes if type(nodes) is tuple else (nodes,)
-
-
 def arguments_of(node: Node) -> Iterator[Any]:
     """The nodes (or -1) of the arguments of a call, one per argument."""
     entry = node._entry
@@ -277,7 +269,7 @@ def arguments_of(node: Node) -> Iterator[Any]:
     if entry[5] is not None and getattr(rule, "unary", False):
         yield entry[4]
         return
-    yield from tuple(parents_of(entry))[: node._arguments]
+    yield from parents_of(entry)[: node._arguments]
 
 
 def edge_of(parent: Any) -> tuple[Node | None, int]:

@@ -14,7 +14,7 @@ import numpy as np
 from tapegrad._core.forms import General
 from tapegrad._core.values import raw_value, untraced
 from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules.reducing import reduced
+from tapegrad.torch._rules.reducing import parameter, reduced, weighted
 
 Function = Callable[..., Any]
 
@@ -23,12 +23,20 @@ class PairLoss(General):
     """A loss that compares two arrays element by element, reduced to its mean or sum.
 
     `losses(x, y)` are the single ones, `partials(x, y)` their derivatives by x and by y; both get
-    the parameters of the loss.
+    the parameters of the loss. `by_weights`: a mean of weighted ones is over the sum of weights.
     """
 
-    def __init__(self, losses: Function, partials: Sequence[Function], label: str) -> None:
+    def __init__(
+        self,
+        losses: Function,
+        partials: Sequence[Function],
+        label: str,
+        *,
+        by_weights: bool = True,
+    ) -> None:
         self.losses = losses
         self.of_each = partials
+        self.by_weights = by_weights
         super().__init__(
             self._reduce,
             vjp=lambda g, _out, x, y, **_params: (g, g),
@@ -38,6 +46,15 @@ class PairLoss(General):
             batch=self._of_examples,
         )
         name_nodes(self, label)
+
+    def of(self, x: Any, y: Any, reduction: str, weight: Any = None, **params: Any) -> Any:
+        """The loss by PyTorch's word for the reduction, and perhaps with a weight an element."""
+        if weight is None:
+            return self.apply(x, y, **params, **parameter(reduction))
+        losses = self.apply(x, y, **params, reduction="none")
+        if self.by_weights:
+            return weighted(losses, weight, reduction)
+        return reduced(losses * weight, reduction)
 
     def _reduce(self, x: Any, y: Any, reduction: str = "mean", **params: Any) -> Any:
         return reduced(self.losses(x, y, **params), reduction)
@@ -82,6 +99,11 @@ def _squares(x: Any, y: Any) -> Any:
     return np.square(x - y)
 
 
+def _of_difference(losses: Function, slope: Function, label: str) -> PairLoss:
+    """A loss of `x - y`: its derivative by y is that by x, negated."""
+    return PairLoss(losses, [slope, lambda x, y, **params: -slope(x, y, **params)], label)
+
+
 MSE = PairLoss(
     _squares,
     [lambda x, y: 2 * (x - y), lambda x, y: 2 * (y - x)],
@@ -109,11 +131,7 @@ def _smooth_slope(x: Any, y: Any, beta: float) -> Any:
     return np.where(np.absolute(apart) < beta, apart * (1 / beta), np.sign(apart))
 
 
-SMOOTH_L1 = PairLoss(
-    _smooth,
-    [_smooth_slope, lambda x, y, beta: -_smooth_slope(x, y, beta)],
-    "SmoothL1LossBackward0",
-)
+SMOOTH_L1 = _of_difference(_smooth, _smooth_slope, "SmoothL1LossBackward0")
 
 
 def _huber(x: Any, y: Any, delta: float) -> Any:
@@ -125,11 +143,7 @@ def _huber_slope(x: Any, y: Any, delta: float) -> Any:
     return np.clip(x - y, -delta, delta)
 
 
-HUBER = PairLoss(
-    _huber,
-    [_huber_slope, lambda x, y, delta: -_huber_slope(x, y, delta)],
-    "HuberLossBackward0",
-)
+HUBER = _of_difference(_huber, _huber_slope, "HuberLossBackward0")
 
 # --- Two classes --------------------------------------------------------------------------------
 
@@ -151,6 +165,7 @@ BINARY = PairLoss(
         lambda x, _y: _bounded_logarithm(1 - x) - _bounded_logarithm(x),
     ],
     "BinaryCrossEntropyBackward0",
+    by_weights=False,
 )
 
 
@@ -176,6 +191,7 @@ WITH_LOGITS = PairLoss(
         lambda x, _y, pos_weight=1: (pos_weight - 1) * _softplus_of_minus(x) - x,
     ],
     "BinaryCrossEntropyWithLogitsBackward0",
+    by_weights=False,
 )
 
 # --- Several classes ----------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tapegrad._core.entry import WRITE, spec_of
+from tapegrad._core.entry import WRITE, parents_of, spec_of
 from tapegrad._core.forms import General
 from tapegrad._core.values import batched_index_part, is_basic, level_of, lift_to_level_of
 from tapegrad.torch._dtypes import can_store, of_numpy, word_of
@@ -29,7 +29,6 @@ from tapegrad.torch._graph.node import (
     fresh_node,
     is_on_graph,
     node_class,
-    parents_of,
 )
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.tracing import is_differentiated

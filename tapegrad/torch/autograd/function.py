@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad._core.entry import spec_of
+from tapegrad._core.entry import parents_of, spec_of
 from tapegrad._warning import warn
 from tapegrad.torch._engine.function_call import Backward, VmapInfo, call
 from tapegrad.torch._engine.saved import TWICE, Saved, check_saveable
@@ -268,7 +268,7 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
         if not parents:
             return outputs
         if ctx._entry is not None:
-            parents += [parent for parent in ctx._entry[4] if parent != -1]
+            parents += [parent for parent in parents_of(ctx._entry) if parent != -1]
         text = "trying to differentiate twice a function that was marked with @once_differentiable"
         several = outputs if isinstance(outputs, tuple) else (outputs,)
         made = tuple(

@@ -24,83 +24,159 @@ Function = Callable[..., Any]
 Tensors = tuple[Tensor, ...]
 
 
-# --- Inputs and outputs -------------------------------------------------------------------------
+# --- One call of a function of this module ------------------------------------------------------
 
 
-def _as_tuple(given: Any, name: str, call: str) -> tuple[Tensors, bool]:
-    """Tensors as a tuple, and whether they came as one."""
-    is_tuple = isinstance(given, tuple)
-    parts = given if isinstance(given, tuple) else (given,)
-    for position, part in enumerate(parts):
-        if not isinstance(part, Tensor):
-            where = f"of type {type(part).__name__}"
-            if is_tuple:
-                where = f"that contains a {type(part).__name__} at position {position}"
-            raise TypeError(
-                f"The {name} given to {call} must be either a Tensor or a tuple of Tensors but "
-                f"got a value {where}."
-            )
-    return parts, is_tuple
+class _Call:
+    """A call: its name, which its errors have, and the options that all its steps go by."""
 
+    def __init__(self, name: str, create_graph: bool, strict: bool) -> None:
+        self.name, self.create_graph, self.strict = name, create_graph, strict
 
-def _as_inputs(inputs: Tensors, *, create_graph: bool) -> Tensors:
-    """Inputs that the function can be differentiated by: connected to what they came from."""
-    found = []
-    for x in inputs:
-        if is_differentiated(x.value, forward=True):
+    # -- inputs and outputs ----------------------------------------------------------------------
+
+    def as_tuple(self, given: Any, what: str) -> tuple[Tensors, bool]:
+        """Tensors as a tuple, and whether they came as one."""
+        is_tuple = isinstance(given, tuple)
+        parts = given if isinstance(given, tuple) else (given,)
+        for position, part in enumerate(parts):
+            if not isinstance(part, Tensor):
+                where = f"of type {type(part).__name__}"
+                if is_tuple:
+                    where = f"that contains a {type(part).__name__} at position {position}"
+                raise TypeError(
+                    f"The {what} given to {self.name} must be either a Tensor or a tuple of "
+                    f"Tensors but got a value {where}."
+                )
+        return parts, is_tuple
+
+    def leaves_of(self, inputs: Any) -> tuple[Tensors, bool]:
+        """Inputs that the function can be differentiated by: connected to what they came from."""
+        given, is_tuple = self.as_tuple(inputs, "inputs")
+        found = []
+        for x in given:
+            if is_differentiated(x.value, forward=True):
+                raise RuntimeError(
+                    "torch.autograd.functional inside of a function that is being transformed by "
+                    "torch.func, on a tensor that it differentiates by: use torch.func there."
+                )
+            if self.create_graph and x.requires_grad:
+                found.append(x.view_as(x))
+            else:
+                found.append(x.detach().requires_grad_(True))
+        return tuple(found), is_tuple
+
+    def outputs_of(self, function: Function, inputs: Tensors) -> tuple[Tensors, bool]:
+        """What the user's function returns, with `strict` made from the inputs."""
+        outputs, is_tuple = self.as_tuple(
+            function(*inputs), "outputs of the user-provided function"
+        )
+        for position, out in enumerate(outputs):
+            if self.strict and not out.requires_grad:
+                raise RuntimeError(
+                    f"{self.name}: Output {position} of the user-provided function does not "
+                    "require gradients. The outputs must be computed in a differentiable manner "
+                    "from the input when running in strict mode."
+                )
+        return outputs, is_tuple
+
+    def scalar_of(self, function: Function, inputs: Tensors) -> Tensor:
+        """The one number that the user's function returns, as a tensor."""
+        outputs, is_tuple = self.outputs_of(function, inputs)
+        if is_tuple or outputs[0].numel() != 1:
             raise RuntimeError(
-                "torch.autograd.functional inside of a function that is being transformed by "
-                "torch.func, on a tensor that it differentiates by: use torch.func there."
+                f"The function given to {self.name} should return a single Tensor with a single "
+                "element."
             )
-        if create_graph and x.requires_grad:
-            found.append(x.view_as(x))
-        else:
-            found.append(x.detach().requires_grad_(True))
-    return tuple(found)
+        return outputs[0]
 
+    def finished(self, tensors: Any, is_tuple: bool) -> Any:
+        """Results as the user gets them."""
+        parts = tuple(_without_history(part, self.create_graph) for part in tensors)
+        return parts if is_tuple else parts[0]
 
-def _finished(tensors: Any, is_tuple: bool, *, create_graph: bool) -> Any:
-    """Results as the user gets them."""
-    parts = tuple(_without_history(part, create_graph) for part in tensors)
-    return parts if is_tuple else parts[0]
+    # -- directions ------------------------------------------------------------------------------
+
+    def direction(self, v: Any, like: Tensors, what: str) -> Tensors:
+        """The vector v, which may be left away where there is a single number."""
+        if v is None:
+            if len(like) != 1 or like[0].numel() != 1:
+                raise RuntimeError(
+                    f"The vector v can only be None if the {what} given to {self.name} is a "
+                    "single Tensor with a single element."
+                )
+            return (_one(like[0]),)
+        parts, _ = self.as_tuple(v, "vector v")
+        self._check_direction(parts, like, what)
+        return parts
+
+    def _check_direction(self, v: Tensors, like: Tensors, what: str) -> None:
+        if len(v) != len(like):
+            raise RuntimeError(
+                f"{self.name}: v is a tuple of invalid length: should be {len(like)} but got "
+                f"{len(v)}."
+            )
+        for position, (part, x) in enumerate(zip(v, like, strict=True)):
+            if part.shape != x.shape:
+                where = f"Entry {position} in v" if len(v) > 1 else "v"
+                raise RuntimeError(
+                    f"{self.name}: {where} has invalid size: should be {x.shape} (as the {what}) "
+                    f"but got {part.shape}."
+                )
+
+    # -- products --------------------------------------------------------------------------------
+
+    def pulled(self, outputs: Tensors, inputs: Tensors, v: Any) -> Tensors:
+        """The product of v and the Jacobian, with zeros where an input was not used."""
+        found = _gradients(outputs, inputs, v, create_graph=self.create_graph)
+        return self.filled(found, inputs)
+
+    def pushed(self, outputs: Tensors, inputs: Tensors, v: Tensors) -> Tensors:
+        """The product of the Jacobian and v: the transpose of the transposed, linear in u."""
+        u = tuple(of_value(np.zeros_like(out.value)).requires_grad_(True) for out in outputs)
+        transposed = _gradients(outputs, inputs, u, create_graph=True)
+        if self.strict:
+            self.filled(transposed, inputs, differentiable=True)
+        pairs = [(g, part) for g, part in zip(transposed, v, strict=True) if g is not None]
+        firsts, parts = tuple(g for g, _ in pairs), [part for _, part in pairs]
+        return self.filled(_gradients(firsts, u, parts, create_graph=self.create_graph), outputs)
+
+    def gradient_of(self, out: Tensor, inputs: Tensors) -> Tensors:
+        """The gradient of a scalar, which can be differentiated again."""
+        found = _gradients((out,), inputs, (_one(out),), create_graph=True)
+        return self.filled(found, inputs, differentiable=True)
+
+    def filled(
+        self, gradients: Any, like: Tensors, *, differentiable: bool | None = None
+    ) -> Tensors:
+        """Gradients, with zeros where there is none; with `strict` an error.
+
+        differentiable: whether they can be differentiated again, as `create_graph` says.
+        """
+        again = self.create_graph if differentiable is None else differentiable
+        found = []
+        for position, (gradient, x) in enumerate(zip(gradients, like, strict=True)):
+            if gradient is None:
+                if self.strict:
+                    raise RuntimeError(
+                        f"{self.name}: the output of the user-provided function is independent of "
+                        f"input {position}. This is not allowed in strict mode."
+                    )
+                gradient = of_value(np.zeros_like(x.value))
+            elif self.strict and again and not gradient.requires_grad:
+                raise RuntimeError(
+                    f"{self.name}: the derivative of the user-provided function by input "
+                    f"{position} is independent of the inputs. This is not allowed in strict mode "
+                    "when create_graph=True."
+                )
+            found.append(gradient)
+        return tuple(found)
 
 
 def _without_history(tensor: Any, create_graph: bool) -> Any:
     if isinstance(tensor, tuple):
         return tuple(_without_history(part, create_graph) for part in tensor)
     return tensor if create_graph else tensor.detach()
-
-
-def _call(function: Function, inputs: Tensors, call: str) -> tuple[Tensors, bool]:
-    return _as_tuple(function(*inputs), "outputs of the user-provided function", call)
-
-
-def _check_direction(v: Tensors, like: Tensors, name: str, call: str) -> None:
-    if len(v) != len(like):
-        raise RuntimeError(
-            f"{call}: v is a tuple of invalid length: should be {len(like)} but got {len(v)}."
-        )
-    for position, (part, x) in enumerate(zip(v, like, strict=True)):
-        if part.shape != x.shape:
-            where = f"Entry {position} in v" if len(v) > 1 else "v"
-            raise RuntimeError(
-                f"{call}: {where} has invalid size: should be {x.shape} (as the {name}) but got "
-                f"{part.shape}."
-            )
-
-
-def _direction(v: Any, like: Tensors, is_tuple: bool, name: str, call: str) -> Tensors:
-    """The vector v, which may be left away where there is a single number."""
-    if v is None:
-        if len(like) != 1 or like[0].numel() != 1:
-            raise RuntimeError(
-                f"The vector v can only be None if the {name} given to {call} is a single Tensor "
-                "with a single element."
-            )
-        return (_one(like[0]),)
-    parts, _ = _as_tuple(v, "vector v", call)
-    _check_direction(parts, like, name, call)
-    return parts
 
 
 def _one(like: Tensor) -> Tensor:
@@ -110,39 +186,6 @@ def _one(like: Tensor) -> Tensor:
             f"grad can be implicitly created only for real scalar outputs but got {like.dtype}"
         )
     return of_value(np.ones_like(like.value))
-
-
-def _filled(
-    gradients: Any, inputs: Tensors, *, strict: bool, call: str, create_graph: bool
-) -> Tensors:
-    """Gradients, with zeros where an input was not used; with `strict` an error."""
-    found = []
-    for position, (gradient, x) in enumerate(zip(gradients, inputs, strict=True)):
-        if gradient is None:
-            if strict:
-                raise RuntimeError(
-                    f"{call}: the output of the user-provided function is independent of input "
-                    f"{position}. This is not allowed in strict mode."
-                )
-            gradient = of_value(np.zeros_like(x.value))
-        elif strict and create_graph and not gradient.requires_grad:
-            raise RuntimeError(
-                f"{call}: the derivative of the user-provided function by input {position} is "
-                "independent of the inputs. This is not allowed in strict mode when "
-                "create_graph=True."
-            )
-        found.append(gradient)
-    return tuple(found)
-
-
-def _check_dependent(outputs: Tensors, call: str, *, strict: bool) -> None:
-    for position, out in enumerate(outputs):
-        if strict and not out.requires_grad:
-            raise RuntimeError(
-                f"{call}: Output {position} of the user-provided function does not require "
-                "gradients. The outputs must be computed in a differentiable manner from the "
-                "input when running in strict mode."
-            )
 
 
 def _gradients(
@@ -176,37 +219,13 @@ def vjp(
     >>> torch.autograd.functional.vjp(lambda x: x**2, torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor([1., 4.]), tensor([2., 4.]))
     """
+    call = _Call("vjp", create_graph, strict)
     with enable_grad():
-        given, is_tuple = _as_tuple(inputs, "inputs", "vjp")
-        leaves = _as_inputs(given, create_graph=create_graph)
-        outputs, out_is_tuple = _call(func, leaves, "vjp")
-        _check_dependent(outputs, "vjp", strict=strict)
-        direction = _direction(v, outputs, out_is_tuple, "outputs", "vjp")
-        found = _filled(
-            _gradients(outputs, leaves, direction, create_graph=create_graph),
-            leaves,
-            strict=strict,
-            call="vjp",
-            create_graph=create_graph,
-        )
-    return (
-        _finished(outputs, out_is_tuple, create_graph=create_graph),
-        _finished(found, is_tuple, create_graph=create_graph),
-    )
-
-
-def _pushed(
-    outputs: Tensors, inputs: Tensors, v: Tensors, call: str, *, strict: bool, create_graph: bool
-) -> tuple[Any, ...]:
-    """The product of the Jacobian and v: the transpose of the transposed product, linear in u."""
-    u = tuple(of_value(np.zeros_like(out.value)).requires_grad_(True) for out in outputs)
-    transposed = _gradients(outputs, inputs, u, create_graph=True)
-    if strict:
-        _filled(transposed, inputs, strict=True, call=call, create_graph=True)
-    pairs = [(g, part) for g, part in zip(transposed, v, strict=True) if g is not None]
-    return _gradients(
-        tuple(g for g, _ in pairs), u, [part for _, part in pairs], create_graph=create_graph
-    )
+        leaves, is_tuple = call.leaves_of(inputs)
+        outputs, out_is_tuple = call.outputs_of(func, leaves)
+        direction = call.direction(v, outputs, "outputs")
+        found = call.pulled(outputs, leaves, direction)
+    return call.finished(outputs, out_is_tuple), call.finished(found, is_tuple)
 
 
 def jvp(
@@ -220,89 +239,48 @@ def jvp(
     >>> torch.autograd.functional.jvp(lambda x: x**2, torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor([1., 4.]), tensor([2., 4.]))
     """
+    call = _Call("jvp", create_graph, strict)
     with enable_grad():
-        given, is_tuple = _as_tuple(inputs, "inputs", "jvp")
-        leaves = _as_inputs(given, create_graph=create_graph)
-        direction = _direction(v, leaves, is_tuple, "inputs", "jvp")
-        outputs, out_is_tuple = _call(func, leaves, "jvp")
-        _check_dependent(outputs, "jvp", strict=strict)
-        found = _filled(
-            _pushed(outputs, leaves, direction, "jvp", strict=strict, create_graph=create_graph),
-            outputs,
-            strict=strict,
-            call="jvp",
-            create_graph=create_graph,
-        )
-    return (
-        _finished(outputs, out_is_tuple, create_graph=create_graph),
-        _finished(found, out_is_tuple, create_graph=create_graph),
-    )
+        leaves, is_tuple = call.leaves_of(inputs)
+        direction = call.direction(v, leaves, "inputs")
+        outputs, out_is_tuple = call.outputs_of(func, leaves)
+        found = call.pushed(outputs, leaves, direction)
+    return call.finished(outputs, out_is_tuple), call.finished(found, out_is_tuple)
 
 
 def vhp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """`(func(*inputs), vH)`: the product of a vector v and the Hessian of a scalar function."""
-
-    def pulled(first: Tensors, leaves: Tensors, direction: Tensors) -> tuple[Any, ...]:
-        return _gradients(first, leaves, direction, create_graph=create_graph)
-
-    return _second_product("vhp", pulled, func, inputs, v, create_graph, strict)
+    call = _Call("vhp", create_graph, strict)
+    return _second_product(call, call.pulled, func, inputs, v)
 
 
 def hvp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """`(func(*inputs), Hv)`: the product of the Hessian of a scalar function and a vector v."""
-
-    def pushed(first: Tensors, leaves: Tensors, direction: Tensors) -> tuple[Any, ...]:
-        return _pushed(first, leaves, direction, "hvp", strict=strict, create_graph=create_graph)
-
-    return _second_product("hvp", pushed, func, inputs, v, create_graph, strict)
+    call = _Call("hvp", create_graph, strict)
+    return _second_product(call, call.pushed, func, inputs, v)
 
 
 def _second_product(
-    call: str,
-    product: Callable[[Tensors, Tensors, Tensors], tuple[Any, ...]],
+    call: _Call,
+    product: Callable[[Tensors, Tensors, Tensors], Tensors],
     func: Function,
     inputs: Any,
     v: Any,
-    create_graph: bool,
-    strict: bool,
 ) -> tuple[Any, Any]:
     """The value of a scalar function, and a product of its Hessian with v.
 
     product: that of the Jacobian of the gradient with v, from the gradient, the inputs and v.
     """
     with enable_grad():
-        given, is_tuple = _as_tuple(inputs, "inputs", call)
-        leaves = _as_inputs(given, create_graph=create_graph)
-        direction = _direction(v, leaves, is_tuple, "inputs", call)
-        outputs, first = _scalar_gradient(func, leaves, call, strict=strict)
-        found = _filled(
-            product(first, leaves, direction),
-            leaves,
-            strict=strict,
-            call=call,
-            create_graph=create_graph,
-        )
-    return (
-        _finished(outputs, False, create_graph=create_graph),
-        _finished(found, is_tuple, create_graph=create_graph),
-    )
-
-
-def _scalar_gradient(
-    func: Function, leaves: Tensors, call: str, *, strict: bool
-) -> tuple[Tensors, Tensors]:
-    outputs, is_tuple = _call(func, leaves, call)
-    _check_dependent(outputs, call, strict=strict)
-    if is_tuple or outputs[0].numel() != 1:
-        raise RuntimeError(
-            f"The function given to {call} should return a single Tensor with a single element."
-        )
-    first = _gradients(outputs, leaves, (_one(outputs[0]),), create_graph=True)
-    return outputs, _filled(first, leaves, strict=strict, call=call, create_graph=True)
+        leaves, is_tuple = call.leaves_of(inputs)
+        direction = call.direction(v, leaves, "inputs")
+        out = call.scalar_of(func, leaves)
+        found = product(call.gradient_of(out, leaves), leaves, direction)
+    return call.finished((out,), False), call.finished(found, is_tuple)
 
 
 # --- Matrices -----------------------------------------------------------------------------------
@@ -335,11 +313,10 @@ def jacobian(
         )
     if strategy == "forward-mode":
         return _jacobian_forward(func, inputs, strict, vectorize)
+    call = _Call("jacobian", create_graph, strict)
     with enable_grad():
-        given, is_tuple = _as_tuple(inputs, "inputs", "jacobian")
-        leaves = _as_inputs(given, create_graph=create_graph)
-        outputs, out_is_tuple = _call(func, leaves, "jacobian")
-        _check_dependent(outputs, "jacobian", strict=strict)
+        leaves, is_tuple = call.leaves_of(inputs)
+        outputs, out_is_tuple = call.outputs_of(func, leaves)
         if strict and vectorize:
             raise RuntimeError(
                 "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not "
@@ -348,15 +325,12 @@ def jacobian(
         if vectorize:
             found = _batched_jacobian_rows(outputs, leaves, create_graph=create_graph)
         else:
-            found = [
-                _jacobian_rows(y, leaves, strict=strict, create_graph=create_graph)
-                for y in outputs
-            ]
-    parts = tuple(_finished(row, is_tuple, create_graph=create_graph) for row in found)
+            found = [_jacobian_rows(call, y, leaves) for y in outputs]
+    parts = tuple(call.finished(row, is_tuple) for row in found)
     return parts if out_is_tuple else parts[0]
 
 
-def _jacobian_rows(out: Tensor, inputs: Tensors, *, strict: bool, create_graph: bool) -> Tensors:
+def _jacobian_rows(call: _Call, out: Tensor, inputs: Tensors) -> Tensors:
     """The Jacobian of one output, a backward pass an element."""
     from tapegrad.torch._ops.declare import OPERATIONS
 
@@ -367,8 +341,7 @@ def _jacobian_rows(out: Tensor, inputs: Tensors, *, strict: bool, create_graph: 
         basis[position] = 1
         if out.requires_grad:
             _one(out)  # the elements of complex outputs have no direction
-        row = _gradients((flat,), inputs, (of_value(basis),), create_graph=create_graph)
-        filled = _filled(row, inputs, strict=strict, call="jacobian", create_graph=create_graph)
+        filled = call.pulled((flat,), inputs, (of_value(basis),))
         for parts, part in zip(lists, filled, strict=True):
             parts.append(part)
     return tuple(
@@ -433,17 +406,18 @@ def _jacobian_forward(func: Function, inputs: Any, strict: bool, vectorize: bool
             "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only "
             "implemented for `vectorize=True`."
         )
-    given, is_tuple = _as_tuple(inputs, "inputs", "jacobian")
+    call = _Call("jacobian", create_graph=True, strict=False)
+    given, is_tuple = call.as_tuple(inputs, "inputs")
     structures = []
 
     def of_tuple(*xs: Tensor) -> Tensors:
-        outputs, out_is_tuple = _call(func, xs, "jacobian")
+        outputs, out_is_tuple = call.outputs_of(func, xs)
         structures.append(out_is_tuple)
         return outputs
 
     xs = [array_of(x) for x in given]
     rows = tapegrad.jacfwd(forward(of_tuple), argnums=tuple(range(len(given))))(*xs)
-    parts = tuple(_finished(tensors(row), is_tuple, create_graph=True) for row in rows)
+    parts = tuple(call.finished(tensors(row), is_tuple) for row in rows)
     return parts if structures[0] else parts[0]
 
 
@@ -464,20 +438,16 @@ def hessian(
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    given, is_tuple = _as_tuple(inputs, "inputs", "hessian")
+    call = _Call("hessian", create_graph=True, strict=strict)
+    of_gradient = _Call("jacobian", create_graph=True, strict=strict)
+    _, is_tuple = call.as_tuple(inputs, "inputs")
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
 
     def single(*xs: Tensor) -> Tensor:
-        outputs, out_is_tuple = _call(func, xs, "hessian")
-        _check_dependent(outputs, "hessian", strict=strict)
-        if out_is_tuple or outputs[0].numel() != 1:
-            raise RuntimeError(
-                "The function given to hessian should return a single Tensor with a single "
-                "element."
-            )
-        _one(outputs[0])
-        return outputs[0].reshape(())
+        out = call.scalar_of(func, xs)
+        _one(out)
+        return out.reshape(())
 
     def gradient(*xs: Tensor) -> Any:
         if outer_jacobian_strategy == "forward-mode":
@@ -485,7 +455,7 @@ def hessian(
 
             found = transforms.grad(single, argnums=tuple(range(len(xs))))(*xs)
         else:
-            found = _jacobian_rows(single(*xs), xs, strict=strict, create_graph=True)
+            found = _jacobian_rows(of_gradient, single(*xs), xs)
         return found if is_tuple else found[0]
 
     return jacobian(

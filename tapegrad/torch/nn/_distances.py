@@ -17,13 +17,21 @@ from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._ops.fast import logged_pair
 from tapegrad.torch._rules import losses as _losses
-from tapegrad.torch._rules.reducing import parameter, reduced, weighted, word_for
+from tapegrad.torch._rules.reducing import reduced, weighted, word_for
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
 
 mode_of = MODE.get
 
 
-def _pair(rule: Any, input: Any, target: Any, word: str, reduction: str, **params: Any) -> Any:
+def _pair(
+    rule: Any,
+    input: Any,
+    target: Any,
+    word: str,
+    reduction: str,
+    weight: Any = None,
+    **params: Any,
+) -> Any:
     x, y = promoted(input, target)
     if x.shape != y.shape:
         shape = np.broadcast_shapes(x.shape, y.shape)
@@ -35,14 +43,12 @@ def _pair(rule: Any, input: Any, target: Any, word: str, reduction: str, **param
         x, y = np.broadcast_to(x, shape), np.broadcast_to(y, shape)
     if x.dtype.kind not in "fc":
         raise RuntimeError(f'"{word}" not implemented for integers')
-    return rule.apply(x, y, **params, **parameter(reduction))
+    return rule.of(x, y, reduction, weight, **params)
 
 
 @private("MseLossBackward0", name="mse_loss")
 def _mse(input: Any, target: Any, reduction: str, weight: Any = None) -> Any:
-    if weight is None:
-        return _pair(_losses.MSE, input, target, "mse", reduction)
-    return weighted(_pair(_losses.MSE, input, target, "mse", "none"), weight, reduction)
+    return _pair(_losses.MSE, input, target, "mse", reduction, weight)
 
 
 MSE_NODE = node_class("MseLossBackward0")
@@ -89,12 +95,9 @@ _L1_LABELS = {"mean": "MeanBackward0", "sum": "SumBackward0", "none": "AbsBackwa
 
 @private(lambda input, target, reduction, *_: _L1_LABELS.get(reduction, "AbsBackward0"))
 def _l1(input: Any, target: Any, reduction: str, weight: Any = None) -> Any:
-    if np.iscomplexobj(untraced(input)) or np.iscomplexobj(untraced(target)):
-        losses = np.absolute(input - target)  # whose slope is more than a sign
-    elif weight is None:
-        return _pair(_losses.L1, input, target, "l1", reduction)
-    else:
-        losses = _pair(_losses.L1, input, target, "l1", "none")
+    if not np.iscomplexobj(untraced(input)) and not np.iscomplexobj(untraced(target)):
+        return _pair(_losses.L1, input, target, "l1", reduction, weight)
+    losses = np.absolute(input - target)  # whose slope is more than a sign
     return reduced(losses, reduction) if weight is None else weighted(losses, weight, reduction)
 
 

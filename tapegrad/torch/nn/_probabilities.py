@@ -15,7 +15,7 @@ from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._ops.elementwise.functions import _xlogy
 from tapegrad.torch._rules import losses as _losses
-from tapegrad.torch._rules.reducing import parameter, reduced, word_for
+from tapegrad.torch._rules.reducing import reduced, word_for
 
 _KL_LABELS = {"mean": "MeanBackward0", "batchmean": "DivBackward0", "none": "SubBackward0"}
 
@@ -62,10 +62,7 @@ def _binary(input: Any, target: Any, weight: Any, reduction: str) -> Any:
     value = raw_value(input)
     if np.any((value < 0) | (value > 1)):
         raise RuntimeError("all elements of input should be between 0 and 1")
-    if weight is None:
-        return _losses.BINARY.apply(input, target, **parameter(reduction))
-    losses = _losses.BINARY.apply(input, target, reduction="none") * weight
-    return reduced(losses, reduction)
+    return _losses.BINARY.of(input, target, reduction, weight)
 
 
 def binary_cross_entropy(
@@ -89,10 +86,7 @@ def _with_logits(input: Any, target: Any, weight: Any, pos_weight: Any, reductio
         )
     x, y = promoted(input, target)
     params = {} if pos_weight is None else {"pos_weight": untraced(pos_weight)}
-    if weight is None:
-        return _losses.WITH_LOGITS.apply(x, y, **params, **parameter(reduction))
-    losses = _losses.WITH_LOGITS.apply(x, y, reduction="none", **params) * weight
-    return reduced(losses, reduction)
+    return _losses.WITH_LOGITS.of(x, y, reduction, weight, **params)
 
 
 def binary_cross_entropy_with_logits(

@@ -148,9 +148,9 @@ def replay_forward(
     """Push tangents forward through the entries that `live_steps` found in a recording.
 
     `dots` maps slots to tangents; a tangent is dropped after its last use. With `tape`, kept
-    values are wrapped with their slots again, so that the rules log themselves. Products are ordinary
-    unless `strong_zeros`. If the outputs' tangents are finite, then so were all tangents and
-    partials on the way, and strong products would have given the same.
+    values are wrapped with their slots again, so that the rules log themselves. Products are
+    ordinary unless `strong_zeros`. If the outputs' tangents are finite, then so were all tangents
+    and partials on the way, and strong products would have given the same.
     """
     entered = set(inputs)
     for entry, ended, reuse in steps:

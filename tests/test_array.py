@@ -25,7 +25,7 @@ from tapegrad import (
     jvp,
     stop_gradient,
 )
-from tapegrad._numpy_versions import HAS_TOSTRING
+from tapegrad._numpy_versions import INSTALLED, KNOWN
 
 X = np.array([0.6, -1.25, 1.9])
 M = np.array([[0.6, -1.22, 1.9], [1.7, 0.3, -0.4]])
@@ -564,11 +564,12 @@ def test_methods_of_memory_are_refused(name):
 
 
 def ndarray_names():
-    private = {"data", "ctypes", *["tostring"] * HAS_TOSTRING}  # of memory, not of values
+    private = {"data", "ctypes"}  # of memory, not of values
     names = [n for n in dir(np.ndarray) if not n.startswith("_") and n not in private]
     return [n for n in names if hasattr(M, n)]  # some are there only to say what replaced them
 
 
+@pytest.mark.skipif(INSTALLED not in KNOWN, reason="a NumPy that we have not decided on yet")
 @pytest.mark.parametrize("name", ndarray_names())
 def test_every_name_of_ndarray_is_there(name):
     assert look(lambda x: hasattr(x, name), M)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 
 from tapegrad._errors import ConversionError, MemoryAttributeError, NotDifferentiableError
+from tapegrad._numpy_versions import HAS_TOSTRING
 
 Order = Literal["K", "A", "C", "F"]
 
@@ -228,13 +229,13 @@ class NdarrayInterface:
         """Set every element; the old values have no derivative any more."""
         self[...] = value
 
-    def sort(self, axis: int = -1, **kwargs: Any) -> None:
-        """Sort in place."""
-        self[...] = np.sort(self, axis, **kwargs)
+    def sort(self, axis: int = -1, *args: Any, **kwargs: Any) -> None:
+        """Sort in place; `kind` and `order` may come by position."""
+        self[...] = np.sort(self, axis, *args, **kwargs)
 
-    def partition(self, kth: Any, axis: int = -1, **kwargs: Any) -> None:
-        """Partition in place."""
-        self[...] = np.partition(self, kth, axis, **kwargs)
+    def partition(self, kth: Any, axis: int = -1, *args: Any, **kwargs: Any) -> None:
+        """Partition in place; `kind` and `order` may come by position."""
+        self[...] = np.partition(self, kth, axis, *args, **kwargs)
 
     def resize(self, *_: Any, **__: Any) -> NoReturn:
         """Always raises, as for every array that others refer to."""
@@ -288,6 +289,9 @@ class NdarrayInterface:
     def tobytes(self, *_: Any, **__: Any) -> NoReturn:
         """Always raises: bytes carry no derivative."""
         refuse("x.tobytes()", "Use tapegrad.stop_gradient(x).tobytes().")
+
+    if HAS_TOSTRING:
+        tostring = tobytes
 
     def tofile(self, *_: Any, **__: Any) -> NoReturn:
         """Always raises: a file carries no derivative."""

@@ -25,7 +25,7 @@ from tapegrad import (
     jvp,
     stop_gradient,
 )
-from tapegrad._numpy_versions import INSTALLED, KNOWN
+from tapegrad._numpy_versions import HAS_TOSTRING, INSTALLED, KNOWN
 
 X = np.array([0.6, -1.25, 1.9])
 M = np.array([[0.6, -1.22, 1.9], [1.7, 0.3, -0.4]])
@@ -1109,3 +1109,21 @@ def test_the_message_for_functions_without_a_rule_names_ways_out():
 def test_the_output_warning_is_a_user_warning():
     assert issubclass(IndependentOutputWarning, UserWarning)
     assert issubclass(tapegrad.TapegradError, Exception)
+
+
+@pytest.mark.parametrize("args", [(0, "stable"), (-1, "stable"), (-1, None, None)], ids=str)
+def test_sorting_in_place_takes_its_kind_by_position(args):
+    def ordered(x):
+        y = x * 1.0
+        y.sort(*args)
+        y.partition(1, -1, "introselect")
+        return y
+
+    np.testing.assert_array_equal(tapegrad.vjp(ordered, M)[0], ordered(M))
+    np.testing.assert_array_equal(tapegrad.vmap(ordered)(M[None]), ordered(M)[None])
+
+
+@pytest.mark.skipif(not HAS_TOSTRING, reason="NumPy has no x.tostring()")
+def test_tostring_is_refused_as_tobytes_is():
+    with pytest.raises(ConversionError, match=r"x\.tobytes\(\)"):
+        look(lambda x: x.tostring(), M)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad._core.forms import composite, constant
 from tapegrad._core.values import lift, untraced
@@ -133,7 +134,7 @@ def _lexsorted(keys: Any, axis: int = -1) -> Any:
     if keys.ndim == 2:  # the keys of an example are numbers, which NumPy sorts as one element
         np.lexsort(np.zeros(keys.shape[1:]), axis)  # its errors
         return np.zeros(len(keys), np.intp)
-    return np.lexsort(np.moveaxis(keys, 1, 0), axis if axis < 0 else axis + 1)
+    return np.lexsort(np.moveaxis(keys, 1, 0), normalize_axis_index(axis, keys.ndim - 2) + 1)
 
 
 constant(np.allclose, arrays=2, batch=_all_close)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,6 +11,7 @@ import numpy as np
 import numpy.lib.recfunctions
 import pytest
 from numpy.testing import overrides
+from oldest_packages import oldest, oldest_packages
 from samples import SAMPLES
 
 import tapegrad
@@ -462,6 +464,22 @@ def test_threads_leave_the_warnings_of_the_process_as_they_were():
             list(pool.map(work, range(8)))
         assert warnings.filters == within
     assert (warnings.showwarning, warnings.filters[:]) == before
+
+
+# --- Packages -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("python", [(3, 11), (3, 13), (3, 14), (3, 15)])
+def test_the_oldest_packages_are_those_that_a_python_can_install(python, capsys):
+    numpy, *_ = found = oldest_packages(python)
+    assert numpy == ("numpy==2.1.*" if python < (3, 14) else "numpy==2.3.*")
+    assert all(re.fullmatch(r"[\w-]+(\[\w+\])?==[\d.]+\.\*", package) for package in found)
+    assert ("numpy 2.1 has no wheels" in capsys.readouterr().err) == (python >= (3, 14))
+
+
+def test_a_requirement_without_an_oldest_release_is_refused():
+    with pytest.raises(ValueError, match="expected NAME>=VERSION, got 'tqdm'"):
+        oldest("tqdm", (3, 11))
 
 
 # --- Releases -----------------------------------------------------------------------------------

@@ -181,7 +181,7 @@ def batch_of(rule: Rule) -> str:
 
 def names_with_kinks() -> set[str]:
     """The functions that the table of kinks names, without their modules."""
-    rows = (DOCS / "kinks.md").read_text().splitlines()
+    rows = (DOCS / "kinks.md").read_text(encoding="utf-8").splitlines()
     named = " ".join(row.split("|")[1] for row in rows if row.startswith("| `"))
     return {last_part(name) for name in re.findall(r"`([a-z_0-9.]+)", named)}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -23,15 +23,21 @@ INSTALLED = (int(_RELEASE[1]), int(_RELEASE[2]))
 KNOWN = ((2, 1), (2, 2), (2, 3), (2, 4), (2, 5))
 
 # Each line goes when pyproject.toml asks for at least the release that it names.
+BINCOUNT_TAKES_NONE = INSTALLED < (2, 3)  # np.bincount(minlength=None), with a warning
 HAS_MATVEC = INSTALLED >= (2, 2)  # np.matvec and np.vecmat
 INSERTS_BY_MASK = INSTALLED >= (2, 2)  # np.insert takes a boolean array for a mask; 0 and 1 before
 TEXT_DISPATCHES = INSTALLED >= (2, 2)  # np.strings hands its calls over
-TRIMS_AXES = INSTALLED >= (2, 2)  # np.trim_zeros takes `axis`
+TRIMS_AXES = INSTALLED >= (2, 2)  # np.trim_zeros takes arrays of several axes, and `axis`
 NORM_OF_NOTHING_IS_ZERO = INSTALLED >= (2, 3)  # np.linalg.norm(empty, 2); an error before
-HAS_TOSTRING = INSTALLED < (2, 3)  # ndarray.tostring, deprecated: traced arrays have tobytes
+HAS_TOSTRING = INSTALLED < (2, 3)  # ndarray.tostring, deprecated: the same as tobytes
 COND_IS_REAL = INSTALLED >= (2, 3)  # np.linalg.cond of complex matrices; complex before
+FORMATS_BY_STYLE = INSTALLED < (2, 4)  # np.array2string(style=), with a warning
+TAKES_BIAS = INSTALLED < (2, 4)  # np.corrcoef(bias=, ddof=), with a warning
+TRIMS_SEVERAL_AXES = INSTALLED >= (2, 4)  # np.trim_zeros takes a tuple for `axis`
 PADS_BY_AXIS = INSTALLED >= (2, 4)  # np.pad takes a dict from axes to widths
 POLYNOMIALS_DISPATCH = INSTALLED >= (2, 4)  # np.polynomial hands some calls over
+CROSSES_PAIRS = INSTALLED < (2, 5)  # np.cross of vectors of 2 elements, with a warning
+FIX_WARNS = INSTALLED >= (2, 5)  # np.fix is deprecated
 HAS_VALND = INSTALLED >= (2, 5)  # polyvalnd, chebvalnd and their kin
 SORTS_DESCENDING = INSTALLED >= (2, 5)  # np.sort and np.argsort take `descending`
 MESHGRID_IS_TUPLE = INSTALLED >= (2, 5)  # also for sparse=True with copy=False: a list before
@@ -41,15 +47,10 @@ EIGVALS_STAY_COMPLEX = INSTALLED >= (2, 5)  # np.linalg.eig, eigvals: real where
 # Functions that NumPy has deprecated: np.in1d goes in 2.4, np.fix after 2.5.
 EXPIRING = [name for name in ("fix", "in1d") if hasattr(np, name)]
 
-# Keywords that NumPy takes with a warning, and traced calls do not. Delete at NumPy 2.4.
-_DEPRECATED_KEYWORDS: dict[str, dict[str, str]] = {
-    "corrcoef": {"bias": "It has no effect: leave it away.", "ddof": "Leave it away."},
-    "nanpercentile": {"interpolation": "Write method=."},
-    "nanquantile": {"interpolation": "Write method=."},
-    "percentile": {"interpolation": "Write method=."},
-    "quantile": {"interpolation": "Write method=."},
-    "reshape": {"newshape": "Write shape=."},
-}
+# Keywords that NumPy takes with a warning, and traced calls do not, with what to do instead.
+# Where the default may be written out (bias, ddof, interpolation) the rules refuse other values
+# themselves. Delete at NumPy 2.4.
+_DEPRECATED_KEYWORDS: dict[str, dict[str, str]] = {"reshape": {"newshape": "Write shape=."}}
 
 
 def _empty_like(
@@ -101,6 +102,13 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
         if name not in _SIGNATURES or getattr(np, name, None) is not function:
             raise
         return inspect.signature(_SIGNATURES[name])
+
+
+def refuse_deprecated(call: str, name: str, advice: str) -> NoReturn:
+    """Raise TypeError for a parameter that NumPy 2.4 has dropped."""
+    raise TypeError(
+        f"{call}: the keyword {name!r} is deprecated, and not taken with traced values. {advice}"
+    )
 
 
 def deprecated_keywords(function: Callable[..., Any]) -> dict[str, str]:

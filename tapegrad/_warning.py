@@ -2,16 +2,17 @@
 
 Knows which frames are this package's. Must not know what is warned of.
 Python shows a DeprecationWarning by default only where it names a line of the program itself.
+What NumPy would warn of at a line of ours is therefore not asked of NumPy, and warned of here.
+Recording its warnings would not do: `warnings.catch_warnings` is not safe among threads, and lets
+every line warn anew that has warned already.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import sys
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,28 +32,9 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(text, category, stacklevel=level)
 
 
-def named_at_the_programs_line(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, whose own warnings name the innermost line outside this package.
-
-    For functions that warn whenever they are called: `warnings.catch_warnings` is slow, and not
-    isolated between threads before Python 3.14.
-    """
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            result = function(*args, **kwargs)
-        for warning in caught:
-            warn(str(warning.message), warning.category)
-        return result
-
-    return call
-
-
 def is_ours(file: str) -> bool:
     """Whether a file of code is this package's, or one that stands between its own."""
     return file.startswith(OURS) or file == CONTEXTLIB
 
 
-__all__ = ["is_ours", "named_at_the_programs_line", "warn"]
+__all__ = ["is_ours", "warn"]

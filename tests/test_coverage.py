@@ -11,7 +11,7 @@ import pytest
 from tapegrad._numpy_versions import INSTALLED, KNOWN
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGE = (DOCS / "coverage.md").read_text()
+PAGE = (DOCS / "coverage.md").read_text(encoding="utf-8")
 REMEDY = "run: python docs/coverage.py > docs/coverage.md"
 
 pytestmark = [

@@ -32,7 +32,9 @@ LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    return [text for kind, text in FENCE.findall(page.read_text()) if kind == language]
+    return [
+        text for kind, text in FENCE.findall(page.read_text(encoding="utf-8")) if kind == language
+    ]
 
 
 def page_id(page: Path) -> str:
@@ -79,7 +81,9 @@ def is_numpys(found) -> bool:
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
 def test_links_within_the_project_lead_somewhere(page):
-    targets = [link for link in LINK.findall(page.read_text()) if "://" not in link]
+    targets = [
+        link for link in LINK.findall(page.read_text(encoding="utf-8")) if "://" not in link
+    ]
     assert not [link for link in targets if not (page.parent / link).exists()]
 
 
@@ -93,28 +97,30 @@ def test_the_readme_has_two_commands_of_one_line_each():
 
 def test_ci_runs_the_commands_of_the_readme():
     """`.ci/run` picks them out of the README with these patterns, and must find one line each."""
-    script = (ROOT / ".ci" / "run").read_text()
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     patterns = re.findall(r'grep -E "([^"]+)" README\.md', script)
     assert len(patterns) == 2
-    lines = README.read_text().splitlines()
+    lines = README.read_text(encoding="utf-8").splitlines()
     for pattern in patterns:
         assert len([line for line in lines if re.search(pattern, line)]) == 1
 
 
 def test_the_commands_install_extras_that_exist():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    for extras in re.findall(r"'\.\[([\w,]+)\]'", README.read_text()):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for extras in re.findall(r"'\.\[([\w,]+)\]'", README.read_text(encoding="utf-8")):
         assert set(extras.split(",")) <= set(project["optional-dependencies"])
 
 
 def test_the_changelog_knows_the_version():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert f"## {project['version']}" in (ROOT / "CHANGELOG.md").read_text()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert f"## {project['version']}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def test_the_reference_lists_every_public_name_once():
     listed = re.findall(
-        r"^\.\. auto(?:function|class|exception):: (\w+)$", API.read_text(), re.MULTILINE
+        r"^\.\. auto(?:function|class|exception):: (\w+)$",
+        API.read_text(encoding="utf-8"),
+        re.MULTILINE,
     )
     names = [name for name in tapegrad.__all__ if not inspect.ismodule(getattr(tapegrad, name))]
     assert sorted(listed) == sorted(names)

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import inspect
+import re
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.lib.recfunctions
 import pytest
 from numpy.testing import overrides
+from oldest_packages import oldest, oldest_packages
 from samples import SAMPLES
 
 import tapegrad
 from tapegrad._arrays.creation import CREATION
 from tapegrad._core.forms import UNSUPPORTED_MODULES, Composite, Constant, Unsupported
 from tapegrad._core.rule import BATCH_WORDS, REGISTRY, Rule
-from tapegrad._numpy_versions import EXPIRING, INSTALLED, KNOWN, deprecated_keywords, signature_of
+from tapegrad._numpy_versions import (
+    EXPIRING,
+    INSTALLED,
+    KNOWN,
+    TAKES_BIAS,
+    deprecated_keywords,
+    signature_of,
+)
 
 # Functions of NumPy that no sample draws, and why.
 UNSAMPLED = {
@@ -124,6 +134,10 @@ def test_what_cannot_be_overridden_is_not_declared():
 
 # --- Signatures ---------------------------------------------------------------------------------
 
+# What is compared with NumPy's functions, names and parameters is what we know of.
+known_release = pytest.mark.skipif(
+    INSTALLED not in KNOWN, reason="a NumPy that we have not decided on yet"
+)
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 NEWEST = KNOWN[-1] == INSTALLED  # older ones lack some parameters
 
@@ -172,6 +186,7 @@ DERIVED = [
 ]
 
 
+@known_release
 @pytest.mark.parametrize("rule", COMPOSITES, ids=lambda rule: rule.name)
 def test_a_definition_has_numpys_parameters(rule):
     """`out` is none of a definition's business, unless arguments behind it come by position."""
@@ -192,6 +207,7 @@ def test_a_definition_has_numpys_parameters(rule):
     assert differing == []
 
 
+@known_release
 @pytest.mark.parametrize("rule", DERIVED, ids=lambda rule: rule.name)
 def test_a_rule_binds_numpys_parameters(rule):
     theirs, defaults, _ = numpys_parameters(rule.function)
@@ -200,6 +216,7 @@ def test_a_rule_binds_numpys_parameters(rule):
     assert set(rule._names) <= defaults.keys()
 
 
+@known_release
 @pytest.mark.parametrize("rule", DERIVED, ids=lambda rule: rule.name)
 def test_the_derivatives_of_a_rule_take_numpys_parameters(rule):
     """Their defaults are NumPy's too: a parameter that a call leaves out is not handed on."""
@@ -237,6 +254,7 @@ def derivatives_of(rule):
 # --- Forms --------------------------------------------------------------------------------------
 
 
+@known_release
 def test_every_ufunc_with_floating_results_is_declared():
     ufuncs = [f for f in NUMPY if isinstance(f, np.ufunc)]
     floating = [f for f in ufuncs if any(set("efdgFDG") & set(t.split("->")[1]) for t in f.types)]
@@ -319,30 +337,182 @@ def test_plain_calls_of_a_function_without_a_rule_are_numpys(monkeypatch):
     np.testing.assert_array_equal(gradient, [3.0, -1.0])
 
 
-def test_deprecated_keywords_are_refused_in_words():
+DEPRECATED_KEYWORDS = {
+    "interpolation": lambda x: np.quantile(x, 0.5, interpolation="linear"),
+    "bias": lambda x: np.corrcoef(x, x**2, bias=True),
+    "ddof": lambda x: np.corrcoef(x, x**2, ddof=1),
+    "newshape": lambda x: np.reshape(x, newshape=(3, 1)),
+}
+
+
+@pytest.mark.parametrize("keyword", DEPRECATED_KEYWORDS)
+def test_deprecated_keywords_are_refused_in_words(keyword):
     """NumPy's words on releases that have dropped them, ours before."""
+    with pytest.raises(TypeError, match=keyword):
+        tapegrad.grad(DEPRECATED_KEYWORDS[keyword])(np.arange(3.0))
+
+
+@pytest.mark.skipif(not TAKES_BIAS, reason="NumPy has dropped these parameters")
+def test_defaults_of_deprecated_keywords_are_taken_as_numpy_takes_them():
+    x = np.arange(3.0)
     for call in (
-        lambda x: np.quantile(x, 0.5, interpolation="linear"),
-        lambda x: np.corrcoef(x, x**2, bias=True),
-        lambda x: np.reshape(x, newshape=(3, 1)),
+        lambda x: np.percentile(x, 50, interpolation=None),
+        lambda x: np.nanquantile(x, 0.5, interpolation=None),
+        lambda x: np.corrcoef(x, x**2, bias=np._NoValue, ddof=np._NoValue)[0, 1],
     ):
-        with pytest.raises(TypeError, match=r"interpolation|bias|newshape"):
-            tapegrad.grad(call)(np.arange(3.0))
+        assert tapegrad.value_and_grad(call)(x)[0] == call(x)
+        np.testing.assert_array_equal(tapegrad.vmap(call)(x[None]), [call(x)])
+    with pytest.raises(TypeError, match=r"np\.corrcoef: the keyword 'bias' is deprecated"):
+        tapegrad.grad(lambda x: np.corrcoef(x, None, True, True))(x)
 
 
+# --- Warnings -----------------------------------------------------------------------------------
+
+M = np.arange(4.0).reshape(2, 2) + 1
+
+
+def expiring(name):
+    """A deprecated function, of one argument."""
+    function = getattr(np, name)
+    return function if name == "fix" else lambda x: function(x, [1.0, 1.5])
+
+
+WARNED = {
+    "bincount": lambda x: np.bincount([0, 1], x[0], minlength=None),
+    "array2string": lambda x: x * len(np.array2string(x, style=repr)),
+    "array2string, by position": lambda x: (
+        x * len(np.array2string(x, 9, None, None, ",", "", repr, threshold=9))
+    ),
+    "insert": lambda x: np.insert(x[0], np.array([True, False]), x[1, 0]),
+    "cross": lambda x: np.cross(x[0], x[1]),
+    "fftn": lambda x: np.real(np.fft.fftn(x, s=(None, 2))),
+    "rfft2": lambda x: np.real(np.fft.rfft2(x, s=(None, 2))),
+    **{name: lambda x, name=name: x * np.mean(expiring(name)(x)) for name in EXPIRING},
+}
+
+
+@pytest.mark.parametrize("name", WARNED)
+def test_a_call_warns_at_the_programs_line_as_numpys_own_does(name):
+    """And returns, or raises, the same. NumPy's own texts of fft name a file of its own."""
+
+    def warned(call):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            try:
+                result = call(M)
+            except (TypeError, ValueError) as error:
+                result = type(error)
+        return result, [(w.category, str(w.message)) for w in found], {w.filename for w in found}
+
+    def traced(x):
+        return tapegrad.vjp(WARNED[name], x)[0]
+
+    expected, texts, _ = warned(WARNED[name])
+    result, found, files = warned(traced)
+    assert found == texts
+    assert files <= {__file__}
+    np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.skipif(not EXPIRING, reason="NumPy has none of them")
 @pytest.mark.parametrize("name", EXPIRING)
-def test_a_deprecated_function_warns_as_numpys_own_does(name):
-    x = np.array([1.5, -2.5])
+def test_a_deprecated_function_is_numpys_own(name):
+    x = np.array([[1.5, -2.5, -0.0], [np.nan, np.inf, 2.0]])
+    function = getattr(np, name)
+    args = (x, [1.5, 2.0]) if name == "in1d" else (x,)
+    rest = {"invert": True} if name == "in1d" else {"out": np.empty_like(x)}
+    for options in ({}, rest):
+        expected, found = (
+            np.copy(call(*args, **options))
+            for call in (function, lambda *a, **k: look(function, *a, **k))
+        )
+        np.testing.assert_array_equal(found, expected, strict=True)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
 
-    def call(x):
-        return getattr(np, name)(*(x, x) if name == "in1d" else (x,))
 
-    with warnings.catch_warnings(record=True) as expected:
-        warnings.simplefilter("always")
-        call(x)
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        tapegrad.grad(lambda x: np.sum(x * call(x)))(x)
-    assert [(str(w.message), w.filename) for w in found] == [
-        (str(w.message), w.filename) for w in expected
-    ]
+def look(function, x, *args, **options):
+    """The result of a function inside a transform, where it is plain."""
+    found = []
+    tapegrad.vjp(lambda x: found.append(function(x, *args, **options)) or x, x)
+    return found[0]
+
+
+def test_a_deprecation_is_shown_once_a_line_under_the_default_filter():
+    call = expiring(EXPIRING[-1])
+    counts = []
+    for once in (call, lambda x: look(call, x)):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("default")
+            for _ in range(3):
+                once(M)
+        counts.append(len(found))
+    assert counts[0] == counts[1] <= 1
+
+
+def test_threads_leave_the_warnings_of_the_process_as_they_were():
+    before = warnings.showwarning, warnings.filters[:]
+    call, large = expiring(EXPIRING[-1]), np.arange(1e5)  # NumPy lets other threads run meanwhile
+
+    def work(_):
+        for _ in range(10):
+            look(call, large)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        within = warnings.filters[:]
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(work, range(8)))
+        assert warnings.filters == within
+    assert (warnings.showwarning, warnings.filters[:]) == before
+
+
+# --- Packages -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("python", [(3, 11), (3, 13), (3, 14), (3, 15)])
+def test_the_oldest_packages_are_those_that_a_python_can_install(python, capsys):
+    numpy, *_ = found = oldest_packages(python)
+    assert numpy == ("numpy==2.1.*" if python < (3, 14) else "numpy==2.3.*")
+    assert all(re.fullmatch(r"[\w-]+(\[\w+\])?==[\d.]+\.\*", package) for package in found)
+    assert ("numpy 2.1 has no wheels" in capsys.readouterr().err) == (python >= (3, 14))
+
+
+def test_a_requirement_without_an_oldest_release_is_refused():
+    with pytest.raises(ValueError, match="expected NAME>=VERSION, got 'tqdm'"):
+        oldest("tqdm", (3, 11))
+
+
+# --- Releases -----------------------------------------------------------------------------------
+
+E = np.zeros((0, 2))
+DIFFERING = {
+    "norm": (E, lambda x: np.linalg.norm(x, 2)),
+    "norm, inf": (E, lambda x: np.linalg.norm(x, np.inf)),
+    "norm, columns": (E.T, lambda x: np.linalg.norm(x, 1)),
+    "norm of a vector": (E[:, 0], lambda x: np.linalg.norm(x, np.inf)),
+    "vector_norm": (E, lambda x: np.linalg.vector_norm(x, ord=np.inf)),
+    "matrix_norm": (E, lambda x: np.linalg.matrix_norm(x, ord=2)),
+    "pad": (M, lambda x: np.pad(x, {0: 1})),
+    "trim_zeros": (np.eye(3), np.trim_zeros),
+    "trim_zeros of a vector": (np.array([0.0, 1.0, 0.0]), np.trim_zeros),
+    "trim_zeros of zeros": (np.zeros(3), lambda x: np.trim_zeros(x, "b")),
+    "trim_zeros, front": (np.array([0.0, 1.0, 0.0]), lambda x: np.trim_zeros(x, "f")),
+    "trim_zeros, back": (np.array([0.0, 1.0, 0.0]), lambda x: np.trim_zeros(x, "b")),
+    "trim_zeros, axis": (np.diag([0.0, 1.0]), lambda x: np.trim_zeros(x, axis=0)),
+    "trim_zeros, axes": (np.diag([0.0, 1.0]), lambda x: np.trim_zeros(x, axis=(0, 1))),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERING)
+def test_a_call_that_releases_answer_differently_is_answered_as_installed(name):
+    """The same value, or the same error in the same words."""
+    x, call = DIFFERING[name]
+
+    def outcome(call):
+        try:
+            return np.asarray(call(x))
+        except (TypeError, ValueError) as error:
+            return np.asarray(repr(error))
+
+    expected, found = outcome(call), outcome(lambda x: tapegrad.vjp(call, x)[0])
+    np.testing.assert_array_equal(found, expected, strict=True)

@@ -15,6 +15,7 @@ import numpy as np
 
 from tapegrad._core.types import Index, Value
 from tapegrad._errors import ConversionError, MemoryAttributeError, NotDifferentiableError
+from tapegrad._numpy_versions import HAS_TOSTRING
 
 Order = Literal["K", "A", "C", "F"]
 
@@ -229,13 +230,13 @@ class NdarrayInterface:
         """Set every element; the result no longer depends on the old values."""
         self[...] = value
 
-    def sort(self, axis: int = -1, **kwargs: Any) -> None:
-        """Sort in place."""
-        self[...] = np.sort(self, axis, **kwargs)
+    def sort(self, axis: int = -1, *args: Any, **kwargs: Any) -> None:
+        """Sort in place; `kind` and `order` may come by position."""
+        self[...] = np.sort(self, axis, *args, **kwargs)
 
-    def partition(self, kth: Any, axis: int = -1, **kwargs: Any) -> None:
-        """Partition in place."""
-        self[...] = np.partition(self, kth, axis, **kwargs)
+    def partition(self, kth: Any, axis: int = -1, *args: Any, **kwargs: Any) -> None:
+        """Partition in place; `kind` and `order` may come by position."""
+        self[...] = np.partition(self, kth, axis, *args, **kwargs)
 
     def resize(self, *_: Any, **__: Any) -> NoReturn:
         """Always raises, as NumPy does for an array with other references."""
@@ -289,6 +290,9 @@ class NdarrayInterface:
     def tobytes(self, *_: Any, **__: Any) -> NoReturn:
         """Always raises: bytes carry no derivative."""
         refuse("x.tobytes()", "Use tapegrad.stop_gradient(x).tobytes().")
+
+    if HAS_TOSTRING:
+        tostring = tobytes
 
     def tofile(self, *_: Any, **__: Any) -> NoReturn:
         """Always raises: a file carries no derivative."""

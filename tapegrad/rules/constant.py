@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad._core.forms import composite, constant
 from tapegrad._core.values import lift, untraced
-from tapegrad._numpy_versions import EXPIRING
-from tapegrad._warning import named_at_the_programs_line
+from tapegrad._numpy_versions import EXPIRING, FIX_WARNS, FORMATS_BY_STYLE
+from tapegrad._warning import warn
 
 _UFUNCS = (
     "floor ceil trunc rint floor_divide signbit spacing isfinite isinf isnan isnat "
@@ -24,7 +25,7 @@ _OF_PAIRS = "searchsorted isin digitize".split()
 _FACTS = "shape ndim size iscomplexobj isrealobj result_type can_cast min_scalar_type common_type"
 # The shape of the result, or its type, would differ between the examples of a vmap.
 _RAGGED = (
-    "argwhere nonzero flatnonzero array2string array_repr array_str shares_memory may_share_memory"
+    "argwhere nonzero flatnonzero array_repr array_str shares_memory may_share_memory"
 ).split()
 for names, batch, arrays in (
     (_UFUNCS + _ALIGNED, "align", 1),
@@ -36,14 +37,64 @@ for names, batch, arrays in (
     (_RAGGED, "ragged", 1),
 ):
     constant(*(getattr(np, name) for name in names), batch=batch, arrays=arrays)
+
+
+# --- deprecated: by what NumPy recommends instead, with its warning at the program's line
+
+
+def _fixed(x: Any, out: Any = None) -> Any:
+    if FIX_WARNS:
+        warn(
+            "numpy.fix is deprecated. Use numpy.trunc instead, "
+            "which is faster and follows the Array API standard.",
+            DeprecationWarning,
+        )
+    return np.trunc(x, out=out)
+
+
+def _in1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+) -> Any:
+    warn("`in1d` is deprecated. Use `np.isin` instead.", DeprecationWarning)
+    return np.ravel(np.isin(ar1, ar2, assume_unique, invert, kind=kind))
+
+
+_DEPRECATED: dict[str, tuple[Any, str, int]] = {
+    "fix": (_fixed, "align", 1),
+    "in1d": (_in1d, "loop", 2),
+}
 for name in EXPIRING:
-    function = getattr(np, name)
-    constant(
-        function,
-        batch="align" if name == "fix" else "loop",
-        arrays=1 if name == "fix" else 2,
-        implementation=named_at_the_programs_line(function),
-    )
+    implementation, batch, arrays = _DEPRECATED[name]
+    constant(getattr(np, name), batch=batch, arrays=arrays, implementation=implementation)
+
+
+def _array2string(
+    a: Any,
+    max_line_width: Any = None,
+    precision: Any = None,
+    suppress_small: Any = None,
+    separator: Any = " ",
+    prefix: Any = "",
+    style: Any = np._NoValue,
+    *args: Any,
+    **options: Any,
+) -> str:
+    legacy = options.get("legacy") or np.get_printoptions()["legacy"]
+    if style is not np._NoValue and legacy != "1.13":
+        warn(
+            "'style' argument is deprecated and no longer functional except in 1.13 'legacy' mode",
+            DeprecationWarning,
+        )
+        style = np._NoValue
+    args = (max_line_width, precision, suppress_small, separator, prefix, style, *args)
+    return np.array2string(a, *args, **options)
+
+
+constant(
+    np.array2string,
+    batch="ragged",
+    implementation=_array2string if FORMATS_BY_STYLE else None,
+)
 
 
 def side_by_side(x: Any, y: Any) -> tuple[Any, Any]:
@@ -80,7 +131,10 @@ def _all_equivalent(a: Any, b: Any) -> Any:
 
 
 def _lexsorted(keys: Any, axis: int = -1) -> Any:
-    return np.lexsort(np.moveaxis(keys, 1, 0), axis if axis < 0 else axis + 1)
+    if keys.ndim == 2:  # the keys of an example are numbers, which NumPy sorts as one element
+        np.lexsort(np.zeros(keys.shape[1:]), axis)  # its errors
+        return np.zeros(len(keys), np.intp)
+    return np.lexsort(np.moveaxis(keys, 1, 0), normalize_axis_index(axis, keys.ndim - 2) + 1)
 
 
 constant(np.allclose, arrays=2, batch=_all_close)

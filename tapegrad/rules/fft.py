@@ -120,8 +120,10 @@ def _sides_and_axes(
     if axes is None:
         if s is not None:
             warn(
-                "np.fft: s without axes is deprecated in NumPy 2.0. Pass axes=range(len(s)) or "
-                "the axes that are meant.",
+                "`axes` should not be `None` if `s` is not `None` (Deprecated in NumPy 2.0). In a "
+                "future version of NumPy, this will raise an error and `s[i]` will correspond to "
+                "the size along the transformed axis specified by `axes[i]`. To retain current "
+                "behaviour, pass a sequence [0, ..., k-1] to `axes` for an array of dimension k.",
                 DeprecationWarning,
             )
         axes = range(-(a.ndim if s is None else len(s)), 0)
@@ -132,6 +134,15 @@ def _sides_and_axes(
     else:
         if len(s) != len(axes):
             raise ValueError("Shape and axes have different lengths.")
+        if None in s:
+            warn(
+                "Passing an array containing `None` values to `s` is deprecated in NumPy 2.0 and "
+                "will raise an error in a future version of NumPy. To use the default behaviour "
+                "of the corresponding 1-D transform, pass the value matching the default for its "
+                "`n` parameter. To use the default behaviour for every axis, the `s` argument can "
+                "be omitted.",
+                DeprecationWarning,
+            )
         sides = [a.shape[axis] if n == -1 else n for n, axis in zip(s, axes, strict=True)]
     return sides, list(axes)
 

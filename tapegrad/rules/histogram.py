@@ -13,6 +13,8 @@ import numpy as np
 from tapegrad._core.forms import composite, linear
 from tapegrad._core.values import getitem, innermost, lift, raw_value, untraced
 from tapegrad._errors import BatchingError
+from tapegrad._numpy_versions import BINCOUNT_TAKES_NONE
+from tapegrad._warning import warn
 from tapegrad.rules.index import plain_array
 
 # --- Edges
@@ -210,6 +212,12 @@ BINCOUNT = linear(
 
 
 def _bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
+    if minlength is None and BINCOUNT_TAKES_NONE:
+        warn(
+            "0 should be passed as minlength instead of None; this will error in future.",
+            DeprecationWarning,
+        )
+        minlength = 0
     x, weights = plain_array(x), lift(weights)
     if innermost([x, weights]) is None:
         return np.bincount(x, weights, minlength)

@@ -271,11 +271,13 @@ COND = Constant(_plain_cond, batch=_plain_cond)
 
 
 def _cond(x: Any, p: Any = None) -> Any:
-    x = shaped(x)
+    given = x = shaped(x)
     value = COND.apply_bound([untraced(x)], {"p": p})
-    infinite = np.isinf(value)
-    if any_true(infinite):  # they have no derivative, but the rest of the stack does
-        x = np.where(scalar(infinite), np.eye(x.shape[-2], x.shape[-1]), x)
+    infinite, undefined = np.isinf(value), np.isnan(value)
+    if any_true(infinite | undefined):
+        # Infinite condition numbers have no derivative, but the rest of the stack does. Solvers
+        # find no vectors of a matrix with NaN.
+        x = np.where(scalar(infinite | undefined), np.eye(x.shape[-2], x.shape[-1]), x)
     if p is None or p in (2, -2):
         s = np.linalg.svd(x, compute_uv=False)
         found = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
@@ -283,6 +285,10 @@ def _cond(x: Any, p: Any = None) -> Any:
         axes = (-2, -1)
         found = np.linalg.norm(x, p, axes) * np.linalg.norm(np.linalg.inv(x), p, axes)
     found = np.where(infinite, value, found) if any_true(infinite) else found
+    if any_true(undefined):  # and so is the derivative, by every element
+        with np.errstate(invalid="ignore"):
+            total = np.sum(np.real(given), axis=(-2, -1)) * np.where(undefined, np.nan, 1)
+        found = np.where(undefined, total, found)
     return found if COND_IS_REAL else found.astype(value.dtype, copy=False)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from tapegrad._core.forms import composite, general, strong_product
 from tapegrad._core.values import any_true, is_numpy, lift, untraced
+from tapegrad._numpy_versions import TAKES_BIAS, refuse_deprecated
 from tapegrad._warning import warn
 from tapegrad.rules.reduction import Reduced, axes_of, masked, spread
 
@@ -308,4 +309,21 @@ def _corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) 
 
 
 composite(np.cov, _cov)
-composite(np.corrcoef, _corrcoef)
+
+
+def _corrcoef_with_bias(
+    x: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: Any = np._NoValue,
+    ddof: Any = np._NoValue,
+    *,
+    dtype: Any = None,
+) -> Any:
+    for name, value in (("bias", bias), ("ddof", ddof)):
+        if value is not np._NoValue:
+            refuse_deprecated("np.corrcoef", name, "It has no effect: leave it away.")
+    return _corrcoef(x, y, rowvar, dtype=dtype)
+
+
+composite(np.corrcoef, _corrcoef_with_bias if TAKES_BIAS else _corrcoef)

@@ -9,6 +9,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from tapegrad._core.forms import composite, general, strong_product
 from tapegrad._core.values import any_true, untraced
+from tapegrad._numpy_versions import NORM_OF_NOTHING_IS_ZERO
 from tapegrad.rules.limits import over_zeros
 from tapegrad.rules.matrices import conjugated
 
@@ -104,7 +105,7 @@ def _norm_of_vectors(x: Any, order: Any, axis: int, keepdims: bool) -> Any:
     if order is None or order == 2:
         return EUCLIDEAN.apply_bound([x], {"axis": (axis,), "keepdims": keepdims})
     if order == np.inf:
-        return np.max(np.abs(x), axis=axis, keepdims=keepdims, initial=0)
+        return _largest(np.abs(x), axis, keepdims)
     if order == -np.inf:
         return np.min(np.abs(x), axis=axis, keepdims=keepdims)
     if order == 0:
@@ -132,7 +133,7 @@ def _norm_of_matrices(x: Any, order: Any, axes: tuple[int, int], keepdims: bool)
         reduced = _reduced_spectrum(values, order)
     elif order in (1, -1, np.inf, -np.inf):
         sums = np.sum(np.abs(matrices), axis=-2 if abs(order) == 1 else -1)
-        reduced = np.max(sums, axis=-1, initial=0) if order > 0 else np.min(sums, axis=-1)
+        reduced = _largest(sums) if order > 0 else np.min(sums, axis=-1)
     else:
         raise ValueError("Invalid norm order for matrices.")
     return np.expand_dims(reduced, axes) if keepdims else reduced
@@ -141,7 +142,13 @@ def _norm_of_matrices(x: Any, order: Any, axes: tuple[int, int], keepdims: bool)
 def _reduced_spectrum(values: Any, order: Any) -> Any:
     if order == "nuc":
         return np.sum(values, axis=-1)
-    return np.max(values, axis=-1, initial=0) if order == 2 else np.min(values, axis=-1)
+    return _largest(values) if order == 2 else np.min(values, axis=-1)
+
+
+def _largest(sizes: Any, axis: int = -1, keepdims: bool = False) -> Any:
+    """The largest of some sizes. That of none is zero, or NumPy's error before 2.3."""
+    initial = {"initial": 0} if NORM_OF_NOTHING_IS_ZERO else {}
+    return np.max(sizes, axis=axis, keepdims=keepdims, **initial)
 
 
 def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 
 from tapegrad._core.forms import composite, general
 from tapegrad._core.values import is_numpy, lift, untraced
+from tapegrad._numpy_versions import PADS_BY_AXIS
 
 Sides = tuple[Any, Any]
 
@@ -53,7 +54,7 @@ def _pairs(value: Any, ndim: int) -> list[Any]:
 
 
 def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
-    if isinstance(pad_width, dict):
+    if PADS_BY_AXIS and isinstance(pad_width, dict):
         by_axis: Any = np.zeros((ndim, 2), np.intp)
         for axis, width in pad_width.items():
             by_axis[axis] = width

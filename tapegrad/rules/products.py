@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite, constant, linear, multilinear
-from tapegrad._numpy_versions import HAS_MATVEC
+from tapegrad._numpy_versions import CROSSES_PAIRS, HAS_MATVEC
 from tapegrad._warning import warn
 
 
@@ -259,12 +259,17 @@ def _cross(
     x = np.moveaxis(_shaped(a), axisa, 0)
     y = np.moveaxis(_shaped(b), axisb, 0)
     sizes = {x.shape[0], y.shape[0]}
-    if not sizes <= {2, 3}:
+    if not sizes <= ({2, 3} if CROSSES_PAIRS else {3}):
         raise ValueError(
-            f"np.cross: expected vectors of 2 or 3 elements, got {x.shape[0]} and {y.shape[0]}."
+            f"np.cross: expected vectors of {'2 or ' * CROSSES_PAIRS}3 elements, got "
+            f"{x.shape[0]} and {y.shape[0]}."
         )
     if 2 in sizes:
-        warn("np.cross of vectors of 2 elements is deprecated by NumPy.", DeprecationWarning)
+        warn(
+            "Arrays of 2-dimensional vectors are deprecated. Use arrays of "
+            "3-dimensional vectors instead. (deprecated in NumPy 2.0)",
+            DeprecationWarning,
+        )
     if sizes == {2}:
         return x[0] * y[1] - x[1] * y[0]
     x, y = (v if len(v) == 3 else np.concatenate([v, np.zeros_like(v[:1])]) for v in (x, y))

@@ -302,16 +302,21 @@ def _clip(
         )
     if options.get("dtype") is not None:
         # NumPy decides whether it casts, and integers have no derivative.
-        result = np.clip(*map(untraced, values), **options)
-        if result.dtype.kind not in "fc":
-            return result
-        values = [x if x is None else _value(x, result.dtype) for x in values]
+        dtype = np.clip(*map(_one_like, values), **options).dtype
+        if dtype.kind not in "fc":
+            values = [untraced(x) for x in values]
+        values = [x if x is None else _value(x, dtype) for x in values]
     x, low, high = values
     if low is None and high is None:
         return np.positive(x)
     if low is None:
         return np.minimum(x, high)
     return np.maximum(x, low) if high is None else BETWEEN.apply_bound([x, low, high], {})
+
+
+def _one_like(x: Any) -> Any:
+    """What tells NumPy the dtype of an argument; a vmap would hand over the argument itself."""
+    return np.ones((), x.dtype) if hasattr(x, "dtype") else x
 
 
 def _value(x: Any, dtype: Any = None) -> Any:

@@ -14,6 +14,8 @@ from numpy.lib.array_utils import normalize_axis_index
 from tapegrad._core.forms import composite
 from tapegrad._core.values import any_true, getitem, innermost, lift, untraced
 from tapegrad._errors import BatchingError
+from tapegrad._numpy_versions import INSERTS_BY_MASK
+from tapegrad._warning import warn
 from tapegrad.rules.index import picked, plain_array
 
 
@@ -126,6 +128,13 @@ def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
             "np.insert: where to insert has to be the same for all examples of a vmap. Of a row x "
             "use np.where(p == i, v, x[np.clip(p - (p > i), 0, n - 1)]), p = np.arange(n + 1)."
         )
+    if not INSERTS_BY_MASK and np.asarray(untraced(obj)).dtype.kind == "b":
+        warn(
+            "in the future insert will treat boolean arrays and array-likes as a boolean index "
+            "instead of casting it to integer",
+            FutureWarning,
+        )
+        obj = np.asarray(untraced(obj)).astype(np.intp)
     old = np.arange(arr.size).reshape(arr.shape)
     new = np.arange(arr.size, arr.size + values.size).reshape(values.shape)
     positions = np.insert(old, untraced(obj), new, axis)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +14,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from tapegrad._core.forms import Linear, composite, linear
 from tapegrad._core.values import Scatter, getitem, innermost, lift, memory_of, untraced
-from tapegrad._numpy_versions import MESHGRID_IS_TUPLE
+from tapegrad._numpy_versions import MESHGRID_IS_TUPLE, TRIMS_AXES, TRIMS_SEVERAL_AXES
 
 # --- one array, rearranged; NumPy may return a view of it
 
@@ -418,6 +419,8 @@ def _trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     sides = trim.lower()
     if sides not in ("fb", "bf", "f", "b"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
+    if axis is not None and not TRIMS_SEVERAL_AXES:
+        axis = operator.index(axis)
     axes = range(filt.ndim) if axis is None else normalize_axis_tuple(axis, filt.ndim)
     nonzero = np.argwhere(untraced(filt))
     cut = [slice(None)] * filt.ndim
@@ -432,4 +435,15 @@ def _trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     return filt[tuple(cut)] if len(axes) else filt
 
 
-composite(np.trim_zeros, _trim_zeros, batch="ragged")
+def _trim_zeros_of_sequence(filt: Any, trim: str = "fb") -> Any:
+    """As NumPy before 2.2, whose elements have to be numbers."""
+    sides = trim.upper()
+    nonzero = [i for i, number in enumerate(untraced(filt)) if number != 0]
+    if not nonzero:
+        nonzero = [len(filt)] if "F" in sides else [-1]
+    first = nonzero[0] if "F" in sides else 0
+    last = nonzero[-1] + 1 if "B" in sides else len(filt)
+    return filt[first:last]
+
+
+composite(np.trim_zeros, _trim_zeros if TRIMS_AXES else _trim_zeros_of_sequence, batch="ragged")

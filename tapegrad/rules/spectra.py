@@ -191,6 +191,8 @@ def _of_lengths_and_phases(v: Any, v_bar: Any) -> Any:
     size = np.abs(values)
     real = np.where(values.imag == 0, size, 0)
     size = np.where(np.any(real > 0, axis=-2, keepdims=True), real, size)
+    if not v.size:
+        return v
     pivots = np.arange(v.shape[-2])[:, None] == row(np.argmax(size, axis=-2))
     pivot = np.sum(np.where(pivots, v, 0), axis=-2, keepdims=True)
     turned = 1j * np.imag(along) / np.conjugate(pivot)
@@ -215,7 +217,9 @@ def _eigvals_and_vectors(a: Any) -> Any:
     """NumPy's eigvals, and the vectors in their order, which is not always that of eig."""
     w = np.linalg.eigvals(a)
     values, vectors = np.linalg.eig(a)
-    order = np.argmin(np.abs(column(w) - row(values)), axis=-1) if w.size else w.astype(int)
+    if not w.size:
+        return w, vectors
+    order = np.argmin(np.abs(column(w) - row(values)), axis=-1)
     if any_true(order != np.arange(w.shape[-1])):
         for matrix in np.ndindex(w.shape[:-1]):
             order[matrix] = _nearest(w[matrix], values[matrix])

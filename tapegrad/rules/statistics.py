@@ -15,6 +15,7 @@ import numpy as np
 
 from tapegrad._core.forms import general, strong_product
 from tapegrad._core.values import any_true, is_ndarray, untraced
+from tapegrad._numpy_versions import refuse_deprecated
 from tapegrad.rules.moments import weights_beside
 from tapegrad.rules.reduction import axes_of
 
@@ -234,6 +235,7 @@ def _quantile_rule(function: Any, *, whole: int, skip_nan: bool) -> None:
         overwrite_input: Any = False,
         method: str = "linear",
         keepdims: Any = False,
+        interpolation: Any = None,
     ) -> Any:
         part, q_dot = dots[0], dots[1]
         a = a if hasattr(a, "shape") else np.asarray(a)
@@ -265,6 +267,8 @@ def _quantile_rule(function: Any, *, whole: int, skip_nan: bool) -> None:
 
     def called(a: Any, q: Any, weights: Any = None, **params: Any) -> Any:
         params.pop("overwrite_input", None)
+        if params.pop("interpolation", None) is not None:
+            refuse_deprecated(f"np.{function.__name__}", "interpolation", "Write method=.")
         return function(a, q, weights=weights, **params)
 
     def of_examples(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tapegrad
 from tapegrad import Array, ConversionError, IndependentOutputWarning, grad, vjp
 
 STEPS = np.array([-1.5, -1.0, 0.0, 0.5, 1.0, 2.5])
@@ -84,3 +85,20 @@ def test_filling_with_a_traced_value():
         ConversionError, match="expected a plain value"
     ):  # NumPy asks the first argument alone
         grad(lambda value: np.sum(np.full_like(np.zeros(3), value)))(2.0)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (3, 2, 4), (3, 2, 4, 2)])
+@pytest.mark.parametrize("axis", [-1, 0])
+def test_lexsort_inside_vmap(shape, axis):
+    """The elements of a single vector are keys of one element each."""
+    x = np.cos(np.arange(np.prod(shape))).reshape(shape)
+    found = tapegrad.vmap(lambda keys: np.lexsort(keys, axis))(x)
+    np.testing.assert_array_equal(found, np.stack([np.lexsort(keys, axis) for keys in x]))
+
+
+@pytest.mark.parametrize("axis", [1, -2])
+def test_lexsort_inside_vmap_refuses_axes_that_keys_lack(axis):
+    with pytest.raises(np.exceptions.AxisError):
+        np.lexsort(np.ones((2, 4)), axis)
+    with pytest.raises(np.exceptions.AxisError):
+        tapegrad.vmap(lambda keys: np.lexsort(keys, axis))(np.ones((3, 2, 4)))

@@ -129,6 +129,9 @@ EMPTY = [
     lambda a: np.linalg.eig(np.stack([a, a])[:0]),
     lambda a: np.linalg.cholesky(a[:0, :0]),
     lambda a: (np.linalg.norm(a[:0], "nuc"), np.linalg.norm(a[:0])),
+    lambda a: np.linalg.eig(a[:0, :0]),
+    lambda a: np.linalg.eig(a[:0, :0] + 0j),
+    lambda a: (np.linalg.eigvals(a[:0, :0]), np.linalg.eigvals(a[:0, :0] + 0j)),
     *[lambda a: (np.linalg.norm(a[:0], 2),)] * NORM_OF_NOTHING_IS_ZERO,
 ]
 
@@ -140,3 +143,5 @@ def test_empty_matrices(call):
     for expected, got in zip(call(a), out, strict=True):
         assert (got.shape, got.dtype) == (expected.shape, expected.dtype)
     np.testing.assert_array_equal(pullback(out)[0], np.zeros((3, 3)))
+    for expected, got in zip(out, tapegrad.jvp(call, (a,), (a,))[1], strict=True):
+        assert (got.shape, got.dtype) == (expected.shape, expected.dtype)

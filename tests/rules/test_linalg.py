@@ -302,3 +302,27 @@ def test_small_dtypes_stay(dtype):
         outs = out if isinstance(out, tuple) else (out,)
         dots = out_dot if isinstance(out_dot, tuple) else (out_dot,)
         assert [part.dtype for part in outs] == [part.dtype for part in dots]
+
+
+@pytest.mark.parametrize("p", [None, 2, -2, 1, "fro"])
+@pytest.mark.parametrize("factor", [1, 1j])
+def test_cond_of_a_matrix_with_nan_is_numpys(p, factor):
+    """NaN with a derivative of NaN, or LAPACK's error; the rest of a stack has its own."""
+    stack = np.stack([np.full((2, 2), np.nan), np.diag([1.0, 2.0])])
+
+    def cond(x):
+        return np.linalg.cond(factor * x, p)
+
+    try:
+        expected = cond(stack)
+    except np.linalg.LinAlgError as error:
+        with pytest.raises(np.linalg.LinAlgError, match=str(error)):
+            tapegrad.vjp(cond, stack)
+        return
+    out, pullback = tapegrad.vjp(cond, stack)
+    np.testing.assert_array_equal(out, expected)
+    np.testing.assert_array_equal(tapegrad.vmap(cond)(stack[None]), expected[None])
+    (gradient,) = pullback(np.ones_like(out))
+    assert np.isnan(gradient[0]).all()
+    alone = tapegrad.grad(lambda x: np.real(cond(x)))(stack[1])
+    np.testing.assert_allclose(gradient[1], alone)

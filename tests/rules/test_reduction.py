@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tolerances import assert_close
 
+import tapegrad
 from tapegrad import grad, hessian, jvp
 from tapegrad.testing import check_grads, check_rule
 
@@ -208,3 +209,25 @@ def test_a_traced_start_of_a_reduction_raises(function):
     with pytest.raises(ValueError, match="sequence") as found:  # NumPy's, of a plain array
         grad(lambda start: function(X, initial=start))(1.0)
     assert "derivative would be lost" in str(found.value.__cause__)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"dtype": np.float32},
+        {"dtype": complex},
+        {"dtype": int, "casting": "unsafe"},
+    ],
+    ids=str,
+)
+def test_clipping_to_a_dtype_inside_vmap(options):
+    def clipped(x):
+        return np.clip(x, -0.5, 1, **options)
+
+    np.testing.assert_array_equal(tapegrad.vmap(clipped)(X), clipped(X), strict=True)
+    np.testing.assert_array_equal(tapegrad.vmap(tapegrad.vmap(clipped))(X), clipped(X))
+    if options["dtype"] is np.float32:
+        slopes = tapegrad.vmap(grad(lambda x: np.sum(clipped(x))))(X)
+        np.testing.assert_array_equal(slopes, (X > -0.5) & (X < 1))
+    with pytest.raises(TypeError, match="same_kind"):
+        tapegrad.vmap(lambda x: np.clip(x, 0, 1, dtype=int))(X)

@@ -8,7 +8,7 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 import tapegrad.numpy
 from tapegrad import ConversionError, grad, vjp
-from tapegrad._numpy_versions import TRIMS_AXES
+from tapegrad._numpy_versions import TRIMS_AXES, TRIMS_SEVERAL_AXES
 from tapegrad.testing import check_rule
 
 X = np.array([[0.3, -1.2, 2.1], [1.7, 0.4, -0.6]])
@@ -175,9 +175,10 @@ def test_trimming_several_axes():
     if TRIMS_AXES:
         check_rule(lambda x: np.trim_zeros(np.pad(x, ((1, 2), (3, 0)))), X)
         check_rule(lambda x: np.trim_zeros(np.pad(x, 1), axis=-1), X)
+        with pytest.raises(ValueError, match="trim"):
+            grad(lambda x: np.sum(np.trim_zeros(x, "x")))(X[0])
+    if TRIMS_SEVERAL_AXES:
         check_rule(lambda x: np.trim_zeros(np.pad(x, 1), axis=()), X)
-    with pytest.raises(ValueError, match="trim"):
-        grad(lambda x: np.sum(np.trim_zeros(x, "x")))(X[0])
 
 
 @pytest.mark.parametrize("indexing", ["xy", "ij"])

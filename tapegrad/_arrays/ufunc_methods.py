@@ -16,7 +16,7 @@ from tapegrad._arrays.masked import holds_condition
 from tapegrad._core.forms import Constant, Unsupported
 from tapegrad._core.out import stretches, write_out
 from tapegrad._core.rule import Rule
-from tapegrad._core.types import Index, Value
+from tapegrad._core.types import Function, Index, Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
@@ -58,7 +58,7 @@ def call_with_keywords(
     if out is not None and ufunc.signature is None:
         inputs = _broadcast_to_out(inputs, out)
     if kwargs:  # axis=, axes=, keepdims= of a ufunc with core dimensions
-        result = _along_axes(ufunc, inputs, **kwargs)
+        result = call_along_axes(ufunc, ufunc, inputs, **kwargs)
     elif where is True:
         result = ufunc(*inputs)
     else:
@@ -102,14 +102,21 @@ def _broadcast_to_out(inputs: tuple[Value, ...], out: Value) -> tuple[Any, ...]:
     return inputs
 
 
-def _along_axes(
+def call_along_axes(
     ufunc: np.ufunc,
+    call: Function,
     inputs: tuple[Value, ...],
     axis: Any = None,
     axes: Any = None,
-    keepdims: Any = 0,
+    keepdims: Any = False,
 ) -> Any:
-    """A call with axis= or axes=: the core dimensions are moved to the end, and back."""
+    """A call with axis=, axes= or keepdims=: the core dimensions are moved to the end, and back.
+
+    `call` is the ufunc, with the rest of its keywords. NumPy's errors for axes that do not fit.
+    """
+    options = {"axis": axis, "axes": axes, "keepdims": keepdims or None}
+    ones = [np.ones((1,) * len(x.shape)) if hasattr(x, "shape") else x for x in inputs]
+    ufunc(*ones, **{name: value for name, value in options.items() if value is not None})
     given = [(axis,)] * ufunc.nin if axes is None else [*map(_as_tuple, axes)]
     if axes is None and axis is None:
         given = [(-1,)] * ufunc.nin
@@ -118,7 +125,7 @@ def _along_axes(
         np.moveaxis(x, positions, tuple(range(-len(positions), 0)))
         for x, positions in zip(inputs, given, strict=False)
     ]
-    result = ufunc(*moved)
+    result = call(*moved)
     if keepdims:
         result = np.expand_dims(result, -1)
     return np.moveaxis(result, tuple(range(-len(back), 0)), back)
@@ -311,4 +318,4 @@ def _rounds(rows: Index, size: int) -> Any:
     return rounds
 
 
-__all__ = ["call_method", "call_with_keywords"]
+__all__ = ["call_along_axes", "call_method", "call_with_keywords"]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._arrays.masked import holds_condition
+from tapegrad._arrays.ufunc_methods import call_along_axes
 from tapegrad._batched.batching_rules import (
     call_with_signature,
     map_results,
@@ -46,9 +47,7 @@ def call_ufunc(
     elif ufunc is np.matmul and not kwargs:
         result = _number(vmap_level, _matmul(vmap_level, *inputs))
     elif ufunc.signature is not None:
-        call: Callable[..., Any] = lambda *arrays: ufunc(*arrays, **kwargs)  # noqa: E731
-        result = call_with_signature(vmap_level, ufunc.signature, call, list(inputs))
-        result = _number(vmap_level, result)
+        result = _number(vmap_level, _call_gufunc(vmap_level, ufunc, inputs, kwargs))
     else:
         rank = max(map(rank_of, inputs))
         # No name here may hold an operand's memory: a write to out= may have to replace it.
@@ -58,6 +57,24 @@ def call_ufunc(
     if where is not True:
         result = _where_computed(where, result, out)
     return result if out is None else write_out(out, result, f"np.{ufunc.__name__}")
+
+
+def _call_gufunc(
+    vmap_level: VmapLevel, ufunc: np.ufunc, inputs: tuple[Value, ...], kwargs: dict[str, Any]
+) -> Any:
+    """A ufunc with core dimensions; axis=, axes= and keepdims= count the axes of one example."""
+    names = kwargs.keys() & {"axis", "axes", "keepdims"}
+    along = {name: kwargs.pop(name) for name in names}
+
+    def call(*arrays: Value) -> Any:
+        return ufunc(*arrays, **kwargs)
+
+    def call_examples(*arrays: Value) -> Any:
+        return call_with_signature(vmap_level, str(ufunc.signature), call, list(arrays))
+
+    if along:
+        return call_along_axes(ufunc, call_examples, inputs, **along)
+    return call_examples(*inputs)
 
 
 def _number(vmap_level: VmapLevel, result: Value) -> Any:

@@ -293,3 +293,44 @@ def test_bad_calls_raise_what_numpy_raises(call, error):
         call(np.eye(2))
     with pytest.raises(error):
         vjp(call, np.eye(2))
+
+
+# --- axis=, axes= and keepdims= of ufuncs with core dimensions
+
+ALONG_AXES = {
+    "vecdot axis": lambda x: np.vecdot(x, 2 * x, axis=0),
+    "vecdot keepdims": lambda x: np.vecdot(x, x, axis=1, keepdims=True),
+    "vecdot axes": lambda x: np.vecdot(x, x, axes=[0, 1, ()]),
+    "matmul axes": lambda x: np.matmul(x, x, axes=[(1, 0), (0, 1), (0, 1)]),
+    "linalg.vecdot": lambda x: np.linalg.vecdot(x, x, axis=0),
+}
+if HAS_MATVEC:
+    ALONG_AXES["matvec axes"] = lambda x: np.matvec(x, x[0], axes=[(1, 0), 0, 0])
+    ALONG_AXES["vecmat axes"] = lambda x: np.vecmat(x[0], x, axes=[0, (1, 0), 0])
+
+
+@pytest.mark.parametrize("call", ALONG_AXES.values(), ids=ALONG_AXES)
+def test_axes_are_those_of_one_example(call):
+    x = real(3, 3, 3)
+    np.testing.assert_allclose(tapegrad.vmap(call)(x), np.stack([call(one) for one in x]))
+    nested = tapegrad.vmap(tapegrad.vmap(call))(x[None])
+    np.testing.assert_allclose(nested[0], np.stack([call(one) for one in x]))
+    check_grads(call, (x[0],), order=2)
+    check_grads(tapegrad.vmap(call), (x,), order=1)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.matmul(x, x, axis=0),
+        lambda x: np.matmul(x, x, keepdims=True),
+        lambda x: np.vecdot(x, x, axis=2),
+    ],
+)
+def test_axes_that_do_not_fit_are_numpys_errors(call):
+    x = real(3, 3)
+    with pytest.raises((TypeError, np.exceptions.AxisError)) as expected:
+        call(x)
+    for run in (lambda: tapegrad.vjp(call, x), lambda: tapegrad.vmap(call)(x[None])):
+        with pytest.raises(type(expected.value)):
+            run()

@@ -23,8 +23,8 @@ from samples import SAMPLES
 from sampling import Sample
 
 from tapegrad._arrays.creation import CREATION
-from tapegrad._core.forms import Composite, Constant, Unsupported
-from tapegrad._core.rule import REGISTRY, UNSUPPORTED_MODULES, Rule
+from tapegrad._core.forms import UNSUPPORTED_MODULES, Composite, Constant, Unsupported
+from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad.testing._grads import MODES, derivatives
 from tapegrad.testing._laws import Exactness, check_first_order
 from tapegrad.testing._rules import Call

@@ -575,6 +575,11 @@ def test_every_name_of_ndarray_is_there(name):
     assert look(lambda x: hasattr(x, name), M)
 
 
+def test_reshaping_to_none_keeps_the_shape():
+    assert look(lambda x: x.reshape(None).shape, M) == M.shape
+    np.testing.assert_array_equal(tapegrad.vmap(lambda row: row.reshape(None))(M), M)
+
+
 BITS = {
     "&": operator.and_,
     "|": operator.or_,

@@ -151,7 +151,9 @@ class NdarrayInterface:
     # -- methods with a signature of their own ---------------------------------------------------
 
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
-        """As `numpy.ndarray.reshape`: the sizes as one tuple or one by one."""
+        """As `numpy.ndarray.reshape`: the sizes as one tuple or one by one; None: as they are."""
+        if shape == (None,):
+            return np.reshape(self, self.shape, **kwargs)
         if len(shape) == 1 and not isinstance(shape[0], (int, np.integer)):
             return np.reshape(self, shape[0], **kwargs)
         return np.reshape(self, shape, **kwargs) if shape else np.reshape(self, **kwargs)

@@ -19,6 +19,7 @@ def tape_rows(f: Function, *args: Tree) -> list[tuple[int, str, tuple[int, ...],
 
     The arguments are floating. The inputs come first, without parents.
 
+    >>> import numpy as np
     >>> for row in tape_rows(lambda x: np.sum(x * x), np.ones(2)):
     ...     print(row[1:])
     ('input', (), 'float64[2]')

@@ -40,63 +40,13 @@ from tapegrad.torch._graph.modes import (
     no_grad,
     set_grad_enabled,
 )
-from tapegrad.torch._ops.create import creation, random_fill, ranges
-from tapegrad.torch._ops.create import random as _random
-from tapegrad.torch._ops.declare import OPERATIONS
-from tapegrad.torch._ops.elementwise import activations, arithmetic, comparison, functions
-from tapegrad.torch._ops.index import getitem, masks, scatter, select
-from tapegrad.torch._ops.linalg import affine, contractions, products
-from tapegrad.torch._ops.object import (
-    conversion,
-    memory,
-    numpy_protocols,
-    predicates,
-    printing,
-    subclasses,
-)
-from tapegrad.torch._ops.reduce import cumulative, extrema, sorting, statistics, sums
-from tapegrad.torch._ops.shape import grids, joining, reshape, slices
+from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
 )
 from tapegrad.torch.func import vmap
-
-# Modules of operations, imported for what they declare.
-MODULES = (
-    activations,
-    affine,
-    comparison,
-    contractions,
-    cumulative,
-    functions,
-    extrema,
-    subclasses,
-    arithmetic,
-    products,
-    sums,
-    reshape,
-    slices,
-    getitem,
-    joining,
-    masks,
-    scatter,
-    select,
-    sorting,
-    statistics,
-    conversion,
-    memory,
-    creation,
-    grids,
-    printing,
-    numpy_protocols,
-    _random,
-    random_fill,
-    ranges,
-    predicates,
-    random,
-)
 
 
 def __getattr__(name: str) -> Any:
@@ -136,6 +86,7 @@ __all__ = [
     "no_grad",
     "optim",
     "preserve_format",
+    "random",
     "return_types",
     "set_default_dtype",
     "set_grad_enabled",

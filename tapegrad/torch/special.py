@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.torch._ops.declare import OPERATIONS
-from tapegrad.torch._ops.elementwise import functions
-from tapegrad.torch._ops.reduce import sums
+from tapegrad.torch._ops.families import OPERATIONS
 
 # The names that differ from those of the namespace `torch`.
 _OTHERS = {"expit": "sigmoid", "gammaln": "lgamma", "psi": "digamma"}
@@ -14,7 +12,6 @@ _SAME = (
     "digamma erf erfc erfinv exp2 expm1 log1p log_softmax logit logsumexp polygamma round sinc "
     "softmax xlogy"
 ).split()
-MODULES = (functions, sums)
 
 
 def __getattr__(name: str) -> Any:

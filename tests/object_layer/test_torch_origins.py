@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -139,3 +140,16 @@ def test_a_short_path_replaces_the_operation_that_it_names():
     assert x.twice().tolist() == x.doubled_().tolist() == [2.0, 6.0]
     assert (short.__name__, short.__doc__) == ("twice", "2 * input.")
     assert ORIGINS["Tensor.twice"] == ORIGINS["torch.doubled_"] == __name__
+
+
+@pytest.mark.parametrize("name", sorted(OPERATIONS))
+def test_nothing_hides_an_operation_of_the_namespace(name):
+    assert getattr(torch, name) is OPERATIONS[name]
+
+
+def test_the_namespaces_show_pytorchs_modules_alone():
+    """A module of ours that a namespace imports is a private name there."""
+    public = {"autograd", "func", "linalg", "nn", "optim", "random", "return_types", "special"}
+    for space, expected in ((torch, public), (torch.special, set())):
+        shown = {name for name in dir(space) if not name.startswith("_")}
+        assert {n for n in shown if isinstance(getattr(space, n), types.ModuleType)} == expected

@@ -1,0 +1,35 @@
+"""All operations: importing this module lets each family register its own.
+
+Knows which modules there are. `tapegrad.torch` takes `OPERATIONS` from here, so that none of these
+modules is a name of that namespace: `torch.reshape` is the operation.
+"""
+
+from __future__ import annotations
+
+from tapegrad.torch._ops.create import creation, random, random_fill, ranges
+from tapegrad.torch._ops.declare import OPERATIONS
+from tapegrad.torch._ops.elementwise import activations, arithmetic, comparison, functions
+from tapegrad.torch._ops.index import getitem, masks, scatter, select
+from tapegrad.torch._ops.linalg import affine, contractions, products
+from tapegrad.torch._ops.object import (
+    conversion,
+    memory,
+    numpy_protocols,
+    predicates,
+    printing,
+    subclasses,
+)
+from tapegrad.torch._ops.reduce import cumulative, extrema, sorting, statistics, sums
+from tapegrad.torch._ops.shape import grids, joining, reshape, slices
+
+MODULES = (
+    *(creation, random, random_fill, ranges),
+    *(activations, arithmetic, comparison, functions),
+    *(getitem, masks, scatter, select),
+    *(affine, contractions, products),
+    *(conversion, memory, numpy_protocols, predicates, printing, subclasses),
+    *(cumulative, extrema, sorting, statistics, sums),
+    *(grids, joining, reshape, slices),
+)
+
+__all__ = ["MODULES", "OPERATIONS"]

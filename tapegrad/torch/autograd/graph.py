@@ -16,7 +16,7 @@ import numpy as np
 
 from tapegrad._core.entry import Outputs
 from tapegrad.torch._engine.backward_pass import PASS, BackwardPass
-from tapegrad.torch._graph import modes
+from tapegrad.torch._graph import modes as _modes
 from tapegrad.torch._graph.node import AccumulateGrad, FunctionNode, GradientEdge, Node, edge_of
 from tapegrad.torch._graph.versions import version_of
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, node_of, of_value
@@ -101,13 +101,13 @@ class HookPair:
 
     def pack_tensor(self, tensor: Tensor) -> Any:
         """What the first function makes of a tensor, which it must not write to."""
-        before = modes.change(grad=False, saved=())
+        before = _modes.change(grad=False, saved=())
         version = version_of(tensor)
         count = version.count
         try:
             made = self.pack_hook(tensor)
         finally:
-            modes.restore(before)
+            _modes.restore(before)
         if version.count != count:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as "
@@ -157,7 +157,7 @@ class HookPair:
         return _Packed(value, self.pack_tensor(tensor), self)
 
 
-class saved_tensors_hooks(modes.Manager):
+class saved_tensors_hooks(_modes.Manager):
     """Context manager: what is kept for backward passes goes through `pack_hook` now.
 
     `unpack_hook` turns what that returned into a tensor of the same values again, when a backward
@@ -174,10 +174,10 @@ class saved_tensors_hooks(modes.Manager):
         if reason is not None:
             raise RuntimeError(reason)
         pair = HookPair(self.pack_hook, self.unpack_hook)
-        self.changes = {"saved": (*modes.current().saved, pair)}
+        self.changes = {"saved": (*_modes.current().saved, pair)}
         return super().__enter__()
 
-    def clone(self) -> modes.Manager:
+    def clone(self) -> _modes.Manager:
         """Another manager of the same hooks."""
         return saved_tensors_hooks(self.pack_hook, self.unpack_hook)
 
@@ -188,7 +188,7 @@ class save_on_cpu(saved_tensors_hooks):
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(_copy_of, _itself)
 
-    def clone(self) -> modes.Manager:
+    def clone(self) -> _modes.Manager:
         """Another manager of the same kind."""
         return save_on_cpu()
 
@@ -205,7 +205,7 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
     def clear(self) -> None:
         """Nothing: the copies belong to the nodes."""
 
-    def clone(self) -> modes.Manager:
+    def clone(self) -> _modes.Manager:
         """Another manager of the same kind."""
         return allow_mutation_on_saved_tensors()
 
@@ -221,7 +221,7 @@ def _itself(tensor: Tensor) -> Tensor:
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     """Context manager in which hooks for saved tensors are an error, with this message."""
-    if modes.current().saved:
+    if _modes.current().saved:
         raise RuntimeError(error_message)
     token = DISABLED.set(error_message)
     try:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.torch._ops.declare import OPERATIONS
-from tapegrad.torch._ops.elementwise import activations
 from tapegrad.torch._ops.linalg.affine import linear
 from tapegrad.torch.nn._activations import log_softmax, relu, sigmoid, softmax, softmin, tanh
 from tapegrad.torch.nn._classes import cross_entropy, nll_loss, one_hot
@@ -28,7 +27,7 @@ def __getattr__(name: str) -> Any:
     """Other activations are those of the namespace `torch`."""
     found = OPERATIONS.get(name)
     if found is None:
-        found = getattr(activations, name, None)
+        found = getattr(_activations, name, None)
     if found is None or name.startswith("_"):
         raise AttributeError(f"module 'tapegrad.torch.nn.functional' has no attribute {name!r}")
     return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.torch._ops.declare import OPERATIONS
+from tapegrad.torch._ops.elementwise import activations as _activations
 from tapegrad.torch._ops.linalg.affine import linear
 from tapegrad.torch.nn._activations import log_softmax, relu, sigmoid, softmax, softmin, tanh
 from tapegrad.torch.nn._classes import cross_entropy, nll_loss, one_hot

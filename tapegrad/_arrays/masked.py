@@ -228,7 +228,7 @@ class MaskedElements(NDArrayOperatorsMixin, Mapped):
         self.refuse("int(x[condition])")
 
     def __repr__(self) -> str:
-        return f"Chosen({self.whole!r} where {self.condition!r})"
+        return f"MaskedElements({self.whole!r} where {self.condition!r})"
 
 
 def _equal(one: Any, other: Value) -> bool:

@@ -60,7 +60,7 @@ class Traced:
 
 
 class Mapped:
-    """A value of a vmap, which shows one example of many; `_mapped` makes the class.
+    """A value of a vmap, which shows one example of many; `_batched.array` makes the class.
 
     Its `value` has the examples along axis 0. Of a traced and a mapped value the one with the
     greater level belongs to the inner transform, and is unwrapped first.
@@ -68,7 +68,7 @@ class Mapped:
 
     __slots__ = ()
 
-    picked = False  # whether it is x[i] of an x, up to date, by a number i of each example's own
+    picked = False  # whether it is x[i] with an i of each example's own, x not changed since
 
     if TYPE_CHECKING:
         value: Any
@@ -145,7 +145,7 @@ def innermost(values: Any) -> Any:
 
 
 def lift(value: Any) -> Any:
-    """A list or tuple with traced values in it as one traced array; anything else as it is."""
+    """A list or tuple with parts in a trace, stacked to one array; any other value unchanged."""
     if isinstance(value, (Traced, Mapped)):
         return value
     if isinstance(value, (list, tuple)) and innermost(value) is not None:
@@ -250,14 +250,14 @@ def is_scalar(x: Any) -> bool:
 
 
 def writable(value: Any) -> Any:
-    """A value that can be written to at an index: what may be a NumPy scalar, as an array."""
+    """The value in a form that can be written to at an index: NumPy scalars become arrays."""
     if isinstance(value, Traced) and not value.shape:
         return value.copy()
     return np.asarray(value) if isinstance(value, np.generic) else value
 
 
 def level_of(value: Any) -> int:
-    """The level of the transform that a value belongs to; -1 for a plain one."""
+    """The level of the transform that a value belongs to; -1 if it belongs to none."""
     if isinstance(value, Traced):
         level: int = value.tape.level
         return level
@@ -265,7 +265,7 @@ def level_of(value: Any) -> int:
 
 
 def lift_to_level_of(buffer: Any, value: Any) -> Any:
-    """A buffer that `value` can be written into: as deep inside transforms as the value is."""
+    """A buffer lifted to the level of `value`, so that the value can be written into it."""
     if level_of(buffer) < level_of(value):
         if isinstance(value, Mapped):
             return value.adopt(buffer)
@@ -274,13 +274,13 @@ def lift_to_level_of(buffer: Any, value: Any) -> Any:
 
 
 def lift_to_level_of_index(buffer: Any, index: Any) -> Any:
-    """A buffer that can be written to at an index, also by examples that differ in it."""
+    """A buffer lifted to the level of the vmap whose examples differ in the index, if any."""
     mapped = batched_index_part(index, level_of(buffer))
     return buffer if mapped is None else lift_to_level_of(buffer, mapped)
 
 
 def getitem(value: Any, index: Any) -> Any:
-    """`value[index]`, also of an array that all examples of a vmap share, by their own indices."""
+    """`value[index]`; all examples of a vmap may share the array, and differ in the index."""
     mapped = batched_index_part(index, level_of(value))
     return value[index] if mapped is None else mapped.look_up(value, index)
 
@@ -294,7 +294,7 @@ def batched_index_part(index: Any, level: int) -> Mapped | None:
 
 
 def snapshot(value: Any) -> Any:
-    """Another handle on a traced value, which writes through the first do not reach."""
+    """The present state of a value: later writes to the value do not change the snapshot."""
     if isinstance(value, Mapped):
         return value.snapshot()
     if not isinstance(value, Traced):

@@ -1,6 +1,6 @@
 """A function that has run once on a tape: its pattern, and products with its Jacobian.
 
-Knows how `linearize` keeps a stretch of the tape. Must not know colourings or SciPy.
+Knows how `linearize` keeps a recording. Must not know colourings or SciPy.
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ def _check_derivatives(subject: Subject) -> None:
 
 
 def _check_linearize(subject: Subject, random: np.random.Generator) -> None:
-    """The replay of a stored stretch agrees with the pushing of tangents as they come."""
+    """The replay of a recording agrees with forward mode, which pushes each tangent at once."""
     dots = tuple(direction(random, leaf) for leaf in subject.leaves)
     expected = jvp(subject.function, subject.leaves, dots)[1]
     got = linearize(subject.function, *subject.leaves)[1](*dots)

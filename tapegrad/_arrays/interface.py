@@ -152,7 +152,7 @@ class NdarrayInterface:
 
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
         """As `numpy.ndarray.reshape`: the sizes as one tuple or one by one; None: as they are."""
-        if shape == (None,):
+        if len(shape) == 1 and shape[0] is None:
             return np.reshape(self, self.shape, **kwargs)
         if len(shape) == 1 and not isinstance(shape[0], (int, np.integer)):
             return np.reshape(self, shape[0], **kwargs)

@@ -218,6 +218,17 @@ def handed_upward(name: str) -> set[tuple[str, str]]:
     return {(sources[holder], f"{holder}.{name}") for holder, name in found if holder in sources}
 
 
+@pytest.mark.parametrize(("module", "socket"), SOCKETS)
+def test_a_socket_is_declared_where_it_is(module, socket):
+    """For type checkers and readers, at least under TYPE_CHECKING."""
+    holder, attribute = socket.split(".")
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    body = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == holder)
+    declared = {n.name for n in ast.walk(body) if isinstance(n, ast.FunctionDef)}
+    declared |= {ast.unparse(n.target) for n in body.body if isinstance(n, ast.AnnAssign)}
+    assert attribute in declared
+
+
 def test_the_sockets_are_the_only_ways_up():
     """Tensor gets its methods by `register`: object_layer/test_torch_origins.py has the table."""
     found = {socket: name for name in MODULES for socket in handed_upward(name)}

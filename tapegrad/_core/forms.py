@@ -23,6 +23,7 @@ from tapegrad._core.entry import MINUS, Outputs
 from tapegrad._core.fit import apart, fit_cotangent, is_finite, zeros_of
 from tapegrad._core.out import write_out
 from tapegrad._core.rule import BATCH_WORDS, REGISTRY, Rule
+from tapegrad._core.scatter import add_at, zeros_at_level_of
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import Mapped, Scatter, Traced, untraced
@@ -476,9 +477,7 @@ def _dense(bar: Cotangent, like: Value) -> Cotangent:
     """A cotangent as an array, also one that is a `Scatter`."""
     if not hasattr(bar, "index"):
         return bar
-    from tapegrad._core.scatter import _zeros_beside, add_at
-
-    return add_at(_zeros_beside(bar.value, like), bar.index, bar.value)
+    return add_at(zeros_at_level_of(bar.value, like), bar.index, bar.value)
 
 
 def transpose_linear(

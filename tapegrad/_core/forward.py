@@ -22,7 +22,7 @@ from tapegrad._core.entry import (
     written_slot,
 )
 from tapegrad._core.fit import fit_tangent
-from tapegrad._core.scatter import _zeros_beside, add_at
+from tapegrad._core.scatter import add_at, zeros_at_level_of
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Index, Slot, Tangent, Value
 from tapegrad._core.values import getitem, lift_to_level_of, lift_to_level_of_index, writable
@@ -88,7 +88,7 @@ def _push_general(
 
 def _push_write(x: Value, index: Index, x_dot: Tangent, v_dot: Tangent, *, reuse: bool) -> Tangent:
     if x_dot is None:
-        out_dot = _zeros_beside(v_dot, x)
+        out_dot = zeros_at_level_of(v_dot, x)
     else:
         out_dot = x_dot if reuse and x.shape else writable(x_dot.copy())
     out_dot = lift_to_level_of_index(lift_to_level_of(out_dot, v_dot), index)

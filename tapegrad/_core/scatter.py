@@ -33,7 +33,7 @@ def scatter(
             bar = _scatter_by_reading(value, index, like)
             bars[slot] = bar if buffer is None else buffer + bar
             return
-        zeros = _zeros_beside(value, like)
+        zeros = zeros_at_level_of(value, like)
         owned.add(slot)
         if buffer is None:
             bars[slot] = put_at(zeros, index, value)
@@ -69,10 +69,10 @@ def _scatter_by_reading(value: Value, index: Index, like: Value) -> Cotangent:
     return cast(total.reshape(like.shape), like.dtype)
 
 
-def _zeros_beside(value: Value, like: Value) -> Value:
+def zeros_at_level_of(value: Value, like: Value) -> Value:
     """Zeros like an argument that can be written to; a traced `value` puts them on its tape."""
     if isinstance(value, Traced):
-        return value.tape.wrap(_zeros_beside(value.value, like), -1)
+        return value.tape.wrap(zeros_at_level_of(value.value, like), -1)
     if type(value) is np.ndarray or isinstance(value, np.generic):
         return np.zeros(like.shape, like.dtype)
     return np.zeros(like.shape, like.dtype, like=value)

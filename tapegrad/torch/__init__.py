@@ -15,10 +15,10 @@ from tapegrad.torch import (
     linalg,
     nn,
     optim,
-    random,
     return_types,
     special,
 )
+from tapegrad.torch import random as random
 from tapegrad.torch._dtypes import (
     Size,
     channels_last,
@@ -86,7 +86,6 @@ __all__ = [
     "no_grad",
     "optim",
     "preserve_format",
-    "random",
     "return_types",
     "set_default_dtype",
     "set_grad_enabled",

@@ -18,7 +18,7 @@ import numpy as np
 
 from tapegrad._core.values import untraced
 from tapegrad._warning import is_ours, warn
-from tapegrad.torch._graph import modes
+from tapegrad.torch._graph import modes as _modes
 from tapegrad.torch._graph.node import Node, is_on_graph, made_since, title
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._tensor.tensor import Tensor
@@ -198,7 +198,7 @@ def _report(node: Node) -> str:
 # --- Managers -----------------------------------------------------------------------------------
 
 
-class detect_anomaly(modes.Manager):
+class detect_anomaly(_modes.Manager):
     """Context manager in which errors of a backward pass name the forward call.
 
     A NaN in a backward pass is an error, unless check_nan is False. Calls become slower.
@@ -213,12 +213,12 @@ class detect_anomaly(modes.Manager):
             "only be enabled for debugging.",
         )
 
-    def clone(self) -> modes.Manager:
+    def clone(self) -> _modes.Manager:
         """A manager without the warning."""
         return _Changed({"anomaly": Anomaly(self.check_nan)})
 
 
-class _Changed(modes.Manager):
+class _Changed(_modes.Manager):
     """A manager of given changes."""
 
     def __init__(self, changes: dict[str, Any]) -> None:
@@ -230,23 +230,23 @@ class set_detect_anomaly:
     """Turn anomaly mode on or off: at once, and until the end of a block as a manager."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self.before = modes.change(anomaly=Anomaly(check_nan) if mode else None)
+        self.before = _modes.change(anomaly=Anomaly(check_nan) if mode else None)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        modes.restore(self.before)
+        _modes.restore(self.before)
 
 
 def is_anomaly_enabled() -> bool:
     """Whether anomaly mode is on."""
-    return modes.current().anomaly is not None
+    return _modes.current().anomaly is not None
 
 
 def is_anomaly_check_nan_enabled() -> bool:
     """Whether a NaN in a backward pass is an error, in anomaly mode."""
-    anomaly = modes.current().anomaly
+    anomaly = _modes.current().anomaly
     return anomaly is None or anomaly.check_nan
 
 

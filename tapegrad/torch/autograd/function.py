@@ -14,7 +14,7 @@ from tapegrad._core.entry import parents_of, spec_of
 from tapegrad._warning import warn
 from tapegrad.torch._engine.function_call import Backward, VmapInfo, call
 from tapegrad.torch._engine.saved import TWICE, Saved, check_saveable
-from tapegrad.torch._graph import modes
+from tapegrad.torch._graph import modes as _modes
 from tapegrad.torch._graph.error_node import error_node
 from tapegrad.torch._graph.node import FunctionNode
 from tapegrad.torch._tensor.tensor import Tensor, node_of, of_value
@@ -260,9 +260,9 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def within(ctx: Any, *args: Any) -> Any:
-        with modes.no_grad():
+        with _modes.no_grad():
             outputs = function(ctx, *args)
-        if not modes.is_grad_enabled():
+        if not _modes.is_grad_enabled():
             return outputs
         parents = [node_of(arg) for arg in args if isinstance(arg, Tensor) and arg.requires_grad]
         if not parents:

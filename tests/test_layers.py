@@ -54,6 +54,7 @@ TOWER = (
 CORE = (
     "types",
     "values",
+    "operands",
     "entry",
     "tape",
     "fit",

@@ -684,7 +684,6 @@ def masked_array():
     "call",
     [
         lambda x: x * FRACTIONS,
-        lambda x: x * Fraction(1, 2),
         lambda x: np.where([True, False], x, FRACTIONS),
         lambda x: np.concatenate([x, FRACTIONS]),
         lambda x: np.concatenate([x, np.array(["1"])]),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
+from tapegrad._core.operands import as_operand
 from tapegrad._core.types import Index, Value
 from tapegrad._errors import ConversionError, MemoryAttributeError, NotDifferentiableError
 from tapegrad._numpy_versions import HAS_TOSTRING
@@ -353,8 +354,8 @@ class NdarrayInterface:
 
 def _operator(name: str, function: Callable[..., Any], *, swap: bool = False) -> None:
     def method(self: Any, other: Value) -> Any:
-        if getattr(type(other), "__array_ufunc__", 0) is None:
-            return NotImplemented  # the other array defines the operator itself
+        if as_operand(other) is NotImplemented:
+            return NotImplemented  # the other's class defines the operator itself
         return function(other, self) if swap else function(self, other)
 
     method.__name__ = name

@@ -12,9 +12,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from tapegrad._arrays.traced import Array, as_operand, new
+from tapegrad._arrays.traced import Array, new
 from tapegrad._arrays.ufuncs import binary, product
 from tapegrad._core.forms import Elementwise, Multilinear
+from tapegrad._core.operands import as_operand, refusal
 from tapegrad._core.out import write_out
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.types import Value
@@ -92,9 +93,8 @@ def _operator(
             made.tape = tape
             made.spec = self.spec
             return made
-        elif getattr(kind, "__array_ufunc__", 0) is None:
-            return NotImplemented
-        return binary(rule, self, as_operand(other))
+        other = as_operand(other)
+        return other if other is NotImplemented else binary(rule, self, other)
 
     def reflected(self: Array, other: Value) -> Any:
         kind = type(other)
@@ -120,13 +120,16 @@ def _operator(
             made.tape = tape
             made.spec = self.spec
             return made
-        if getattr(kind, "__array_ufunc__", 0) is None:
-            return NotImplemented
-        return binary(rule, as_operand(other), self)
+        other = as_operand(other)
+        return other if other is NotImplemented else binary(rule, other, self)
 
     def in_place(self: Array, other: Value) -> Any:
         result = forward(self, other)
-        return result if is_scalar(self) else write_out(self, result, f"x {sign}= y")
+        if is_scalar(self) or result is NotImplemented and as_operand(other) is not NotImplemented:
+            return result
+        if result is NotImplemented:
+            raise refusal(other)  # its class would make another value, in place of writing to x
+        return write_out(self, result, f"x {sign}= y")
 
     for prefix, method in (("", forward), ("r", reflected), ("i", in_place)):
         _install(f"__{prefix}{name}__", method)
@@ -156,13 +159,13 @@ def _prefix_operator(ufunc: np.ufunc, name: str) -> None:
 
 
 def _matmul(self: Array, other: Value) -> Any:
-    if getattr(type(other), "__array_ufunc__", 0) is None:
-        return NotImplemented
-    return product(_product, self, as_operand(other))
+    other = as_operand(other)
+    return other if other is NotImplemented else product(_product, self, other)
 
 
 def _rmatmul(self: Array, other: Value) -> Any:
-    return product(_product, as_operand(other), self)
+    other = as_operand(other)
+    return other if other is NotImplemented else product(_product, other, self)
 
 
 _product = cast(Multilinear, REGISTRY[np.matmul])

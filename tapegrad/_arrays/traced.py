@@ -21,6 +21,7 @@ from tapegrad._arrays.memory import copy_like, laid_out_as, shares
 from tapegrad._arrays.writes import add_to_part, frozen_index, write_part
 from tapegrad._core.entry import READ, Spec
 from tapegrad._core.forms import UNSUPPORTED_MODULES, linear
+from tapegrad._core.operands import as_operand, has_own_turn
 from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Index, Params, Slot, Value
@@ -33,9 +34,7 @@ from tapegrad._core.values import (
     innermost,
     is_basic,
     is_inexact,
-    lift,
     memory_of,
-    refuse_other_meaning,
     untraced,
 )
 from tapegrad._errors import NotDifferentiableError
@@ -151,7 +150,9 @@ class Array(Traced, NdarrayInterface):
         elif len(rest) == 1 and not kwargs and method == "__call__":
             call, rule = PAIRS.get(ufunc, _UNKNOWN)
             if call is not None:
-                return call(rule, as_operand(first), as_operand(rest[0]))
+                x, y = as_operand(first), as_operand(rest[0])
+                if x is not NotImplemented and y is not NotImplemented:
+                    return call(rule, x, y)
         return Array.call_ufunc(ufunc, method, (first, *rest), kwargs)
 
     def __array_function__(
@@ -161,8 +162,11 @@ class Array(Traced, NdarrayInterface):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        if len(types) > 1 and isinstance(innermost((*args, *kwargs.values())), Mapped):
-            return NotImplemented  # a vmap inside this array's transform comes first
+        if len(types) > 1:
+            if isinstance(innermost((*args, *kwargs.values())), Mapped):
+                return NotImplemented  # a vmap inside this array's transform comes first
+            if any(map(has_own_turn, types)):
+                return NotImplemented  # an array with units, say, which may hold a traced one
         rule = REGISTRY.get(function)
         if rule is None:
             if function in CREATION:
@@ -317,19 +321,6 @@ def no_rule(function: Any) -> NotDifferentiableError:
         f"{name}: no derivative rule for it yet. Write it in terms of functions that have one, "
         "declare one with tapegrad.primitive, or pass tapegrad.stop_gradient(x) for a constant."
     )
-
-
-def as_operand(other: Value) -> Any:
-    """A list or tuple as an array, traced if a part is; any other operand unchanged."""
-    if isinstance(other, Traced):
-        return other
-    kind = type(other)
-    if kind not in (list, tuple):
-        if kind is not np.ndarray:
-            refuse_other_meaning(other)
-        return other
-    lifted = lift(other)
-    return np.asarray(other) if lifted is other else lifted
 
 
 # --- Views --------------------------------------------------------------------------------------

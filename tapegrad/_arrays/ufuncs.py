@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._arrays.traced import PAIRS, UNARY, Array, as_operand, no_rule
+from tapegrad._arrays.traced import PAIRS, UNARY, Array, no_rule
 from tapegrad._arrays.ufunc_methods import call_method, call_with_keywords
 from tapegrad._core.forms import Elementwise, Multilinear
+from tapegrad._core.operands import as_operand, call_other
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.tape import Tape, require_numbers
 from tapegrad._core.types import Value
@@ -104,6 +105,11 @@ def call_ufunc(
     rule = REGISTRY.get(ufunc)
     if rule is None:
         raise no_rule(ufunc)
+    if method in ("__call__", "outer"):
+        taken = tuple([as_operand(x) for x in inputs])
+        if any(x is NotImplemented for x in taken):
+            return call_other(ufunc, method, inputs, kwargs)
+        inputs = taken
     if method != "__call__":
         return call_method(rule, ufunc, method, inputs, kwargs)
     if not kwargs:
@@ -115,7 +121,7 @@ def call_ufunc(
                 call = binary
             if call is not None:
                 PAIRS[ufunc] = call, rule
-                return call(rule, *map(as_operand, inputs))
+                return call(rule, *inputs)
         result = rule.apply(*inputs)
         if (
             isinstance(rule, Elementwise)

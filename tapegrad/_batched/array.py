@@ -32,6 +32,7 @@ from tapegrad._batched.level import VmapLevel
 from tapegrad._batched.ufuncs import call_ufunc
 from tapegrad._core.entry import spec_of
 from tapegrad._core.forms import Composite, Unsupported
+from tapegrad._core.operands import as_operand, call_other, has_own_turn
 from tapegrad._core.out import write_out
 from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.types import Index, Params, Value
@@ -43,7 +44,6 @@ from tapegrad._core.values import (
     innermost,
     level_of,
     lift_to_level_of,
-    refuse_other_meaning,
 )
 from tapegrad._errors import BatchingError
 
@@ -182,9 +182,11 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
             return NotImplemented  # a transform inside this vmap goes first
         vmap_level = inner.vmap_level
         vmap_level.require_open()
-        for x in inputs:
-            if type(x) is not Batched and type(x) is not np.ndarray:
-                refuse_other_meaning(x)
+        if method in ("__call__", "outer"):
+            taken = tuple([x if type(x) is Batched else as_operand(x) for x in inputs])
+            if any(x is NotImplemented for x in taken):
+                return call_other(ufunc, method, inputs, kwargs)
+            inputs = taken
         return call_ufunc(vmap_level, ufunc, method, inputs, kwargs)
 
     def __array_function__(
@@ -198,7 +200,7 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         if rule is None and function in CREATION:
             return self._created(function, args, kwargs)
         inner = innermost((*args, *kwargs.values()))
-        if not isinstance(inner, Batched):
+        if not isinstance(inner, Batched) or len(types) > 1 and any(map(has_own_turn, types)):
             return NotImplemented
         if rule is None:
             raise BatchingError(

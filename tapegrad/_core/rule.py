@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import spec_of
+from tapegrad._core.operands import as_array
 from tapegrad._core.out import write_out
 from tapegrad._core.tape import require_numbers
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
@@ -22,7 +23,6 @@ from tapegrad._core.values import (
     Traced,
     holds_traced,
     innermost,
-    lift,
     untraced,
 )
 from tapegrad._errors import NotDifferentiableError, name_of
@@ -184,9 +184,9 @@ class Rule:
             params["order"] = order.upper()
         given = [params.pop(name, None) for name in self._array_names]
         if self.sequence:
-            parts = [lift(part) for part in given[0]]
+            parts = [as_array(part) for part in given[0]]
             return [x if hasattr(x, "shape") else np.asarray(x) for x in parts], params
-        return [lift(array) for array in given], params
+        return [as_array(array) for array in given], params
 
     def refuse_deprecated(self, kwargs: dict[str, Any]) -> None:
         """Raise TypeError for a keyword that NumPy is about to drop."""

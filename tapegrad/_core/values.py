@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad._errors import NotDifferentiableError
-
 
 class Traced:
     """A value, and the slot of the tape where its derivative is addressed."""
@@ -210,21 +208,6 @@ def untraced(value: Any) -> Any:
     return value
 
 
-def refuse_other_meaning(operand: Any) -> None:
-    """Raise NotDifferentiableError for an operand whose operators are not those of arrays."""
-    kind = type(operand)
-    if (
-        issubclass(kind, (np.matrix, np.ma.MaskedArray))
-        or hasattr(kind, "__array_priority__")
-        and not hasattr(kind, "__array__")  # a sparse matrix
-    ):
-        raise NotDifferentiableError(
-            f"x * {kind.__name__}: expected a plain array beside a traced one, got a "
-            f"{kind.__name__}, whose operators mean something else. Pass np.asarray of it, or its "
-            "toarray()."
-        )
-
-
 def memory_of(value: Any) -> Any:
     """The array that a value is in memory, and of a batched value that of one example."""
     value, inside = untraced(value), 0
@@ -374,7 +357,6 @@ __all__ = [
     "lift_to_level_of_index",
     "memory_of",
     "raw_value",
-    "refuse_other_meaning",
     "snapshot",
     "unbatched",
     "untraced",

@@ -1,0 +1,212 @@
+"""What a value of another type means beside a traced one: an array, a number, or neither.
+
+Knows NumPy's protocols, and a few libraries by the name of their module. Must not know tapes,
+rules, or the classes of traced arrays.
+
+NumPy's own arrays, and arrays that follow it in everything (Dask's, CuPy's), are constants of a
+rule. Numbers and plain containers become such arrays. Values that mean more than their numbers
+(labels, units, a mask) are never taken for plain ones: their class handles the operation itself,
+or the operation is refused.
+"""
+
+from __future__ import annotations
+
+import array
+import numbers
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad._core.values import Mapped, Traced, lift
+from tapegrad._errors import NotDifferentiableError
+
+# Libraries whose values mean more than an array's elements, and how to get the elements. What is
+# not listed here is judged by the protocols that it answers.
+ELEMENTS = {
+    "array_api_strict": "np.asarray of it",
+    "astropy": "its .value, in the unit you want",
+    "decimal": "float(...) of it",
+    "jax": "np.asarray of it",
+    "jaxlib": "np.asarray of it",
+    "numpy": "np.asarray of it",
+    "pandas": "its .to_numpy()",
+    "pint": "its .magnitude, in the unit you want",
+    "scipy": "its .toarray(), or use tapegrad.sparse",
+    "torch": "its .detach().numpy()",
+    "uncertainties": "its .nominal_value",
+    "xarray": "its .data",
+}
+
+_OPERATORS = [
+    f"__{side}{name}__"
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+    for side in ("", "r")
+]
+_EXPORTS = ("__array__", "__array_interface__", "__array_struct__", "__dlpack__")
+
+
+def as_operand(other: Value) -> Any:
+    """An operand of a ufunc as a rule takes it, NotImplemented, or NotDifferentiableError.
+
+    NotImplemented: the operand's class handles operations on arrays itself, or no operation of
+    ours is defined for it.
+    """
+    return (_TAKEN.get(type(other)) or _learn(type(other)))(other)
+
+
+def as_array(value: Value) -> Any:
+    """An array argument of a function, as a rule takes it; else NotDifferentiableError.
+
+    NumPy's functions ignore the labels of a value without `__array_function__`, and so do ours.
+    """
+    kind = type(value)
+    if kind is np.ndarray or value is None:  # None stands for an argument that is not given
+        return value
+    if kind is list or kind is tuple:
+        return lift(value)
+    taken = as_operand(value)
+    if taken is not NotImplemented:
+        return taken
+    if hasattr(kind, "__array__") and not hasattr(kind, "__array_function__"):
+        return np.asarray(value)
+    raise refusal(value)
+
+
+def follows_numpy(kind: type) -> bool:
+    """Whether values of a class are numbers or arrays that mean no more than their elements."""
+    return (_TAKEN.get(kind) or _learn(kind)) in (_itself, _lifted, _base_array)
+
+
+def has_own_turn(kind: type) -> bool:
+    """Whether a class that answers NumPy's protocols handles what is called on its values."""
+    return (_TAKEN.get(kind) or _learn(kind)) is _not_ours and hasattr(kind, "__array_ufunc__")
+
+
+def call_other(
+    ufunc: np.ufunc, method: str, inputs: Sequence[Value], kwargs: dict[str, Any]
+) -> Any:
+    """The result of a ufunc by the class of an operand that is not ours to handle.
+
+    Its `__array_ufunc__` may take a traced array for its elements. Raises NotDifferentiableError
+    if it takes none.
+    """
+    others = [x for x in inputs if as_operand(x) is NotImplemented]
+    for other in others:
+        if getattr(type(other), "__array_ufunc__", None) is not None:
+            result = other.__array_ufunc__(ufunc, method, *inputs, **kwargs)
+            if result is not NotImplemented:
+                return result
+    raise refusal(others[0])
+
+
+def refusal(other: Value) -> NotDifferentiableError:
+    """The error of an operand that no rule can take."""
+    kind = type(other)
+    known = hasattr(kind, "__array_ufunc__") or any(hasattr(kind, name) for name in _EXPORTS)
+    advice = elements_of(kind) if known or library_of(kind) in ELEMENTS else "a float or an array"
+    return NotDifferentiableError(
+        f"{name_of_kind(kind)} beside a traced value: expected a number or a plain array, got a "
+        f"{kind.__name__}, which is not only its elements. Pass {advice}."
+    )
+
+
+def name_of_kind(kind: type) -> str:
+    """The name of a class with that of its library: `pandas.Series`."""
+    library = library_of(kind)
+    return kind.__name__ if library == "builtins" else f"{library}.{kind.__name__}"
+
+
+def elements_of(kind: type) -> str:
+    """How a program gets the plain array inside a value, in words."""
+    return ELEMENTS.get(library_of(kind), "np.asarray of it")
+
+
+def library_of(kind: type) -> str:
+    """The name of the library that defines a class."""
+    return kind.__module__.partition(".")[0]
+
+
+# --- What is done with the values of a class ----------------------------------------------------
+
+
+def _itself(value: Value) -> Value:
+    return value
+
+
+def _lifted(value: Value) -> Any:
+    """A list or tuple as an array, traced if a part is."""
+    if not isinstance(value, (list, tuple)):
+        return np.asarray(value)
+    lifted = lift(value)
+    return np.asarray(value) if lifted is value else lifted
+
+
+def _base_array(value: Value) -> Any:
+    """A subclass of ndarray that changes no arithmetic, as the array that it is."""
+    return value.view(np.ndarray)
+
+
+def _refused(value: Value) -> NoReturn:
+    raise refusal(value)
+
+
+def _not_ours(_value: Value) -> Any:
+    return NotImplemented
+
+
+# The way to take the values of a class, learned at the first value.
+_TAKEN: dict[type, Callable[[Value], Any]] = {}
+
+
+def _learn(kind: type) -> Callable[[Value], Any]:
+    """Decide, and remember, how values of a class are taken."""
+    _TAKEN[kind] = found = _decide(kind)
+    return found
+
+
+def _decide(kind: type) -> Callable[[Value], Any]:
+    if issubclass(kind, (Traced, Mapped)):
+        return _itself
+    if issubclass(kind, np.ndarray):
+        return _decide_subclass(kind)
+    if issubclass(kind, (bool, int, float, complex, np.generic)):
+        return _itself
+    if issubclass(kind, (list, tuple, range, array.array, memoryview)):
+        return _lifted
+    if hasattr(kind, "__array_ufunc__"):
+        # An array that answers both protocols stands in for NumPy's: the rules call NumPy on it.
+        answers = kind.__array_ufunc__ is not None and hasattr(kind, "__array_function__")
+        return _itself if answers and library_of(kind) not in ELEMENTS else _not_ours
+    if issubclass(kind, numbers.Real):  # Fraction, and numbers of other libraries
+        return float
+    if issubclass(kind, numbers.Complex):
+        return complex
+    if any(hasattr(kind, name) for name in _EXPORTS) or hasattr(kind, "__array_priority__"):
+        # An array whose own operators may differ from NumPy's, or one without operators (a
+        # dataset in a file), which NumPy reads.
+        operators = any(hasattr(kind, name) for name in _OPERATORS)
+        return _refused if operators or not hasattr(kind, "__array__") else _lifted
+    return _not_ours
+
+
+def _decide_subclass(kind: type[np.ndarray]) -> Callable[[Value], Any]:
+    if kind is np.ndarray:
+        return _itself
+    if kind.__array_ufunc__ is not np.ndarray.__array_ufunc__:
+        return _not_ours
+    changed = any(getattr(kind, name) is not getattr(np.ndarray, name) for name in _OPERATORS)
+    return _refused if changed else _base_array
+
+
+__all__ = [
+    "as_array",
+    "as_operand",
+    "call_other",
+    "elements_of",
+    "follows_numpy",
+    "has_own_turn",
+    "name_of_kind",
+    "refusal",
+]

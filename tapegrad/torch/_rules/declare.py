@@ -14,10 +14,9 @@ from typing import Any
 
 from tapegrad._core.forms import Elementwise, General
 from tapegrad._core.rule import Partial, Rule
+from tapegrad._core.types import Function, Value
 from tapegrad._core.values import innermost
 from tapegrad.torch._graph.names import name_nodes
-
-Function = Callable[..., Any]
 
 
 class Declared:
@@ -29,7 +28,7 @@ class Declared:
         self.__doc__ = function.__doc__
         self.rule: Rule
 
-    def __call__(self, *arrays: Any, **params: Any) -> Any:
+    def __call__(self, *arrays: Value, **params: Any) -> Value:
         if innermost(arrays) is None:
             return self.function(*arrays, **params)
         return self.rule.apply_bound(list(arrays), params)

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core import types
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.modes import MODE
+from tapegrad.torch._graph.node import Node
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._ops.create.fill import filled_as
 from tapegrad.torch._ops.declare import register, tell
@@ -21,6 +23,7 @@ from tapegrad.torch._ops.shape.reshape import reshaped
 from tapegrad.torch._ops.view_paths import Index, label_of, view_of
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
 from tapegrad.torch._tensor.writes import overwrite, put
+from tapegrad.torch._types import TensorLike
 
 SELECT = label_of("Select")
 SLICE = label_of("Slice")
@@ -28,7 +31,7 @@ INDEX = label_of("Index")
 
 
 @register("__getitem__", function=False)
-def _getitem(self: Tensor, index: Any) -> Tensor:
+def _getitem(self: Tensor, index: types.Index) -> Tensor:
     """`x[index]`: a view for integers, slices, None and Ellipsis; a copy for tensors and lists."""
     kind = type(index)
     shape = self.value.shape
@@ -49,7 +52,9 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
     return chosen(self, _simple(parsed.chosen), INDEX)
 
 
-def _label_of_frequent(index: Any, kind: type, shape: tuple[int, ...]) -> Any:
+def _label_of_frequent(
+    index: types.Index, kind: type, shape: tuple[int, ...]
+) -> type[Node] | None:
     """The node of integers and slices that need no other look; None for any other index."""
     if kind is slice:
         parts: Any = (index,)
@@ -78,7 +83,7 @@ def _label_of_frequent(index: Any, kind: type, shape: tuple[int, ...]) -> Any:
     return label
 
 
-def _simple(index: tuple[Any, ...]) -> Any:
+def _simple(index: tuple[types.Index, ...]) -> types.Index:
     """An index of one part without its tuple, which reads faster, also in a backward pass."""
     while index and type(index[-1]) is slice and index[-1] == slice(None):
         index = index[:-1]
@@ -88,7 +93,7 @@ def _simple(index: tuple[Any, ...]) -> Any:
 
 
 @register("__setitem__", function=False)
-def _setitem(self: Tensor, index: Any, value: Any) -> None:
+def _setitem(self: Tensor, index: types.Index, value: TensorLike) -> None:
     """`x[index] = value`: written into this tensor's memory, and logged."""
     mode = MODE.get()
     start = next_number() if mode is not None else 0
@@ -97,7 +102,7 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
         tell(mode, start, "__setitem__", (index, value), self)
 
 
-def _assign(self: Tensor, index: Any, value: Any) -> None:
+def _assign(self: Tensor, index: types.Index, value: TensorLike) -> None:
     parsed = parse(index, self.value.shape)
     source = _assigned(self, value)
     if parsed.chosen is not None:
@@ -135,7 +140,7 @@ def _taken(self: Tensor, parsed: Parsed) -> Tensor:
     return view_of(self, Index(_simple(parsed.basic)), label_of(parsed.name))
 
 
-def _assigned(self: Tensor, value: Any) -> Any:
+def _assigned(self: Tensor, value: TensorLike) -> TensorLike:
     """What is on the right of an assignment: a tensor, or a number of this tensor's dtype."""
     if isinstance(value, Tensor):
         return value
@@ -146,7 +151,7 @@ def _assigned(self: Tensor, value: Any) -> Any:
     return filled_as(value, self.value.dtype)
 
 
-def _kind_of(value: Any) -> str:
+def _kind_of(value: TensorLike) -> str:
     return "numpy.ndarray" if isinstance(value, np.ndarray) else type(value).__name__
 
 
@@ -165,7 +170,7 @@ def _without_leading(source: Tensor, room: int) -> Tensor:
 
 
 @register(function=False)
-def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+def copy_(self: Tensor, src: TensorLike, non_blocking: bool = False) -> Tensor:
     """Write another tensor's elements into this one, in its dtype and broadcast to its shape."""
     if not isinstance(src, Tensor):
         src = of_value(np.asarray(src))

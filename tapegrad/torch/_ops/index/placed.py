@@ -11,13 +11,14 @@ import numpy as np
 
 from tapegrad._core.forms import General
 from tapegrad._core.scatter import add_at
+from tapegrad._core.types import Function, Index, Value
 from tapegrad._core.values import level_of, lift_to_level_of, lift_to_level_of_index, untraced
 from tapegrad.torch._ops.create.fill import filled_as
 from tapegrad.torch._ops.elementwise.arithmetic import cast
 from tapegrad.torch._tensor.tensor import ndarray
 
 
-def buffer_for(x: Any, value: Any, index: Any) -> Any:
+def buffer_for(x: Value, value: Value, index: Index) -> Value:
     """A copy of x that a value can be written into: traced where x or the value is."""
     made = x.copy()
     if hasattr(value, "dtype"):
@@ -25,14 +26,14 @@ def buffer_for(x: Any, value: Any, index: Any) -> Any:
     return lift_to_level_of_index(made, index)
 
 
-def written(x: Any, index: Any, value: Any) -> Any:
+def written(x: Value, index: Index, value: Value) -> Value:
     """A copy of x with a value at an index."""
     made = buffer_for(x, value, index)
     made[index] = value
     return made
 
 
-def added(x: Any, index: Any, value: Any) -> Any:
+def added(x: Value, index: Index, value: Value) -> Value:
     """A copy of x with a value added at an index, as often as that names a place."""
     if _is_plain_sum(x, value, index):
         return _SUMS.apply_bound([x, value], {"index": index})
@@ -41,7 +42,7 @@ def added(x: Any, index: Any, value: Any) -> Any:
     return made
 
 
-def _is_plain_sum(x: Any, value: Any, index: Any) -> bool:
+def _is_plain_sum(x: Value, value: Value, index: Index) -> bool:
     """Whether nothing is mapped, and values have the shape of the places that they go to."""
     if not all(type(part) in (ndarray, slice) for part in index):
         return False
@@ -69,7 +70,7 @@ _SUMS = General(
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
-def _turns(x: Any, index: Any, shape: tuple[int, ...]) -> Any:
+def _turns(x: Value, index: Index, shape: tuple[int, ...]) -> Value:
     """For each element of a source, how many before it go to the same place."""
     numbers = np.arange(x.size).reshape(x.shape)[index]
     places = np.broadcast_to(numbers, shape).reshape(-1)
@@ -82,7 +83,7 @@ def _turns(x: Any, index: Any, shape: tuple[int, ...]) -> Any:
     return turns.reshape(shape)
 
 
-def _in_turns(x: Any, index: Any, value: Any, function: Any) -> Any:
+def _in_turns(x: Value, index: Index, value: Value, function: Function) -> Value:
     """`x[index] = function(x[index], value)`, one round for each time that a place is named."""
     shape = np.broadcast_shapes(*(np.shape(part) for part in index))
     value = np.broadcast_to(value, shape)
@@ -96,12 +97,12 @@ def _in_turns(x: Any, index: Any, value: Any, function: Any) -> Any:
     return made
 
 
-def multiplied(x: Any, index: Any, value: Any) -> Any:
+def multiplied(x: Value, index: Index, value: Value) -> Value:
     """A copy of x multiplied by a value at an index, as often as that names a place."""
     return _in_turns(x, index, value, np.multiply)
 
 
-def _extreme(x: Any, index: Any, value: Any, ufunc: Any) -> Any:
+def _extreme(x: Value, index: Index, value: Value, ufunc: np.ufunc) -> Value:
     """The greatest (or least) of what meets at each place; ties share the cotangent evenly."""
     best = untraced(x).copy()
     ufunc.at(best, index, untraced(value))
@@ -116,7 +117,7 @@ def _extreme(x: Any, index: Any, value: Any, ufunc: Any) -> Any:
     return best + np.where(finite, share - np.where(finite, shared, 0), 0)
 
 
-def _without_self(x: Any, index: Any, reduce: str) -> Any:
+def _without_self(x: Value, index: Index, reduce: str) -> Value:
     """x with the neutral element at the places of an index."""
     neutral: Any = {"sum": 0, "mean": 0, "prod": 1}.get(reduce)
     if neutral is None:
@@ -126,7 +127,7 @@ def _without_self(x: Any, index: Any, reduce: str) -> Any:
     return written(x, index, x.dtype.type(neutral))
 
 
-def reduced_at(x: Any, index: Any, value: Any, reduce: str, *, include_self: bool) -> Any:
+def reduced_at(x: Value, index: Index, value: Value, reduce: str, *, include_self: bool) -> Value:
     """What is at the places of an index together with what goes there."""
     start = x if include_self else _without_self(x, index, reduce)
     if reduce == "sum":
@@ -148,7 +149,7 @@ def require_reduction(reduce: str, word: str) -> None:
         raise RuntimeError(f"{word}(): expected reduce to be one of {REDUCTIONS}, got {reduce!r}")
 
 
-def filler(value: Any, given: np.dtype[Any], word: str) -> Any:
+def filler(value: Value, given: np.dtype[Any], word: str) -> Value:
     """A number or an array of no dimensions, to fill places of an array of a dtype with."""
     if not hasattr(value, "dtype"):
         return filled_as(value, given)

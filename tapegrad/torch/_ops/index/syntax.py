@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._core.types import Index, Value
 from tapegrad._core.values import Mapped, Traced, untraced
 from tapegrad._warning import warn
 from tapegrad.torch._tensor.tensor import Tensor
@@ -24,13 +25,13 @@ ALL = slice(None)
 class Parsed(NamedTuple):
     """The two steps of an index: the first gives a view, the second (if any) chooses from that."""
 
-    basic: tuple[Any, ...]
+    basic: tuple[Index, ...]
     name: str  # what the last part of the first step did: Select, Slice, Unsqueeze, Alias
-    chosen: tuple[Any, ...] | None
+    chosen: tuple[Index, ...] | None
     whole: bool  # whether the first step takes all
 
 
-def parse(index: Any, shape: tuple[int, ...]) -> Parsed:
+def parse(index: Index, shape: tuple[int, ...]) -> Parsed:
     """The index of a tensor of a shape; IndexError, TypeError, ValueError as PyTorch's."""
     parts = list(map(_part, _as_parts(index)))
     room = len(shape)
@@ -59,12 +60,12 @@ class _Steps:
         self.shape = shape
         self.rest = rest  # dimensions that the first Ellipsis stands for
         self.place = 0
-        self.basic: list[Any] = []
-        self.chosen: list[Any] = []
+        self.basic: list[Index] = []
+        self.chosen: list[Index] = []
         self.chosen_any = False
         self.name = "Alias"
 
-    def take(self, part: Any) -> None:
+    def take(self, part: Index) -> None:
         kind = type(part)
         if kind is int:
             self._take_place(part)
@@ -101,12 +102,12 @@ class _Steps:
         self.chosen.append(ALL)
         self.place += 1
 
-    def _add_dimension(self, choice: Any) -> None:
+    def _add_dimension(self, choice: Index) -> None:
         self.basic.append(None)
         self.chosen.append(choice)
         self.name = "Unsqueeze"
 
-    def _choose(self, array: Any) -> None:
+    def _choose(self, array: Value) -> None:
         self.chosen_any = True
         if isinstance(array, Mapped) or array.dtype.kind != "b":
             self.basic.append(ALL)
@@ -132,7 +133,7 @@ class _Steps:
         self.chosen.append(array)
 
 
-def _as_parts(index: Any) -> Any:
+def _as_parts(index: Index) -> Index:
     if type(index) is tuple:
         return index
     if isinstance(index, list) and any(
@@ -147,7 +148,7 @@ def _as_parts(index: Any) -> Any:
     return (index,)
 
 
-def _part(part: Any) -> Any:
+def _part(part: Index) -> Index:
     """One part of an index as an int, a slice, None, Ellipsis, a bool or an array."""
     kind = type(part)
     if kind is int or kind is bool or part is None or part is Ellipsis:
@@ -171,7 +172,7 @@ def _part(part: Any) -> Any:
     )
 
 
-def _of_sequence(part: Any) -> Any:
+def _of_sequence(part: Index) -> Value:
     parts = [untraced(x.value) if isinstance(x, Tensor) else x for x in part]
     try:
         array = np.asarray(parts)
@@ -180,7 +181,7 @@ def _of_sequence(part: Any) -> Any:
     return array.astype(np.int64) if not array.size else array
 
 
-def _array(array: Any) -> Any:
+def _array(array: Value) -> Value:
     """An array of positions or a mask, apart from the program's; a number as it is."""
     kind = array.dtype.kind
     if kind not in "biu":
@@ -206,7 +207,7 @@ def _slice(part: slice) -> slice:
     return slice(start, stop, step)
 
 
-def _bound(side: Any) -> int:
+def _bound(side: Index) -> int:
     if isinstance(side, Tensor):
         return int(untraced(side.value).item())
     index: Callable[[], Any] | None = getattr(side, "__index__", None)
@@ -215,7 +216,7 @@ def _bound(side: Any) -> int:
     return int(index())
 
 
-def _dimensions(part: Any) -> int:
+def _dimensions(part: Index) -> int:
     if type(part) in (int, slice):
         return 1
     if part is None or part is Ellipsis or type(part) is bool:

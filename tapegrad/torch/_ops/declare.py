@@ -59,7 +59,7 @@ def as_arrays(value: Tree) -> Tree:
 
 
 def as_tensors(value: Tree) -> Tree:
-    """Arrays as tensors, also in tuples, named ones too, and lists."""
+    """Arrays as tensors, also those in lists, tuples and named tuples."""
     if isinstance(value, (tuple, list)):
         parts = [as_tensors(part) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
@@ -68,7 +68,8 @@ def as_tensors(value: Tree) -> Tree:
     return value
 
 
-# The name of a node, or what tells it from the arguments: SumBackward1 where there is a dim.
+# The name of a node, or a function that returns it for the arguments of a call: SumBackward1
+# where there is a dim.
 Label = str | Callable[..., str]
 Operation = Callable[..., Any]
 Given = TypeVar("Given")
@@ -85,7 +86,7 @@ def register(
     numpy_words: bool = False,
     module: str | None = None,
 ) -> Callable[[Given], Given]:
-    """Let Tensor and `torch` have what is decorated, under these names or, without any, its own.
+    """Add what is decorated to Tensor and to `torch`, under these names or else under its own.
 
     method, function: whether `Tensor` and `torch` have it. replaces: the operation that has the
     name so far, of which this is the short path; it takes over that one's docstring. numpy_words:
@@ -113,7 +114,7 @@ def register(
 
 
 def _claim(key: str, known: object, replaces: Operation | None, origin: str) -> None:
-    """Note where a name comes from; RuntimeError where something else has it."""
+    """Record which module declares a name; RuntimeError where something else has it."""
     if known is not None and known is not replaces:
         raise RuntimeError(
             f"register: {key} of {origin} is declared already, by "
@@ -129,7 +130,7 @@ def _module_of(given: Any) -> str:
 
 
 def _take_place(call: Operation, general: Operation) -> None:
-    """Let a short path look like the operation whose usual cases it takes."""
+    """Give a short path the name, docstring and module of the operation that it replaces."""
     call.__name__ = call.__qualname__ = general.__name__
     call.__doc__, call.__module__ = general.__doc__, general.__module__
 
@@ -220,7 +221,7 @@ def operation(
 def private(
     backward: Label, *, view: bool = False, name: str | None = None
 ) -> Callable[[Function], Function]:
-    """Make an operation that neither `torch.<name>` nor a method is."""
+    """Make an operation that is registered neither in `torch` nor as a method."""
     return operation(backward, view=view, method=False, function=False, name=name)
 
 
@@ -241,7 +242,7 @@ def _as_pytorch_does(compute: Function) -> Function:
 
 
 def _mismatch(error: ValueError, arguments: list[Any]) -> RuntimeError:
-    """PyTorch's error for the shapes of arguments that NumPy does not stretch to each other."""
+    """PyTorch's error for arguments whose shapes do not broadcast."""
     shapes = [x.shape for x in arguments if isinstance(getattr(x, "shape", None), tuple)]
     for first, second in itertools.combinations(shapes, 2):
         found = clash_of(first, second)
@@ -288,7 +289,7 @@ def class_for(backward: Label, args: tuple[Any, ...], kwargs: Params) -> type[No
 def tell(mode: modes.Mode, start: int, name: str, args: Any, made: Tree) -> None:
     """Tell anomaly mode, and the hooks of saved tensors, of a call that has been logged.
 
-    start: a number from before the call; the nodes of later ones are the call's.
+    start: a node number from before the call; nodes with later numbers belong to the call.
     """
     if mode.anomaly is None and not mode.saved:
         return
@@ -310,11 +311,14 @@ def _spellings_of(compute: Function) -> dict[str, str]:
 
 
 def finish(result: Tree, source: TensorLike, label: type[Node], view: bool) -> Tree:
-    """The tensors of a result, with their node named; memory of their own unless a view."""
+    """Make tensors of a result and name their node.
+
+    view: whether they may share the memory of the source; else what does is copied.
+    """
     if isinstance(result, (tuple, list)):
         parts = [finish(part, source, label, view) for part in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
-    if is_above(result):  # a dual tensor's: what it is made of, and its tangent
+    if is_above(result):  # a dual value: its primal, then its tangent
         made = finish(result.value, source, label, view)
         made._dual = tangent_of(result)
         return made
@@ -324,7 +328,7 @@ def finish(result: Tree, source: TensorLike, label: type[Node], view: bool) -> T
             node = None
         elif isinstance(source, Tensor) and (node is source.node or source._accumulator_is(node)):
             if value is source.value:
-                return source  # nothing was done: x.contiguous(), x.to(x.dtype)
+                return source  # the operation returned its argument, as conj of real numbers
         else:
             _name(node, label)
         made = of_value(value, node)
@@ -340,7 +344,7 @@ def finish(result: Tree, source: TensorLike, label: type[Node], view: bool) -> T
 
 
 def _name(node: Slot, label: type[Node]) -> None:
-    """Name the node of a call, which is the parent of the nodes of several results."""
+    """Name the node of a call. Where the call has several results, that is their nodes' parent."""
     if node._entry is not None and node._entry[0] is PROJECT:
         node = node._entry[4]
     if type(node) is not label and type(node).__name__ != "AccumulateGrad":

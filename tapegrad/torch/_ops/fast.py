@@ -1,11 +1,11 @@
 """The short paths, written out: frequent operations that make their entries themselves.
 
-Knows the layout of entries, and the usual case: plain floats of one shape, and nobody who watches.
-Must not know what the unusual cases are: they go to the general operation.
+Knows the layout of entries, and the usual case: untraced arrays of floats, of one shape, with no
+profiler. Must not know what the unusual cases are: they go to the general operation.
 
 A helper between these lines costs 1.15x to 1.66x of a small operation, so there is none: functions
-repeat each other here. Views have paths instead (`view_paths`), and reductions, `clamp` and
-`softmax` stand beside their general operation and call `logged`.
+repeat each other here. Views are logged by `view_paths`; the short paths of reductions, `clamp`
+and `softmax` are in the files of their operations and call `logged`.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ MM = node_class("MmBackward0")
 ADDMM = node_class("AddmmBackward0")
 NLL_NODE = node_class("NllLossBackward0")
 
-# NumPy warns of what PyTorch passes over in silence. Sums, products and functions that are finite
-# everywhere go without the state that keeps NumPy quiet: it costs more than they do.
+# NumPy warns of overflow and invalid values where PyTorch does not. Sums, products and functions
+# that are finite everywhere are computed without np.errstate, which costs more than they do.
 quiet = np.errstate(all="ignore")
 
 
-# --- What is beside a tensor --------------------------------------------------------------------
+# --- Operands -----------------------------------------------------------------------------------
 
 
 def is_operand(other: TensorLike) -> bool:
-    """Whether PyTorch's operators take a value beside a tensor."""
+    """Whether PyTorch's operators take a value as the other operand of a tensor."""
     if isinstance(other, (Tensor, int, float, complex, np.generic)):
         return True
     return isinstance(other, np.ndarray)
@@ -88,11 +88,11 @@ def operator_for(call: Operation, *, reflected: bool = False) -> Operation:
     return backward if reflected else forward
 
 
-# --- Whether the case is a usual one, and what most entries look like ---------------------------
+# --- The test for the usual case, and the entry that most operations make -----------------------
 
 
 def is_short(tensor: TensorLike) -> bool:
-    """Whether an operation may log itself: real floats, and nobody who watches."""
+    """Whether a short path may be taken: untraced real floats, no profiler or inference mode."""
     if type(tensor) is not Tensor:
         return False
     x = tensor.value
@@ -112,8 +112,8 @@ def logged(
 ) -> Tensor:
     """The result of a rule of one tensor, with the node that the rule itself would log.
 
-    kept: the argument, or its shape and dtype where the rule reads no more; then the numbers that
-    are arguments too.
+    kept: the arguments as an entry keeps them: the array, or its spec where the rule reads the
+    shape and dtype alone, then the numbers.
     """
     result: Tensor = new(Tensor)
     result.value = value = out if type(out) is ndarray else np.asarray(out)
@@ -145,7 +145,7 @@ def short_pair(  # noqa: C901 - the hot path, written out
     """An operation of two tensors, or of one and a number; anything unusual is `general`'s.
 
     label: the name of the node; of_tensors: that of two tensors, where it is another. The result
-    has the same as a method for an operator in its attribute `operator`.
+    has an attribute `operator`: the same operation as a method, for Python's operator.
     """
     rule = REGISTRY.get(ufunc) or ufunc.rule
     assert isinstance(rule, Elementwise)
@@ -292,7 +292,7 @@ def short_comparison(ufunc: np.ufunc, general: Operation) -> Operation:
 
 
 def _branch(given: TensorLike, dtype: np.dtype[Any]) -> Value:
-    """The value of a branch that the short path takes beside another of a dtype, else None."""
+    """A branch of `where` as a number or an untraced array of a dtype; None for any other."""
     if type(given) is float or type(given) is int:
         return given
     value = given.value if type(given) is Tensor else None
@@ -300,7 +300,7 @@ def _branch(given: TensorLike, dtype: np.dtype[Any]) -> Value:
 
 
 def short_where(general: Operation) -> Operation:
-    """A choice between branches of one floating dtype, or one of them a number."""
+    """`where` of two branches of one floating dtype, of which one may be a number."""
     node_type = node_class("WhereBackward0")
 
     def call(
@@ -391,7 +391,7 @@ def logged_affine(input: Tensor, weight: Tensor, bias: Tensor, out: Value, logs:
 
 
 def short_join(general: Operation, function: Function, label: str) -> Operation:
-    """A join of tensors outside of transforms, logged at once; anything unusual is `general`'s."""
+    """`cat` or `stack` outside of transforms, logged here; anything unusual is `general`'s."""
     rule, node_type = REGISTRY[function], node_class(label)
 
     @functools.wraps(general)
@@ -431,7 +431,7 @@ def short_join(general: Operation, function: Function, label: str) -> Operation:
 
 
 def chosen(self: Tensor, index: Index, label: type[Node]) -> Tensor:
-    """A copy of the elements at positions, which must be the node's own."""
+    """A copy of the elements at an index, which the node keeps: nothing may write to it later."""
     value = self.value
     mode = MODE.get()
     if type(value) is not ndarray or mode is not None or _differs(index):
@@ -457,7 +457,10 @@ def _differs(index: Index) -> bool:
 
 
 def short_lookup(general: Operation, index_for: Operation, label: str) -> Operation:
-    """A read of a tensor outside of transforms at the index of arguments, logged at once."""
+    """A read at the index that `index_for` makes of the arguments, logged here.
+
+    What `index_for` returns None for, and calls inside of transforms, are `general`'s.
+    """
     node = node_class(label)
 
     @functools.wraps(general)
@@ -493,7 +496,7 @@ def logged_pair(rule: Rule, kind: type[Node], out: Value, input: Tensor, target:
 
 
 def short_cross_entropy(input: Tensor, target: Tensor, usual: bool) -> Tensor | None:
-    """The mean over rows of logits, all of whose classes count; None for anything else."""
+    """The mean cross entropy of rows of logits, each with one class; None for anything else."""
     x, classes = input.value, target.value
     if (
         not usual
@@ -507,7 +510,8 @@ def short_cross_entropy(input: Tensor, target: Tensor, usual: bool) -> Tensor | 
         or not x.size
     ):
         return None
-    if np.maximum.reduce(classes.view(np.uint64)) >= x.shape[1]:  # negative ones are large there
+    # As uint64, negative classes are large.
+    if np.maximum.reduce(classes.view(np.uint64)) >= x.shape[1]:
         return None
     mode = mode_of()
     if mode is not None and (mode.grad or mode.inference or mode.watchers):

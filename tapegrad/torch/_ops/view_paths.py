@@ -1,10 +1,10 @@
-"""Views: what leads from a tensor to another one in the same memory.
+"""Views: tensors over the memory of another tensor, and the paths that lead to them.
 
-Knows the layouts of entries, for a view is logged without the core's dispatch: it is what programs
-do between any two operations. Must not know which views PyTorch has, or how its calls look.
+Knows the layout of entries: views are frequent, so they are logged without the core's dispatch.
+Must not know which views PyTorch has, or how its calls look.
 
-A path is a function from an array to a part or rearrangement of it, of an ndarray one that shares
-its memory. It works on traced arrays too: views are taken anew where their base was written to.
+A path is a function that returns a part or rearrangement of an array; for an ndarray, one in the
+same memory. It takes traced arrays too: after a write to the base its views are computed anew.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ALL = slice(None)
 
 
 class Path:
-    """What leads to a view, and how a node logs it."""
+    """A function from an array to a view of it, with the entry that logs it."""
 
     __slots__ = ("params",)
 
@@ -47,7 +47,7 @@ class Path:
         return self.rule.function(base, **self.params)
 
     def entry(self, value: Value, out: Value, node: Node) -> Entry:
-        """The entry of a node, without its slot."""
+        """The entry of a view; `node` is the slot of its base."""
         return self.rule, spec_of(out), (spec_of(value),), self.params, (node,), None
 
 
@@ -115,7 +115,7 @@ class Diagonal(Path):
 
 
 class Windows(Path):
-    """Windows of one dimension, along a new last one; every one of them."""
+    """All windows of one dimension, along a new last one."""
 
     __slots__ = ()
     rule = REGISTRY[sliding_window_view]
@@ -187,7 +187,7 @@ class Strided(Path):
         """strides and offset count elements; the offset is from the start of the memory."""
         memory = flat_memory(value)
         self.geometry = value.shape, value.strides, shape, strides, offset
-        # Which element of the array each is; -1 for memory that is not the array's.
+        # The number of each element within the array; -1 for memory that is not the array's.
         numbers = np.full(memory.size, -1)
         step = memory.itemsize
         start = offset_of(value, memory)
@@ -215,7 +215,7 @@ class Strided(Path):
 
 
 def flat_memory(value: Value) -> Value:
-    """All the memory that an array is a part of, as one line."""
+    """The whole memory that an array is a part of, as an array of one dimension."""
     owner = owner_of(value)
     return owner.reshape(-1, order="A") if owner.flags.forc else owner.ravel("K")
 
@@ -227,7 +227,7 @@ def offset_of(value: Value, memory: Value) -> int:
 
 
 def in_memory(base: Value, shape: Sequence[int], strides: Sequence[int]) -> Value:
-    """An array that starts where another one does."""
+    """An array of other sizes and strides that starts where another one does."""
     made = as_strided(base, shape, strides)
     if not made.size:
         return made
@@ -239,7 +239,7 @@ def in_memory(base: Value, shape: Sequence[int], strides: Sequence[int]) -> Valu
 
 
 def _writeable(view: Value, base: Value) -> Value:
-    """A view that NumPy returns locked, unlocked: writes look for themselves at what overlaps."""
+    """Make a view writeable that NumPy returns read-only: writes check for overlaps themselves."""
     if type(view) is ndarray and base.flags.writeable:
         view.flags.writeable = True
     return view
@@ -249,7 +249,7 @@ def _writeable(view: Value, base: Value) -> Value:
 
 
 def view_of(x: Tensor, path: Path, label: type[Node]) -> Tensor:
-    """The view of a tensor at the end of a path."""
+    """The view of a tensor that a path leads to."""
     value = x.value
     mode = MODE.get()
     if mode is not None:
@@ -260,7 +260,7 @@ def view_of(x: Tensor, path: Path, label: type[Node]) -> Tensor:
 
 
 def _taken_traced(x: Tensor, path: Path, label: type[Node]) -> Tensor:
-    """A view of a traced value: the core knows it, but for that of a dual tensor."""
+    """A view of a traced value. The core links it to its base, but not that of a dual tensor."""
     made: Tensor = finish(path(array_of(x)), x, label, view=True)
     if made is not x:
         link_view(made, x, path)
@@ -282,7 +282,7 @@ def _taken(x: Tensor, path: Path, label: type[Node], out: Value, *, logged: bool
 
 
 def _told(x: Tensor, path: Path, label: type[Node], mode: Mode) -> Tensor:
-    """`view_of` where gradients are off or somebody watches."""
+    """`view_of` where gradients are off or a profiler is active."""
     start = next_number()
     if type(x.value) is ndarray:
         logged = x.node is not None and is_logging()
@@ -302,7 +302,10 @@ def node_for(x: Tensor) -> Node:
 
 
 def announce(made: Tree, mode: Mode, start: int, label: type[Node], x: Tensor) -> None:
-    """Tell watchers of a view, or of several, that were taken since a number."""
+    """Tell profilers and anomaly mode of one or more views.
+
+    start: a node number from before the views were taken.
+    """
     word = word_of_label(label)
     for watcher in mode.watchers:
         watcher(word, (x,))

@@ -1,4 +1,4 @@
-"""Affine maps of arrays: one rule for addmm and its relatives, one for the layer of nets.
+"""Affine maps of arrays: one rule for addmm and its relatives, one for linear layers.
 
 Knows the forms of rules. Must not know tensors.
 """
@@ -20,7 +20,7 @@ from tapegrad.torch._types import Number
 def _added_product(
     input: Value, mat1: Value, mat2: Value, beta: Number = 1, alpha: Number = 1
 ) -> Value:
-    """`beta * input + alpha * (mat1 @ mat2)`; what is multiplied by beta = 0 does not count."""
+    """`beta * input + alpha * (mat1 @ mat2)`; with beta = 0 NaN in input is ignored."""
     product = np.matmul(mat1, mat2)
     if alpha != 1:
         product = product * alpha

@@ -2,9 +2,9 @@
 
 Knows the forms of rules. Must not know tensors.
 
-PyTorch has functions that NumPy has not, and derivatives of its own at kinks. What is made here is
-a plain function of arrays: on traced arrays it logs one node, and runs anew on the values, which
-an outer transform may be tracing too.
+PyTorch has functions that NumPy has not, and derivatives of its own at kinks. A `Declared` is a
+function of arrays: on traced arrays it logs one node and runs on their values, which an outer
+transform may be tracing too.
 """
 
 from __future__ import annotations

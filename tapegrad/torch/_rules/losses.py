@@ -21,8 +21,8 @@ from tapegrad.torch._rules.reducing import parameter, reduced, weighted
 class PairLoss(General):
     """A loss that compares two arrays element by element, reduced to its mean or sum.
 
-    `losses(x, y)` are the single ones, `partials(x, y)` their derivatives by x and by y; both get
-    the parameters of the loss. `by_weights`: a mean of weighted ones is over the sum of weights.
+    `losses(x, y)` returns the loss of each element, `partials` its derivatives by x and by y; they
+    get the parameters of the loss. `by_weights`: a weighted mean divides by the sum of weights.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class PairLoss(General):
         name_nodes(self, label)
 
     def of(self, x: Value, y: Value, reduction: str, weight: Value = None, **params: Any) -> Value:
-        """The loss by PyTorch's word for the reduction, and perhaps with a weight an element."""
+        """The loss with PyTorch's word for the reduction; weight: one an element, or None."""
         if weight is None:
             return self.apply(x, y, **params, **parameter(reduction))
         losses = self.apply(x, y, **params, reduction="none")
@@ -179,7 +179,7 @@ def _softplus_of_minus(x: Value) -> Value:
 
 
 def _logistic(x: Value) -> Value:
-    """1 / (1 + exp(-x)), of the sign that does not overflow."""
+    """1 / (1 + exp(-x)), by exp(-|x|), which does not overflow."""
     small = np.exp(-np.absolute(x))
     return np.where(x >= 0, 1, small) / (1 + small)
 

@@ -55,7 +55,7 @@ def _exponential(a: Value) -> Value:
 
 
 def _derivative_of_exponential(a: Value, change: Value) -> Value:
-    """How the exponential moves with a: a corner of that of [[a, change], [0, a]]."""
+    """The derivative along `change`: the upper right block of exp([[a, change], [0, a]])."""
     count = a.shape[-1]
     above = np.concatenate([a, change], axis=-1)
     below = np.concatenate([np.zeros_like(a), a], axis=-1)

@@ -1,4 +1,4 @@
-"""How single losses become one number: the words "mean", "sum" and "none".
+"""How the losses of elements are reduced: the words "mean", "sum" and "none".
 
 Knows PyTorch's words, also its old ones, and arrays. Must not know which losses there are.
 """

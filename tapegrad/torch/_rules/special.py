@@ -67,7 +67,7 @@ def erfinv(x: Value) -> Value:
 
 
 def inverse_of_erf(y: Value) -> Value:
-    """By Halley's method, from Winitzki's approximation; of erfc, where that is more accurate."""
+    """Halley's method from Winitzki's approximation, on erfc where that is more accurate."""
     size = np.absolute(y)
     with np.errstate(all="ignore"):
         logarithm = np.log1p(-size * size)
@@ -120,9 +120,9 @@ def digamma(x: Value) -> Value:
     return np.where(pole, np.asarray(np.nan, found.dtype), found) if np.any(pole) else found
 
 
-# B[2k], by which the asymptotic series go
+# The Bernoulli numbers B[2k], in the coefficients of the asymptotic series.
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
-_STEPS = 12  # by which an argument goes up to where these series are exact
+_STEPS = 12  # of the recurrence, up to arguments for which these series are exact to rounding
 _ROOT = Decimal("1.46163214496836234126265954232572132846819620400644")
 _ROOT_HIGH = float(_ROOT)
 _ROOT_LOW = float(_ROOT - Decimal(_ROOT_HIGH))
@@ -154,7 +154,7 @@ def _digamma_of_positive(x: Value) -> Value:
     near = np.absolute(x - _ROOT_HIGH) < 0.25
     if not np.any(near):
         return found
-    # By Taylor's series: beside the root the sum above has absolute accuracy only.
+    # Near the root by Taylor's series: the sum above has only absolute accuracy there.
     distance = (x - _ROOT_HIGH) - _ROOT_LOW
     value = np.zeros_like(x)
     for coefficient in reversed(_coefficients_at_root()):

@@ -2,8 +2,8 @@
 
 Knows arrays and rules. Must not know tensors or modules.
 
-A sum over a window is a sum over its rows of sums over its columns: one addition of a strided part
-a row, and one a column, whatever the number of windows.
+A sum over a window is a sum over its rows of sums over its columns. It takes one addition of a
+strided slice for each row of the window and one for each column, however many windows there are.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Windows(NamedTuple):
         return max(0, reach)
 
     def part(self, offset: int) -> slice:
-        """The elements at one place of every window."""
+        """The slice of the elements at one offset within each window."""
         return slice(offset, offset + (self.number - 1) * self.stride + 1, self.stride)
 
     def extents(self, *, padded: bool) -> Value:

@@ -110,7 +110,7 @@ PYTHON = frozenset((bool, int, float, complex))
 
 
 def _flattened(data: Tree, shape: tuple[int, ...]) -> list[Number] | None:
-    """The numbers in nested lists; None where there is more to it than a fast loop can see."""
+    """The numbers in nested lists; None for other contents, or lists of unlike lengths."""
     level = [data]
     for side in shape:
         if not {list, tuple}.issuperset(map(type, level)) or {side} != set(map(len, level)):
@@ -181,7 +181,7 @@ def _raise_length(shape: tuple[int, ...], dim: int, got: tuple[int, ...]) -> NoR
 
 
 def _inferred(leaves: list[TensorLike]) -> np.dtype[Any]:
-    """The dtype of data: that of its kinds of elements together."""
+    """The dtype of data: the one that all its elements promote to."""
     kinds = {type(leaf): leaf for leaf in leaves}
     found: np.dtype[Any] | None = None
     for leaf in leaves if any(map(_has_own_dtype, kinds.values())) else kinds.values():
@@ -338,15 +338,16 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
 
 
 def number_of(value: Value) -> Number:
-    """One of NumPy's numbers as Python's, which is all that PyTorch sees in it."""
+    """A NumPy scalar as a Python number, as PyTorch takes it."""
     native(value.dtype)
     return value.item()
 
 
 def from_operand(value: Value) -> TensorLike:
-    """What NumPy has beside a tensor in arithmetic: a number, or a tensor for an array.
+    """A NumPy operand as what PyTorch computes with: a number, or a tensor for an array.
 
-    The tensor has a copy, for nobody may change it. TypeError for a dtype that no tensor has.
+    The tensor has a copy, which writes to the array do not change. TypeError for a dtype that no
+    tensor has.
     """
     if isinstance(value, np.generic):
         return number_of(value)

@@ -1,4 +1,4 @@
-"""Writes that put the same value everywhere: `zero_` and `fill_`; what random writes are made of.
+"""Writes into all elements: `zero_`, `fill_`, and `replaced`, by which random writes are logged.
 
 Knows how a write is logged. Must not know where the numbers come from.
 """
@@ -21,7 +21,7 @@ from tapegrad.torch._types import Number, TensorLike
 
 
 def replaced(old: Value, new: Value) -> Value:
-    """`new` in the shape of `old`, whose derivative is zero there but whose history goes on."""
+    """`new` in the shape of `old`. It stays on the graph of `old`, with a derivative of zero."""
     if innermost([old, new]) is None:
         return np.broadcast_to(new, old.shape)
     return _REPLACED.apply_bound([old, new], {})
@@ -48,7 +48,7 @@ def zero_(self: Tensor) -> Tensor:
     """Write zeros into this tensor."""
     value = self.value
     if type(value) is ndarray and self.node is None and self._base is None:
-        check_writable(self, tracked=False)  # a gradient that is to be added to anew
+        check_writable(self, tracked=False)  # the frequent case: x.grad.zero_()
         value.fill(0)
         count_write(self)
         return self
@@ -76,7 +76,7 @@ def fill_(self: Tensor, value: TensorLike) -> Tensor:
 
 
 def filled_as(value: Number, given: np.dtype[Any]) -> Value:
-    """A Python number as an array of no dimensions; RuntimeError where the dtype has it not."""
+    """A Python number as an array of no dimensions; RuntimeError if the dtype cannot hold it."""
     number = untraced(value)
     if isinstance(number, complex) and given.kind != "c":
         if number.imag:

@@ -23,7 +23,7 @@ FIRST_SEED = 67280421310721  # of a new Generator, as in PyTorch
 
 
 class _Drawn(threading.local):
-    """How often a thread has drawn: vmap asks whether a function does."""
+    """The number of draws of a thread, by which vmap sees whether a function draws."""
 
     times = 0
 
@@ -125,7 +125,7 @@ def source(generator: Generator | None = None) -> np.random.Generator:
 
 
 def exact(given: np.dtype[Any]) -> type[np.float32 | np.float64]:
-    """The dtype in which NumPy draws what is then rounded to another one."""
+    """The dtype in which NumPy draws numbers that are then rounded to `given`."""
     return np.float64 if given.itemsize == 8 else np.float32
 
 

@@ -128,7 +128,7 @@ def _label_of_normal(mean: TensorLike, std: TensorLike = 1.0, *_: Any, **__: Any
 
 @private(_label_of_normal)
 def _normal_of_tensors(mean: Value, std: Value, generator: Generator | None = None) -> Value:
-    """PyTorch's derivative is 0: it does not follow the draw."""
+    """Normal numbers with PyTorch's derivative, 0: it does not differentiate the draw."""
     first = mean if hasattr(mean, "dtype") else std
     if any_true(np.less(std, 0)):
         if hasattr(std, "dtype"):
@@ -145,7 +145,7 @@ def _normal_of_tensors(mean: Value, std: Value, generator: Generator | None = No
 
 
 def _value(array: Value) -> Value:
-    """An array without tracing; the examples of a vmap stay what they are."""
+    """The value of a traced array; a batched one keeps its examples."""
     if isinstance(array, Traced):
         return _value(array.value)
     if isinstance(array, Mapped):
@@ -154,7 +154,7 @@ def _value(array: Value) -> Value:
 
 
 def _constant(made: Value, *parameters: Value) -> Value:
-    """A draw as a result of its parameters, whose derivatives by them are zero."""
+    """A draw as a function of its parameters, with derivatives of zero by them."""
     for parameter in parameters:
         if is_on_graph(parameter):
             made = np.where(True, made, np.broadcast_to(parameter, made.shape).astype(made.dtype))
@@ -199,7 +199,7 @@ def _require_floats(call: str, given: np.dtype[Any]) -> None:
 
 @operation("BernoulliBackward0")
 def bernoulli(input: Value, p: Value = None, *, generator: Generator | None = None) -> Value:
-    """Ones with the probability that each element (or `p`) is, else zeros."""
+    """Zeros and ones; each element (or `p`) is the probability of a one."""
     _require_floats("bernoulli_tensor_cpu_p_", input.dtype)
     chance = _value(input) if p is None else p
     if any_true(np.less(chance, 0) | np.greater(chance, 1) | np.isnan(chance)):
@@ -210,7 +210,7 @@ def bernoulli(input: Value, p: Value = None, *, generator: Generator | None = No
 
 @operation("PoissonBackward0", method=False)
 def poisson(input: Value, generator: Generator | None = None) -> Value:
-    """Poisson numbers whose rate each element is."""
+    """Poisson numbers; each element is the rate of one."""
     _require_floats("poisson_cpu", input.dtype)
     rate = _value(input)
     if any_true(np.less(rate, 0)):
@@ -254,7 +254,7 @@ def multinomial(
 
 
 def _choose(rows: Value, count: int, replacement: bool, draws: np.random.Generator) -> Value:
-    """`count` indices a row."""
+    """Draw `count` indices for each row of weights."""
     if replacement:
         sums = rows.cumsum(-1)
         marks = draws.random((len(rows), count)) * sums[:, -1:]
@@ -263,8 +263,8 @@ def _choose(rows: Value, count: int, replacement: bool, draws: np.random.Generat
         ]
         last = [np.flatnonzero(row)[-1] for row in rows]  # where rounding passes the end
         return np.minimum(np.array(found, np.int64), np.array(last, np.int64)[:, None])
-    # The first of exponential waiting times, whose rates are the weights, is a draw; so are the
-    # following ones, of what is left.
+    # Of exponential waiting times with the weights as rates, the shortest is a draw by weight; the
+    # next one is a draw from the rest, and so on.
     with np.errstate(divide="ignore"):
         waits = draws.standard_exponential(rows.shape) / rows
     return np.argsort(waits, -1, kind="stable")[:, :count].astype(np.int64)

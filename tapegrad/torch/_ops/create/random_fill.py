@@ -2,7 +2,7 @@
 
 Knows the distributions. Must not know where the numbers come from.
 
-As in PyTorch, what the tensor was made from gets the gradient 0 through such a write.
+As in PyTorch, the gradient through such a write is 0 for what the tensor was computed from.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def cauchy_(
 
 @register()
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
-    """Write how many tries with the chance `p` it takes to succeed."""
+    """Write geometric numbers: how many trials of probability `p` it takes to succeed."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     return _into(

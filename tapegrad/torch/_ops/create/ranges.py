@@ -1,6 +1,6 @@
 """Tensors made from a range: evenly spaced numbers, and the indices of triangles.
 
-Knows in which precision PyTorch counts. Must not know operations.
+Knows in which precision PyTorch computes them. Must not know operations.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _number(value: Number) -> Number:
 def arange(
     start: Number = 0, end: Number = None, step: Number = 1, *, dtype: np.dtype[Any] | None
 ) -> Value:
-    """Numbers from start to before end: `arange(5)`, `arange(1, 2, 0.25)`; integers stay such."""
+    """Numbers from start to before end: `arange(5)`, `arange(1, 2, 0.25)`; ints give ints."""
     start, end, step = (_number(bound) for bound in (start, end, step))
     if end is None:
         start, end = 0, start

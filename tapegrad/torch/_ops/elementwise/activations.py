@@ -1,6 +1,6 @@
-"""Activations: relu and its kin, sigmoids, softmax. Also what `nn.functional` offers under a name.
+"""Activations: relu and its variants, sigmoids, softmax; those of `torch` and of `nn.functional`.
 
-Knows PyTorch's derivatives at kinks: 0 at the kink of relu, of hardtanh and of the shrinking ones.
+Knows PyTorch's derivatives at kinks: 0 at those of relu, hardtanh and the shrink functions.
 
 Those that `torch.nn.functional` has take `inplace=True`: they write into their argument.
 """
@@ -81,12 +81,12 @@ def with_inplace(call: Operation, compute: Operation, label: str) -> Operation:
 
 @elementwise("ThresholdBackward0", 0, 0)
 def _following(_like: Value, slopes: Value) -> Value:
-    """Slopes that change in steps with an argument: they stay on its graph, with zeros."""
+    """Slopes that are piecewise constant in an argument: on its graph, with derivatives of 0."""
     return slopes
 
 
 def _kept(condition: Value, like: Value) -> Value:
-    """A condition on plain values, or slopes found from them, as numbers of a dtype."""
+    """A condition or slopes, from untraced values, in the dtype and on the graph of `like`."""
     slopes = condition.astype(like.dtype)
     return slopes if type(like) is np.ndarray else _following(like, slopes)
 
@@ -121,13 +121,13 @@ def _between(x: Value, low: Value, high: Value) -> Value:
 
 @activation("HardtanhBackward0")
 def hardtanh(input: Value, min_val: float = -1.0, max_val: float = 1.0) -> Value:
-    """x brought between two numbers; the gradient on them is 0."""
+    """x clamped to [min_val, max_val]; the gradient at the bounds is 0."""
     return _between(input, min_val, max_val)
 
 
 @activation("HardtanhBackward0")
 def relu6(input: Value) -> Value:
-    """x brought between 0 and 6."""
+    """x clamped to [0, 6]."""
     return _between(input, 0, 6)
 
 
@@ -211,13 +211,13 @@ def celu(input: Value, alpha: float = 1.0) -> Value:
     return _elu(input, alpha, 1.0, 1.0 / alpha)
 
 
-# Of Klambauer et al. (2017, "Self-normalizing neural networks"): mean 0 and variance 1 stay.
+# From Klambauer et al. (2017), "Self-normalizing neural networks": they keep mean 0, variance 1.
 _SELU = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
 @activation("EluBackward0", everywhere=True)
 def selu(input: Value) -> Value:
-    """elu, stretched so that mean 0 and variance 1 stay as they are."""
+    """elu, scaled so that it keeps mean 0 and variance 1."""
     return _elu(input, *_SELU, 1.0)
 
 
@@ -363,7 +363,7 @@ def tanhshrink(input: Value) -> Value:
     return input - np.tanh(input)
 
 
-# --- pieces of lines ----------------------------------------------------------------------------
+# --- piecewise units ----------------------------------------------------------------------------
 
 
 @elementwise(
@@ -376,7 +376,7 @@ def _hardsigmoid(x: Value) -> Value:
 
 @activation("HardsigmoidBackward0")
 def hardsigmoid(input: Value) -> Value:
-    """x / 6 + 1 / 2 brought between 0 and 1."""
+    """x / 6 + 1 / 2, clamped to [0, 1]."""
     return _hardsigmoid(input)
 
 
@@ -407,7 +407,7 @@ def _softshrink(x: Value, limit: Number) -> Value:
 
 @activation("SoftshrinkBackward0", inplace=False)
 def softshrink(input: Value, lambd: float = 0.5) -> Value:
-    """x brought nearer to 0 by lambd, and 0 within it."""
+    """x moved towards 0 by lambd; 0 where |x| is at most lambd."""
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     return _softshrink(input, lambd)
@@ -420,7 +420,7 @@ def _hardshrink(x: Value, limit: Number) -> Value:
 
 @activation("HardshrinkBackward0", everywhere=True, method=True, inplace=False)
 def hardshrink(input: Value, lambd: float = 0.5) -> Value:
-    """x, and 0 within lambd of 0."""
+    """x, but 0 where |x| is at most lambd."""
     return _hardshrink(input, lambd)
 
 

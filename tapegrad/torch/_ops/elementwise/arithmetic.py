@@ -1,4 +1,4 @@
-"""Elementwise operations: arithmetic, functions of one variable, rounding, comparisons, choices.
+"""Elementwise arithmetic, the operators, and the functions of one variable of the hot path.
 
 Knows PyTorch's promotion and parameters, and NumPy's functions. Must not know views or writes, or
 how the short paths of the operators make their entries (`fast`).
@@ -73,7 +73,7 @@ def sub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
 
 
 def _refuse_truth(*operands: Value) -> None:
-    """Raise RuntimeError where one takes part in a difference that is true or false."""
+    """Raise RuntimeError where an operand of a subtraction is boolean."""
     logical = [isinstance(x, bool) or getattr(x, "dtype", None) == np.bool_ for x in operands]
     if all(logical):
         raise RuntimeError(
@@ -93,7 +93,7 @@ def _scaled(array: Value, alpha: Number) -> Value:
 
 @elementwise("RsubBackward1", -1, 1)
 def _difference_from(x: Value, y: Value) -> Value:
-    """y - x: as a node, one of x in the first place."""
+    """y - x, as a node whose first argument is x."""
     return np.subtract(y, x)
 
 
@@ -273,8 +273,8 @@ PI = math.pi
 
 @operation("CloneBackward0")
 def clone(input: Value, *, memory_format: MemoryFormat = None) -> Value:
-    """A copy that passes the gradient on; in the memory order of the tensor unless said."""
-    # Stretched tensors come apart in the usual order: NumPy would put the stretched axis last.
+    """A copy that passes the gradient on; in the memory order of the tensor by default."""
+    # The copy of an expanded tensor is contiguous: NumPy would put the expanded axis last.
     anew = memory_format is contiguous_format or 0 in memory_of(input).strides
     return input.copy("C" if anew else "K")
 

@@ -1,6 +1,6 @@
 """Comparisons, logic, bits, choices by condition.
 
-Results are truth values or positions and carry no gradient; what is chosen between does.
+Booleans and positions carry no gradient; the values that are chosen between do.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def allclose(
     return bool(np.all(_close(input, other, rtol, atol, equal_nan)))
 
 
-# --- What numbers are ---------------------------------------------------------------------------
+# --- Tests of each element ----------------------------------------------------------------------
 
 
 def _declare_test(word: str, function: Function) -> None:
@@ -193,7 +193,7 @@ _declare_bits("bitwise_right_shift", np.right_shift, "rshift", bools=False)
 
 @operation("BitwiseBackward0", inplace=True)
 def bitwise_not(input: Value) -> Value:
-    """All bits turned; of booleans `not`."""
+    """All bits inverted; of booleans, `not`."""
     return np.invert(*_whole("bitwise_not", input))
 
 
@@ -245,7 +245,7 @@ def _positions(x: Value) -> Value:
 
 @operation("NonzeroBackward0")
 def nonzero(input: Value, *, as_tuple: bool = False) -> Value:
-    """The positions of what is not 0: a row an element, or a tuple with one tensor a dimension."""
+    """The positions of what is not 0, a row for each; as_tuple: a tensor for each dimension."""
     x = untraced(input)
     found = _positions(x)
     if as_tuple:
@@ -255,7 +255,7 @@ def nonzero(input: Value, *, as_tuple: bool = False) -> Value:
 
 @operation("ArgwhereBackward0")
 def argwhere(input: Value) -> Value:
-    """The positions of what is not 0, a row an element."""
+    """The positions of what is not 0, a row for each."""
     return nonzero.compute(input)  # type: ignore[attr-defined]
 
 
@@ -272,7 +272,7 @@ def isin(
 
 
 def _first_wins(better: Function) -> tuple[Function, Function]:
-    """Partials of fmax and fmin: the first gets all where it is as good, or the other NaN."""
+    """Partials of fmax and fmin: 1 for x where it is as good or y is NaN, else 1 for y."""
 
     def by_first(_out: Value, x: Value, y: Value) -> Value:
         x, y = untraced(x), untraced(y)
@@ -286,7 +286,7 @@ def _first_wins(better: Function) -> tuple[Function, Function]:
 
 
 def _both_win(worse: Function) -> tuple[Function, Function]:
-    """Partials of maximum and minimum: ties share; both get all where either is NaN."""
+    """Partials of maximum and minimum: 1/2 for both at ties, 1 for both where either is NaN."""
 
     def share(x: Value, y: Value) -> Value:
         return np.where(worse(x, y), 0, np.where(x == y, 0.5, 1)).astype(x.dtype)

@@ -78,7 +78,7 @@ def _rounded(x: Value, decimals: int) -> Value:
     lambda input, *, decimals=0: f"RoundBackward{1 if decimals else 0}", name="round", inplace=True
 )
 def _round(input: Value, *, decimals: int = 0) -> Value:
-    """To the nearest number with so many decimals, halves to even; a derivative of 0."""
+    """The nearest number with so many decimals, halves to even; a derivative of 0."""
     require_real(input, "round")
     return _rounded(input, decimals) if input.dtype.kind == "f" else np.copy(input)
 
@@ -90,7 +90,7 @@ def _fraction(x: Value) -> Value:
 
 @operation("FracBackward0", inplace=True)
 def frac(input: Value) -> Value:
-    """What stands behind the decimal point, with the sign of the element."""
+    """The fractional part, with the sign of the element."""
     if input.dtype.kind != "f":
         raise NotImplementedError(f"\"frac_cpu\" not implemented for '{word_of(input.dtype)}'")
     return _fraction(input)
@@ -202,7 +202,7 @@ def _label_of_clamp(input: TensorLike, min: TensorLike = None, max: TensorLike =
 
 @operation(_label_of_clamp, inplace=True)
 def clamp(input: Value, min: Value = None, max: Value = None) -> Value:
-    """The elements brought between bounds, numbers or tensors, of which one may be left away."""
+    """The elements clamped to bounds: numbers or tensors, of which one may be None."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     given = [bound for bound in (min, max) if bound is not None]
@@ -236,7 +236,7 @@ alias("clamp", "clip")
     lambda input, min: f"ClampMinBackward{1 if isinstance(min, Tensor) else 0}", inplace=True
 )
 def clamp_min(input: Value, min: Value) -> Value:
-    """The elements brought above a bound."""
+    """The elements clamped to a lower bound."""
     return _at_least(*promoted(input, min))
 
 
@@ -244,7 +244,7 @@ def clamp_min(input: Value, min: Value) -> Value:
     lambda input, max: f"ClampMaxBackward{1 if isinstance(max, Tensor) else 0}", inplace=True
 )
 def clamp_max(input: Value, max: Value) -> Value:
-    """The elements brought below a bound."""
+    """The elements clamped to an upper bound."""
     return _at_most(*promoted(input, max))
 
 
@@ -274,7 +274,7 @@ def _rsqrt(x: Value) -> Value:
 
 @elementwise("SigmoidBackward0", lambda out, _x: out * (1 - out))
 def sigmoid_of(x: Value) -> Value:
-    """1 / (1 + exp(-x)), without overflow that would matter."""
+    """1 / (1 + exp(-x)): where exp(-x) overflows to infinity, 0 is right."""
     return 1 / (1 + np.exp(-x))
 
 
@@ -311,7 +311,7 @@ register(replaces=square)(short_single(np.square, "PowBackward0", square, warns=
 
 @operation("LogitBackward0", inplace=True)
 def logit(input: Value, eps: float | None = None) -> Value:
-    """log(x / (1 - x)); with eps of x brought between eps and 1 - eps."""
+    """log(x / (1 - x)); with eps, of x clamped to [eps, 1 - eps]."""
     require_real(input, "logit")
     x = floating(input)
     return _logit(x if eps is None else _clamped(x, eps, 1 - eps))

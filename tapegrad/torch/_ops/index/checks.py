@@ -51,7 +51,10 @@ def at_rows(dim: int, index: Value) -> Index:
 
 
 def grid_for(x: Value, dim: int, index: Value, word: str) -> tuple[Value, ...]:
-    """NumPy's index for elements of which one coordinate is given, the others are their own."""
+    """NumPy's index for gather: `index` gives the position along `dim` for each of its elements.
+
+    The positions along the other dimensions are those of the element in `index` itself.
+    """
     if index.ndim != x.ndim:
         raise RuntimeError(
             f"{word}(): Index tensor must have the same number of dimensions as input tensor"

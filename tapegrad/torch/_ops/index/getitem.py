@@ -55,7 +55,7 @@ def _getitem(self: Tensor, index: types.Index) -> Tensor:
 def _label_of_frequent(
     index: types.Index, kind: type, shape: tuple[int, ...]
 ) -> type[Node] | None:
-    """The node of integers and slices that need no other look; None for any other index."""
+    """The class of the node for integers in range and slices; None for an index to be parsed."""
     if kind is slice:
         parts: Any = (index,)
     elif kind is tuple:
@@ -84,7 +84,10 @@ def _label_of_frequent(
 
 
 def _simple(index: tuple[types.Index, ...]) -> types.Index:
-    """An index of one part without its tuple, which reads faster, also in a backward pass."""
+    """An index without full slices at its end, and of one part without its tuple.
+
+    NumPy reads faster by it, also in a backward pass.
+    """
     while index and type(index[-1]) is slice and index[-1] == slice(None):
         index = index[:-1]
     if not index:
@@ -128,7 +131,7 @@ def _assign(self: Tensor, index: types.Index, value: TensorLike) -> None:
 
 
 def _check_view(self: Tensor) -> None:
-    """What PyTorch says of a part of a leaf that requires grad, where it is written to."""
+    """Raise PyTorch's error for a write into a part of a leaf that requires grad."""
     mode = MODE.get()
     if self.is_leaf and self.node is not None and (mode is None or mode.grad):
         raise RuntimeError(
@@ -141,7 +144,7 @@ def _taken(self: Tensor, parsed: Parsed) -> Tensor:
 
 
 def _assigned(self: Tensor, value: TensorLike) -> TensorLike:
-    """What is on the right of an assignment: a tensor, or a number of this tensor's dtype."""
+    """The right side of an assignment: a tensor, or a number in this tensor's dtype."""
     if isinstance(value, Tensor):
         return value
     if not isinstance(value, (bool, int, float, complex, np.number, np.bool_)):
@@ -156,7 +159,7 @@ def _kind_of(value: TensorLike) -> str:
 
 
 def _without_leading(source: Tensor, room: int) -> Tensor:
-    """A source without the leading dimensions of size 1 that its place has not."""
+    """A source without the leading dimensions of size 1 that the part written to lacks."""
     shape = source.value.shape
     while len(shape) > room and shape[0] == 1:
         shape = shape[1:]

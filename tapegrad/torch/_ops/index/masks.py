@@ -70,7 +70,7 @@ def masked_scatter(input: Value, mask: Value, source: Value) -> Value:
 
 
 def _replaced(x: Value, part: Function, source: Value, word: str) -> Value:
-    """A copy of x with a source in the place of `part(x)`."""
+    """A copy of x with a source in place of `part(x)`."""
     places = part(np.arange(x.size).reshape(x.shape))
     if source.shape != places.shape:
         raise RuntimeError(
@@ -117,7 +117,7 @@ def diagonal_scatter(
 
 @register("fill_diagonal_")
 def _fill_diagonal(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
-    """Write a number on the main diagonal; wrap: again and again down a tall matrix."""
+    """Write a number on the main diagonal; wrap: it starts again further down a tall matrix."""
     shape = self.value.shape
     if len(shape) < 2:
         raise RuntimeError("dimensions must larger than 1")

@@ -34,7 +34,7 @@ def written(x: Value, index: Index, value: Value) -> Value:
 
 
 def added(x: Value, index: Index, value: Value) -> Value:
-    """A copy of x with a value added at an index, as often as that names a place."""
+    """A copy of x with a value added at an index, twice where a position occurs twice."""
     if _is_plain_sum(x, value, index):
         return _SUMS.apply_bound([x, value], {"index": index})
     made = buffer_for(x, value, index)
@@ -43,7 +43,7 @@ def added(x: Value, index: Index, value: Value) -> Value:
 
 
 def _is_plain_sum(x: Value, value: Value, index: Index) -> bool:
-    """Whether nothing is mapped, and values have the shape of the places that they go to."""
+    """Whether nothing is batched, and the value has the shape of the part that it is added to."""
     if not all(type(part) in (ndarray, slice) for part in index):
         return False
     inner, given = untraced(x), untraced(value)
@@ -53,7 +53,7 @@ def _is_plain_sum(x: Value, value: Value, index: Index) -> bool:
     return bool(inner.dtype == given.dtype and empty[index].shape == given.shape)
 
 
-# One node, where a sum in place would be one for each time that a place is named.
+# One node, where np.add.at on a traced copy logs several for positions that occur twice.
 _SUMS = General(
     lambda x, value, index: add_at(x.copy(), index, value),
     vjp=[
@@ -71,7 +71,7 @@ REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
 def _turns(x: Value, index: Index, shape: tuple[int, ...]) -> Value:
-    """For each element of a source, how many before it go to the same place."""
+    """For each element of a source, how many before it have the same position."""
     numbers = np.arange(x.size).reshape(x.shape)[index]
     places = np.broadcast_to(numbers, shape).reshape(-1)
     order = np.argsort(places, kind="stable")
@@ -84,7 +84,7 @@ def _turns(x: Value, index: Index, shape: tuple[int, ...]) -> Value:
 
 
 def _in_turns(x: Value, index: Index, value: Value, function: Function) -> Value:
-    """`x[index] = function(x[index], value)`, one round for each time that a place is named."""
+    """`x[index] = function(x[index], value)`, in rounds in which no position occurs twice."""
     shape = np.broadcast_shapes(*(np.shape(part) for part in index))
     value = np.broadcast_to(value, shape)
     index = tuple(np.broadcast_to(part, shape) for part in index)
@@ -98,12 +98,15 @@ def _in_turns(x: Value, index: Index, value: Value, function: Function) -> Value
 
 
 def multiplied(x: Value, index: Index, value: Value) -> Value:
-    """A copy of x multiplied by a value at an index, as often as that names a place."""
+    """A copy of x multiplied by a value at an index, twice where a position occurs twice."""
     return _in_turns(x, index, value, np.multiply)
 
 
 def _extreme(x: Value, index: Index, value: Value, ufunc: np.ufunc) -> Value:
-    """The greatest (or least) of what meets at each place; ties share the cotangent evenly."""
+    """The greatest (or least) of the elements at each position and the values that go there.
+
+    Ties share the cotangent evenly.
+    """
     best = untraced(x).copy()
     ufunc.at(best, index, untraced(value))
     at_x, at_value = best == untraced(x), best[index] == untraced(value)
@@ -118,7 +121,7 @@ def _extreme(x: Value, index: Index, value: Value, ufunc: np.ufunc) -> Value:
 
 
 def _without_self(x: Value, index: Index, reduce: str) -> Value:
-    """x with the neutral element at the places of an index."""
+    """x with the neutral element of a reduction at an index."""
     neutral: Any = {"sum": 0, "mean": 0, "prod": 1}.get(reduce)
     if neutral is None:
         info = np.finfo(x.dtype) if x.dtype.kind == "f" else np.iinfo(x.dtype)
@@ -128,7 +131,7 @@ def _without_self(x: Value, index: Index, reduce: str) -> Value:
 
 
 def reduced_at(x: Value, index: Index, value: Value, reduce: str, *, include_self: bool) -> Value:
-    """What is at the places of an index together with what goes there."""
+    """A copy of x whose elements at an index are combined with a value by a reduction."""
     start = x if include_self else _without_self(x, index, reduce)
     if reduce == "sum":
         return added(start, index, value)

@@ -84,7 +84,7 @@ def take_along_dim(input: Value, indices: Value, dim: int | None = None) -> Valu
 
 
 def _part_for(source: Value, index: Value) -> Value:
-    """The elements of a source that an index of maybe smaller shape uses."""
+    """The part of a source that has the shape of an index, which may be smaller."""
     if source.ndim != index.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     if any(n > m for n, m in zip(index.shape, source.shape, strict=True)):
@@ -97,7 +97,7 @@ def _part_for(source: Value, index: Value) -> Value:
 
 
 def _scatter(x: Value, dim: int, index: Value, source: Value, combine: Function) -> Value:
-    """A copy of x into which `combine` puts the source where the indices say."""
+    """A copy of x into which `combine` puts the source at the positions in `index`."""
     shape = x.shape
     given = positions(index, "scatter", narrow=False)
     if not given.size:
@@ -125,7 +125,7 @@ def scatter(
     value: Value = None,
     reduce: str | None = None,
 ) -> Value:
-    """The inverse of gather: elements of src (or one number) to the places of their index.
+    """The inverse of gather: elements of src (or one number) written to the positions in `index`.
 
     reduce: "add" or "multiply" what is there instead of replacing it.
     """
@@ -142,7 +142,7 @@ def scatter(
 
 @operation("ScatterAddBackward0", inplace=True)
 def scatter_add(input: Value, dim: int, index: Value, src: Value) -> Value:
-    """Elements of src added at the places of their index."""
+    """Elements of src added at the positions in `index`."""
     require_dtype(input, src, "scatter")
     return _scatter(input, dim, index, src, added)
 
@@ -151,9 +151,9 @@ def scatter_add(input: Value, dim: int, index: Value, src: Value) -> Value:
 def scatter_reduce(
     input: Value, dim: int, index: Value, src: Value, reduce: str, *, include_self: bool = True
 ) -> Value:
-    """Elements of src combined at the places of their index: sum, prod, mean, amax or amin.
+    """Elements of src combined at the positions in `index`: sum, prod, mean, amax or amin.
 
-    include_self: with what is there; places that no index names stay as they are.
+    include_self: also with the elements there; those at no position in `index` are unchanged.
     """
     require_reduction(reduce, "scatter_reduce")
     require_dtype(input, src, "scatter")

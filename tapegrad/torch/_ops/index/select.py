@@ -157,7 +157,7 @@ def _of_each(indices: Sequence[Value]) -> tuple[Index, ...]:
 def index_put(
     input: Value, indices: Sequence[Value], values: Value, accumulate: bool = False
 ) -> Value:
-    """`input[indices] = values`; with accumulate they are added, as often as a place is named."""
+    """`input[indices] = values`; accumulate: add them, also where a position occurs twice."""
     index = _of_each(indices)
     if hasattr(values, "dtype") and values.dtype != input.dtype:
         raise RuntimeError(

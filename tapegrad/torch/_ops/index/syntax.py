@@ -1,10 +1,10 @@
-"""What stands in the brackets of `x[...]`, as NumPy's indices.
+"""The index of `x[index]`, translated into NumPy's indices.
 
 Knows PyTorch's rules for indices. Must not know how reads and writes are logged.
 
-PyTorch takes integers, slices, None and Ellipsis first, one after the other, which makes a view;
-what is left are tensors of positions and masks, which choose from that view. NumPy lets integers
-take part in the choice, so the two steps are two indices here.
+PyTorch first applies the basic parts (integers, slices, None, Ellipsis), which makes a view, and
+then the advanced ones (tensors of positions, masks), which choose from that view. NumPy counts
+integers beside arrays as advanced, so the two steps are two indices here.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def parse(index: Index, shape: tuple[int, ...]) -> Parsed:
 
 
 class _Steps:
-    """The two indices while the parts of one are taken in turn."""
+    """The two indices as far as they are known: `take` adds the parts of the index in turn."""
 
     def __init__(self, shape: tuple[int, ...], rest: int) -> None:
         self.shape = shape
@@ -182,7 +182,7 @@ def _of_sequence(part: Index) -> Value:
 
 
 def _array(array: Value) -> Value:
-    """An array of positions or a mask, apart from the program's; a number as it is."""
+    """A copy of an array of positions or of a mask; one of no dimensions as a number."""
     kind = array.dtype.kind
     if kind not in "biu":
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")

@@ -1,4 +1,4 @@
-"""Affine maps, each of them one node: addmm and its relatives, and linear, the layer of nets.
+"""Affine maps, each of them one node: addmm and its relatives, and linear.
 
 Knows their checks and labels. Must not know modules.
 """
@@ -87,7 +87,7 @@ def addbmm(
     return _added(input, left, right, beta, alpha)
 
 
-# --- linear: the layer of nets ------------------------------------------------------------------
+# --- linear -------------------------------------------------------------------------------------
 
 
 def _linear_label(input: TensorLike, weight: TensorLike, bias: TensorLike = None) -> str:

@@ -66,7 +66,7 @@ def _einsum(equation: str, *operands: Value) -> Value:
         made = np.einsum(*given)
     except ValueError as error:
         raise RuntimeError(f"einsum(): {error}") from error
-    return made.copy() if len(arrays) == 1 else made  # a view of NumPy's, which nobody would know
+    return made.copy() if len(arrays) == 1 else made  # NumPy returns a view
 
 
 @operation("ViewBackward0", method=False)

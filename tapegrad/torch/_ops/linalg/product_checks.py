@@ -1,6 +1,6 @@
 """Which factors make a product: PyTorch's rules of shapes and dtypes, and its errors.
 
-Knows the words of each product's complaint. Must not know how a product is computed or logged.
+Knows the error messages of each product. Must not know how a product is computed or logged.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Products of vectors and matrices: matmul and its operator, and those of fixed dimensions.
 
-Knows when the product that nets are made of takes its short path. Must not know affine maps
+Knows when a product of matrices takes its short path. Must not know affine maps
 (`affine`), sums over any dimensions (`contractions`) or decompositions (`torch.linalg`).
 """
 

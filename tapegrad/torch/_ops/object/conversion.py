@@ -42,7 +42,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Value:
 
 @register("__array__", function=False)
 def _array(self: Tensor, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> Value:
-    """What NumPy asks a tensor for."""
+    """NumPy's hook for `np.asarray(tensor)`."""
     array = numpy(self)
     if dtype is not None and array.dtype != dtype:
         if copy is False:
@@ -269,7 +269,7 @@ _SHORT: dict[str, Callable[..., Any]] = {
 for _word, _method in _SHORT.items():
     register(_word, function=False)(_method)
 
-# What a tensor is not, here.
+# Kinds of tensors that PyTorch has and this layer has not.
 for _word in ("cuda", "sparse", "quantized", "meta", "mkldnn", "mps", "nested"):
     register(f"is_{_word}", function=False, module=__name__)(False)
 

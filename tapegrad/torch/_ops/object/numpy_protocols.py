@@ -1,9 +1,9 @@
-"""NumPy's functions called on tensors: they work under the graph, and give tensors.
+"""NumPy's functions called on tensors: they are logged, and return tensors.
 
 Knows NumPy's two protocols. Must not know single functions, but those that write into an argument.
 
-Functions of arrays have NumPy's meaning. Only an array on the left of an operator has PyTorch's,
-as it has on the right: NumPy cannot tell `array + tensor` from `np.add(array, tensor)`.
+NumPy's functions keep NumPy's meaning, and operators have PyTorch's, also with an array on the
+left. NumPy cannot tell `array + tensor` from `np.add(array, tensor)`: both have PyTorch's meaning.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _WRITERS = {
 
 
 class _Named:
-    """What `name_of` asks for where there is no rule: a name."""
+    """Stands for a rule in `name_of`, which reads its name alone."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -197,7 +197,7 @@ def _write_by(target: Tensor, rest: Sequence[Any], function: Function, kwargs: P
 
     def compute(old: Value) -> Value:
         new = old.copy()
-        if traced and type(new) is ndarray:  # what is traced can only be written to its like
+        if traced and type(new) is ndarray:  # only a traced array can hold traced values
             new = np.array(new, like=traced[0])
         arrays, params = as_arrays(tuple(rest)), {k: as_arrays(v) for k, v in kwargs.items()}
         function(new, *arrays, **params)

@@ -1,4 +1,4 @@
-"""What programs seldom ask of tensors: functions of Python's, subclasses, other shapes of sums.
+"""Operations that programs seldom use: Python functions of elements, subclasses, sum_to_size.
 
 Knows how operations are declared. Nothing else may depend on it.
 """

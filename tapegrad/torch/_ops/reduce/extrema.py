@@ -1,4 +1,4 @@
-"""The largest and smallest: of everything, along a dimension with their places, so far.
+"""Extrema: of all elements, along a dimension with their indices, cumulative.
 
 Where several elements tie, `amax`, `amin` and the extrema of everything share the gradient evenly;
 along a dimension the element whose index is returned gets it all.
@@ -45,7 +45,7 @@ def taken_one(array: Value, places: Value, axis: int, keepdim: bool) -> tuple[Va
 
 
 def require_elements(array: Value, dim: Dim, word: str) -> None:
-    """Raise the error of a reduction that has no value for no elements."""
+    """Raise PyTorch's error for no elements, of which there is no extremum."""
     if array.size:
         return
     if dim is None:
@@ -170,7 +170,7 @@ _declare_place("argmax", np.argmax)
 _declare_place("argmin", np.argmin)
 
 
-# --- so far -------------------------------------------------------------------------------------
+# --- Cumulative ---------------------------------------------------------------------------------
 
 
 def _declare_running(word: str, ufunc: np.ufunc) -> None:
@@ -184,7 +184,7 @@ def _declare_running(word: str, ufunc: np.ufunc) -> None:
         positions = np.reshape(
             np.arange(x.shape[axis]), [-1 if i == axis else 1 for i in range(x.ndim)]
         )
-        # Of equal ones the last; a NaN stays, until the next NaN.
+        # The last of equal elements counts; a NaN stays the extremum until the next NaN.
         places = np.maximum.accumulate(np.where((x == best) | (x != x), positions, 0), axis)
         values = taken(array, places, axis)
         return pair(word, shaped(values, input.shape), shaped(places, input.shape))

@@ -1,4 +1,4 @@
-"""Norms of vectors and of matrices, and what is told from singular values: conditions, ranks.
+"""Norms of vectors and matrices, condition numbers and ranks.
 
 Knows PyTorch's orders and errors. Must not know decompositions (`linalg`).
 """

@@ -148,7 +148,7 @@ def _quantile(
 
 
 def _of_rows(rows: Value, q: Value, method: str, skip_nan: bool) -> Value:
-    """Quantiles along the last axis, one column a q."""
+    """Quantiles along the last axis, one column for each q."""
     values = untraced(rows)
     order = np.argsort(values, -1, kind="stable")
     missing = values != values
@@ -179,7 +179,7 @@ def _positions(ranks: Value, shape: tuple[int, ...]) -> Value:
 
 
 def _placed(found: Value, q: Value, input: Value, axis: int | None, keepdim: bool) -> Value:
-    """The columns of several q in front, and the reduced dimension kept or not."""
+    """Quantiles with the dimension of q in front (none for one q), the reduced one kept or not."""
     found = np.moveaxis(found, -1, 0)
     if keepdim and axis is not None:
         found = np.expand_dims(found, axis + 1)
@@ -212,7 +212,7 @@ _declare_quantile("nanquantile", skip_nan=True)
 
 @operation("HistcBackward0")
 def histc(input: Value, bins: int = 100, min: float = 0, max: float = 0) -> Value:
-    """Counts in bins of equal width from min to max; of the data itself where they are equal."""
+    """Counts in bins of equal width from min to max; where these are equal, of the data."""
     x = untraced(input)
     low, high = (x.min(), x.max()) if min == max and x.size else (min, max)
     if low == high:

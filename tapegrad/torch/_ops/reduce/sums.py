@@ -1,7 +1,7 @@
 """Reductions: sums, means, products, variances, norms, truth of all and any.
 
-Knows PyTorch's parameters and NumPy's reductions. The largest and smallest are in `extrema`, what
-runs along a dimension in `cumulative`, order statistics and counts in `statistics`.
+Knows PyTorch's parameters and NumPy's reductions. Extrema are in `extrema`, cumulative sums and
+products in `cumulative`, order statistics and counts in `statistics`.
 """
 
 from __future__ import annotations
@@ -252,7 +252,7 @@ def _truth(array: Value, found: Value) -> Value:
 
 
 def _exact_axes(dim: Dim, ndim: int) -> Axis:
-    """Axes as elsewhere, but an empty list of them is none, and not all."""
+    """The axes of a `dim`, of which an empty list means no axis, not all of them."""
     return () if dim is not None and dim in ((), []) else axes_of(dim, ndim)
 
 
@@ -305,7 +305,7 @@ def _euclidean_jvp(dots: Tangent, out: Value, x: Value, axis: Axis, keepdims: bo
 
 @general("LinalgVectorNormBackward0", _euclidean_vjp, _euclidean_jvp)
 def _euclidean(x: Value, axis: Axis, keepdims: bool) -> Value:
-    """The root of the sum of squares; its gradient at zero is zero, also the next ones."""
+    """The root of the sum of squares; its derivatives of any order at zero are zero."""
     if axis is None or isinstance(axis, int):
         return np.linalg.norm(x, axis=axis, keepdims=keepdims)
     squares = np.square(x) if x.dtype.kind != "c" else np.square(x.real) + np.square(x.imag)
@@ -382,10 +382,10 @@ def renorm(input: Value, p: float, dim: int, maxnorm: float) -> Value:
 
 
 def _share(out: Value, x: Value, axis: Axis, keepdims: bool) -> Value:
-    """exp(x - out): how much of the sum each element is."""
+    """exp(x - out): the share of each element in the sum."""
     whole = _beside(out, axis, keepdims)
     empty = untraced(whole) == -np.inf
-    if any_true(empty):  # all are -inf, none counts
+    if any_true(empty):  # all elements are -inf: shares of 0
         whole = np.where(empty, 0, whole)
     return np.exp(x - whole)
 

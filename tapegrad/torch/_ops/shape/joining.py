@@ -1,4 +1,4 @@
-"""Tensors put together, repeated and turned: copies of their elements in other places.
+"""Tensors joined, repeated, flipped and rolled: copies with the elements at other positions.
 
 Knows PyTorch's parameters and NumPy's functions. Must not know views or writes.
 """
@@ -47,7 +47,7 @@ def _joined(arrays: Sequence[Value], dim: int) -> Value:
     if not arrays:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     parts = _like(arrays)
-    # Vectors without elements fit beside everything, as they always have.
+    # PyTorch joins empty vectors with tensors of any shape, as its first versions did.
     kept = [part for part in parts if part.shape != (0,)] or parts[:1]
     first = kept[0]
     if any(not part.shape for part in parts):
@@ -70,7 +70,7 @@ def _joined(arrays: Sequence[Value], dim: int) -> Value:
 
 @operation("CatBackward0", method=False)
 def cat(tensors: Sequence[Value], dim: int = 0) -> Value:
-    """Tensors one behind the other along a dimension. RuntimeError where sizes do not match.
+    """Tensors joined along one of their dimensions. RuntimeError where other sizes differ.
 
     >>> import tapegrad.torch as torch
     >>> torch.cat([torch.tensor([1.0]), torch.tensor([2.0, 3.0])]).shape
@@ -81,7 +81,7 @@ def cat(tensors: Sequence[Value], dim: int = 0) -> Value:
 
 @operation("StackBackward0", method=False)
 def stack(tensors: Sequence[Value], dim: int = 0) -> Value:
-    """Tensors of one shape along a new dimension."""
+    """Tensors of one shape joined along a new dimension."""
     arrays = _require_some(tensors, "stack")
     first = arrays[0].shape
     for number, array in enumerate(arrays):
@@ -110,14 +110,14 @@ def _at_least(array: Value, count: int) -> Value:
 
 @operation("CatBackward0", method=False)
 def hstack(tensors: Sequence[Value]) -> Value:
-    """Tensors side by side: along dimension 1, vectors along 0."""
+    """Tensors joined along dimension 1, vectors along 0."""
     arrays = [_at_least(array, 1) for array in _require_some(tensors, "hstack")]
     return _joined(arrays, 0 if arrays[0].ndim == 1 else 1)
 
 
 @operation("CatBackward0", method=False)
 def vstack(tensors: Sequence[Value]) -> Value:
-    """Tensors one below the other: along dimension 0, vectors as rows."""
+    """Tensors joined along dimension 0, vectors as rows."""
     arrays = [_at_least(array, 2) for array in _require_some(tensors, "vstack")]
     return _joined(arrays, 0)
 
@@ -127,14 +127,14 @@ register("row_stack", method=False)(vstack)
 
 @operation("CatBackward0", method=False)
 def dstack(tensors: Sequence[Value]) -> Value:
-    """Tensors one behind the other, along dimension 2."""
+    """Tensors joined along dimension 2."""
     arrays = [_at_least(array, 3) for array in _require_some(tensors, "dstack")]
     return _joined(arrays, 2)
 
 
 @operation("CatBackward0", method=False)
 def column_stack(tensors: Sequence[Value]) -> Value:
-    """Tensors side by side, vectors as columns."""
+    """Tensors joined along dimension 1, vectors as columns."""
     arrays = [
         array.reshape((array.size, 1)) if array.ndim < 2 else array
         for array in _require_some(tensors, "column_stack")
@@ -274,7 +274,7 @@ def repeat_interleave(
     return _repeated(input, repeats, dim)
 
 
-# --- Turning ------------------------------------------------------------------------------------
+# --- Flips and rotations ------------------------------------------------------------------------
 
 
 @operation("FlipBackward0")
@@ -314,7 +314,7 @@ def flipud(input: Value) -> Value:
 
 @operation("RollBackward0")
 def roll(input: Value, shifts: Sizes, dims: Dim = None) -> Value:
-    """The elements moved along dimensions, those that leave at one end back at the other."""
+    """The elements shifted along dimensions; those beyond one end come back at the other."""
     steps = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
     given = () if dims is None else tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
     if not given and len(steps) == 1:
@@ -331,7 +331,7 @@ def roll(input: Value, shifts: Sizes, dims: Dim = None) -> Value:
 
 @operation("Rot90Backward0")
 def rot90(input: Value, k: int = 1, dims: Dim = (0, 1)) -> Value:
-    """The plane of two dimensions turned by k quarters, from the first towards the second."""
+    """A rotation by k * 90 degrees in the plane of two dims, from the first to the second."""
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.ndim < 2:
@@ -374,7 +374,7 @@ def _embedded(array: Value, offset: int, dim1: int, dim2: int) -> Value:
     count = array.shape[-1]
     size = count + np.abs(offset)
     eye = np.eye(size, size, offset, dtype=bool)
-    # Each element of the diagonal from its place on it; the others are not taken.
+    # The position of each element on the diagonal; where `eye` is false it is not used.
     places = np.cumsum(eye, axis=None).reshape(eye.shape) - 1
     made = (
         np.where(eye, array[..., np.clip(places, 0, max(count - 1, 0))], 0)

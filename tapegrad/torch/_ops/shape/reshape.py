@@ -1,4 +1,4 @@
-"""Views in other shapes: reshaping, permuting, cutting, real and imaginary parts.
+"""Views of all elements in another shape: reshaping, permuting, expanding; also in place.
 
 Knows the paths of views. Must not know indexing, or how views are logged and written to.
 """
@@ -50,7 +50,7 @@ ALIAS = label_of("Alias")
 
 
 def _sized(given: tuple[Sizes, ...], count: int) -> tuple[int, ...]:
-    """The shape that is asked for, with its -1 found out; RuntimeError where there is none."""
+    """The shape that is asked for, with -1 replaced by its size; RuntimeError for a wrong one."""
     asked = given[0] if _is_one_shape(given) else given
     sizes = tuple([size if type(size) is int else whole(size) for size in asked])
     product = math.prod(sizes)
@@ -178,7 +178,7 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 
 @register()
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """The dimensions from start_dim to end_dim as one."""
+    """The dimensions from start_dim to end_dim merged into one."""
     shape = input.value.shape
     if not shape:
         return reshaped(input, (1,))
@@ -193,7 +193,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @register(numpy_words=True)
 def unflatten(input: Tensor, dim: int, sizes: Sizes) -> Tensor:
-    """One dimension as several, of which one size may be -1."""
+    """One dimension split into several, of which one size may be -1."""
     shape = input.value.shape
     position = wrapped(dim, len(shape))
     asked = list(map(whole, sizes))
@@ -398,7 +398,7 @@ register("H", function=False)(property(_adjoint_of_matrix))
 register("mH", function=False)(property(_adjoint_of_batch))
 
 
-# --- Many times the same ------------------------------------------------------------------------
+# --- Expanding ----------------------------------------------------------------------------------
 
 
 def expanded(input: Tensor, given: Sequence[int]) -> Tensor:
@@ -481,7 +481,7 @@ def joined_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def _reform(self: Tensor, path: Path, back: Path, label: str) -> Tensor:
-    """Let a tensor itself have another shape; `back` leads from that to the one before."""
+    """Change the shape of a tensor in place; `back` is the path from the new to the old one."""
     tracked = is_logging() and self.node is not None
     check_writable(self, tracked, "View")
     before = self.value

@@ -1,4 +1,4 @@
-"""Views of parts: places, diagonals, windows, cuts, real and imaginary parts.
+"""Views of parts: slices, diagonals, windows, splits, real and imaginary parts.
 
 Knows the paths of views. Must not know indexing, or how views are logged and written to.
 """
@@ -42,7 +42,7 @@ SLICE = label_of("Slice")
 
 @register(numpy_words=True)
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """The part at one place of a dimension, which goes away."""
+    """The part at one index of a dimension; the result lacks that dimension."""
     shape = input.value.shape
     place, position = wrapped(dim, len(shape)), whole(index)
     if not shape:
@@ -57,7 +57,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 @register(numpy_words=True)
 def narrow(input: Tensor, dim: int, start: Number, length: int) -> Tensor:
-    """`length` places of a dimension, from `start` on."""
+    """The part of a dimension from index `start` to before `start + length`."""
     shape = input.value.shape
     if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
@@ -77,14 +77,14 @@ def narrow(input: Tensor, dim: int, start: Number, length: int) -> Tensor:
 
 
 def part_along(place: int, start: int, end: int) -> Index:
-    """The path to places of a dimension from start to before end."""
+    """The path to the part of a dimension from index start to before end."""
     part = slice(start, end)
     return Index((*(ALL,) * place, part) if place else part)
 
 
 @register()
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The diagonal of two dimensions, as the last one."""
+    """The diagonal of two dimensions, as the last dimension of the result."""
     ndim = len(input.value.shape)
     first, second = wrapped(dim1, ndim), wrapped(dim2, ndim)
     if first == second:
@@ -119,7 +119,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
 def as_strided(
     input: Tensor, size: Sizes, stride: Sizes, storage_offset: int | None = None
 ) -> Tensor:
-    """A view of the memory of a tensor, by steps between elements and the place of the first.
+    """A view of the memory of a tensor with other sizes, strides and offset.
 
     storage_offset: counted from the start of the memory; that of the tensor unless given.
     """
@@ -208,12 +208,12 @@ def view_as_complex(input: Tensor) -> Tensor:
     return view_of(input, AsComplex(), label_of("ViewAsComplex"))
 
 
-# --- Cutting ------------------------------------------------------------------------------------
+# --- Splitting ----------------------------------------------------------------------------------
 
 
 @register(numpy_words=True)
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """The parts at all places of a dimension, which goes away."""
+    """The parts at each index of a dimension; they lack that dimension."""
     shape = input.value.shape
     if not shape and dim in (0, -1):
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
@@ -233,7 +233,7 @@ def _cut(input: Tensor, place: int, ends: Sequence[int], label: type[Node]) -> t
 
 @register(numpy_words=True)
 def split(tensor: Tensor, split_size_or_sections: Sizes, dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts along a dimension: of one size, the last maybe smaller, or of a list of sizes."""
+    """Parts along a dimension: of one size, the last maybe smaller, or of these sizes."""
     shape = tensor.value.shape
     place = wrapped(dim, len(shape))
     if not shape:
@@ -289,7 +289,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 def tensor_split(
     input: Tensor, indices_or_sections: TensorLike, dim: int = 0
 ) -> tuple[Tensor, ...]:
-    """Parts along a dimension: so many of nearly one size, or cut before these places."""
+    """Parts along a dimension: so many of nearly one size, or split before these indices."""
     shape = input.value.shape
     if not shape:
         raise RuntimeError(

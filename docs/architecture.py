@@ -39,6 +39,7 @@ WORDS = {
     "torch._methods": "methods from above",
     "torch._dims": "dim arguments",
     "torch._dtypes": "dtypes, promotion",
+    "torch._types": "parameters' types",
     "torch._graph": "nodes, hooks, modes",
     "torch._rules": "functions of arrays",
     "torch._tensor": "Tensor, views, writes",

@@ -34,6 +34,7 @@ TOWER = (
     "torch._methods",
     "torch._dims",
     "torch._dtypes",
+    "torch._types",
     "torch._graph",
     "torch._rules",
     "torch._tensor",

@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tapegrad._core.entry import PROJECT
+from tapegrad._core.types import Function, Params, Slot, Tree
 from tapegrad._core.values import Traced
 from tapegrad._warning import warn
 from tapegrad.torch._dims import clash_of
@@ -36,6 +37,7 @@ from tapegrad.torch._graph.versions import count_write, owner_of
 from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray, of_array, of_value
 from tapegrad.torch._tensor.views import _link_views
 from tapegrad.torch._tensor.writes import overwrite, write
+from tapegrad.torch._types import TensorLike
 
 # The operations by name: what `torch.<name>` is.
 OPERATIONS: dict[str, Callable[..., Any]] = {}
@@ -47,7 +49,7 @@ ORIGINS: dict[str, str] = {}
 SPELLINGS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x1": "input", "x2": "other"}
 
 
-def as_arrays(value: Any) -> Any:
+def as_arrays(value: Tree) -> Tree:
     """Tensors as arrays, also in lists, tuples and dicts."""
     if isinstance(value, Tensor):
         return array_of(value)
@@ -56,8 +58,8 @@ def as_arrays(value: Any) -> Any:
     return value
 
 
-def as_tensors(value: Any) -> Any:
-    """Arrays as tensors, also in tuples, named ones too, and lists."""
+def as_tensors(value: Tree) -> Tree:
+    """Arrays as tensors, also those in lists, tuples and named tuples."""
     if isinstance(value, (tuple, list)):
         parts = [as_tensors(part) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
@@ -66,7 +68,8 @@ def as_tensors(value: Any) -> Any:
     return value
 
 
-# The name of a node, or what tells it from the arguments: SumBackward1 where there is a dim.
+# The name of a node, or a function that returns it for the arguments of a call: SumBackward1
+# where there is a dim.
 Label = str | Callable[..., str]
 Operation = Callable[..., Any]
 Given = TypeVar("Given")
@@ -83,7 +86,7 @@ def register(
     numpy_words: bool = False,
     module: str | None = None,
 ) -> Callable[[Given], Given]:
-    """Let Tensor and `torch` have what is decorated, under these names or, without any, its own.
+    """Add what is decorated to Tensor and to `torch`, under these names or else under its own.
 
     method, function: whether `Tensor` and `torch` have it. replaces: the operation that has the
     name so far, of which this is the short path; it takes over that one's docstring. numpy_words:
@@ -110,8 +113,8 @@ def register(
     return decorate
 
 
-def _claim(key: str, known: Any, replaces: Operation | None, origin: str) -> None:
-    """Note where a name comes from; RuntimeError where something else has it."""
+def _claim(key: str, known: object, replaces: Operation | None, origin: str) -> None:
+    """Record which module declares a name; RuntimeError where something else has it."""
     if known is not None and known is not replaces:
         raise RuntimeError(
             f"register: {key} of {origin} is declared already, by "
@@ -126,8 +129,8 @@ def _module_of(given: Any) -> str:
     return module
 
 
-def _take_place(call: Any, general: Any) -> None:
-    """Let a short path look like the operation whose usual cases it takes."""
+def _take_place(call: Operation, general: Operation) -> None:
+    """Give a short path the name, docstring and module of the operation that it replaces."""
     call.__name__ = call.__qualname__ = general.__name__
     call.__doc__, call.__module__ = general.__doc__, general.__module__
 
@@ -167,7 +170,7 @@ def operation(
     method: bool = True,
     function: bool = True,
     name: str | None = None,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[Function], Function]:
     """Make an operation on tensors of a function of arrays, and register it.
 
     backward: the name of its node. view: PyTorch returns a view of the first argument where it
@@ -176,7 +179,7 @@ def operation(
     whether `Tensor` and `torch` have it.
     """
 
-    def decorate(compute: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(compute: Function) -> Function:
         fixed = node_class(backward) if isinstance(backward, str) else None
         evaluate = _as_pytorch_does(compute)
         spellings = _spellings_of(compute)
@@ -217,12 +220,12 @@ def operation(
 
 def private(
     backward: Label, *, view: bool = False, name: str | None = None
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make an operation that neither `torch.<name>` nor a method is."""
+) -> Callable[[Function], Function]:
+    """Make an operation that is registered neither in `torch` nor as a method."""
     return operation(backward, view=view, method=False, function=False, name=name)
 
 
-def _as_pytorch_does(compute: Callable[..., Any]) -> Callable[..., Any]:
+def _as_pytorch_does(compute: Function) -> Function:
     """A function without NumPy's warnings, and with PyTorch's error for shapes that do not fit."""
 
     @np.errstate(all="ignore")
@@ -239,7 +242,7 @@ def _as_pytorch_does(compute: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _mismatch(error: ValueError, arguments: list[Any]) -> RuntimeError:
-    """PyTorch's error for the shapes of arguments that NumPy does not stretch to each other."""
+    """PyTorch's error for arguments whose shapes do not broadcast."""
     shapes = [x.shape for x in arguments if isinstance(getattr(x, "shape", None), tuple)]
     for first, second in itertools.combinations(shapes, 2):
         found = clash_of(first, second)
@@ -250,7 +253,7 @@ def _mismatch(error: ValueError, arguments: list[Any]) -> RuntimeError:
 
 def add_inplace(
     word: str,
-    compute: Callable[..., Any],
+    compute: Function,
     backward: Label,
     spellings: dict[str, str],
     *,
@@ -278,15 +281,15 @@ def add_inplace(
     register(f"{word}_", method=method)(call)
 
 
-def class_for(backward: Label, args: tuple[Any, ...], kwargs: dict[str, Any]) -> type[Node]:
+def class_for(backward: Label, args: tuple[Any, ...], kwargs: Params) -> type[Node]:
     """The class of the node of a call."""
     return node_class(backward if isinstance(backward, str) else backward(*args, **kwargs))
 
 
-def tell(mode: modes.Mode, start: int, name: str, args: Any, made: Any) -> None:
+def tell(mode: modes.Mode, start: int, name: str, args: Any, made: Tree) -> None:
     """Tell anomaly mode, and the hooks of saved tensors, of a call that has been logged.
 
-    start: a number from before the call; the nodes of later ones are the call's.
+    start: a node number from before the call; nodes with later numbers belong to the call.
     """
     if mode.anomaly is None and not mode.saved:
         return
@@ -301,18 +304,21 @@ def tell(mode: modes.Mode, start: int, name: str, args: Any, made: Any) -> None:
             mode.saved[-1].pack(node)
 
 
-def _spellings_of(compute: Callable[..., Any]) -> dict[str, str]:
+def _spellings_of(compute: Function) -> dict[str, str]:
     """NumPy's words for the parameters of a function that has PyTorch's."""
     names = inspect.signature(compute).parameters
     return {word: mine for word, mine in SPELLINGS.items() if mine in names and word not in names}
 
 
-def finish(result: Any, source: Any, label: type[Node], view: bool) -> Any:
-    """The tensors of a result, with their node named; memory of their own unless a view."""
+def finish(result: Tree, source: TensorLike, label: type[Node], view: bool) -> Tree:
+    """Make tensors of a result and name their node.
+
+    view: whether they may share the memory of the source; else what does is copied.
+    """
     if isinstance(result, (tuple, list)):
         parts = [finish(part, source, label, view) for part in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
-    if is_above(result):  # a dual tensor's: what it is made of, and its tangent
+    if is_above(result):  # a dual value: its primal, then its tangent
         made = finish(result.value, source, label, view)
         made._dual = tangent_of(result)
         return made
@@ -322,7 +328,7 @@ def finish(result: Any, source: Any, label: type[Node], view: bool) -> Any:
             node = None
         elif isinstance(source, Tensor) and (node is source.node or source._accumulator_is(node)):
             if value is source.value:
-                return source  # nothing was done: x.contiguous(), x.to(x.dtype)
+                return source  # the operation returned its argument, as conj of real numbers
         else:
             _name(node, label)
         made = of_value(value, node)
@@ -337,8 +343,8 @@ def finish(result: Any, source: Any, label: type[Node], view: bool) -> Any:
     return made
 
 
-def _name(node: Any, label: type[Node]) -> None:
-    """Name the node of a call, which is the parent of the nodes of several results."""
+def _name(node: Slot, label: type[Node]) -> None:
+    """Name the node of a call. Where the call has several results, that is their nodes' parent."""
     if node._entry is not None and node._entry[0] is PROJECT:
         node = node._entry[4]
     if type(node) is not label and type(node).__name__ != "AccumulateGrad":
@@ -354,7 +360,7 @@ def _own(made: Tensor, source: Tensor) -> None:
         made.value = value.copy()
 
 
-def deliver(out: Any, made: Any) -> Any:
+def deliver(out: Tree, made: Tree) -> Tree:
     """Write results into `out=`, as PyTorch does: nothing may require grad."""
     if isinstance(out, (tuple, list)):
         return (

@@ -1,16 +1,17 @@
 """The short paths, written out: frequent operations that make their entries themselves.
 
-Knows the layout of entries, and the usual case: plain floats of one shape, and nobody who watches.
-Must not know what the unusual cases are: they go to the general operation.
+Knows the layout of entries, and the usual case: untraced arrays of floats, of one shape, with no
+profiler. Must not know what the unusual cases are: they go to the general operation.
 
 A helper between these lines costs 1.15x to 1.66x of a small operation, so there is none: functions
-repeat each other here. Views have paths instead (`view_paths`), and reductions, `clamp` and
-`softmax` stand beside their general operation and call `logged`.
+repeat each other here. Views are logged by `view_paths`; the short paths of reductions, `clamp`
+and `softmax` are in the files of their operations and call `logged`.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from tapegrad._core.entry import READ, spec_of
 from tapegrad._core.forms import Elementwise
 from tapegrad._core.rule import REGISTRY, Rule
+from tapegrad._core.types import Function, Index, Params, Value
 from tapegrad._core.values import Mapped, getitem
 from tapegrad.rules.index import WHERE
 from tapegrad.torch import _dtypes
@@ -38,6 +40,7 @@ from tapegrad.torch._tensor.tensor import (
     node_of,
     of_value,
 )
+from tapegrad.torch._types import Dim, TensorLike
 
 mode_of = MODE.get
 MATMUL = REGISTRY[np.matmul]
@@ -45,22 +48,22 @@ MM = node_class("MmBackward0")
 ADDMM = node_class("AddmmBackward0")
 NLL_NODE = node_class("NllLossBackward0")
 
-# NumPy warns of what PyTorch passes over in silence. Sums, products and functions that are finite
-# everywhere go without the state that keeps NumPy quiet: it costs more than they do.
+# NumPy warns of overflow and invalid values where PyTorch does not. Sums, products and functions
+# that are finite everywhere are computed without np.errstate, which costs more than they do.
 quiet = np.errstate(all="ignore")
 
 
-# --- What is beside a tensor --------------------------------------------------------------------
+# --- Operands -----------------------------------------------------------------------------------
 
 
-def is_operand(other: Any) -> bool:
-    """Whether PyTorch's operators take a value beside a tensor."""
+def is_operand(other: TensorLike) -> bool:
+    """Whether PyTorch's operators take a value as the other operand of a tensor."""
     if isinstance(other, (Tensor, int, float, complex, np.generic)):
         return True
     return isinstance(other, np.ndarray)
 
 
-def full_like_number(tensor: Any, number: Any) -> Any:
+def full_like_number(tensor: Tensor, number: TensorLike) -> Tensor:
     """A number on the left of an operator, as a tensor of no dimensions."""
     if isinstance(number, Tensor):
         return number
@@ -69,7 +72,7 @@ def full_like_number(tensor: Any, number: Any) -> Any:
 
 
 def operator_for(call: Operation, *, reflected: bool = False) -> Operation:
-    def forward(self: Any, other: Any) -> Any:
+    def forward(self: Tensor, other: TensorLike) -> Any:
         if type(other) is not Tensor and type(other) is not float:
             if not is_operand(other):
                 return NotImplemented
@@ -77,7 +80,7 @@ def operator_for(call: Operation, *, reflected: bool = False) -> Operation:
                 other = from_operand(other)
         return call(self, other)
 
-    def backward(self: Any, other: Any) -> Any:
+    def backward(self: Tensor, other: TensorLike) -> Any:
         if not is_operand(other):
             return NotImplemented
         return call(full_like_number(self, other), self)
@@ -85,11 +88,11 @@ def operator_for(call: Operation, *, reflected: bool = False) -> Operation:
     return backward if reflected else forward
 
 
-# --- Whether the case is a usual one, and what most entries look like ---------------------------
+# --- The test for the usual case, and the entry that most operations make -----------------------
 
 
-def is_short(tensor: Any) -> bool:
-    """Whether an operation may log itself: real floats, and nobody who watches."""
+def is_short(tensor: TensorLike) -> bool:
+    """Whether a short path may be taken: untraced real floats, no profiler or inference mode."""
     if type(tensor) is not Tensor:
         return False
     x = tensor.value
@@ -100,12 +103,17 @@ def is_short(tensor: Any) -> bool:
 
 
 def logged(
-    tensor: Tensor, out: Any, rule: Rule, node_type: Any, kept: tuple[Any, ...], params: Any
+    tensor: Tensor,
+    out: Value,
+    rule: Rule,
+    node_type: type[Node],
+    kept: tuple[Value, ...],
+    params: Params,
 ) -> Tensor:
     """The result of a rule of one tensor, with the node that the rule itself would log.
 
-    kept: the argument, or its shape and dtype where the rule reads no more; then the numbers that
-    are arguments too.
+    kept: the arguments as an entry keeps them: the array, or its spec where the rule reads the
+    shape and dtype alone, then the numbers.
     """
     result: Tensor = new(Tensor)
     result.value = value = out if type(out) is ndarray else np.asarray(out)
@@ -137,7 +145,7 @@ def short_pair(  # noqa: C901 - the hot path, written out
     """An operation of two tensors, or of one and a number; anything unusual is `general`'s.
 
     label: the name of the node; of_tensors: that of two tensors, where it is another. The result
-    has the same as a method for an operator in its attribute `operator`.
+    has an attribute `operator`: the same operation as a method, for Python's operator.
     """
     rule = REGISTRY.get(ufunc) or ufunc.rule
     assert isinstance(rule, Elementwise)
@@ -150,7 +158,7 @@ def short_pair(  # noqa: C901 - the hot path, written out
     keeps_of_y = rule.keeps[False, True]
 
     def made(unusual: Operation) -> Operation:
-        def operate(self: Any, other: Any) -> Any:
+        def operate(self: Tensor, other: TensorLike) -> Any:
             x = self.value
             x_node = self.node
             kind = type(other)
@@ -208,7 +216,7 @@ def short_pair(  # noqa: C901 - the hot path, written out
 
     operate = made(general)
 
-    def call(input: Any, other: Any, **kwargs: Any) -> Any:
+    def call(input: TensorLike, other: TensorLike, **kwargs: Any) -> Any:
         if kwargs or not isinstance(input, Tensor):
             return general(input, other, **kwargs)
         return operate(input, other)
@@ -226,7 +234,7 @@ def short_single(ufunc: Any, label: str, general: Operation, *, warns: bool) -> 
     node_type = node_class(label)
     x_kept, out_kept = rule.keeps[True,]
 
-    def call(input: Any, *, out: Any = None) -> Any:
+    def call(input: TensorLike, *, out: Any = None) -> Any:
         x = input.value if isinstance(input, Tensor) else None
         if type(x) is not ndarray or out is not None or x.dtype.kind != "f":
             return general(input) if out is None else general(input, out=out)
@@ -262,7 +270,7 @@ def short_single(ufunc: Any, label: str, general: Operation, *, warns: bool) -> 
 def short_comparison(ufunc: np.ufunc, general: Operation) -> Operation:
     """A comparison of two tensors of one dtype, or of floats with a number."""
 
-    def call(input: Any, other: Any, **kwargs: Any) -> Any:
+    def call(input: TensorLike, other: TensorLike, **kwargs: Any) -> Any:
         x = input.value if type(input) is Tensor else None
         if type(x) is not ndarray or kwargs or MODE.get() is not None:
             return general(input, other, **kwargs)
@@ -283,8 +291,8 @@ def short_comparison(ufunc: np.ufunc, general: Operation) -> Operation:
     return call
 
 
-def _branch(given: Any, dtype: Any) -> Any:
-    """The value of a branch that the short path takes beside another of a dtype, else None."""
+def _branch(given: TensorLike, dtype: np.dtype[Any]) -> Value:
+    """A branch of `where` as a number or an untraced array of a dtype; None for any other."""
     if type(given) is float or type(given) is int:
         return given
     value = given.value if type(given) is Tensor else None
@@ -292,10 +300,12 @@ def _branch(given: Any, dtype: Any) -> Any:
 
 
 def short_where(general: Operation) -> Operation:
-    """A choice between branches of one floating dtype, or one of them a number."""
+    """`where` of two branches of one floating dtype, of which one may be a number."""
     node_type = node_class("WhereBackward0")
 
-    def call(condition: Any, input: Any = None, other: Any = None, **words: Any) -> Any:
+    def call(
+        condition: TensorLike, input: TensorLike = None, other: TensorLike = None, **words: Any
+    ) -> Any:
         tensor = input if type(input) is Tensor else other
         mask = condition.value if type(condition) is Tensor else None
         if type(mask) is not ndarray or words or not is_short(tensor) or mask.dtype.kind != "b":
@@ -327,7 +337,7 @@ def short_where(general: Operation) -> Operation:
 # --- Products -----------------------------------------------------------------------------------
 
 
-def logged_product(input: Any, other: Any, x: Any, y: Any, logs: bool) -> Tensor:
+def logged_product(input: Tensor, other: Tensor, x: Value, y: Value, logs: bool) -> Tensor:
     """The product of two matrices: the frequent case, whose entry is made here."""
     result: Tensor = new(Tensor)
     result.value = out = np.matmul(x, y)
@@ -350,7 +360,7 @@ def logged_product(input: Any, other: Any, x: Any, y: Any, logs: bool) -> Tensor
     return result
 
 
-def logged_affine(input: Any, weight: Any, bias: Any, out: Any, logs: bool) -> Tensor:
+def logged_affine(input: Tensor, weight: Tensor, bias: Tensor, out: Value, logs: bool) -> Tensor:
     result: Tensor = new(Tensor)
     result.value = out
     x_node, w_node, b_node = input.node, weight.node, bias.node
@@ -380,12 +390,12 @@ def logged_affine(input: Any, weight: Any, bias: Any, out: Any, logs: bool) -> T
 # --- Joins and reads at positions ---------------------------------------------------------------
 
 
-def short_join(general: Any, function: Any, label: str) -> Any:
-    """A join of tensors outside of transforms, logged at once; anything unusual is `general`'s."""
+def short_join(general: Operation, function: Function, label: str) -> Operation:
+    """`cat` or `stack` outside of transforms, logged here; anything unusual is `general`'s."""
     rule, node_type = REGISTRY[function], node_class(label)
 
     @functools.wraps(general)
-    def call(tensors: Any, dim: Any = None, **words: Any) -> Any:
+    def call(tensors: Sequence[Tensor], dim: Dim = None, **words: Any) -> Any:
         if words:
             return general(tensors, **(words if dim is None else {"dim": dim, **words}))
         dim = 0 if dim is None else dim
@@ -420,8 +430,8 @@ def short_join(general: Any, function: Any, label: str) -> Any:
     return call
 
 
-def chosen(self: Tensor, index: Any, label: type[Node]) -> Tensor:
-    """A copy of the elements at positions, which must be the node's own."""
+def chosen(self: Tensor, index: Index, label: type[Node]) -> Tensor:
+    """A copy of the elements at an index, which the node keeps: nothing may write to it later."""
     value = self.value
     mode = MODE.get()
     if type(value) is not ndarray or mode is not None or _differs(index):
@@ -441,17 +451,20 @@ def chosen(self: Tensor, index: Any, label: type[Node]) -> Tensor:
     return made
 
 
-def _differs(index: Any) -> bool:
+def _differs(index: Index) -> bool:
     parts = index if type(index) is tuple else (index,)
     return any(isinstance(part, Mapped) for part in parts)
 
 
 def short_lookup(general: Operation, index_for: Operation, label: str) -> Operation:
-    """A read of a tensor outside of transforms at the index of arguments, logged at once."""
+    """A read at the index that `index_for` makes of the arguments, logged here.
+
+    What `index_for` returns None for, and calls inside of transforms, are `general`'s.
+    """
     node = node_class(label)
 
     @functools.wraps(general)
-    def call(input: Any, *args: Any, **words: Any) -> Any:
+    def call(input: TensorLike, *args: Any, **words: Any) -> Any:
         if words or type(input) is not Tensor or MODE.get() is not None:
             return general(input, *args, **words)
         found = index_for(input.value, *args) if type(input.value) is ndarray else None
@@ -463,7 +476,7 @@ def short_lookup(general: Operation, index_for: Operation, label: str) -> Operat
 # --- Losses -------------------------------------------------------------------------------------
 
 
-def logged_pair(rule: Any, kind: Any, out: Any, input: Any, target: Any) -> Tensor:
+def logged_pair(rule: Rule, kind: type[Node], out: Value, input: Tensor, target: Tensor) -> Tensor:
     """The mean loss of two tensors: the frequent case, whose entry is made here."""
     x_node, y_node = input.node, target.node
     if x_node is LEAF:
@@ -482,8 +495,8 @@ def logged_pair(rule: Any, kind: Any, out: Any, input: Any, target: Any) -> Tens
     return result
 
 
-def short_cross_entropy(input: Any, target: Any, usual: bool) -> Tensor | None:
-    """The mean over rows of logits, all of whose classes count; None for anything else."""
+def short_cross_entropy(input: Tensor, target: Tensor, usual: bool) -> Tensor | None:
+    """The mean cross entropy of rows of logits, each with one class; None for anything else."""
     x, classes = input.value, target.value
     if (
         not usual
@@ -497,7 +510,8 @@ def short_cross_entropy(input: Any, target: Any, usual: bool) -> Tensor | None:
         or not x.size
     ):
         return None
-    if np.maximum.reduce(classes.view(np.uint64)) >= x.shape[1]:  # negative ones are large there
+    # As uint64, negative classes are large.
+    if np.maximum.reduce(classes.view(np.uint64)) >= x.shape[1]:
         return None
     mode = mode_of()
     if mode is not None and (mode.grad or mode.inference or mode.watchers):

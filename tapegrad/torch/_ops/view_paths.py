@@ -1,10 +1,10 @@
-"""Views: what leads from a tensor to another one in the same memory.
+"""Views: tensors over the memory of another tensor, and the paths that lead to them.
 
-Knows the layouts of entries, for a view is logged without the core's dispatch: it is what programs
-do between any two operations. Must not know which views PyTorch has, or how its calls look.
+Knows the layout of entries: views are frequent, so they are logged without the core's dispatch.
+Must not know which views PyTorch has, or how its calls look.
 
-A path is a function from an array to a part or rearrangement of it, of an ndarray one that shares
-its memory. It works on traced arrays too: views are taken anew where their base was written to.
+A path is a function that returns a part or rearrangement of an array; for an ndarray, one in the
+same memory. It takes traced arrays too: after a write to the base its views are computed anew.
 """
 
 from __future__ import annotations
@@ -15,36 +15,39 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
-from tapegrad._core.entry import PROJECT, READ, Outputs, spec_of
+from tapegrad._core import types
+from tapegrad._core.entry import PROJECT, READ, Entry, Outputs, spec_of
 from tapegrad._core.forms import General
 from tapegrad._core.rule import REGISTRY
-from tapegrad.torch._graph.modes import MODE, is_logging
+from tapegrad._core.types import Cotangent, Params, Tree, Value
+from tapegrad.torch._graph.modes import MODE, Mode, is_logging
 from tapegrad.torch._graph.node import Node, fresh_node, new, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._ops.declare import finish, tell
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray
 from tapegrad.torch._tensor.views import link_view
+from tapegrad.torch._types import Number
 
 ALL = slice(None)
 
 
 class Path:
-    """What leads to a view, and how a node logs it."""
+    """A function from an array to a view of it, with the entry that logs it."""
 
     __slots__ = ("params",)
 
     rule: Any
-    params: dict[str, Any]
+    params: Params
 
     def __init__(self, **params: Any) -> None:
         self.params = params
 
-    def __call__(self, base: Any) -> Any:
+    def __call__(self, base: Value) -> Value:
         return self.rule.function(base, **self.params)
 
-    def entry(self, value: Any, out: Any, node: Node) -> Any:
-        """The entry of a node, without its slot."""
+    def entry(self, value: Value, out: Value, node: Node) -> Entry:
+        """The entry of a view; `node` is the slot of its base."""
         return self.rule, spec_of(out), (spec_of(value),), self.params, (node,), None
 
 
@@ -53,7 +56,7 @@ class Index(Path):
 
     __slots__ = ("index", "taken")
 
-    def __init__(self, index: Any) -> None:
+    def __init__(self, index: types.Index) -> None:
         self.index = index
         # With an Ellipsis NumPy returns an array of no dimensions, not a number.
         if type(index) is int:
@@ -63,10 +66,10 @@ class Index(Path):
         else:
             self.taken = index
 
-    def __call__(self, base: Any) -> Any:
+    def __call__(self, base: Value) -> Value:
         return base[self.taken]
 
-    def entry(self, value: Any, _out: Any, node: Node) -> Any:
+    def entry(self, value: Value, _out: Value, node: Node) -> Entry:
         return READ, None, spec_of(value), self.index, node, None
 
 
@@ -77,7 +80,7 @@ class Reshape(Path):
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.params = {"shape": shape}
 
-    def __call__(self, base: Any) -> Any:
+    def __call__(self, base: Value) -> Value:
         return base.reshape(self.params["shape"])
 
 
@@ -88,7 +91,7 @@ class Permute(Path):
     def __init__(self, axes: Sequence[int]) -> None:
         self.params = {"axes": tuple(axes)}
 
-    def __call__(self, base: Any) -> Any:
+    def __call__(self, base: Value) -> Value:
         return base.transpose(self.params["axes"])
 
 
@@ -99,7 +102,7 @@ class Expand(Path):
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.params = {"shape": shape}
 
-    def __call__(self, base: Any) -> Any:
+    def __call__(self, base: Value) -> Value:
         return _writeable(np.broadcast_to(base, self.params["shape"]), base)
 
 
@@ -107,17 +110,17 @@ class Diagonal(Path):
     __slots__ = ()
     rule = REGISTRY[np.diagonal]
 
-    def __call__(self, base: Any) -> Any:
+    def __call__(self, base: Value) -> Value:
         return _writeable(np.diagonal(base, **self.params), base)
 
 
 class Windows(Path):
-    """Windows of one dimension, along a new last one; every one of them."""
+    """All windows of one dimension, along a new last one."""
 
     __slots__ = ()
     rule = REGISTRY[sliding_window_view]
 
-    def __call__(self, base: Any) -> Any:
+    def __call__(self, base: Value) -> Value:
         if type(base) is not ndarray:
             return sliding_window_view(base, **self.params)
         axis, size = self.params["axis"], self.params["window_shape"]
@@ -136,14 +139,14 @@ class ImaginaryPart(Path):
     rule = REGISTRY[np.imag]
 
 
-def _as_real(x: Any) -> Any:
+def _as_real(x: Value) -> Value:
     if type(x) is ndarray:
         real = x.real
         return in_memory(real, (*x.shape, 2), (*x.strides, real.itemsize))
     return np.stack([np.real(x), np.imag(x)], -1)
 
 
-def _as_complex(x: Any) -> Any:
+def _as_complex(x: Value) -> Value:
     if type(x) is ndarray:
         return x.view(np.result_type(x.dtype, np.complex64))[..., 0]
     return x[..., 0] + 1j * x[..., 1]
@@ -179,12 +182,12 @@ class Strided(Path):
     __slots__ = ("geometry", "places")
 
     def __init__(
-        self, value: Any, shape: tuple[int, ...], strides: Sequence[int], offset: int
+        self, value: Value, shape: tuple[int, ...], strides: Sequence[int], offset: int
     ) -> None:
         """strides and offset count elements; the offset is from the start of the memory."""
         memory = flat_memory(value)
         self.geometry = value.shape, value.strides, shape, strides, offset
-        # Which element of the array each is; -1 for memory that is not the array's.
+        # The number of each element within the array; -1 for memory that is not the array's.
         numbers = np.full(memory.size, -1)
         step = memory.itemsize
         start = offset_of(value, memory)
@@ -192,7 +195,7 @@ class Strided(Path):
         own[...] = np.arange(value.size).reshape(value.shape)
         self.places = as_strided(numbers[offset:], shape, [8 * s for s in strides]).copy()
 
-    def __call__(self, base: Any) -> Any:
+    def __call__(self, base: Value) -> Value:
         shape, own, wanted, strides, offset = self.geometry
         if type(base) is ndarray and base.shape == shape and base.strides == own:
             memory = flat_memory(base)
@@ -201,7 +204,7 @@ class Strided(Path):
             return np.ndarray(wanted, memory.dtype, memory, offset * step, strides)
         return np.reshape(base, -1)[self.places]
 
-    def entry(self, value: Any, out: Any, node: Node) -> Any:
+    def entry(self, value: Value, out: Value, node: Node) -> Entry:
         if (self.places < 0).any():
             raise RuntimeError(
                 "as_strided: expected a view of elements of the tensor itself where it requires "
@@ -211,20 +214,20 @@ class Strided(Path):
         return READ, None, spec_of(value), index, node, None
 
 
-def flat_memory(value: Any) -> Any:
-    """All the memory that an array is a part of, as one line."""
+def flat_memory(value: Value) -> Value:
+    """The whole memory that an array is a part of, as an array of one dimension."""
     owner = owner_of(value)
     return owner.reshape(-1, order="A") if owner.flags.forc else owner.ravel("K")
 
 
-def offset_of(value: Any, memory: Any) -> int:
+def offset_of(value: Value, memory: Value) -> int:
     """How many elements lie in memory before the first one of an array."""
     start = value.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
     return int(start // value.itemsize)
 
 
-def in_memory(base: Any, shape: Sequence[int], strides: Sequence[int]) -> Any:
-    """An array that starts where another one does."""
+def in_memory(base: Value, shape: Sequence[int], strides: Sequence[int]) -> Value:
+    """An array of other sizes and strides that starts where another one does."""
     made = as_strided(base, shape, strides)
     if not made.size:
         return made
@@ -235,8 +238,8 @@ def in_memory(base: Any, shape: Sequence[int], strides: Sequence[int]) -> Any:
     return np.ndarray(tuple(shape), base.dtype, memory, start, tuple(strides))
 
 
-def _writeable(view: Any, base: Any) -> Any:
-    """A view that NumPy returns locked, unlocked: writes look for themselves at what overlaps."""
+def _writeable(view: Value, base: Value) -> Value:
+    """Make a view writeable that NumPy returns read-only: writes check for overlaps themselves."""
     if type(view) is ndarray and base.flags.writeable:
         view.flags.writeable = True
     return view
@@ -246,7 +249,7 @@ def _writeable(view: Any, base: Any) -> Any:
 
 
 def view_of(x: Tensor, path: Path, label: type[Node]) -> Tensor:
-    """The view of a tensor at the end of a path."""
+    """The view of a tensor that a path leads to."""
     value = x.value
     mode = MODE.get()
     if mode is not None:
@@ -257,14 +260,14 @@ def view_of(x: Tensor, path: Path, label: type[Node]) -> Tensor:
 
 
 def _taken_traced(x: Tensor, path: Path, label: type[Node]) -> Tensor:
-    """A view of a traced value: the core knows it, but for that of a dual tensor."""
+    """A view of a traced value. The core links it to its base, but not that of a dual tensor."""
     made: Tensor = finish(path(array_of(x)), x, label, view=True)
     if made is not x:
         link_view(made, x, path)
     return made
 
 
-def _taken(x: Tensor, path: Path, label: type[Node], out: Any, *, logged: bool) -> Tensor:
+def _taken(x: Tensor, path: Path, label: type[Node], out: Value, *, logged: bool) -> Tensor:
     made: Tensor = new(Tensor)
     made.value = out
     if logged:
@@ -278,8 +281,8 @@ def _taken(x: Tensor, path: Path, label: type[Node], out: Any, *, logged: bool) 
     return made
 
 
-def _told(x: Tensor, path: Path, label: type[Node], mode: Any) -> Tensor:
-    """`view_of` where gradients are off or somebody watches."""
+def _told(x: Tensor, path: Path, label: type[Node], mode: Mode) -> Tensor:
+    """`view_of` where gradients are off or a profiler is active."""
     start = next_number()
     if type(x.value) is ndarray:
         logged = x.node is not None and is_logging()
@@ -298,8 +301,11 @@ def node_for(x: Tensor) -> Node:
     return node
 
 
-def announce(made: Any, mode: Any, start: int, label: type[Node], x: Tensor) -> None:
-    """Tell watchers of a view, or of several, that were taken since a number."""
+def announce(made: Tree, mode: Mode, start: int, label: type[Node], x: Tensor) -> None:
+    """Tell profilers and anomaly mode of one or more views.
+
+    start: a node number from before the views were taken.
+    """
     word = word_of_label(label)
     for watcher in mode.watchers:
         watcher(word, (x,))
@@ -314,11 +320,15 @@ def word_of_label(label: type[Node]) -> str:
     return label.__name__.rpartition("Backward")[0].lower()
 
 
-def _stacked(g: Any, _out: Any, _x: Any, axis: int, cuts: Any = None) -> Any:
+def _stacked(
+    g: Cotangent, _out: Value, _x: Value, axis: int, cuts: Sequence[tuple[int, int]] | None = None
+) -> tuple[Cotangent]:
     return (np.stack(g, axis) if cuts is None else np.concatenate(g, axis),)
 
 
-def _apart(x: Any, axis: int, cuts: Any = None) -> Any:
+def _apart(
+    x: Value, axis: int, cuts: Sequence[tuple[int, int]] | None = None
+) -> tuple[Value, ...]:
     lead = (ALL,) * axis
     if cuts is None:
         return tuple(x[(*lead, i, ...)] for i in range(x.shape[axis]))
@@ -336,11 +346,13 @@ APART = General(
 )
 
 
-def views_apart(x: Tensor, axis: int, cuts: Any, label: type[Node]) -> tuple[Tensor, ...]:
+def views_apart(
+    x: Tensor, axis: int, cuts: Sequence[tuple[int, int]] | None, label: type[Node]
+) -> tuple[Tensor, ...]:
     """The parts of a tensor along an axis, which come from one node."""
     lead = (ALL,) * axis
     if cuts is None:
-        indices: list[Any] = [(*lead, i) for i in range(x.value.shape[axis])]
+        indices: list[types.Index] = [(*lead, i) for i in range(x.value.shape[axis])]
     else:
         indices = [(*lead, slice(*pair)) for pair in cuts]
     paths = [Index(index) for index in indices]
@@ -360,7 +372,7 @@ def views_apart(x: Tensor, axis: int, cuts: Any, label: type[Node]) -> tuple[Ten
 
 
 def _several(
-    x: Tensor, paths: list[Index], label: type[Node], params: dict[str, Any]
+    x: Tensor, paths: list[Index], label: type[Node], params: Params
 ) -> tuple[Tensor, ...]:
     value = x.value
     parts = [path(value) for path in paths]
@@ -387,7 +399,7 @@ def _several(
 # --- Registering --------------------------------------------------------------------------------
 
 
-def _whole(given: Any) -> int:
+def _whole(given: Number) -> int:
     if isinstance(given, Tensor):
         if given.value.dtype.kind not in "iu" or given.value.size != 1:
             raise TypeError(
@@ -399,7 +411,7 @@ def _whole(given: Any) -> int:
     return int(given.__index__())
 
 
-def whole(given: Any) -> int:
+def whole(given: Number) -> int:
     """An integer, also as a tensor of one element; TypeError for anything else."""
     return given if type(given) is int else _whole(given)
 

@@ -1,4 +1,4 @@
-"""Affine maps of arrays: one rule for addmm and its relatives, one for the layer of nets.
+"""Affine maps of arrays: one rule for addmm and its relatives, one for linear layers.
 
 Knows the forms of rules. Must not know tensors.
 """
@@ -11,12 +11,16 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import General
+from tapegrad._core.types import Cotangent, Params, Tangent, Value
 from tapegrad.rules.products import _matmul_x, _matmul_y
 from tapegrad.torch._graph.names import name_nodes
+from tapegrad.torch._types import Number
 
 
-def _added_product(input: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
-    """`beta * input + alpha * (mat1 @ mat2)`; what is multiplied by beta = 0 does not count."""
+def _added_product(
+    input: Value, mat1: Value, mat2: Value, beta: Number = 1, alpha: Number = 1
+) -> Value:
+    """`beta * input + alpha * (mat1 @ mat2)`; with beta = 0 NaN in input is ignored."""
     product = np.matmul(mat1, mat2)
     if alpha != 1:
         product = product * alpha
@@ -25,33 +29,55 @@ def _added_product(input: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any =
     return product + (input if beta == 1 else input * beta)
 
 
-def _pull_added(g: Any, _out: Any, _input: Any, *_: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+def _pull_added(
+    g: Cotangent, _out: Value, _input: Value, *_: Any, beta: Number = 1, alpha: Number = 1
+) -> Cotangent:
     return g if beta == 1 else g * beta
 
 
 def _pull_left(
-    g: Any, _out: Any, _input: Any, _mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1
-) -> Any:
+    g: Cotangent,
+    _out: Value,
+    _input: Value,
+    _mat1: Value,
+    mat2: Value,
+    beta: Number = 1,
+    alpha: Number = 1,
+) -> Cotangent:
     return _matmul_x(g if alpha == 1 else g * alpha, None, _mat1, mat2)
 
 
 def _pull_right(
-    g: Any, _out: Any, _input: Any, mat1: Any, _mat2: Any, beta: Any = 1, alpha: Any = 1
-) -> Any:
+    g: Cotangent,
+    _out: Value,
+    _input: Value,
+    mat1: Value,
+    _mat2: Value,
+    beta: Number = 1,
+    alpha: Number = 1,
+) -> Cotangent:
     return _matmul_y(g if alpha == 1 else g * alpha, None, mat1, _mat2)
 
 
 def _push_added(
-    dots: Any, _out: Any, _input: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1
-) -> Any:
+    dots: Tangent,
+    _out: Value,
+    _input: Value,
+    mat1: Value,
+    mat2: Value,
+    beta: Number = 1,
+    alpha: Number = 1,
+) -> Tangent:
     input_dot, left_dot, right_dot = dots
-    total: Any = 0 if input_dot is None else input_dot * beta
+    total: Tangent = 0 if input_dot is None else input_dot * beta
     if left_dot is not None:
         total = total + np.matmul(left_dot, mat2) * alpha
     return total if right_dot is None else total + np.matmul(mat1, right_dot) * alpha
 
 
-def _added_examples(input: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+def _added_examples(
+    input: Value, mat1: Value, mat2: Value, beta: Number = 1, alpha: Number = 1
+) -> Value:
     vectors = mat2.ndim == 2
     product = np.matmul(mat1, mat2[..., None])[..., 0] if vectors else np.matmul(mat1, mat2)
     missing = product.ndim - input.ndim
@@ -70,21 +96,21 @@ ADDED_PRODUCT = General(
 name_nodes(ADDED_PRODUCT, "AddmmBackward0")
 
 
-def flipped(x: Any) -> Any:
+def flipped(x: Value) -> Value:
     return x.swapaxes(-1, -2)
 
 
-def _affine(bias: Any, x: Any, weight: Any) -> Any:
+def _affine(bias: Value, x: Value, weight: Value) -> Value:
     return np.matmul(x, flipped(weight)) + bias
 
 
-def _affine_examples(bias: Any, x: Any, weight: Any) -> Any:
+def _affine_examples(bias: Value, x: Value, weight: Value) -> Value:
     return np.matmul(x, flipped(weight)) + np.expand_dims(bias, 1)
 
 
-def _push_affine(dots: Any, _out: Any, _bias: Any, x: Any, weight: Any) -> Any:
+def _push_affine(dots: Tangent, _out: Value, _bias: Value, x: Value, weight: Value) -> Tangent:
     bias_dot, x_dot, weight_dot = dots
-    total: Any = 0 if bias_dot is None else bias_dot
+    total: Tangent = 0 if bias_dot is None else bias_dot
     if x_dot is not None:
         total = total + np.matmul(x_dot, flipped(weight))
     return total if weight_dot is None else total + np.matmul(x, flipped(weight_dot))
@@ -94,8 +120,13 @@ class _Affine(General):
     """`x @ weight.T + bias` for matrices x and weight."""
 
     def pull(
-        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
-    ) -> Sequence[Any]:
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
         return (
             np.add.reduce(g, 0) if wanted[0] else None,
             np.matmul(g, args[2]) if wanted[1] else None,

@@ -2,9 +2,9 @@
 
 Knows the forms of rules. Must not know tensors.
 
-PyTorch has functions that NumPy has not, and derivatives of its own at kinks. What is made here is
-a plain function of arrays: on traced arrays it logs one node, and runs anew on the values, which
-an outer transform may be tracing too.
+PyTorch has functions that NumPy has not, and derivatives of its own at kinks. A `Declared` is a
+function of arrays: on traced arrays it logs one node and runs on their values, which an outer
+transform may be tracing too.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from typing import Any
 
 from tapegrad._core.forms import Elementwise, General
 from tapegrad._core.rule import Partial, Rule
+from tapegrad._core.types import Function, Value
 from tapegrad._core.values import innermost
 from tapegrad.torch._graph.names import name_nodes
-
-Function = Callable[..., Any]
 
 
 class Declared:
@@ -29,7 +28,7 @@ class Declared:
         self.__doc__ = function.__doc__
         self.rule: Rule
 
-    def __call__(self, *arrays: Any, **params: Any) -> Any:
+    def __call__(self, *arrays: Value, **params: Any) -> Value:
         if innermost(arrays) is None:
             return self.function(*arrays, **params)
         return self.rule.apply_bound(list(arrays), params)

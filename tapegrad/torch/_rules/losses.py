@@ -6,24 +6,23 @@ Knows arrays and rules. Must not know tensors or modules.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.forms import General
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import raw_value, untraced
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules.reducing import parameter, reduced, weighted
-
-Function = Callable[..., Any]
 
 
 class PairLoss(General):
     """A loss that compares two arrays element by element, reduced to its mean or sum.
 
-    `losses(x, y)` are the single ones, `partials(x, y)` their derivatives by x and by y; both get
-    the parameters of the loss. `by_weights`: a mean of weighted ones is over the sum of weights.
+    `losses(x, y)` returns the loss of each element, `partials` its derivatives by x and by y; they
+    get the parameters of the loss. `by_weights`: a weighted mean divides by the sum of weights.
     """
 
     def __init__(
@@ -47,8 +46,8 @@ class PairLoss(General):
         )
         name_nodes(self, label)
 
-    def of(self, x: Any, y: Any, reduction: str, weight: Any = None, **params: Any) -> Any:
-        """The loss by PyTorch's word for the reduction, and perhaps with a weight an element."""
+    def of(self, x: Value, y: Value, reduction: str, weight: Value = None, **params: Any) -> Value:
+        """The loss with PyTorch's word for the reduction; weight: one an element, or None."""
         if weight is None:
             return self.apply(x, y, **params, **parameter(reduction))
         losses = self.apply(x, y, **params, reduction="none")
@@ -56,16 +55,21 @@ class PairLoss(General):
             return weighted(losses, weight, reduction)
         return reduced(losses * weight, reduction)
 
-    def _reduce(self, x: Any, y: Any, reduction: str = "mean", **params: Any) -> Any:
+    def _reduce(self, x: Value, y: Value, reduction: str = "mean", **params: Any) -> Value:
         return reduced(self.losses(x, y, **params), reduction)
 
-    def _of_examples(self, x: Any, y: Any, reduction: str = "mean", **params: Any) -> Any:
+    def _of_examples(self, x: Value, y: Value, reduction: str = "mean", **params: Any) -> Value:
         losses = self.losses(x, y, **params)
         return reduced(losses, reduction, tuple(range(1, losses.ndim)))
 
     def pull(
-        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
-    ) -> Sequence[Any]:
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
         x, y = args
         rest = dict(params)
         if rest.pop("reduction", "mean") == "mean":
@@ -76,8 +80,8 @@ class PairLoss(General):
         ]
 
     def push(
-        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Value:
         rest = dict(params)
         reduction = rest.pop("reduction", "mean")
         terms = [
@@ -88,14 +92,14 @@ class PairLoss(General):
         return reduced(terms[0] if len(terms) == 1 else terms[0] + terms[1], reduction)
 
 
-def _count(x: Any) -> int | float:
+def _count(x: Value) -> int | float:
     return math.prod(x.shape) or math.nan
 
 
 # --- Distances ----------------------------------------------------------------------------------
 
 
-def _squares(x: Any, y: Any) -> Any:
+def _squares(x: Value, y: Value) -> Value:
     return np.square(x - y)
 
 
@@ -117,14 +121,14 @@ L1 = PairLoss(
 )
 
 
-def _smooth(x: Any, y: Any, beta: float) -> Any:
+def _smooth(x: Value, y: Value, beta: float) -> Value:
     apart = np.absolute(x - y)
     if beta == 0:
         return apart
     return np.where(apart < beta, np.square(apart) * (0.5 / beta), apart - 0.5 * beta)
 
 
-def _smooth_slope(x: Any, y: Any, beta: float) -> Any:
+def _smooth_slope(x: Value, y: Value, beta: float) -> Value:
     apart = x - y
     if beta == 0:
         return np.sign(apart)
@@ -134,12 +138,12 @@ def _smooth_slope(x: Any, y: Any, beta: float) -> Any:
 SMOOTH_L1 = _of_difference(_smooth, _smooth_slope, "SmoothL1LossBackward0")
 
 
-def _huber(x: Any, y: Any, delta: float) -> Any:
+def _huber(x: Value, y: Value, delta: float) -> Value:
     apart = np.absolute(x - y)
     return np.where(apart <= delta, 0.5 * np.square(apart), delta * (apart - 0.5 * delta))
 
 
-def _huber_slope(x: Any, y: Any, delta: float) -> Any:
+def _huber_slope(x: Value, y: Value, delta: float) -> Value:
     return np.clip(x - y, -delta, delta)
 
 
@@ -150,11 +154,11 @@ HUBER = _of_difference(_huber, _huber_slope, "HuberLossBackward0")
 LEAST_LOGARITHM = -100.0  # what PyTorch takes for the logarithm of zero
 
 
-def _bounded_logarithm(x: Any) -> Any:
+def _bounded_logarithm(x: Value) -> Value:
     return np.maximum(np.log(x), LEAST_LOGARITHM)
 
 
-def _binary(x: Any, y: Any) -> Any:
+def _binary(x: Value, y: Value) -> Value:
     return (y - 1) * _bounded_logarithm(1 - x) - y * _bounded_logarithm(x)
 
 
@@ -169,18 +173,18 @@ BINARY = PairLoss(
 )
 
 
-def _softplus_of_minus(x: Any) -> Any:
+def _softplus_of_minus(x: Value) -> Value:
     """log(1 + exp(-x)) without overflow."""
     return np.logaddexp(0, -x)
 
 
-def _logistic(x: Any) -> Any:
-    """1 / (1 + exp(-x)), of the sign that does not overflow."""
+def _logistic(x: Value) -> Value:
+    """1 / (1 + exp(-x)), by exp(-|x|), which does not overflow."""
     small = np.exp(-np.absolute(x))
     return np.where(x >= 0, 1, small) / (1 + small)
 
 
-def _with_logits(x: Any, y: Any, pos_weight: Any = 1) -> Any:
+def _with_logits(x: Value, y: Value, pos_weight: Value = 1) -> Value:
     return (1 - y) * x + (1 + (pos_weight - 1) * y) * _softplus_of_minus(x)
 
 
@@ -197,13 +201,13 @@ WITH_LOGITS = PairLoss(
 # --- Several classes ----------------------------------------------------------------------------
 
 
-def log_probabilities(x: Any, axis: int) -> Any:
+def log_probabilities(x: Value, axis: int) -> Value:
     """Logarithms of the softmax along an axis."""
     shifted = x - np.max(untraced(x), axis=axis, keepdims=True, initial=-np.inf)
     return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
 
 
-def class_losses(x: Any, target: Any) -> tuple[Any, Any]:
+def class_losses(x: Value, target: Value) -> tuple[Value, Value]:
     """The cross entropies of rows of logits with their classes, and the rows' probabilities."""
     shifted = x - np.maximum.reduce(x, 1, keepdims=True)
     powers = np.exp(shifted)
@@ -212,11 +216,11 @@ def class_losses(x: Any, target: Any) -> tuple[Any, Any]:
     return losses, powers / totals[:, None]
 
 
-def _class_loss(x: Any, target: Any, reduction: str = "mean", kept: Any = None) -> Any:
+def _class_loss(x: Value, target: Value, reduction: str = "mean", kept: Value = None) -> Value:
     return reduced(class_losses(x, target)[0], reduction)
 
 
-def _probabilities(x: Any, kept: Any) -> Any:
+def _probabilities(x: Value, kept: Value) -> Value:
     """The softmax of rows: what the forward call kept of it, where this is not differentiated."""
     if kept is not None and type(x) is np.ndarray:
         return kept
@@ -225,8 +229,8 @@ def _probabilities(x: Any, kept: Any) -> Any:
 
 
 def _pull_classes(
-    g: Any, _out: Any, x: Any, target: Any, reduction: str = "mean", kept: Any = None
-) -> tuple[Any, None]:
+    g: Cotangent, _out: Value, x: Value, target: Value, reduction: str = "mean", kept: Value = None
+) -> tuple[Cotangent, None]:
     count = x.shape[0]
     scale = g / count if reduction == "mean" else g if reduction == "sum" else g[:, None]
     probabilities = _probabilities(x, kept)
@@ -239,8 +243,13 @@ def _pull_classes(
 
 
 def _push_classes(
-    dots: Any, _out: Any, x: Any, target: Any, reduction: str = "mean", kept: Any = None
-) -> Any:
+    dots: Tangent,
+    _out: Value,
+    x: Value,
+    target: Value,
+    reduction: str = "mean",
+    kept: Value = None,
+) -> Tangent:
     hit = target[:, None] == np.arange(x.shape[1])
     return reduced(np.sum(dots[0] * (_probabilities(x, kept) - hit), axis=1), reduction)
 
@@ -257,8 +266,8 @@ name_nodes(CLASSES, "NllLossBackward0")
 
 
 def picked_losses(
-    scores: Any, target: Any, weight: Any, reduction: str, ignore_index: int
-) -> tuple[Any, Any]:
+    scores: Value, target: Value, weight: Value, reduction: str, ignore_index: int
+) -> tuple[Value, Value]:
     """`-scores` at the classes of `target`, along axis 1; and the weights of a mean (or None)."""
     valid = target != ignore_index
     bounds = np.where(valid, target, 0)

@@ -5,10 +5,9 @@ Knows arrays and rules. Must not know tensors, or PyTorch's names.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._rules.declare import general
 
@@ -34,7 +33,7 @@ _PADE = (
 _PADE_REACH = 5.371920351148152
 
 
-def _exponential(a: Any) -> Any:
+def _exponential(a: Value) -> Value:
     """The exponentials of a stack of matrices, by scaling and squaring."""
     largest = float(np.max(np.sum(np.absolute(untraced(a)), axis=-2), initial=0))
     halvings = max(0, int(np.ceil(np.log2(largest / _PADE_REACH)))) if largest > 0 else 0
@@ -55,8 +54,8 @@ def _exponential(a: Any) -> Any:
     return result
 
 
-def _derivative_of_exponential(a: Any, change: Any) -> Any:
-    """How the exponential moves with a: a corner of that of [[a, change], [0, a]]."""
+def _derivative_of_exponential(a: Value, change: Value) -> Value:
+    """The derivative along `change`: the upper right block of exp([[a, change], [0, a]])."""
     count = a.shape[-1]
     above = np.concatenate([a, change], axis=-1)
     below = np.concatenate([np.zeros_like(a), a], axis=-1)
@@ -69,7 +68,7 @@ def _derivative_of_exponential(a: Any, change: Any) -> Any:
     lambda dots, _out, a: _derivative_of_exponential(a, dots[0]),
     batch="(m,m)",
 )
-def exponential(a: Any) -> Any:
+def exponential(a: Value) -> Value:
     """The exponential of each of a stack of matrices."""
     wide = {"f": np.float64, "c": np.complex128}[a.dtype.kind]
     return _exponential(a.astype(wide)).astype(a.dtype)

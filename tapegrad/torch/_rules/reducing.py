@@ -1,18 +1,18 @@
-"""How single losses become one number: the words "mean", "sum" and "none".
+"""How the losses of elements are reduced: the words "mean", "sum" and "none".
 
 Knows PyTorch's words, also its old ones, and arrays. Must not know which losses there are.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._warning import warn
+from tapegrad.torch._types import Axis
 
 
-def word_for(size_average: Any, reduce: Any, reduction: str) -> str:
+def word_for(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
     """The word for a reduction, also from the old arguments for it, with a warning."""
     if size_average is None and reduce is None:
         return reduction
@@ -30,7 +30,7 @@ def parameter(word: str) -> dict[str, str]:
     return {} if word == "mean" else {"reduction": word}
 
 
-def reduced(losses: Any, reduction: str, axis: Any = None) -> Any:
+def reduced(losses: Value, reduction: str, axis: Axis = None) -> Value:
     """The mean or the sum of losses, or themselves; ValueError for another word."""
     if reduction == "mean":
         return np.mean(losses, axis)
@@ -41,7 +41,7 @@ def reduced(losses: Any, reduction: str, axis: Any = None) -> Any:
     raise ValueError(f"{reduction} is not a valid value for reduction")
 
 
-def weighted(losses: Any, weight: Any, reduction: str) -> Any:
+def weighted(losses: Value, weight: Value, reduction: str) -> Value:
     """Losses times their weights, reduced: a mean is over the sum of the weights."""
     losses = losses * weight
     return np.sum(losses) / np.sum(weight) if reduction == "mean" else reduced(losses, reduction)

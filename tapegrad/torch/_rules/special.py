@@ -9,13 +9,12 @@ import functools
 import math
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Function, Value
 from tapegrad.torch._rules.declare import elementwise
 
-Function = Callable[..., Any]
 ROOT_PI = math.sqrt(math.pi)
 
 
@@ -30,7 +29,7 @@ def _scipy(name: str) -> Function | None:
     return found
 
 
-def _evaluate(name: str, fallback: Function, x: Any) -> Any:
+def _evaluate(name: str, fallback: Function, x: Value) -> Value:
     function = _scipy(name)
     made = fallback(x.astype(np.float64)) if function is None else function(x)
     return made if made.dtype == x.dtype else made.astype(x.dtype)
@@ -39,7 +38,7 @@ def _evaluate(name: str, fallback: Function, x: Any) -> Any:
 def by_number(function: Callable[[float], float]) -> Function:
     """A function of Python's floats as one of arrays."""
 
-    def call(x: Any) -> Any:
+    def call(x: Value) -> Value:
         values = [function(value) for value in np.ravel(x).tolist()]
         return np.asarray(values, np.float64).reshape(np.shape(x))[()]
 
@@ -50,25 +49,25 @@ def by_number(function: Callable[[float], float]) -> Function:
 
 
 @elementwise("ErfBackward0", lambda _out, x: (2 / ROOT_PI) * np.exp(-x * x))
-def erf(x: Any) -> Any:
+def erf(x: Value) -> Value:
     """2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x."""
     return _evaluate("erf", by_number(math.erf), x)
 
 
 @elementwise("ErfcBackward0", lambda _out, x: (-2 / ROOT_PI) * np.exp(-x * x))
-def erfc(x: Any) -> Any:
+def erfc(x: Value) -> Value:
     """1 - erf(x), without cancellation."""
     return _evaluate("erfc", by_number(math.erfc), x)
 
 
 @elementwise("ErfinvBackward0", lambda out, _x: (ROOT_PI / 2) * np.exp(out * out), strong=True)
-def erfinv(x: Any) -> Any:
+def erfinv(x: Value) -> Value:
     """The inverse of erf."""
     return _evaluate("erfinv", inverse_of_erf, x)
 
 
-def inverse_of_erf(y: Any) -> Any:
-    """By Halley's method, from Winitzki's approximation; of erfc, where that is more accurate."""
+def inverse_of_erf(y: Value) -> Value:
+    """Halley's method from Winitzki's approximation, on erfc where that is more accurate."""
     size = np.absolute(y)
     with np.errstate(all="ignore"):
         logarithm = np.log1p(-size * size)
@@ -94,42 +93,42 @@ def _log_gamma(x: float) -> float:
         return math.inf  # at a pole, or too large
 
 
-def _digamma_of(_out: Any, x: Any) -> Any:
+def _digamma_of(_out: Value, x: Value) -> Value:
     return digamma(x)
 
 
-def _trigamma_of(_out: Any, x: Any) -> Any:
+def _trigamma_of(_out: Value, x: Value) -> Value:
     return polygamma(x, 1)
 
 
-def _next_polygamma(_out: Any, x: Any, n: int) -> Any:
+def _next_polygamma(_out: Value, x: Value, n: int) -> Value:
     return polygamma(x, n + 1)
 
 
 @elementwise("LgammaBackward0", _digamma_of, strong=True)
-def lgamma(x: Any) -> Any:
+def lgamma(x: Value) -> Value:
     """The logarithm of the absolute value of the gamma function."""
     found = _evaluate("gammaln", by_number(_log_gamma), x)
     return np.where(x == -np.inf, -x, found) if np.any(x == -np.inf) else found
 
 
 @elementwise("DigammaBackward0", _trigamma_of, strong=True)
-def digamma(x: Any) -> Any:
+def digamma(x: Value) -> Value:
     """The derivative of lgamma; at 0 minus infinity, NaN at the poles below."""
     found = _evaluate("psi", log_derivative_of_gamma, x)
     pole = (x < 0) & (x == np.floor(x))
     return np.where(pole, np.asarray(np.nan, found.dtype), found) if np.any(pole) else found
 
 
-# B[2k], by which the asymptotic series go
+# The Bernoulli numbers B[2k], in the coefficients of the asymptotic series.
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
-_STEPS = 12  # by which an argument goes up to where these series are exact
+_STEPS = 12  # of the recurrence, up to arguments for which these series are exact to rounding
 _ROOT = Decimal("1.46163214496836234126265954232572132846819620400644")
 _ROOT_HIGH = float(_ROOT)
 _ROOT_LOW = float(_ROOT - Decimal(_ROOT_HIGH))
 
 
-def log_derivative_of_gamma(x: Any) -> Any:
+def log_derivative_of_gamma(x: Value) -> Value:
     """The digamma function by its recurrence, asymptotic series and reflection."""
     x = np.asarray(x, np.float64)
     with np.errstate(all="ignore"):
@@ -141,7 +140,7 @@ def log_derivative_of_gamma(x: Any) -> Any:
         return np.where(x == 0, np.copysign(np.inf, -x), found)[()]
 
 
-def _digamma_of_positive(x: Any) -> Any:
+def _digamma_of_positive(x: Value) -> Value:
     total, shifted = np.zeros_like(x), x
     for _ in range(_STEPS):
         total = total - np.where(shifted < _STEPS, 1 / shifted, 0)
@@ -155,7 +154,7 @@ def _digamma_of_positive(x: Any) -> Any:
     near = np.absolute(x - _ROOT_HIGH) < 0.25
     if not np.any(near):
         return found
-    # By Taylor's series: beside the root the sum above has absolute accuracy only.
+    # Near the root by Taylor's series: the sum above has only absolute accuracy there.
     distance = (x - _ROOT_HIGH) - _ROOT_LOW
     value = np.zeros_like(x)
     for coefficient in reversed(_coefficients_at_root()):
@@ -169,7 +168,7 @@ def _coefficients_at_root() -> tuple[float, ...]:
     return tuple((-1.0) ** (k + 1) * float(hurwitz_zeta(k + 1, at)) for k in range(1, 26))
 
 
-def hurwitz_zeta(s: int, x: Any) -> Any:
+def hurwitz_zeta(s: int, x: Value) -> Value:
     """The sum of (x + k) ** -s over k >= 0, by the formula of Euler and Maclaurin."""
     lowest = float(np.min(x, initial=0, where=np.isfinite(x)))
     total, shifted = np.zeros_like(x), x
@@ -187,7 +186,7 @@ def hurwitz_zeta(s: int, x: Any) -> Any:
 
 
 @elementwise("PolygammaBackward0", _next_polygamma, 0, strong=True)
-def polygamma(x: Any, n: int) -> Any:
+def polygamma(x: Value, n: int) -> Value:
     """The n-th derivative of digamma."""
     if n == 0:
         return digamma(x)

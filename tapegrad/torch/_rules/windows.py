@@ -2,8 +2,8 @@
 
 Knows arrays and rules. Must not know tensors or modules.
 
-A sum over a window is a sum over its rows of sums over its columns: one addition of a strided part
-a row, and one a column, whatever the number of windows.
+A sum over a window is a sum over its rows of sums over its columns. It takes one addition of a
+strided slice for each row of the window and one for each column, however many windows there are.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.forms import Linear
+from tapegrad._core.types import Cotangent, Function, Value
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules.declare import Declared
 
@@ -33,10 +34,10 @@ class Windows(NamedTuple):
         return max(0, reach)
 
     def part(self, offset: int) -> slice:
-        """The elements at one place of every window."""
+        """The slice of the elements at one offset within each window."""
         return slice(offset, offset + (self.number - 1) * self.stride + 1, self.stride)
 
-    def extents(self, *, padded: bool) -> Any:
+    def extents(self, *, padded: bool) -> Value:
         """How many elements each window has; those of the padding too where it is counted."""
         starts = np.arange(self.number) * self.stride - self.padding
         ends = np.minimum(starts + self.kernel, self.size + self.padding)
@@ -54,7 +55,7 @@ def windows_of(size: int, kernel: int, stride: int, padding: int, ceil_mode: boo
     return Windows(size, kernel, stride, padding, count)
 
 
-def _sums(x: Any, rows: Windows, columns: Windows) -> Any:
+def _sums(x: Value, rows: Windows, columns: Windows) -> Value:
     """The sums over the windows of the last two axes."""
     if rows.padding or rows.after or columns.padding or columns.after:
         widths = [(0, 0)] * (x.ndim - 2)
@@ -69,13 +70,13 @@ def _sums(x: Any, rows: Windows, columns: Windows) -> Any:
     return total
 
 
-def _add_window_sums(g: Any, rows: Windows, columns: Windows) -> Any:
+def _add_window_sums(g: Cotangent, rows: Windows, columns: Windows) -> Value:
     """The transpose of `_sums`."""
     across = _add_windows(g, columns, -1)
     return _add_windows(across, rows, -2)
 
 
-def _add_windows(g: Any, way: Windows, axis: int) -> Any:
+def _add_windows(g: Cotangent, way: Windows, axis: int) -> Value:
     shape = list(g.shape)
     shape[axis] = way.padding + way.size + way.after
     whole = np.zeros(shape, g.dtype)
@@ -87,7 +88,7 @@ def _add_windows(g: Any, way: Windows, axis: int) -> Any:
     return whole[own]
 
 
-def _declared(function: Any, label: str) -> Any:
+def _declared(function: Function, label: str) -> Any:
     made = Declared(function)
     made.rule = Linear(made, [], arrays=1, name=made.__name__, batch="(h,w)->(p,q)")
     name_nodes(made.rule, label)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Function, Tree, Value
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import as_numpy
 from tapegrad.torch._ops.create.data import (
@@ -22,9 +22,10 @@ from tapegrad.torch._ops.create.data import (
 from tapegrad.torch._ops.create.fill import filled_as
 from tapegrad.torch._ops.declare import deliver, register
 from tapegrad.torch._tensor.tensor import Tensor, of_value
+from tapegrad.torch._types import Device, DType, MemoryFormat, Number, Sizes, TensorLike
 
 
-def shape_of(call: str, sizes: tuple[Any, ...]) -> tuple[int, ...]:
+def shape_of(call: str, sizes: tuple[Sizes, ...]) -> tuple[int, ...]:
     """A shape that came as `f(2, 3)` or `f((2, 3))`; TypeError or RuntimeError if it is none."""
     if len(sizes) == 1 and _dtypes.is_sizes(sizes[0]):
         sizes = tuple(sizes[0])
@@ -42,7 +43,7 @@ def shape_of(call: str, sizes: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(made)
 
 
-def numpy_dtype(call: str, dtype: Any) -> Any:
+def numpy_dtype(call: str, dtype: DType) -> np.dtype[Any] | None:
     """NumPy's dtype for what came as `dtype=`; None stays None."""
     if dtype is None:
         return None
@@ -54,7 +55,9 @@ def numpy_dtype(call: str, dtype: Any) -> Any:
         ) from None
 
 
-def finish(value: Any, *, device: Any = None, requires_grad: bool = False, out: Any = None) -> Any:
+def finish(
+    value: Value, *, device: Device = None, requires_grad: bool = False, out: Tensor | None = None
+) -> Tensor:
     """The tensor that a creation function returns."""
     if device is not None:
         _dtypes.device(device)
@@ -63,7 +66,7 @@ def finish(value: Any, *, device: Any = None, requires_grad: bool = False, out: 
     return leaf_of(value, requires_grad)
 
 
-def creation(compute: Callable[..., Any]) -> Callable[..., Any]:
+def creation(compute: Function) -> Function:
     """Register a function of a NumPy dtype (or None) that makes an array, with PyTorch's options.
 
     The options: out, dtype, layout, device, pin_memory, memory_format, requires_grad.
@@ -73,15 +76,15 @@ def creation(compute: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(compute)
     def call(
         *args: Any,
-        out: Any = None,
-        dtype: Any = None,
-        layout: Any = None,
-        device: Any = None,
+        out: Tensor | None = None,
+        dtype: DType = None,
+        layout: MemoryFormat = None,
+        device: Device = None,
         pin_memory: bool = False,
-        memory_format: Any = None,
+        memory_format: MemoryFormat = None,
         requires_grad: bool = False,
         **kwargs: Any,
-    ) -> Any:
+    ) -> Tensor:
         given = numpy_dtype(name, dtype)
         if given is None and out is not None:
             given = out.value.dtype
@@ -94,7 +97,7 @@ def creation(compute: Callable[..., Any]) -> Callable[..., Any]:
 # --- From a shape -------------------------------------------------------------------------------
 
 
-def sized(call: str, sizes: tuple[Any, ...], size: Any) -> tuple[int, ...]:
+def sized(call: str, sizes: tuple[Sizes, ...], size: Sizes) -> tuple[int, ...]:
     """The shape that came as positional arguments or as `size=`."""
     if size is not None:
         return shape_of(call, (size,))
@@ -104,25 +107,25 @@ def sized(call: str, sizes: tuple[Any, ...], size: Any) -> tuple[int, ...]:
 
 
 @creation
-def zeros(*sizes: Any, size: Any = None, dtype: Any) -> Any:
+def zeros(*sizes: Sizes, size: Sizes = None, dtype: np.dtype[Any] | None) -> Value:
     """A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`."""
     return np.zeros(sized("zeros", sizes, size), dtype or _dtypes.default_float())
 
 
 @creation
-def ones(*sizes: Any, size: Any = None, dtype: Any) -> Any:
+def ones(*sizes: Sizes, size: Sizes = None, dtype: np.dtype[Any] | None) -> Value:
     """A tensor of ones: `ones(2, 3)` or `ones((2, 3))`."""
     return np.ones(sized("ones", sizes, size), dtype or _dtypes.default_float())
 
 
 @creation
-def empty(*sizes: Any, size: Any = None, dtype: Any) -> Any:
+def empty(*sizes: Sizes, size: Sizes = None, dtype: np.dtype[Any] | None) -> Value:
     """A tensor of a shape whose elements are whatever the memory holds."""
     return np.empty(sized("empty", sizes, size), dtype or _dtypes.default_float())
 
 
 @creation
-def empty_strided(size: Any, stride: Any, *, dtype: Any) -> Any:
+def empty_strided(size: Sizes, stride: Sizes, *, dtype: np.dtype[Any] | None) -> Value:
     """An empty tensor whose neighbours along each dimension lie `stride` elements apart."""
     shape, steps = shape_of("empty_strided", (size,)), tuple(stride)
     given = dtype or _dtypes.default_float()
@@ -132,14 +135,14 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any) -> Any:
     return np.ndarray(shape, given, memory, strides=strides)
 
 
-def _fill_dtype(fill_value: Any, dtype: Any) -> Any:
+def _fill_dtype(fill_value: TensorLike, dtype: np.dtype[Any] | None) -> np.dtype[Any]:
     if dtype is not None:
         return dtype
     given = getattr(fill_value, "dtype", None)
     return _dtypes.of_number(fill_value) if given is None else given
 
 
-def _fill_number(call: str, fill_value: Any) -> Any:
+def _fill_number(call: str, fill_value: TensorLike) -> Value:
     if not isinstance(fill_value, Tensor):
         return number_of(fill_value) if isinstance(fill_value, np.generic) else fill_value
     if fill_value.requires_grad or fill_value.dim():
@@ -150,14 +153,16 @@ def _fill_number(call: str, fill_value: Any) -> Any:
     return fill_value.value
 
 
-def _filled(shape: tuple[int, ...], fill_value: Any, given: Any, like: Any = None) -> Any:
+def _filled(
+    shape: tuple[int, ...], fill_value: TensorLike, given: np.dtype[Any], like: Value = None
+) -> Value:
     made = np.empty(shape, given) if like is None else np.empty_like(like, given, shape=shape)
     made[...] = fill_value if hasattr(fill_value, "shape") else filled_as(fill_value, given)
     return made
 
 
 @creation
-def full(size: Any, fill_value: Any, *, dtype: Any) -> Any:
+def full(size: Sizes, fill_value: TensorLike, *, dtype: np.dtype[Any] | None) -> Value:
     """A tensor of a shape, filled with a number, which decides on the dtype."""
     if not _dtypes.is_sizes(size):
         raise TypeError(
@@ -170,13 +175,13 @@ def full(size: Any, fill_value: Any, *, dtype: Any) -> Any:
 
 
 @creation
-def scalar_tensor(s: Any, *, dtype: Any) -> Any:
+def scalar_tensor(s: Number, *, dtype: np.dtype[Any] | None) -> Value:
     """A tensor of no dimensions."""
     return filled_as(s, dtype or _dtypes.default_float())
 
 
 @creation
-def eye(n: int, m: int | None = None, *, dtype: Any) -> Any:
+def eye(n: int, m: int | None = None, *, dtype: np.dtype[Any] | None) -> Value:
     """A matrix with ones on the diagonal, zeros elsewhere."""
     for word, side in (("n", n), ("m", m)):
         if side is not None and side < 0:
@@ -187,7 +192,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any) -> Any:
 # --- From another tensor ------------------------------------------------------------------------
 
 
-def template(call: str, input: Any) -> Any:
+def template(call: str, input: TensorLike) -> Value:
     """The array whose shape and dtype a `..._like` function takes."""
     if not isinstance(input, Tensor):
         raise TypeError(
@@ -197,44 +202,44 @@ def template(call: str, input: Any) -> Any:
 
 
 @creation
-def zeros_like(input: Any, *, dtype: Any) -> Any:
+def zeros_like(input: Tensor, *, dtype: np.dtype[Any] | None) -> Value:
     """Zeros in the shape and dtype of a tensor."""
     return np.zeros_like(template("zeros_like", input), dtype)
 
 
 @creation
-def ones_like(input: Any, *, dtype: Any) -> Any:
+def ones_like(input: Tensor, *, dtype: np.dtype[Any] | None) -> Value:
     """Ones in the shape and dtype of a tensor."""
     return np.ones_like(template("ones_like", input), dtype)
 
 
 @creation
-def empty_like(input: Any, *, dtype: Any) -> Any:
+def empty_like(input: Tensor, *, dtype: np.dtype[Any] | None) -> Value:
     """A tensor in the shape and dtype of another one, holding whatever the memory does."""
     return np.empty_like(template("empty_like", input), dtype)
 
 
 @creation
-def full_like(input: Any, fill_value: Any, *, dtype: Any) -> Any:
+def full_like(input: Tensor, fill_value: TensorLike, *, dtype: np.dtype[Any] | None) -> Value:
     """A tensor in the shape and dtype of another one, filled with a number."""
     array = template("full_like", input)
     number = _fill_number("full_like", fill_value)
     return _filled(array.shape, number, np.dtype(dtype or array.dtype), array)
 
 
-def _new(word: str, compute: Callable[..., Any]) -> None:
+def _new(word: str, compute: Function) -> None:
     """Give Tensor a method that makes a tensor, with its own dtype where none is given."""
 
     def method(
         self: Tensor,
         *args: Any,
-        dtype: Any = None,
-        device: Any = None,
-        layout: Any = None,
+        dtype: DType = None,
+        device: Device = None,
+        layout: MemoryFormat = None,
         pin_memory: bool = False,
         requires_grad: bool = False,
         **kwargs: Any,
-    ) -> Any:
+    ) -> Tensor:
         given = numpy_dtype(word, dtype) or self.value.dtype
         value = compute(self.value, *args, dtype=given, **kwargs)
         return finish(value, device=device, requires_grad=requires_grad)
@@ -244,28 +249,36 @@ def _new(word: str, compute: Callable[..., Any]) -> None:
     register(function=False)(method)
 
 
-def new_zeros(array: Any, *sizes: Any, size: Any = None, dtype: Any) -> Any:
+def new_zeros(
+    array: Value, *sizes: Sizes, size: Sizes = None, dtype: np.dtype[Any] | None
+) -> Value:
     """Zeros of a shape, in the dtype of this tensor."""
     return np.zeros_like(array, dtype, shape=sized("new_zeros", sizes, size), order="C")
 
 
-def new_ones(array: Any, *sizes: Any, size: Any = None, dtype: Any) -> Any:
+def new_ones(
+    array: Value, *sizes: Sizes, size: Sizes = None, dtype: np.dtype[Any] | None
+) -> Value:
     """Ones of a shape, in the dtype of this tensor."""
     return np.ones_like(array, dtype, shape=sized("new_ones", sizes, size), order="C")
 
 
-def new_empty(array: Any, *sizes: Any, size: Any = None, dtype: Any) -> Any:
+def new_empty(
+    array: Value, *sizes: Sizes, size: Sizes = None, dtype: np.dtype[Any] | None
+) -> Value:
     """A tensor of a shape, in the dtype of this one, holding whatever the memory does."""
     return np.empty_like(array, dtype, shape=sized("new_empty", sizes, size), order="C")
 
 
-def new_full(array: Any, size: Any, fill_value: Any, *, dtype: Any) -> Any:
+def new_full(
+    array: Value, size: Sizes, fill_value: TensorLike, *, dtype: np.dtype[Any] | None
+) -> Value:
     """A tensor of a shape filled with a number, in the dtype of this one."""
     number = _fill_number("new_full", fill_value)
     return _filled(shape_of("new_full", (size,)), number, np.dtype(dtype), array)
 
 
-def new_tensor(array: Any, data: Any, *, dtype: Any) -> Any:
+def new_tensor(array: Value, data: Tree, *, dtype: np.dtype[Any] | None) -> Value:
     """A tensor of data as `torch.tensor`, in the dtype of this tensor."""
     return array_of_data(data, dtype, "tensor.new_tensor")
 

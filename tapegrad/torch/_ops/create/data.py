@@ -11,19 +11,21 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from tapegrad._core.types import Tree, Value
 from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import as_numpy
 from tapegrad.torch._ops.declare import register
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
+from tapegrad.torch._types import Device, DType, Number, TensorLike
 
 
 @register(method=False)
 def tensor(
-    data: Any,
+    data: Tree,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: DType = None,
+    device: Device = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
@@ -46,7 +48,7 @@ def tensor(
     return leaf_of(value, requires_grad)
 
 
-def leaf_of(value: Any, requires_grad: bool) -> Tensor:
+def leaf_of(value: Value, requires_grad: bool) -> Tensor:
     """A new tensor that requires grad or not; RuntimeError where its dtype cannot."""
     if requires_grad and value.dtype.kind not in "fc":
         raise RuntimeError(
@@ -56,7 +58,7 @@ def leaf_of(value: Any, requires_grad: bool) -> Tensor:
     return made.requires_grad_() if requires_grad else made
 
 
-def _given_dtype(dtype: Any) -> np.dtype[Any]:
+def _given_dtype(dtype: DType) -> np.dtype[Any]:
     try:
         return as_numpy(dtype)
     except TypeError:
@@ -65,7 +67,7 @@ def _given_dtype(dtype: Any) -> np.dtype[Any]:
         ) from None
 
 
-def array_of_data(data: Any, given: np.dtype[Any] | None, call: str) -> Any:
+def array_of_data(data: Tree, given: np.dtype[Any] | None, call: str) -> Value:
     """Data as an array of its own, of a dtype or the one that it suggests."""
     if isinstance(data, Tensor):
         warn(
@@ -86,7 +88,7 @@ def native(given: np.dtype[Any]) -> np.dtype[Any]:
     return _dtypes.of_numpy(given).numpy
 
 
-def numbers_as_array(data: Any, given: np.dtype[Any] | None) -> Any:
+def numbers_as_array(data: Tree, given: np.dtype[Any] | None) -> Value:
     """A number or nested sequences of numbers as an array."""
     shape = _shape_of(data)
     numbers = _flattened(data, shape)
@@ -107,8 +109,8 @@ def numbers_as_array(data: Any, given: np.dtype[Any] | None) -> Any:
 PYTHON = frozenset((bool, int, float, complex))
 
 
-def _flattened(data: Any, shape: tuple[int, ...]) -> list[Any] | None:
-    """The numbers in nested lists; None where there is more to it than a fast loop can see."""
+def _flattened(data: Tree, shape: tuple[int, ...]) -> list[Number] | None:
+    """The numbers in nested lists; None for other contents, or lists of unlike lengths."""
     level = [data]
     for side in shape:
         if not {list, tuple}.issuperset(map(type, level)) or {side} != set(map(len, level)):
@@ -117,7 +119,7 @@ def _flattened(data: Any, shape: tuple[int, ...]) -> list[Any] | None:
     return level if PYTHON.issuperset(map(type, level)) else None
 
 
-def _check_leaves(leaves: list[Any], nested: bool) -> None:
+def _check_leaves(leaves: list[TensorLike], nested: bool) -> None:
     """Raise PyTorch's error for what is no number."""
     for kind, leaf in {type(leaf): leaf for leaf in leaves}.items():
         if issubclass(kind, str) and nested:
@@ -126,11 +128,11 @@ def _check_leaves(leaves: list[Any], nested: bool) -> None:
             raise TypeError(f"{kind.__name__!r} object cannot be interpreted as an integer")
 
 
-def _is_sequence(data: Any) -> bool:
+def _is_sequence(data: Tree) -> bool:
     return isinstance(data, Sequence) and not isinstance(data, (str, bytes))
 
 
-def _shape_of(data: Any) -> tuple[int, ...]:
+def _shape_of(data: Tree) -> tuple[int, ...]:
     """The shape that the first element of each sequence suggests."""
     shape: list[int] = []
     while _is_sequence(data):
@@ -143,7 +145,7 @@ def _shape_of(data: Any) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _leaves(data: Any, shape: tuple[int, ...], dim: int) -> Iterator[Any]:
+def _leaves(data: Tree, shape: tuple[int, ...], dim: int) -> Iterator[TensorLike]:
     """The numbers in nested sequences, or arrays where these are what is nested."""
     if isinstance(data, np.ndarray):
         if data.shape != shape[dim:]:
@@ -178,8 +180,8 @@ def _raise_length(shape: tuple[int, ...], dim: int, got: tuple[int, ...]) -> NoR
     )
 
 
-def _inferred(leaves: list[Any]) -> np.dtype[Any]:
-    """The dtype of data: that of its kinds of elements together."""
+def _inferred(leaves: list[TensorLike]) -> np.dtype[Any]:
+    """The dtype of data: the one that all its elements promote to."""
     kinds = {type(leaf): leaf for leaf in leaves}
     found: np.dtype[Any] | None = None
     for leaf in leaves if any(map(_has_own_dtype, kinds.values())) else kinds.values():
@@ -188,11 +190,11 @@ def _inferred(leaves: list[Any]) -> np.dtype[Any]:
     return _dtypes.default_float() if found is None else found
 
 
-def _has_own_dtype(leaf: Any) -> bool:
+def _has_own_dtype(leaf: TensorLike) -> bool:
     return isinstance(leaf, (Tensor, np.ndarray))
 
 
-def _dtype_of(leaf: Any) -> np.dtype[Any]:
+def _dtype_of(leaf: TensorLike) -> np.dtype[Any]:
     if isinstance(leaf, (Tensor, np.ndarray, np.generic)):
         return native(leaf.value.dtype if isinstance(leaf, Tensor) else leaf.dtype)
     if isinstance(leaf, (bool, int, float, complex)):
@@ -202,7 +204,7 @@ def _dtype_of(leaf: Any) -> np.dtype[Any]:
     raise RuntimeError(f"Could not infer dtype of {type(leaf).__name__}")
 
 
-def _converted(numbers: list[Any], kinds: set[type], given: np.dtype[Any]) -> Any:
+def _converted(numbers: list[Number], kinds: set[type], given: np.dtype[Any]) -> Value:
     """Python numbers as an array of a dtype, with PyTorch's errors where they do not fit."""
     for kind in kinds - PYTHON:
         raise TypeError(f"{kind.__name__!r} object cannot be interpreted as a number")
@@ -214,7 +216,7 @@ def _converted(numbers: list[Any], kinds: set[type], given: np.dtype[Any]) -> An
         return _wholes(numbers, kinds, given).astype(given)
 
 
-def _wholes(numbers: list[Any], kinds: set[type], given: np.dtype[Any]) -> Any:
+def _wholes(numbers: list[Number], kinds: set[type], given: np.dtype[Any]) -> Value:
     """Whole numbers as an array that fits a dtype; negative ones wrap in an unsigned one."""
     beyond = RuntimeError(f"value cannot be converted to type {given.name} without overflow")
     try:
@@ -237,7 +239,7 @@ def _wholes(numbers: list[Any], kinds: set[type], given: np.dtype[Any]) -> Any:
 # --- Over the same memory -----------------------------------------------------------------------
 
 
-def check_array(array: Any) -> None:
+def check_array(array: Value) -> None:
     """Raise PyTorch's error for an array that cannot be a tensor."""
     native(array.dtype)
     if any(step < 0 for step in array.strides):
@@ -254,7 +256,7 @@ def check_array(array: Any) -> None:
 
 
 @register(method=False)
-def from_numpy(ndarray: Any) -> Tensor:
+def from_numpy(ndarray: Value) -> Tensor:
     """A tensor over the memory of a NumPy array: writes to one are seen in the other.
 
     TypeError for what is no array or has a dtype that tensors do not; ValueError for negative
@@ -279,7 +281,7 @@ def from_numpy(ndarray: Any) -> Tensor:
 
 
 @register(method=False)
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+def as_tensor(data: Tree, dtype: DType = None, device: Device = None) -> Tensor:
     """Data as a tensor: without a copy, and with its history, where it has the dtype already."""
     if device is not None:
         _dtypes.device(device)
@@ -295,10 +297,10 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 @register(method=False)
 def asarray(
-    obj: Any,
+    obj: Tree,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: DType = None,
+    device: Device = None,
     copy: bool | None = None,
     requires_grad: bool | None = None,
 ) -> Tensor:
@@ -319,7 +321,7 @@ def asarray(
 def frombuffer(
     buffer: Any,
     *,
-    dtype: Any,
+    dtype: DType,
     count: int = -1,
     offset: int = 0,
     requires_grad: bool = False,
@@ -335,16 +337,17 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     return of_value(np.from_dlpack(ext_tensor))
 
 
-def number_of(value: Any) -> Any:
-    """One of NumPy's numbers as Python's, which is all that PyTorch sees in it."""
+def number_of(value: Value) -> Number:
+    """A NumPy scalar as a Python number, as PyTorch takes it."""
     native(value.dtype)
     return value.item()
 
 
-def from_operand(value: Any) -> Any:
-    """What NumPy has beside a tensor in arithmetic: a number, or a tensor for an array.
+def from_operand(value: Value) -> TensorLike:
+    """A NumPy operand as what PyTorch computes with: a number, or a tensor for an array.
 
-    The tensor has a copy, for nobody may change it. TypeError for a dtype that no tensor has.
+    The tensor has a copy, which writes to the array do not change. TypeError for a dtype that no
+    tensor has.
     """
     if isinstance(value, np.generic):
         return number_of(value)

@@ -1,4 +1,4 @@
-"""Writes that put the same value everywhere: `zero_` and `fill_`; what random writes are made of.
+"""Writes into all elements: `zero_`, `fill_`, and `replaced`, by which random writes are logged.
 
 Knows how a write is logged. Must not know where the numbers come from.
 """
@@ -10,22 +10,24 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import General
+from tapegrad._core.types import Value
 from tapegrad._core.values import innermost, untraced
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.versions import count_write
 from tapegrad.torch._ops.declare import register
 from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray
 from tapegrad.torch._tensor.writes import check_writable, write
+from tapegrad.torch._types import Number, TensorLike
 
 
-def replaced(old: Any, new: Any) -> Any:
-    """`new` in the shape of `old`, whose derivative is zero there but whose history goes on."""
+def replaced(old: Value, new: Value) -> Value:
+    """`new` in the shape of `old`. It stays on the graph of `old`, with a derivative of zero."""
     if innermost([old, new]) is None:
         return np.broadcast_to(new, old.shape)
     return _REPLACED.apply_bound([old, new], {})
 
 
-def _replaced(old: Any, new: Any) -> Any:
+def _replaced(old: Value, new: Value) -> Value:
     return np.broadcast_to(new, old.shape).copy()
 
 
@@ -42,11 +44,11 @@ _REPLACED = General(
 
 
 @register()
-def zero_(self: Any) -> Any:
+def zero_(self: Tensor) -> Tensor:
     """Write zeros into this tensor."""
     value = self.value
     if type(value) is ndarray and self.node is None and self._base is None:
-        check_writable(self, tracked=False)  # a gradient that is to be added to anew
+        check_writable(self, tracked=False)  # the frequent case: x.grad.zero_()
         value.fill(0)
         count_write(self)
         return self
@@ -54,7 +56,7 @@ def zero_(self: Any) -> Any:
 
 
 @register()
-def fill_(self: Any, value: Any) -> Any:
+def fill_(self: Tensor, value: TensorLike) -> Tensor:
     """Write a number, or a tensor of no dimensions, into all elements of this tensor."""
     if not isinstance(value, Tensor):
         given = filled_as(value, self.value.dtype)
@@ -66,15 +68,15 @@ def fill_(self: Any, value: Any) -> Any:
         )
     array = array_of(value)
 
-    def compute(old: Any) -> Any:
+    def compute(old: Value) -> Value:
         new = np.real(array) if array.dtype.kind == "c" and old.dtype.kind != "c" else array
         return replaced(old, new.astype(old.dtype))
 
     return write(self, compute, "FillBackward3", [value])
 
 
-def filled_as(value: Any, given: np.dtype[Any]) -> Any:
-    """A Python number as an array of no dimensions; RuntimeError where the dtype has it not."""
+def filled_as(value: Number, given: np.dtype[Any]) -> Value:
+    """A Python number as an array of no dimensions; RuntimeError if the dtype cannot hold it."""
     number = untraced(value)
     if isinstance(number, complex) and given.kind != "c":
         if number.imag:

@@ -13,15 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
+from tapegrad.torch._types import Device, Number, TensorLike
 
 FIRST_SEED = 67280421310721  # of a new Generator, as in PyTorch
 
 
 class _Drawn(threading.local):
-    """How often a thread has drawn: vmap asks whether a function does."""
+    """The number of draws of a thread, by which vmap sees whether a function draws."""
 
     times = 0
 
@@ -32,7 +34,7 @@ DRAWN = _Drawn()
 class Generator:
     """A source of random numbers of its own: `manual_seed`, `seed`, `get_state`, `set_state`."""
 
-    def __init__(self, device: Any = "cpu") -> None:
+    def __init__(self, device: Device = "cpu") -> None:
         self._device = _dtypes.device(device)
         self._seed = FIRST_SEED
         self._numpy: Any = None  # NumPy's generator, once it is needed
@@ -41,7 +43,7 @@ class Generator:
     def device(self) -> _dtypes.device:
         return self._device
 
-    def manual_seed(self, seed: Any) -> Generator:
+    def manual_seed(self, seed: Number) -> Generator:
         """Start anew from a seed; returns the generator itself."""
         self._seed = _valid_seed(seed)
         self._numpy = None
@@ -69,7 +71,7 @@ class Generator:
         )
         return of_value(np.frombuffer(b"".join(parts), np.uint8).copy())
 
-    def set_state(self, new_state: Any) -> Generator:
+    def set_state(self, new_state: TensorLike) -> Generator:
         """Go back to a state that `get_state` returned."""
         if not isinstance(new_state, Tensor) or new_state.value.dtype != np.uint8:
             raise TypeError("RNG state must be a torch.ByteTensor")
@@ -95,14 +97,14 @@ class Generator:
         return Generator().set_state(self.get_state())
 
     @property
-    def numpy(self) -> Any:
+    def numpy(self) -> np.random.Generator:
         """NumPy's generator, with the same state."""
         if self._numpy is None:
             self._numpy = np.random.Generator(np.random.PCG64(self._seed))
         return self._numpy
 
 
-def _valid_seed(seed: Any) -> int:
+def _valid_seed(seed: Number) -> int:
     number = int(seed)
     if not -(2**63) <= number < 2**64:
         raise ValueError("Overflow when unpacking long long")
@@ -113,7 +115,7 @@ default_generator = Generator()
 default_generator.seed()
 
 
-def source(generator: Generator | None = None) -> Any:
+def source(generator: Generator | None = None) -> np.random.Generator:
     """NumPy's generator for a draw, from PyTorch's `generator=`."""
     DRAWN.times += 1
     return (default_generator if generator is None else generator).numpy
@@ -122,12 +124,14 @@ def source(generator: Generator | None = None) -> Any:
 # --- Draws of arrays ----------------------------------------------------------------------------
 
 
-def exact(given: np.dtype[Any]) -> Any:
-    """The dtype in which NumPy draws what is then rounded to another one."""
+def exact(given: np.dtype[Any]) -> type[np.float32 | np.float64]:
+    """The dtype in which NumPy draws numbers that are then rounded to `given`."""
     return np.float64 if given.itemsize == 8 else np.float32
 
 
-def draw_uniform(shape: Any, given: np.dtype[Any], generator: Any = None) -> Any:
+def draw_uniform(
+    shape: tuple[int, ...], given: np.dtype[Any], generator: Generator | None = None
+) -> Value:
     """Uniform numbers from 0 to before 1, real and imaginary parts each."""
     if given.kind == "c":
         part = np.empty(0, given).real.dtype
@@ -140,7 +144,9 @@ def draw_uniform(shape: Any, given: np.dtype[Any], generator: Any = None) -> Any
     return np.asarray(made, given)
 
 
-def draw_normal(shape: Any, given: np.dtype[Any], generator: Any = None) -> Any:
+def draw_normal(
+    shape: tuple[int, ...], given: np.dtype[Any], generator: Generator | None = None
+) -> Value:
     """Normal numbers of mean 0 and variance 1; of complex ones each part has half of it."""
     if given.kind == "c":
         part = np.empty(0, given).real.dtype
@@ -155,7 +161,9 @@ def quoted(given: np.dtype[Any]) -> str:
     return f"'{word_of(given)}'"
 
 
-def draw_whole(low: Any, high: Any, shape: Any, given: np.dtype[Any], generator: Any) -> Any:
+def draw_whole(
+    low: int, high: int, shape: tuple[int, ...], given: np.dtype[Any], generator: Generator | None
+) -> Value:
     """Whole numbers from low to before high."""
     if low >= high:
         raise RuntimeError(
@@ -165,7 +173,9 @@ def draw_whole(low: Any, high: Any, shape: Any, given: np.dtype[Any], generator:
     return np.asarray(made).astype(given)
 
 
-def bounds_of(call: str, given: tuple[Any, ...], low: Any, high: Any, count: int) -> Any:
+def bounds_of(
+    call: str, given: tuple[Any, ...], low: Number, high: Number, count: int
+) -> tuple[int, int, tuple[Any, ...]]:
     """`(high, ...)` or `(low, high, ...)` as low, high and what follows."""
     if low is not None and high is None and given:
         high, given = given[0], given[1:]

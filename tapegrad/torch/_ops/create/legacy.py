@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Params, Tree
 from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
 from tapegrad.torch._methods import method_of
 from tapegrad.torch._ops.create.data import numbers_as_array
 from tapegrad.torch._ops.declare import register
 from tapegrad.torch._tensor.tensor import Tensor, of_value
+from tapegrad.torch._types import DType
 
 
 def legacy_tensor(*args: Any, **kwargs: Any) -> Tensor:
@@ -23,7 +25,7 @@ def legacy_tensor(*args: Any, **kwargs: Any) -> Tensor:
 
 
 @method_of(Tensor, "__new__")
-def _new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+def _new(cls: type, *args: Any, **kwargs: Any) -> Tensor:
     """`Tensor(...)`, and that of a subclass."""
     made = legacy_tensor(*args, **kwargs) if args or kwargs else of_value(np.zeros(0, np.float32))
     if cls is not Tensor:
@@ -32,7 +34,7 @@ def _new(cls: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _made(
-    args: tuple[Any, ...], kwargs: dict[str, Any], given: np.dtype[Any], *, any_dtype: bool = False
+    args: tuple[Any, ...], kwargs: Params, given: np.dtype[Any], *, any_dtype: bool = False
 ) -> Tensor:
     device = kwargs.pop("device", None)
     if device is not None:
@@ -63,7 +65,7 @@ def _made(
     return of_value(np.zeros([side.__index__() for side in args], given))
 
 
-def _of_data(data: Any, given: np.dtype[Any], any_dtype: bool) -> Tensor:
+def _of_data(data: Tree, given: np.dtype[Any], any_dtype: bool) -> Tensor:
     if isinstance(data, Tensor):
         if not any_dtype and data.value.dtype != given:
             raise TypeError(f"expected a tensor of {given.name}, got one of {data.dtype}")
@@ -80,10 +82,10 @@ class _TensorType(type):
 
     given: np.dtype[Any]
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor) and instance.value.dtype == cls.given
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
         return _made(args, kwargs, cls.given)
 
     @property
@@ -106,7 +108,7 @@ for _known in _dtypes.BY_NAME.values():
     register(_word, method=False, module=__name__)(TYPES[_word])
 
 
-def type_dtype(given: Any) -> np.dtype[Any]:
+def type_dtype(given: DType | str) -> np.dtype[Any]:
     """The dtype for a `torch.dtype`, a type of tensors, or its name."""
     if isinstance(given, _TensorType):
         return given.given
@@ -123,7 +125,7 @@ def type_dtype(given: Any) -> np.dtype[Any]:
 
 
 @register(method=False)
-def set_default_tensor_type(t: Any) -> None:
+def set_default_tensor_type(t: DType | str) -> None:
     """Older name of `set_default_dtype`, for a type of tensors."""
     warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._core.values import Mapped, Traced, any_true
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.node import is_on_graph
 from tapegrad.torch._ops.create.creation import creation, shape_of, sized, template
 from tapegrad.torch._ops.create.generator import (
+    Generator,
     bounds_of,
     draw_normal,
     draw_uniform,
@@ -24,19 +26,30 @@ from tapegrad.torch._ops.create.generator import (
 )
 from tapegrad.torch._ops.declare import deliver, operation, private, register
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
+from tapegrad.torch._types import Device, DType, MemoryFormat, Number, Sizes, TensorLike
 
 # --- New tensors --------------------------------------------------------------------------------
 
 
 @creation
-def rand(*sizes: Any, size: Any = None, generator: Any = None, dtype: Any) -> Any:
+def rand(
+    *sizes: Sizes,
+    size: Sizes = None,
+    generator: Generator | None = None,
+    dtype: np.dtype[Any] | None,
+) -> Value:
     """Uniform numbers from 0 to before 1: `rand(2, 3)` or `rand((2, 3))`."""
     shape = sized("rand", sizes, size)
     return draw_uniform(shape, np.dtype(dtype or _dtypes.default_float()), generator)
 
 
 @creation
-def randn(*sizes: Any, size: Any = None, generator: Any = None, dtype: Any) -> Any:
+def randn(
+    *sizes: Sizes,
+    size: Sizes = None,
+    generator: Generator | None = None,
+    dtype: np.dtype[Any] | None,
+) -> Value:
     """Normal numbers of mean 0 and variance 1: `randn(2, 3)` or `randn((2, 3))`."""
     shape = sized("randn", sizes, size)
     return draw_normal(shape, np.dtype(dtype or _dtypes.default_float()), generator)
@@ -45,12 +58,12 @@ def randn(*sizes: Any, size: Any = None, generator: Any = None, dtype: Any) -> A
 @creation
 def randint(
     *args: Any,
-    low: Any = None,
-    high: Any = None,
-    size: Any = None,
-    generator: Any = None,
-    dtype: Any,
-) -> Any:
+    low: Number = None,
+    high: Number = None,
+    size: Sizes = None,
+    generator: Generator | None = None,
+    dtype: np.dtype[Any] | None,
+) -> Value:
     """Whole numbers from low to before high: `randint(high, size)`, `randint(low, high, size)`."""
     low, high, rest = bounds_of("randint", args, low, high, 1 if size is None else 0)
     size = rest[0] if rest else size
@@ -64,21 +77,25 @@ def randint(
 
 
 @creation
-def randperm(n: int, *, generator: Any = None, dtype: Any) -> Any:
+def randperm(n: int, *, generator: Generator | None = None, dtype: np.dtype[Any] | None) -> Value:
     """The whole numbers from 0 to before n, in a random order."""
     (count,) = shape_of("randperm", (n,))
     return source(generator).permutation(count).astype(dtype or np.int64)
 
 
 @creation
-def rand_like(input: Any, *, generator: Any = None, dtype: Any) -> Any:
+def rand_like(
+    input: Tensor, *, generator: Generator | None = None, dtype: np.dtype[Any] | None
+) -> Value:
     """Uniform numbers from 0 to before 1, in the shape and dtype of a tensor."""
     array = template("rand_like", input)
     return draw_uniform(array.shape, np.dtype(dtype or array.dtype), generator)
 
 
 @creation
-def randn_like(input: Any, *, generator: Any = None, dtype: Any) -> Any:
+def randn_like(
+    input: Tensor, *, generator: Generator | None = None, dtype: np.dtype[Any] | None
+) -> Value:
     """Normal numbers of mean 0 and variance 1, in the shape and dtype of a tensor."""
     array = template("randn_like", input)
     return draw_normal(array.shape, np.dtype(dtype or array.dtype), generator)
@@ -86,8 +103,13 @@ def randn_like(input: Any, *, generator: Any = None, dtype: Any) -> Any:
 
 @creation
 def randint_like(
-    input: Any, *args: Any, low: Any = None, high: Any = None, generator: Any = None, dtype: Any
-) -> Any:
+    input: Tensor,
+    *args: Any,
+    low: Number = None,
+    high: Number = None,
+    generator: Generator | None = None,
+    dtype: np.dtype[Any] | None,
+) -> Value:
     """Whole numbers from low to before high, in the shape and dtype of a tensor."""
     array = template("randint_like", input)
     low, high, _ = bounds_of("randint_like", args, low, high, 0)
@@ -97,7 +119,7 @@ def randint_like(
 # --- Distributions whose parameters are tensors -------------------------------------------------
 
 
-def _label_of_normal(mean: Any, std: Any = 1.0, *_: Any, **__: Any) -> str:
+def _label_of_normal(mean: TensorLike, std: TensorLike = 1.0, *_: Any, **__: Any) -> str:
     both = isinstance(mean, Tensor), isinstance(std, Tensor)
     return {(True, False): "NormalBackward1", (False, True): "NormalBackward2"}.get(
         both, "NormalBackward3"
@@ -105,8 +127,8 @@ def _label_of_normal(mean: Any, std: Any = 1.0, *_: Any, **__: Any) -> str:
 
 
 @private(_label_of_normal)
-def _normal_of_tensors(mean: Any, std: Any, generator: Any = None) -> Any:
-    """PyTorch's derivative is 0: it does not follow the draw."""
+def _normal_of_tensors(mean: Value, std: Value, generator: Generator | None = None) -> Value:
+    """Normal numbers with PyTorch's derivative, 0: it does not differentiate the draw."""
     first = mean if hasattr(mean, "dtype") else std
     if any_true(np.less(std, 0)):
         if hasattr(std, "dtype"):
@@ -122,8 +144,8 @@ def _normal_of_tensors(mean: Any, std: Any, generator: Any = None) -> Any:
     return _constant(made.astype(given), mean, std)
 
 
-def _value(array: Any) -> Any:
-    """An array without tracing; the examples of a vmap stay what they are."""
+def _value(array: Value) -> Value:
+    """The value of a traced array; a batched one keeps its examples."""
     if isinstance(array, Traced):
         return _value(array.value)
     if isinstance(array, Mapped):
@@ -131,8 +153,8 @@ def _value(array: Any) -> Any:
     return array
 
 
-def _constant(made: Any, *parameters: Any) -> Any:
-    """A draw as a result of its parameters, whose derivatives by them are zero."""
+def _constant(made: Value, *parameters: Value) -> Value:
+    """A draw as a function of its parameters, with derivatives of zero by them."""
     for parameter in parameters:
         if is_on_graph(parameter):
             made = np.where(True, made, np.broadcast_to(parameter, made.shape).astype(made.dtype))
@@ -141,15 +163,15 @@ def _constant(made: Any, *parameters: Any) -> Any:
 
 @register(method=False)
 def normal(
-    mean: Any = 0.0,
-    std: Any = 1.0,
-    size: Any = None,
+    mean: TensorLike = 0.0,
+    std: TensorLike = 1.0,
+    size: Sizes = None,
     *,
-    generator: Any = None,
-    out: Any = None,
-    dtype: Any = None,
-    device: Any = None,
-    layout: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: DType = None,
+    device: Device = None,
+    layout: MemoryFormat = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -176,8 +198,8 @@ def _require_floats(call: str, given: np.dtype[Any]) -> None:
 
 
 @operation("BernoulliBackward0")
-def bernoulli(input: Any, p: Any = None, *, generator: Any = None) -> Any:
-    """Ones with the probability that each element (or `p`) is, else zeros."""
+def bernoulli(input: Value, p: Value = None, *, generator: Generator | None = None) -> Value:
+    """Zeros and ones; each element (or `p`) is the probability of a one."""
     _require_floats("bernoulli_tensor_cpu_p_", input.dtype)
     chance = _value(input) if p is None else p
     if any_true(np.less(chance, 0) | np.greater(chance, 1) | np.isnan(chance)):
@@ -187,8 +209,8 @@ def bernoulli(input: Any, p: Any = None, *, generator: Any = None) -> Any:
 
 
 @operation("PoissonBackward0", method=False)
-def poisson(input: Any, generator: Any = None) -> Any:
-    """Poisson numbers whose rate each element is."""
+def poisson(input: Value, generator: Generator | None = None) -> Value:
+    """Poisson numbers; each element is the rate of one."""
     _require_floats("poisson_cpu", input.dtype)
     rate = _value(input)
     if any_true(np.less(rate, 0)):
@@ -203,8 +225,8 @@ def multinomial(
     num_samples: int,
     replacement: bool = False,
     *,
-    generator: Any = None,
-    out: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Indices drawn with the probabilities in each row of `input`, which need not sum to 1."""
     weights = plain_of(input)
@@ -231,8 +253,8 @@ def multinomial(
     return made if out is None else deliver(out, made)
 
 
-def _choose(rows: Any, count: int, replacement: bool, draws: Any) -> Any:
-    """`count` indices a row."""
+def _choose(rows: Value, count: int, replacement: bool, draws: np.random.Generator) -> Value:
+    """Draw `count` indices for each row of weights."""
     if replacement:
         sums = rows.cumsum(-1)
         marks = draws.random((len(rows), count)) * sums[:, -1:]
@@ -241,8 +263,8 @@ def _choose(rows: Any, count: int, replacement: bool, draws: Any) -> Any:
         ]
         last = [np.flatnonzero(row)[-1] for row in rows]  # where rounding passes the end
         return np.minimum(np.array(found, np.int64), np.array(last, np.int64)[:, None])
-    # The first of exponential waiting times, whose rates are the weights, is a draw; so are the
-    # following ones, of what is left.
+    # Of exponential waiting times with the weights as rates, the shortest is a draw by weight; the
+    # next one is a draw from the rest, and so on.
     with np.errstate(divide="ignore"):
         waits = draws.standard_exponential(rows.shape) / rows
     return np.argsort(waits, -1, kind="stable")[:, :count].astype(np.int64)

@@ -2,7 +2,7 @@
 
 Knows the distributions. Must not know where the numbers come from.
 
-As in PyTorch, what the tensor was made from gets the gradient 0 through such a write.
+As in PyTorch, the gradient through such a write is 0 for what the tensor was computed from.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.create.fill import replaced
 from tapegrad.torch._ops.create.generator import (
+    Generator,
     bounds_of,
     draw_normal,
     draw_uniform,
@@ -25,9 +27,12 @@ from tapegrad.torch._ops.create.generator import (
 from tapegrad.torch._ops.declare import register
 from tapegrad.torch._tensor.tensor import Tensor, plain_of
 from tapegrad.torch._tensor.writes import write
+from tapegrad.torch._types import Number, TensorLike
 
 
-def _into(self: Tensor, label: str, draw: Callable[[Any, np.dtype[Any]], Any]) -> Tensor:
+def _into(
+    self: Tensor, label: str, draw: Callable[[tuple[int, ...], np.dtype[Any]], Value]
+) -> Tensor:
     value = self.value
     new = np.asarray(draw(value.shape, value.dtype)).astype(value.dtype)
     return write(self, lambda old: replaced(old, new), label)
@@ -35,8 +40,13 @@ def _into(self: Tensor, label: str, draw: Callable[[Any, np.dtype[Any]], Any]) -
 
 @register()
 def uniform_(
-    self: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any = None, **words: Any
-) -> Any:
+    self: Tensor,
+    from_: float = 0.0,
+    to: float = 1.0,
+    *,
+    generator: Generator | None = None,
+    **words: Any,
+) -> Tensor:
     """Write uniform numbers from `from` to before `to`."""
     low = words.pop("from", from_)
     if words:
@@ -58,7 +68,9 @@ def _require_scale(call: str, word: str, scale: float) -> None:
 
 
 @register()
-def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
+def normal_(
+    self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None
+) -> Tensor:
     """Write normal numbers."""
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
@@ -70,7 +82,9 @@ def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = 
 
 
 @register()
-def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
+def log_normal_(
+    self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None
+) -> Tensor:
     """Write numbers whose logarithms are normal."""
     _require_scale("log_normal_", "std", std)
     return _into(
@@ -89,13 +103,15 @@ def _require_continuous(self: Tensor, name: str) -> None:
 
 
 @register()
-def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
+def exponential_(
+    self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None
+) -> Tensor:
     """Write exponential numbers of rate `lambd`, which are never 0."""
     _require_continuous(self, "Exponential")
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
 
-    def draw(shape: Any, given: np.dtype[Any]) -> Any:
+    def draw(shape: tuple[int, ...], given: np.dtype[Any]) -> Value:
         drawn = source(generator).standard_exponential(shape, exact(given))
         return np.maximum(drawn, np.finfo(given).tiny) / lambd
 
@@ -103,7 +119,9 @@ def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any
 
 
 @register()
-def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
+def cauchy_(
+    self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None
+) -> Tensor:
     """Write Cauchy numbers."""
     _require_continuous(self, "Cauchy")
     _require_scale("cauchy_", "sigma", sigma)
@@ -115,8 +133,8 @@ def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: An
 
 
 @register()
-def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
-    """Write how many tries with the chance `p` it takes to succeed."""
+def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    """Write geometric numbers: how many trials of probability `p` it takes to succeed."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     return _into(
@@ -125,7 +143,7 @@ def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
 
 
 @register()
-def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
+def bernoulli_(self: Tensor, p: TensorLike = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Write ones with the probability `p`, a number or a tensor, else zeros."""
     of_tensor = isinstance(p, Tensor)
     chance = plain_of(p) if of_tensor else p
@@ -139,7 +157,9 @@ def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
 
 
 @register()
-def random_(self: Any, *args: Any, generator: Any = None, to: Any = None, **words: Any) -> Any:
+def random_(
+    self: Tensor, *args: Any, generator: Generator | None = None, to: Number = None, **words: Any
+) -> Tensor:
     """Write whole numbers: `random_(to)`, `random_(from, to)`, or all that the dtype holds."""
     low, high, _ = (
         bounds_of("random_", args, words.pop("from", None), to, 0)

@@ -1,6 +1,6 @@
 """Tensors made from a range: evenly spaced numbers, and the indices of triangles.
 
-Knows in which precision PyTorch counts. Must not know operations.
+Knows in which precision PyTorch computes them. Must not know operations.
 """
 
 from __future__ import annotations
@@ -10,19 +10,23 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad.torch import _dtypes
 from tapegrad.torch._ops.create.creation import creation
 from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch._types import Number
 
 
-def _number(value: Any) -> Any:
+def _number(value: Number) -> Number:
     """A Python number for a bound that may be a tensor."""
     return value.item() if isinstance(value, (Tensor, np.generic, np.ndarray)) else value
 
 
 @creation
-def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any) -> Any:
-    """Numbers from start to before end: `arange(5)`, `arange(1, 2, 0.25)`; integers stay such."""
+def arange(
+    start: Number = 0, end: Number = None, step: Number = 1, *, dtype: np.dtype[Any] | None
+) -> Value:
+    """Numbers from start to before end: `arange(5)`, `arange(1, 2, 0.25)`; ints give ints."""
     start, end, step = (_number(bound) for bound in (start, end, step))
     if end is None:
         start, end = 0, start
@@ -43,7 +47,7 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any) -> Any
     return (start + step * np.arange(count)).astype(given)
 
 
-def _steps_between(start: Any, end: Any, steps: Any, given: np.dtype[Any]) -> Any:
+def _steps_between(start: Number, end: Number, steps: int | None, given: np.dtype[Any]) -> Value:
     """Evenly spaced numbers, each counted from the nearer end, as PyTorch does."""
     if steps is None or steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -58,7 +62,7 @@ def _steps_between(start: Any, end: Any, steps: Any, given: np.dtype[Any]) -> An
 
 
 @creation
-def linspace(start: Any, end: Any, steps: int, *, dtype: Any) -> Any:
+def linspace(start: Number, end: Number, steps: int, *, dtype: np.dtype[Any] | None) -> Value:
     """`steps` numbers evenly from start to end, both included."""
     start, end = _number(start), _number(end)
     given = np.dtype(dtype or _range_dtype(start, end))
@@ -66,7 +70,9 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any) -> Any:
 
 
 @creation
-def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any) -> Any:
+def logspace(
+    start: Number, end: Number, steps: int, base: float = 10.0, *, dtype: np.dtype[Any] | None
+) -> Value:
     """Powers of `base` whose exponents go evenly from start to end."""
     start, end = _number(start), _number(end)
     given = np.dtype(dtype or _range_dtype(start, end))
@@ -76,19 +82,19 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any
         return np.power(exponents.dtype.type(base), exponents).astype(given)
 
 
-def _range_dtype(start: Any, end: Any) -> np.dtype[Any]:
+def _range_dtype(start: Number, end: Number) -> np.dtype[Any]:
     if isinstance(start, complex) or isinstance(end, complex):
         return _dtypes.default_complex()
     return _dtypes.default_float()
 
 
 @creation
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any) -> Any:
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: np.dtype[Any] | None) -> Value:
     """The indices of the lower triangle of a matrix, as a tensor of two rows."""
     return np.stack(np.tril_indices(row, offset, col)).astype(dtype or np.int64)
 
 
 @creation
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any) -> Any:
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: np.dtype[Any] | None) -> Value:
     """The indices of the upper triangle of a matrix, as a tensor of two rows."""
     return np.stack(np.triu_indices(row, offset, col)).astype(dtype or np.int64)

@@ -1,6 +1,6 @@
-"""Activations: relu and its kin, sigmoids, softmax. Also what `nn.functional` offers under a name.
+"""Activations: relu and its variants, sigmoids, softmax; those of `torch` and of `nn.functional`.
 
-Knows PyTorch's derivatives at kinks: 0 at the kink of relu, of hardtanh and of the shrinking ones.
+Knows PyTorch's derivatives at kinks: 0 at those of relu, hardtanh and the shrink functions.
 
 Those that `torch.nn.functional` has take `inplace=True`: they write into their argument.
 """
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import spec_of
+from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._dims import along_one, shaped, wrapped
 from tapegrad.torch._dtypes import as_numpy
@@ -33,9 +34,10 @@ from tapegrad.torch._ops.elementwise.arithmetic import cast
 from tapegrad.torch._ops.elementwise.functions import sigmoid_of
 from tapegrad.torch._ops.fast import is_short, logged, quiet, short_single
 from tapegrad.torch._rules import special
-from tapegrad.torch._rules.declare import elementwise, general
+from tapegrad.torch._rules.declare import Declared, elementwise, general
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._tensor.writes import write
+from tapegrad.torch._types import Dim, DType, Number, TensorLike
 
 Decorator = Callable[[Operation], Operation]
 
@@ -78,13 +80,13 @@ def with_inplace(call: Operation, compute: Operation, label: str) -> Operation:
 
 
 @elementwise("ThresholdBackward0", 0, 0)
-def _following(_like: Any, slopes: Any) -> Any:
-    """Slopes that change in steps with an argument: they stay on its graph, with zeros."""
+def _following(_like: Value, slopes: Value) -> Value:
+    """Slopes that are piecewise constant in an argument: on its graph, with derivatives of 0."""
     return slopes
 
 
-def _kept(condition: Any, like: Any) -> Any:
-    """A condition on plain values, or slopes found from them, as numbers of a dtype."""
+def _kept(condition: Value, like: Value) -> Value:
+    """A condition or slopes, from untraced values, in the dtype and on the graph of `like`."""
     slopes = condition.astype(like.dtype)
     return slopes if type(like) is np.ndarray else _following(like, slopes)
 
@@ -93,13 +95,13 @@ def _kept(condition: Any, like: Any) -> Any:
 
 
 @elementwise("ReluBackward0", lambda out, _x: _kept(~(untraced(out) <= 0), out))
-def relu_of(x: Any) -> Any:
+def relu_of(x: Value) -> Value:
     """max(x, 0), with the slope 0 at 0."""
     return np.maximum(x, 0)
 
 
 @operation("ReluBackward0", inplace=True)
-def relu(input: Any) -> Any:
+def relu(input: Value) -> Value:
     """max(x, 0); the gradient at 0 is 0."""
     return relu_of(input)
 
@@ -113,31 +115,31 @@ relu = register(replaces=relu)(short_single(relu_of, "ReluBackward0", relu, warn
     0,
     0,
 )
-def _between(x: Any, low: Any, high: Any) -> Any:
+def _between(x: Value, low: Value, high: Value) -> Value:
     return np.minimum(np.maximum(x, low), high)
 
 
 @activation("HardtanhBackward0")
-def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
-    """x brought between two numbers; the gradient on them is 0."""
+def hardtanh(input: Value, min_val: float = -1.0, max_val: float = 1.0) -> Value:
+    """x clamped to [min_val, max_val]; the gradient at the bounds is 0."""
     return _between(input, min_val, max_val)
 
 
 @activation("HardtanhBackward0")
-def relu6(input: Any) -> Any:
-    """x brought between 0 and 6."""
+def relu6(input: Value) -> Value:
+    """x clamped to [0, 6]."""
     return _between(input, 0, 6)
 
 
 @elementwise(
     "LeakyReluBackward0", lambda _out, x, slope: _kept(np.where(untraced(x) > 0, 1, slope), x), 0
 )
-def _leaky(x: Any, slope: Any) -> Any:
+def _leaky(x: Value, slope: Value) -> Value:
     return np.where(x > 0, x, x * slope)
 
 
 @activation("LeakyReluBackward0")
-def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
+def leaky_relu(input: Value, negative_slope: float = 0.01) -> Value:
     """x, and negative_slope * x below 0."""
     return _leaky(input, negative_slope)
 
@@ -147,12 +149,12 @@ def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
     lambda _out, x, weight: np.where(untraced(x) > 0, 1, weight),
     lambda _out, x, _weight: np.where(untraced(x) > 0, 0, x),
 )
-def _prelu(x: Any, weight: Any) -> Any:
+def _prelu(x: Value, weight: Value) -> Value:
     return np.where(x > 0, x, weight * x)
 
 
 @activation("PreluKernelBackward0", everywhere=True, method=True, inplace=False)
-def prelu(input: Any, weight: Any) -> Any:
+def prelu(input: Value, weight: Value) -> Value:
     """x, and weight * x below 0: one weight, or one a channel (dimension 1)."""
     if weight.size != 1:
         channels = input.shape[1] if input.ndim > 1 else 1
@@ -170,12 +172,12 @@ def prelu(input: Any, weight: Any) -> Any:
 @elementwise(
     "ThresholdBackward0", lambda _out, x, limit, _v: _kept(~(untraced(x) <= limit), x), 0, 0
 )
-def _threshold(x: Any, limit: Any, value: Any) -> Any:
+def _threshold(x: Value, limit: Number, value: Number) -> Value:
     return np.where(x <= limit, np.asarray(value, x.dtype), x)
 
 
 @activation("ThresholdBackward0", everywhere=True)
-def threshold(input: Any, threshold: float, value: float) -> Any:
+def threshold(input: Value, threshold: float, value: float) -> Value:
     """x above a threshold, else a value."""
     return _threshold(input, threshold, value)
 
@@ -183,55 +185,55 @@ def threshold(input: Any, threshold: float, value: float) -> Any:
 # --- exponential units --------------------------------------------------------------------------
 
 
-def _elu_slope(_out: Any, x: Any, alpha: Any, scale: Any, recording: Any) -> Any:
+def _elu_slope(_out: Value, x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
     below = untraced(x) <= 0
     low = np.exp(np.where(below, x, 0) * recording) * (alpha * scale * recording)
     return np.where(below, low, scale)
 
 
 @elementwise("EluBackward0", _elu_slope, 0, 0, 0)
-def _elu(x: Any, alpha: Any, scale: Any, recording: Any) -> Any:
+def _elu(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
     low = np.expm1(np.where(x <= 0, x, 0) * recording) * (alpha * scale)
     return np.where(x <= 0, low, x * scale)
 
 
 @activation("EluBackward0")
-def elu(input: Any, alpha: float = 1.0) -> Any:
+def elu(input: Value, alpha: float = 1.0) -> Value:
     """x, and alpha * (e**x - 1) below 0."""
     return _elu(input, alpha, 1.0, 1.0)
 
 
 @activation("CeluBackward0", everywhere=True)
-def celu(input: Any, alpha: float = 1.0) -> Any:
+def celu(input: Value, alpha: float = 1.0) -> Value:
     """x, and alpha * (e**(x / alpha) - 1) below 0."""
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return _elu(input, alpha, 1.0, 1.0 / alpha)
 
 
-# Of Klambauer et al. (2017, "Self-normalizing neural networks"): mean 0 and variance 1 stay.
+# From Klambauer et al. (2017), "Self-normalizing neural networks": they keep mean 0, variance 1.
 _SELU = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
 @activation("EluBackward0", everywhere=True)
-def selu(input: Any) -> Any:
-    """elu, stretched so that mean 0 and variance 1 stay as they are."""
+def selu(input: Value) -> Value:
+    """elu, scaled so that it keeps mean 0 and variance 1."""
     return _elu(input, *_SELU, 1.0)
 
 
 @private("LeakyReluBackward0")
-def _leaky_by(input: Any, slope: Any) -> Any:
+def _leaky_by(input: Value, slope: Value) -> Value:
     return _leaky(input, slope)
 
 
 @register(method=False)
 def rrelu(
-    input: Any,
+    input: Tensor,
     lower: float = 1 / 8,
     upper: float = 1 / 3,
     training: bool = False,
     inplace: bool = False,
-) -> Any:
+) -> Tensor:
     """leaky_relu with slopes drawn between two numbers; without training their mean."""
     slope: Any = (lower + upper) / 2
     if training:
@@ -243,7 +245,7 @@ def rrelu(
 
 
 def _written(word: str, call: Operation) -> Operation:
-    def within(input: Any, *args: Any, **kwargs: Any) -> Any:
+    def within(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return call(input, *args, **kwargs, inplace=True)
 
     within.__name__ = within.__qualname__ = word
@@ -263,167 +265,167 @@ _ROOT_HALF, _DENSITY = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)
 _ROOT, _CUBE = math.sqrt(2 / math.pi), 0.044715
 
 
-def _gelu_slope(_out: Any, x: Any) -> Any:
+def _gelu_slope(_out: Value, x: Value) -> Value:
     return 0.5 * special.erfc(-_ROOT_HALF * x) + x * (_DENSITY * np.exp(-0.5 * x * x))
 
 
 @elementwise("GeluBackward0", _gelu_slope)
-def _gelu(x: Any) -> Any:
+def _gelu(x: Value) -> Value:
     return x * (0.5 * special.erfc(-_ROOT_HALF * x))
 
 
-def _gelu_tanh_slope(_out: Any, x: Any) -> Any:
+def _gelu_tanh_slope(_out: Value, x: Value) -> Value:
     square = x * x
     inner = np.tanh(_ROOT * (x + _CUBE * x * square))
     return 0.5 * (1 + inner) + (0.5 * _ROOT) * x * (1 - inner * inner) * (1 + 3 * _CUBE * square)
 
 
 @elementwise("GeluBackward0", _gelu_tanh_slope)
-def _gelu_tanh(x: Any) -> Any:
+def _gelu_tanh(x: Value) -> Value:
     return 0.5 * x * (1 + np.tanh(_ROOT * (x + _CUBE * x * x * x)))
 
 
 @activation("GeluBackward0", inplace=False)
-def gelu(input: Any, approximate: str = "none") -> Any:
+def gelu(input: Value, approximate: str = "none") -> Value:
     """x times the normal distribution function of x; "tanh": approximately."""
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
     return _gelu(input) if approximate == "none" else _gelu_tanh(input)
 
 
-def _silu_slope(_out: Any, x: Any) -> Any:
+def _silu_slope(_out: Value, x: Value) -> Value:
     part = sigmoid_of(x)
     return part * (1 + x * (1 - part))
 
 
 @elementwise("SiluBackward0", _silu_slope)
-def _silu(x: Any) -> Any:
+def _silu(x: Value) -> Value:
     return x / (1 + np.exp(-x))
 
 
 @activation("SiluBackward0")
-def silu(input: Any) -> Any:
+def silu(input: Value) -> Value:
     """x * sigmoid(x)."""
     return _silu(input)
 
 
-def _softplus_slope(_out: Any, x: Any, beta: Any, limit: Any) -> Any:
+def _softplus_slope(_out: Value, x: Value, beta: Number, limit: Number) -> Value:
     return np.where(untraced(x) * beta > limit, 1, sigmoid_of(x * beta))
 
 
 @elementwise("SoftplusBackward0", _softplus_slope, 0, 0)
-def _softplus(x: Any, beta: Any, limit: Any) -> Any:
+def _softplus(x: Value, beta: Number, limit: Number) -> Value:
     return np.where(x * beta > limit, x, np.logaddexp(x * beta, 0) / beta)
 
 
 @activation("SoftplusBackward0", inplace=False)
-def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+def softplus(input: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
     """log(1 + e**(beta x)) / beta; x itself where beta x is above a threshold."""
     return _softplus(input, beta, threshold)
 
 
-def _mish_slope(_out: Any, x: Any) -> Any:
+def _mish_slope(_out: Value, x: Value) -> Value:
     inner = np.tanh(np.logaddexp(x, 0))
     return inner + x * sigmoid_of(x) * (1 - inner * inner)
 
 
 @elementwise("MishBackward0", _mish_slope)
-def _mish(x: Any) -> Any:
+def _mish(x: Value) -> Value:
     return x * np.tanh(np.logaddexp(x, 0))
 
 
 @activation("MishBackward0")
-def mish(input: Any) -> Any:
+def mish(input: Value) -> Value:
     """x * tanh(softplus(x))."""
     return _mish(input)
 
 
 @elementwise("LogSigmoidBackward0", lambda _out, x: sigmoid_of(-x))
-def _logsigmoid(x: Any) -> Any:
+def _logsigmoid(x: Value) -> Value:
     return -np.logaddexp(-x, 0)
 
 
 @activation("LogSigmoidBackward0", inplace=False)
-def logsigmoid(input: Any) -> Any:
+def logsigmoid(input: Value) -> Value:
     """log(sigmoid(x)), without overflow."""
     return _logsigmoid(input)
 
 
 @activation("DivBackward0", inplace=False)
-def softsign(input: Any) -> Any:
+def softsign(input: Value) -> Value:
     """x / (1 + |x|)."""
     return input / (np.absolute(input) + 1)
 
 
 @activation("SubBackward0", inplace=False)
-def tanhshrink(input: Any) -> Any:
+def tanhshrink(input: Value) -> Value:
     """x - tanh(x)."""
     return input - np.tanh(input)
 
 
-# --- pieces of lines ----------------------------------------------------------------------------
+# --- piecewise units ----------------------------------------------------------------------------
 
 
 @elementwise(
     "HardsigmoidBackward0",
     lambda _out, x: ((untraced(x) > -3) & (untraced(x) < 3)).astype(x.dtype) / 6,
 )
-def _hardsigmoid(x: Any) -> Any:
+def _hardsigmoid(x: Value) -> Value:
     return np.clip(x + 3, 0, 6) / 6
 
 
 @activation("HardsigmoidBackward0")
-def hardsigmoid(input: Any) -> Any:
-    """x / 6 + 1 / 2 brought between 0 and 1."""
+def hardsigmoid(input: Value) -> Value:
+    """x / 6 + 1 / 2, clamped to [0, 1]."""
     return _hardsigmoid(input)
 
 
-def _hardswish_slope(_out: Any, x: Any) -> Any:
+def _hardswish_slope(_out: Value, x: Value) -> Value:
     middle = np.where(untraced(x) < 3, x / 3 + 0.5, 1)
     return np.where(untraced(x) <= -3, 0, middle)
 
 
 @elementwise("HardswishBackward0", _hardswish_slope)
-def _hardswish(x: Any) -> Any:
+def _hardswish(x: Value) -> Value:
     return x * np.clip(x + 3, 0, 6) / 6
 
 
 @activation("HardswishBackward0")
-def hardswish(input: Any) -> Any:
+def hardswish(input: Value) -> Value:
     """x * hardsigmoid(x)."""
     return _hardswish(input)
 
 
-def _beyond(_out: Any, x: Any, limit: Any) -> Any:
+def _beyond(_out: Value, x: Value, limit: Number) -> Value:
     return _kept(~((untraced(x) >= -limit) & (untraced(x) <= limit)), x)
 
 
 @elementwise("SoftshrinkBackward0", _beyond, 0)
-def _softshrink(x: Any, limit: Any) -> Any:
+def _softshrink(x: Value, limit: Number) -> Value:
     return np.where(x > limit, x - limit, np.where(x < -limit, x + limit, x * 0))
 
 
 @activation("SoftshrinkBackward0", inplace=False)
-def softshrink(input: Any, lambd: float = 0.5) -> Any:
-    """x brought nearer to 0 by lambd, and 0 within it."""
+def softshrink(input: Value, lambd: float = 0.5) -> Value:
+    """x moved towards 0 by lambd; 0 where |x| is at most lambd."""
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     return _softshrink(input, lambd)
 
 
 @elementwise("HardshrinkBackward0", _beyond, 0)
-def _hardshrink(x: Any, limit: Any) -> Any:
+def _hardshrink(x: Value, limit: Number) -> Value:
     return np.where((x >= -limit) & (x <= limit), np.asarray(0, x.dtype), x)
 
 
 @activation("HardshrinkBackward0", everywhere=True, method=True, inplace=False)
-def hardshrink(input: Any, lambd: float = 0.5) -> Any:
-    """x, and 0 within lambd of 0."""
+def hardshrink(input: Value, lambd: float = 0.5) -> Value:
+    """x, but 0 where |x| is at most lambd."""
     return _hardshrink(input, lambd)
 
 
 @activation("GluBackward0", inplace=False)
-def glu(input: Any, dim: int = -1) -> Any:
+def glu(input: Value, dim: int = -1) -> Value:
     """The first half along a dimension times the sigmoid of the second half."""
     if not input.ndim:
         raise RuntimeError("glu does not support 0-dimensional tensors")
@@ -439,17 +441,17 @@ def glu(input: Any, dim: int = -1) -> Any:
 # --- softmax ------------------------------------------------------------------------------------
 
 
-def _softmax_vjp(g: Any, out: Any, _x: Any, axis: int) -> Any:
+def _softmax_vjp(g: Cotangent, out: Value, _x: Value, axis: int) -> Cotangent:
     weighted = g * out
     return weighted - out * np.sum(weighted, axis, keepdims=True)
 
 
-def _softmax_jvp(dots: Any, out: Any, _x: Any, axis: int) -> Any:
+def _softmax_jvp(dots: Tangent, out: Value, _x: Value, axis: int) -> Tangent:
     return _softmax_vjp(dots[0], out, _x, axis)  # its Jacobian is symmetric
 
 
 @general("SoftmaxBackward0", _softmax_vjp, _softmax_jvp)
-def softmax_of(x: Any, axis: int) -> Any:
+def softmax_of(x: Value, axis: int) -> Value:
     """exp(x) over its sum along an axis."""
     if not x.size:
         return np.copy(x)
@@ -458,16 +460,16 @@ def softmax_of(x: Any, axis: int) -> Any:
     return powers
 
 
-def _log_softmax_vjp(g: Any, out: Any, _x: Any, axis: int) -> Any:
+def _log_softmax_vjp(g: Cotangent, out: Value, _x: Value, axis: int) -> Cotangent:
     return g - np.exp(out) * np.sum(g, axis, keepdims=True)
 
 
-def _log_softmax_jvp(dots: Any, out: Any, _x: Any, axis: int) -> Any:
+def _log_softmax_jvp(dots: Tangent, out: Value, _x: Value, axis: int) -> Tangent:
     return dots[0] - np.sum(np.exp(out) * dots[0], axis, keepdims=True)
 
 
 @general("LogSoftmaxBackward0", _log_softmax_vjp, _log_softmax_jvp)
-def log_softmax_of(x: Any, axis: int) -> Any:
+def log_softmax_of(x: Value, axis: int) -> Value:
     """x less the logarithm of the sum of exp(x) along an axis."""
     if not x.size:
         return np.copy(x)
@@ -475,10 +477,10 @@ def log_softmax_of(x: Any, axis: int) -> Any:
     return shifted - np.log(np.add.reduce(np.exp(shifted), axis, keepdims=True))
 
 
-def _declare_softmax(word: str, function: Any, label: str, doc: str) -> None:
+def _declare_softmax(word: str, function: Declared, label: str, doc: str) -> None:
     node_type, rule, evaluate = node_class(label), function.rule, quiet(function.function)
 
-    def compute(input: Any, dim: Any, dtype: Any = None) -> Any:
+    def compute(input: Value, dim: Dim, dtype: DType = None) -> Value:
         array = input if dtype is None else cast(input, as_numpy(dtype))
         if array.dtype.kind != "f":
             raise NotImplementedError(
@@ -490,7 +492,7 @@ def _declare_softmax(word: str, function: Any, label: str, doc: str) -> None:
     compute.__doc__ = doc
     usual = operation(label, name=word)(compute)
 
-    def call(input: Any, dim: Any = None, dtype: Any = None, **words: Any) -> Any:
+    def call(input: TensorLike, dim: Dim = None, dtype: DType = None, **words: Any) -> Any:
         if type(dim) is int and dtype is None and not words and is_short(input):
             x = input.value
             if -x.ndim <= dim < x.ndim:

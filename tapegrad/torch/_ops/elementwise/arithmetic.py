@@ -1,4 +1,4 @@
-"""Elementwise operations: arithmetic, functions of one variable, rounding, comparisons, choices.
+"""Elementwise arithmetic, the operators, and the functions of one variable of the hot path.
 
 Knows PyTorch's promotion and parameters, and NumPy's functions. Must not know views or writes, or
 how the short paths of the operators make their entries (`fast`).
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._core.values import memory_of
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import contiguous_format, default_float
@@ -19,21 +20,22 @@ from tapegrad.torch._ops.declare import Operation, alias, operation, register
 from tapegrad.torch._ops.fast import operator_for, short_pair, short_single
 from tapegrad.torch._rules.declare import elementwise
 from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch._types import MemoryFormat, Number, TensorLike
 
 # --- Promotion ----------------------------------------------------------------------------------
 
 
-def cast(array: Any, given: np.dtype[Any]) -> Any:
+def cast(array: Value, given: np.dtype[Any]) -> Value:
     """An array of another dtype; itself where it has it."""
     return array if array.dtype == given else array.astype(given)
 
 
-def floating(array: Any) -> Any:
+def floating(array: Value) -> Value:
     """An array with integers and booleans as floats of the default dtype."""
     return array if array.dtype.kind in "fc" else array.astype(default_float())
 
 
-def promoted(*operands: Any) -> list[Any]:
+def promoted(*operands: Value) -> list[Value]:
     """Arrays and Python numbers brought to the dtype that PyTorch gives them together."""
     target = _dtypes.result_of(operands)
     return [
@@ -42,7 +44,7 @@ def promoted(*operands: Any) -> list[Any]:
     ]
 
 
-def copied_like(given: Any, old: Any) -> Any:
+def copied_like(given: Value, old: Value) -> Value:
     """An array with the dtype and shape of another one, as `copy_` wants it."""
     if given.dtype.kind == "c" and old.dtype.kind != "c":
         given = np.real(given)
@@ -56,22 +58,22 @@ def copied_like(given: Any, old: Any) -> Any:
 
 
 @operation("AddBackward0", inplace=True)
-def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def add(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     """`input + alpha * other`."""
     x, y = promoted(input, other)
     return np.add(x, _scaled(y, alpha))
 
 
 @operation("SubBackward0", inplace=True)
-def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def sub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     """`input - alpha * other`."""
     _refuse_truth(input, other)
     x, y = promoted(input, other)
     return np.subtract(x, _scaled(y, alpha))
 
 
-def _refuse_truth(*operands: Any) -> None:
-    """Raise RuntimeError where one takes part in a difference that is true or false."""
+def _refuse_truth(*operands: Value) -> None:
+    """Raise RuntimeError where an operand of a subtraction is boolean."""
     logical = [isinstance(x, bool) or getattr(x, "dtype", None) == np.bool_ for x in operands]
     if all(logical):
         raise RuntimeError(
@@ -85,22 +87,22 @@ def _refuse_truth(*operands: Any) -> None:
         )
 
 
-def _scaled(array: Any, alpha: Any) -> Any:
+def _scaled(array: Value, alpha: Number) -> Value:
     return array if type(alpha) is int and alpha == 1 else array * alpha
 
 
 @elementwise("RsubBackward1", -1, 1)
-def _difference_from(x: Any, y: Any) -> Any:
-    """y - x: as a node, one of x in the first place."""
+def _difference_from(x: Value, y: Value) -> Value:
+    """y - x, as a node whose first argument is x."""
     return np.subtract(y, x)
 
 
-def _rsub_name(_input: Any, other: Any, **_kwargs: Any) -> str:
+def _rsub_name(_input: TensorLike, other: TensorLike, **_kwargs: Any) -> str:
     return "RsubBackward0" if isinstance(other, Tensor) else "RsubBackward1"
 
 
 @operation(_rsub_name)
-def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def rsub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     """`other - alpha * input`."""
     _refuse_truth(input, other)
     x, y = promoted(input, other)
@@ -108,7 +110,7 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 
 
 @operation("MulBackward0", inplace=True)
-def mul(input: Any, other: Any) -> Any:
+def mul(input: Value, other: Value) -> Value:
     """`input * other`."""
     return np.multiply(*promoted(input, other))
 
@@ -117,28 +119,28 @@ def mul(input: Any, other: Any) -> Any:
 @elementwise(
     "DivBackward0", lambda _out, _x, y: 1 / y, lambda _out, x, y: -((x / y) / y), strong=True
 )
-def quotient(x: Any, y: Any) -> Any:
+def quotient(x: Value, y: Value) -> Value:
     """x / y of floats."""
     return np.true_divide(x, y)
 
 
 @elementwise("FloorDivideBackward0", 0, 0)
-def floor_quotient(x: Any, y: Any) -> Any:
+def floor_quotient(x: Value, y: Value) -> Value:
     """x / y, rounded down."""
     return np.floor_divide(x, y)
 
 
 @elementwise("DivBackward2", 0, 0)
-def _quotient_towards_zero(x: Any, y: Any) -> Any:
+def _quotient_towards_zero(x: Value, y: Value) -> Value:
     return np.trunc(np.true_divide(x, y))
 
 
-def _div_name(_input: Any, _other: Any, *, rounding_mode: str | None = None) -> str:
+def _div_name(_input: TensorLike, _other: TensorLike, *, rounding_mode: str | None = None) -> str:
     return "DivBackward0" if rounding_mode is None else "DivBackward2"
 
 
 @operation(_div_name, inplace=True)
-def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+def div(input: Value, other: Value, *, rounding_mode: str | None = None) -> Value:
     """`input / other`; rounding_mode: "trunc" towards zero, "floor" downwards."""
     x, y = promoted(input, other)
     if rounding_mode is None:
@@ -155,12 +157,12 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     return _quotient_towards_zero(x, y)
 
 
-def _pow_name(_input: Any, exponent: Any) -> str:
+def _pow_name(_input: TensorLike, exponent: TensorLike) -> str:
     return "PowBackward1" if isinstance(exponent, Tensor) else "PowBackward0"
 
 
 @operation(_pow_name, inplace=True)
-def pow(input: Any, exponent: Any) -> Any:  # noqa: A001
+def pow(input: Value, exponent: Value) -> Value:  # noqa: A001
     """`input ** exponent`."""
     if isinstance(exponent, (int, float)) and not hasattr(input, "astype"):
         raise TypeError("pow(): expected a Tensor as one of its arguments")
@@ -189,7 +191,7 @@ pow = register(replaces=pow)(  # noqa: A001
 def inplace_operator(word: str) -> Operation:
     """An operator like `+=`, by the method that writes in place."""
 
-    def inplace(self: Any, other: Any) -> Any:
+    def inplace(self: Tensor, other: TensorLike) -> Tensor:
         return getattr(self, word)(other)
 
     return inplace
@@ -212,10 +214,10 @@ _of_tensor("__rsub__")(operator_for(rsub))
 # --- Functions of one variable ------------------------------------------------------------------
 
 
-def _single(ufunc: Any, word: str, label: str, *, warns: bool) -> None:
+def _single(ufunc: np.ufunc, word: str, label: str, *, warns: bool) -> None:
     """Declare a function of one tensor, whose integers become floats."""
 
-    def compute(input: Any) -> Any:
+    def compute(input: Value) -> Value:
         return ufunc(floating(input))
 
     compute.__name__ = word
@@ -241,7 +243,7 @@ for _line in _SINGLE.replace("\n", "").split("|"):
 
 
 @operation("NegBackward0", inplace=True)
-def neg(input: Any) -> Any:
+def neg(input: Value) -> Value:
     """`-input`."""
     if input.dtype.kind == "b":
         raise RuntimeError(
@@ -257,7 +259,7 @@ _of_tensor("__pos__")(lambda self: self)
 
 
 @operation("AbsBackward0", inplace=True)
-def abs(input: Any) -> Any:  # noqa: A001
+def abs(input: Value) -> Value:  # noqa: A001
     """The absolute value."""
     return np.absolute(input)
 
@@ -270,9 +272,9 @@ PI = math.pi
 
 
 @operation("CloneBackward0")
-def clone(input: Any, *, memory_format: Any = None) -> Any:
-    """A copy that passes the gradient on; in the memory order of the tensor unless said."""
-    # Stretched tensors come apart in the usual order: NumPy would put the stretched axis last.
+def clone(input: Value, *, memory_format: MemoryFormat = None) -> Value:
+    """A copy that passes the gradient on; in the memory order of the tensor by default."""
+    # The copy of an expanded tensor is contiguous: NumPy would put the expanded axis last.
     anew = memory_format is contiguous_format or 0 in memory_of(input).strides
     return input.copy("C" if anew else "K")
 

@@ -1,6 +1,6 @@
 """Comparisons, logic, bits, choices by condition.
 
-Results are truth values or positions and carry no gradient; what is chosen between does.
+Booleans and positions carry no gradient; the values that are chosen between do.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Function, Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._dtypes import of_numpy, word_of
 from tapegrad.torch._ops.declare import OPERATIONS, Operation, operation, register
@@ -22,12 +23,14 @@ from tapegrad.torch._ops.fast import (
     short_where,
 )
 from tapegrad.torch._rules.declare import elementwise
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch._types import TensorLike
 
 # --- Comparisons --------------------------------------------------------------------------------
 
 
 def _declare_comparison(word: str, ufunc: np.ufunc, also: str, sign: str) -> None:
-    def compute(input: Any, other: Any) -> Any:
+    def compute(input: Value, other: Value) -> Value:
         x, y = promoted(untraced(input), untraced(other))
         if x.dtype.kind == "c" and word not in ("eq", "ne"):
             raise NotImplementedError(f"\"{word}_cpu\" not implemented for '{word_of(x.dtype)}'")
@@ -51,13 +54,13 @@ for _line in (
 
 
 @operation("EqualBackward0")
-def equal(input: Any, other: Any) -> bool:
+def equal(input: Value, other: Value) -> bool:
     """Whether two tensors have the same shape and elements."""
     x, y = untraced(input), untraced(other)
     return x.shape == y.shape and bool(np.all(np.equal(x, y)))
 
 
-def _close(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+def _close(input: Value, other: Value, rtol: float, atol: float, equal_nan: bool) -> Value:
     x, y = untraced(input), untraced(other)
     if x.dtype != y.dtype:
         raise RuntimeError(f"{of_numpy(x.dtype)} did not match {of_numpy(y.dtype)}")
@@ -76,25 +79,25 @@ def _close(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) ->
 
 @operation("IscloseBackward0")
 def isclose(
-    input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
-) -> Any:
+    input: Value, other: Value, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Value:
     """Where `|input - other| <= atol + rtol * |other|`."""
     return _close(input, other, rtol, atol, equal_nan)
 
 
 @operation("AllcloseBackward0")
 def allclose(
-    input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    input: Value, other: Value, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
     """Whether `|input - other| <= atol + rtol * |other|` everywhere."""
     return bool(np.all(_close(input, other, rtol, atol, equal_nan)))
 
 
-# --- What numbers are ---------------------------------------------------------------------------
+# --- Tests of each element ----------------------------------------------------------------------
 
 
-def _declare_test(word: str, function: Any) -> None:
-    def compute(input: Any) -> Any:
+def _declare_test(word: str, function: Function) -> None:
+    def compute(input: Value) -> Value:
         return function(untraced(input))
 
     compute.__doc__ = f"Elementwise {word}."
@@ -102,7 +105,7 @@ def _declare_test(word: str, function: Any) -> None:
 
 
 def _is_infinite(sign: int) -> Operation:
-    def test(x: Any) -> Any:
+    def test(x: Value) -> Value:
         if x.dtype.kind == "c":
             raise RuntimeError("isposinf and isneginf do not support complex inputs.")
         return np.equal(x, sign * np.inf)
@@ -110,11 +113,11 @@ def _is_infinite(sign: int) -> Operation:
     return test
 
 
-def _is_real(x: Any) -> Any:
+def _is_real(x: Value) -> Value:
     return x.imag == 0 if x.dtype.kind == "c" else np.ones(x.shape, bool)
 
 
-def _signbit(x: Any) -> Any:
+def _signbit(x: Value) -> Value:
     if x.dtype.kind == "c":
         raise NotImplementedError("signbit is not implemented for complex tensors.")
     return np.signbit(x) if x.dtype.kind == "f" else x < 0
@@ -136,7 +139,7 @@ for _word, _function in (
 
 
 def _declare_logic(word: str, ufunc: np.ufunc) -> None:
-    def compute(input: Any, other: Any) -> Any:
+    def compute(input: Value, other: Value) -> Value:
         return ufunc(untraced(input), untraced(other))
 
     compute.__doc__ = f"Elementwise {word[8:]} of truth values; numbers but 0 are true."
@@ -148,12 +151,12 @@ for _word in ("logical_and", "logical_or", "logical_xor"):
 
 
 @operation("LogicalBackward0", inplace=True)
-def logical_not(input: Any) -> Any:
+def logical_not(input: Value) -> Value:
     """Where the elements are 0."""
     return np.logical_not(untraced(input))
 
 
-def _whole(word: str, *operands: Any, bools: bool = True) -> list[Any]:
+def _whole(word: str, *operands: Value, bools: bool = True) -> list[Value]:
     """Integers (or booleans) of the same dtype; NotImplementedError for floats."""
     found = promoted(*map(untraced, operands))
     kind = found[0].dtype.kind
@@ -165,16 +168,16 @@ def _whole(word: str, *operands: Any, bools: bool = True) -> list[Any]:
 
 
 def _declare_bits(word: str, ufunc: np.ufunc, sign: str, *, bools: bool = True) -> None:
-    def compute(input: Any, other: Any) -> Any:
+    def compute(input: Value, other: Value) -> Value:
         return ufunc(*_whole(word, input, other, bools=bools))
 
     compute.__doc__ = f"Elementwise {word.replace('_', ' ')} of integers."
     call = operation("BitwiseBackward0", inplace=True, name=word)(compute)
 
-    def forward(self: Any, other: Any) -> Any:
+    def forward(self: Tensor, other: TensorLike) -> Any:
         return call(self, other) if is_operand(other) else NotImplemented
 
-    def backward(self: Any, other: Any) -> Any:
+    def backward(self: Tensor, other: TensorLike) -> Any:
         return call(full_like_number(self, other), self) if is_operand(other) else NotImplemented
 
     register(f"__{sign}__", function=False)(forward)
@@ -189,13 +192,13 @@ _declare_bits("bitwise_right_shift", np.right_shift, "rshift", bools=False)
 
 
 @operation("BitwiseBackward0", inplace=True)
-def bitwise_not(input: Any) -> Any:
-    """All bits turned; of booleans `not`."""
+def bitwise_not(input: Value) -> Value:
+    """All bits inverted; of booleans, `not`."""
     return np.invert(*_whole("bitwise_not", input))
 
 
 @register("__invert__", function=False)
-def _invert(self: Any) -> Any:
+def _invert(self: Tensor) -> Tensor:
     if self.value.dtype.kind in "fc":
         raise TypeError(
             "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
@@ -206,7 +209,7 @@ def _invert(self: Any) -> Any:
 # --- Choices ------------------------------------------------------------------------------------
 
 
-def _chosen(condition: Any, x: Any, y: Any) -> Any:
+def _chosen(condition: Value, x: Value, y: Value) -> Value:
     condition = untraced(condition)
     if not hasattr(condition, "dtype"):
         raise TypeError(
@@ -223,7 +226,7 @@ def _chosen(condition: Any, x: Any, y: Any) -> Any:
 
 
 @operation("WhereBackward0", method=False)
-def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+def where(condition: Value, input: Value = None, other: Value = None) -> Value:
     """`input` where the condition holds, else `other`; of a condition alone its positions."""
     if input is None and other is None:
         return _positions(untraced(condition))
@@ -236,13 +239,13 @@ operation("WhereBackward0", function=False, name="where")(
 )
 
 
-def _positions(x: Any) -> Any:
+def _positions(x: Value) -> Value:
     return np.nonzero(x if x.ndim else np.reshape(x, 1))
 
 
 @operation("NonzeroBackward0")
-def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
-    """The positions of what is not 0: a row an element, or a tuple with one tensor a dimension."""
+def nonzero(input: Value, *, as_tuple: bool = False) -> Value:
+    """The positions of what is not 0, a row for each; as_tuple: a tensor for each dimension."""
     x = untraced(input)
     found = _positions(x)
     if as_tuple:
@@ -251,15 +254,15 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
 
 
 @operation("ArgwhereBackward0")
-def argwhere(input: Any) -> Any:
-    """The positions of what is not 0, a row an element."""
+def argwhere(input: Value) -> Value:
+    """The positions of what is not 0, a row for each."""
     return nonzero.compute(input)  # type: ignore[attr-defined]
 
 
 @operation("IsinBackward0", method=False)
 def isin(
-    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
-) -> Any:
+    elements: Value, test_elements: Value, *, assume_unique: bool = False, invert: bool = False
+) -> Value:
     """Where an element is among the test elements."""
     x, others = promoted(untraced(elements), untraced(test_elements))
     return np.asarray(np.isin(x, others, assume_unique=assume_unique, invert=invert))
@@ -268,24 +271,24 @@ def isin(
 # --- The larger and the smaller -----------------------------------------------------------------
 
 
-def _first_wins(better: Any) -> tuple[Any, Any]:
-    """Partials of fmax and fmin: the first gets all where it is as good, or the other NaN."""
+def _first_wins(better: Function) -> tuple[Function, Function]:
+    """Partials of fmax and fmin: 1 for x where it is as good or y is NaN, else 1 for y."""
 
-    def by_first(_out: Any, x: Any, y: Any) -> Any:
+    def by_first(_out: Value, x: Value, y: Value) -> Value:
         x, y = untraced(x), untraced(y)
         return (better(x, y) | (y != y)).astype(x.dtype)
 
-    def by_second(_out: Any, x: Any, y: Any) -> Any:
+    def by_second(_out: Value, x: Value, y: Value) -> Value:
         x, y = untraced(x), untraced(y)
         return np.logical_not(better(x, y) | (y != y)).astype(y.dtype)
 
     return by_first, by_second
 
 
-def _both_win(worse: Any) -> tuple[Any, Any]:
-    """Partials of maximum and minimum: ties share; both get all where either is NaN."""
+def _both_win(worse: Function) -> tuple[Function, Function]:
+    """Partials of maximum and minimum: 1/2 for both at ties, 1 for both where either is NaN."""
 
-    def share(x: Any, y: Any) -> Any:
+    def share(x: Value, y: Value) -> Value:
         return np.where(worse(x, y), 0, np.where(x == y, 0.5, 1)).astype(x.dtype)
 
     return (
@@ -295,22 +298,22 @@ def _both_win(worse: Any) -> tuple[Any, Any]:
 
 
 @elementwise("MaximumBackward0", *_both_win(operator.lt), strong=True)
-def _maximum(x: Any, y: Any) -> Any:
+def _maximum(x: Value, y: Value) -> Value:
     return np.maximum(x, y)
 
 
 @elementwise("MinimumBackward0", *_both_win(operator.gt), strong=True)
-def _minimum(x: Any, y: Any) -> Any:
+def _minimum(x: Value, y: Value) -> Value:
     return np.minimum(x, y)
 
 
 @elementwise("FmaxBackward0", *_first_wins(operator.ge), strong=True)
-def _fmax(x: Any, y: Any) -> Any:
+def _fmax(x: Value, y: Value) -> Value:
     return np.fmax(x, y)
 
 
 @elementwise("FminBackward0", *_first_wins(operator.le), strong=True)
-def _fmin(x: Any, y: Any) -> Any:
+def _fmin(x: Value, y: Value) -> Value:
     return np.fmin(x, y)
 
 
@@ -321,8 +324,8 @@ for _word, _choose, _what in (
     ("fmin", _fmin, "smaller of two; the other one where one is NaN"),
 ):
 
-    def _declare_choice(word: str, choose: Any, what: str) -> None:
-        def compute(input: Any, other: Any) -> Any:
+    def _declare_choice(word: str, choose: Function, what: str) -> None:
+        def compute(input: Value, other: Value) -> Value:
             x, y = promoted(input, other)
             if x.dtype.kind == "c":
                 raise RuntimeError(f"{word} not implemented for complex tensors.")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Function, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.node import node_class
@@ -30,18 +31,19 @@ from tapegrad.torch._ops.fast import (
 from tapegrad.torch._rules import special
 from tapegrad.torch._rules.declare import Declared, elementwise
 from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch._types import Number, TensorLike
 
 
-def _label_by_tensor(word: str) -> Any:
+def _label_by_tensor(word: str) -> Function:
     """`FmodBackward0` by a number, `FmodBackward1` by a tensor."""
 
-    def label(input: Any, other: Any) -> str:
+    def label(input: TensorLike, other: TensorLike) -> str:
         return f"{word}Backward{1 if isinstance(other, Tensor) else 0}"
 
     return label
 
 
-def require_real(array: Any, word: str) -> None:
+def require_real(array: Value, word: str) -> None:
     """Raise NotImplementedError for complex numbers."""
     if array.dtype.kind == "c":
         raise NotImplementedError(f"\"{word}_cpu\" not implemented for '{word_of(array.dtype)}'")
@@ -50,11 +52,11 @@ def require_real(array: Any, word: str) -> None:
 # --- Rounding: the derivative is 0, but a node is there as in PyTorch ---------------------------
 
 
-def _declare_rounding(word: str, ufunc: Any) -> None:
+def _declare_rounding(word: str, ufunc: np.ufunc) -> None:
     label = f"{word.capitalize()}Backward0"
     rounded = elementwise(label, 0)(lambda x: ufunc(x))
 
-    def compute(input: Any) -> Any:
+    def compute(input: Value) -> Value:
         require_real(input, word)
         return rounded(input) if input.dtype.kind == "f" else np.copy(input)
 
@@ -68,27 +70,27 @@ alias("trunc", "fix")
 
 
 @elementwise("RoundBackward0", 0, 0)
-def _rounded(x: Any, decimals: int) -> Any:
+def _rounded(x: Value, decimals: int) -> Value:
     return np.round(x, decimals)
 
 
 @operation(
     lambda input, *, decimals=0: f"RoundBackward{1 if decimals else 0}", name="round", inplace=True
 )
-def _round(input: Any, *, decimals: int = 0) -> Any:
-    """To the nearest number with so many decimals, halves to even; a derivative of 0."""
+def _round(input: Value, *, decimals: int = 0) -> Value:
+    """The nearest number with so many decimals, halves to even; a derivative of 0."""
     require_real(input, "round")
     return _rounded(input, decimals) if input.dtype.kind == "f" else np.copy(input)
 
 
 @elementwise("FracBackward0", 1)
-def _fraction(x: Any) -> Any:
+def _fraction(x: Value) -> Value:
     return x - np.trunc(x)
 
 
 @operation("FracBackward0", inplace=True)
-def frac(input: Any) -> Any:
-    """What stands behind the decimal point, with the sign of the element."""
+def frac(input: Value) -> Value:
+    """The fractional part, with the sign of the element."""
     if input.dtype.kind != "f":
         raise NotImplementedError(f"\"frac_cpu\" not implemented for '{word_of(input.dtype)}'")
     return _fraction(input)
@@ -97,14 +99,14 @@ def frac(input: Any) -> Any:
 # --- Remainders ---------------------------------------------------------------------------------
 
 
-def require_divisor(x: Any, y: Any) -> None:
+def require_divisor(x: Value, y: Value) -> None:
     """Raise RuntimeError where integers are divided by 0."""
     if x.dtype.kind in "bui" and np.any(untraced(y) == 0):
         raise RuntimeError("ZeroDivisionError")
 
 
 @operation(_label_by_tensor("Fmod"), inplace=True)
-def fmod(input: Any, other: Any) -> Any:
+def fmod(input: Value, other: Value) -> Value:
     """The remainder with the sign of the dividend."""
     x, y = promoted(input, other)
     require_divisor(x, y)
@@ -112,7 +114,7 @@ def fmod(input: Any, other: Any) -> Any:
 
 
 @operation(_label_by_tensor("Remainder"), inplace=True)
-def remainder(input: Any, other: Any) -> Any:
+def remainder(input: Value, other: Value) -> Value:
     """The remainder with the sign of the divisor, as Python's %."""
     x, y = promoted(input, other)
     _require_division("remainder_cpu", x)
@@ -120,14 +122,14 @@ def remainder(input: Any, other: Any) -> Any:
     return np.remainder(x, y)
 
 
-def _require_division(kernel: str, x: Any) -> None:
+def _require_division(kernel: str, x: Value) -> None:
     """Raise NotImplementedError for a dtype whose elements have no remainder."""
     if x.dtype.kind in "bc":
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{word_of(x.dtype)}'")
 
 
 @operation("FloorDivideBackward0", inplace=True)
-def floor_divide(input: Any, other: Any) -> Any:
+def floor_divide(input: Value, other: Value) -> Value:
     """The quotient rounded down; a derivative of 0."""
     x, y = promoted(input, other)
     _require_division("div_floor_cpu", x)
@@ -136,10 +138,10 @@ def floor_divide(input: Any, other: Any) -> Any:
 
 
 def _operators(sign: str, call: Operation, word: str) -> None:
-    def forward(self: Any, other: Any) -> Any:
+    def forward(self: Tensor, other: TensorLike) -> Any:
         return call(self, other) if is_operand(other) else NotImplemented
 
-    def backward(self: Any, other: Any) -> Any:
+    def backward(self: Tensor, other: TensorLike) -> Any:
         return call(full_like_number(self, other), self) if is_operand(other) else NotImplemented
 
     register(f"__{sign}__", function=False)(forward)
@@ -154,23 +156,23 @@ _operators("floordiv", floor_divide, "floor_divide_")
 # --- Bounds: an element on a bound gets the gradient, the bound none ----------------------------
 
 
-def _inside(_out: Any, x: Any, low: Any, high: Any) -> Any:
+def _inside(_out: Value, x: Value, low: Value, high: Value) -> Value:
     x = untraced(x)
     return ((x >= untraced(low)) & (x <= untraced(high))).astype(x.dtype)
 
 
-def _below(_out: Any, x: Any, low: Any, high: Any) -> Any:
+def _below(_out: Value, x: Value, low: Value, high: Value) -> Value:
     low = untraced(low)
     return ((untraced(x) < low) & (low < untraced(high))).astype(x.dtype)
 
 
-def _above(_out: Any, x: Any, low: Any, high: Any) -> Any:
+def _above(_out: Value, x: Value, low: Value, high: Value) -> Value:
     high = untraced(high)
     return ((untraced(x) > high) | (high < untraced(low))).astype(x.dtype)
 
 
 @elementwise("ClampBackward1", _inside, _below, _above, strong=True)
-def _clamped(x: Any, low: Any, high: Any) -> Any:
+def _clamped(x: Value, low: Value, high: Value) -> Value:
     return np.minimum(np.maximum(x, low), high)
 
 
@@ -180,7 +182,7 @@ def _clamped(x: Any, low: Any, high: Any) -> Any:
     lambda _out, x, low: (untraced(x) < untraced(low)).astype(x.dtype),
     strong=True,
 )
-def _at_least(x: Any, low: Any) -> Any:
+def _at_least(x: Value, low: Value) -> Value:
     return np.maximum(x, low)
 
 
@@ -190,17 +192,17 @@ def _at_least(x: Any, low: Any) -> Any:
     lambda _out, x, high: (untraced(x) > untraced(high)).astype(x.dtype),
     strong=True,
 )
-def _at_most(x: Any, high: Any) -> Any:
+def _at_most(x: Value, high: Value) -> Value:
     return np.minimum(x, high)
 
 
-def _label_of_clamp(input: Any, min: Any = None, max: Any = None) -> str:
+def _label_of_clamp(input: TensorLike, min: TensorLike = None, max: TensorLike = None) -> str:
     return f"ClampBackward{0 if isinstance(min, Tensor) or isinstance(max, Tensor) else 1}"
 
 
 @operation(_label_of_clamp, inplace=True)
-def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
-    """The elements brought between bounds, numbers or tensors, of which one may be left away."""
+def clamp(input: Value, min: Value = None, max: Value = None) -> Value:
+    """The elements clamped to bounds: numbers or tensors, of which one may be None."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     given = [bound for bound in (min, max) if bound is not None]
@@ -215,7 +217,9 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
 _CLAMP = node_class("ClampBackward1")
 
 
-def _short_clamp(input: Any, min: Any = None, max: Any = None, **words: Any) -> Any:
+def _short_clamp(
+    input: TensorLike, min: TensorLike = None, max: TensorLike = None, **words: Any
+) -> Tensor:
     if type(min) in NUMBERS and type(max) in NUMBERS and not words and is_short(input):
         x = input.value
         out = _clamped.function(x, min, max)
@@ -231,16 +235,16 @@ alias("clamp", "clip")
 @operation(
     lambda input, min: f"ClampMinBackward{1 if isinstance(min, Tensor) else 0}", inplace=True
 )
-def clamp_min(input: Any, min: Any) -> Any:
-    """The elements brought above a bound."""
+def clamp_min(input: Value, min: Value) -> Value:
+    """The elements clamped to a lower bound."""
     return _at_least(*promoted(input, min))
 
 
 @operation(
     lambda input, max: f"ClampMaxBackward{1 if isinstance(max, Tensor) else 0}", inplace=True
 )
-def clamp_max(input: Any, max: Any) -> Any:
-    """The elements brought below a bound."""
+def clamp_max(input: Value, max: Value) -> Value:
+    """The elements clamped to an upper bound."""
     return _at_most(*promoted(input, max))
 
 
@@ -248,11 +252,11 @@ def clamp_max(input: Any, max: Any) -> Any:
 
 
 def declare_single(
-    function: Any, word: str, label: str, doc: str, *, real_only: bool = False
+    function: Function, word: str, label: str, doc: str, *, real_only: bool = False
 ) -> None:
     """Declare a function of one tensor, whose integers become floats."""
 
-    def compute(input: Any) -> Any:
+    def compute(input: Value) -> Value:
         if real_only:
             require_real(input, word)
         return function(floating(input))
@@ -264,18 +268,18 @@ def declare_single(
 
 
 @elementwise("RsqrtBackward0", lambda out, _x: -0.5 * out * out * out, strong=True)
-def _rsqrt(x: Any) -> Any:
+def _rsqrt(x: Value) -> Value:
     return 1 / np.sqrt(x)
 
 
 @elementwise("SigmoidBackward0", lambda out, _x: out * (1 - out))
-def sigmoid_of(x: Any) -> Any:
-    """1 / (1 + exp(-x)), without overflow that would matter."""
+def sigmoid_of(x: Value) -> Value:
+    """1 / (1 + exp(-x)): where exp(-x) overflows to infinity, 0 is right."""
     return 1 / (1 + np.exp(-x))
 
 
 @elementwise("LogitBackward0", lambda _out, x: 1 / (x * (1 - x)), strong=True)
-def _logit(x: Any) -> Any:
+def _logit(x: Value) -> Value:
     return np.log(x / (1 - x))
 
 
@@ -297,7 +301,7 @@ for _function, _word, _label, _doc in (
 
 
 @operation("PowBackward0", inplace=True)
-def square(input: Any) -> Any:
+def square(input: Value) -> Value:
     """x * x."""
     return np.square(input if input.dtype.kind != "b" else input.astype(np.int64))
 
@@ -306,15 +310,15 @@ register(replaces=square)(short_single(np.square, "PowBackward0", square, warns=
 
 
 @operation("LogitBackward0", inplace=True)
-def logit(input: Any, eps: float | None = None) -> Any:
-    """log(x / (1 - x)); with eps of x brought between eps and 1 - eps."""
+def logit(input: Value, eps: float | None = None) -> Value:
+    """log(x / (1 - x)); with eps, of x clamped to [eps, 1 - eps]."""
     require_real(input, "logit")
     x = floating(input)
     return _logit(x if eps is None else _clamped(x, eps, 1 - eps))
 
 
 @operation("PolygammaBackward0", method=False)
-def polygamma(n: int, input: Any) -> Any:
+def polygamma(n: int, input: Value) -> Value:
     """The n-th derivative of digamma."""
     return special.polygamma(floating(input), n)
 
@@ -323,7 +327,7 @@ register("polygamma", function=False)(lambda self, n: polygamma(n, self))
 
 
 @operation("SignBackward0", inplace=True)
-def sign(input: Any) -> Any:
+def sign(input: Value) -> Value:
     """-1, 0 or 1; a derivative of 0."""
     if input.dtype.kind == "c":
         raise NotImplementedError(
@@ -333,7 +337,7 @@ def sign(input: Any) -> Any:
     return _sign(input)
 
 
-def _sign(x: Any) -> Any:
+def _sign(x: Value) -> Value:
     """The sign; of NaN 0, as in PyTorch."""
     if x.dtype.kind == "b":
         return np.copy(x)
@@ -343,15 +347,18 @@ def _sign(x: Any) -> Any:
 
 
 @operation("SgnBackward0", inplace=True)
-def sgn(input: Any) -> Any:
+def sgn(input: Value) -> Value:
     """The sign; of complex numbers x / |x|."""
     return _sign(input)
 
 
 @operation("NanToNumBackward0", inplace=True)
 def nan_to_num(
-    input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
-) -> Any:
+    input: Value,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+) -> Value:
     """NaN and infinities replaced; by default by 0 and the largest finite numbers."""
     if input.dtype.kind not in "fc":
         return np.copy(input)
@@ -359,7 +366,7 @@ def nan_to_num(
 
 
 @operation("PositiveBackward0")
-def positive(input: Any) -> Any:
+def positive(input: Value) -> Value:
     """The tensor itself; RuntimeError for booleans."""
     if input.dtype.kind == "b":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
@@ -370,19 +377,19 @@ def positive(input: Any) -> Any:
 
 
 @operation("ConjBackward0")
-def conj(input: Any) -> Any:
+def conj(input: Value) -> Value:
     """The complex conjugate; of real tensors the tensor itself."""
     return np.conj(input) if input.dtype.kind == "c" else input
 
 
 @operation("ConjPhysicalBackward0", inplace=True)
-def conj_physical(input: Any) -> Any:
+def conj_physical(input: Value) -> Value:
     """The complex conjugate."""
     return np.conj(input) if input.dtype.kind == "c" else np.copy(input)
 
 
 @operation("AngleBackward0")
-def angle(input: Any) -> Any:
+def angle(input: Value) -> Value:
     """The angle of complex numbers in radians; of real ones 0 or pi."""
     x = floating(input)
     if x.dtype.kind == "c":
@@ -391,7 +398,7 @@ def angle(input: Any) -> Any:
 
 
 @elementwise("AngleBackward0", 0)
-def _half_turn(x: Any) -> Any:
+def _half_turn(x: Value) -> Value:
     turned = np.where(x < 0, np.asarray(np.pi, x.dtype), np.asarray(0, x.dtype))
     return np.where(x != x, x, turned)
 
@@ -399,7 +406,7 @@ def _half_turn(x: Any) -> Any:
 # --- Functions of two variables -----------------------------------------------------------------
 
 
-def _xlogy_by_x(_out: Any, x: Any, y: Any) -> Any:
+def _xlogy_by_x(_out: Value, x: Value, y: Value) -> Value:
     absent = (untraced(x) == 0) & (untraced(y) <= 0)
     if not any_true(absent):
         return np.log(y)
@@ -407,7 +414,7 @@ def _xlogy_by_x(_out: Any, x: Any, y: Any) -> Any:
 
 
 @elementwise("XlogyBackward0", _xlogy_by_x, lambda _out, x, y: x / y, strong=True)
-def _xlogy(x: Any, y: Any) -> Any:
+def _xlogy(x: Value, y: Value) -> Value:
     found = np.where(x == 0, 0, x * np.log(y)).astype(np.result_type(x, y))
     return np.where(y != y, y, found)
 
@@ -417,19 +424,25 @@ def _xlogy(x: Any, y: Any) -> Any:
     lambda out, x, _y: np.sign(untraced(x)) * np.sign(untraced(out)),
     0,
 )
-def _copysign(x: Any, y: Any) -> Any:
+def _copysign(x: Value, y: Value) -> Value:
     return np.copysign(x, y)
 
 
 @elementwise("HeavisideBackward0", 0, 0)
-def _heaviside(x: Any, values: Any) -> Any:
+def _heaviside(x: Value, values: Value) -> Value:
     return np.heaviside(x, values)
 
 
 def _declare_pair(
-    word: str, function: Any, label: str, doc: str, *, inplace: bool = True, floats: bool = True
+    word: str,
+    function: Function,
+    label: str,
+    doc: str,
+    *,
+    inplace: bool = True,
+    floats: bool = True,
 ) -> None:
-    def compute(input: Any, other: Any) -> Any:
+    def compute(input: Value, other: Value) -> Value:
         x, y = promoted(input, other)
         return function(floating(x), floating(y)) if floats else function(x, y)
 
@@ -448,7 +461,7 @@ alias("atan2", "arctan2")
 
 
 def _declare_whole(word: str, ufunc: np.ufunc, doc: str) -> None:
-    def compute(input: Any, other: Any) -> Any:
+    def compute(input: Value, other: Value) -> Value:
         x, y = promoted(untraced(input), untraced(other))
         if x.dtype.kind not in "ui":
             raise NotImplementedError(f"\"{word}_cpu\" not implemented for '{word_of(x.dtype)}'")
@@ -463,7 +476,7 @@ _declare_whole("lcm", np.lcm, "The least common multiple.")
 
 
 @operation("HeavisideBackward0", inplace=True)
-def heaviside(input: Any, values: Any) -> Any:
+def heaviside(input: Value, values: Value) -> Value:
     """0 below zero, 1 above, `values` at it; a derivative of 0."""
     if input.dtype != values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
@@ -473,14 +486,14 @@ def heaviside(input: Any, values: Any) -> Any:
 
 
 @operation("LdexpBackward0", inplace=True)
-def ldexp(input: Any, other: Any) -> Any:
+def ldexp(input: Value, other: Value) -> Value:
     """input * 2**other."""
     x, power = promoted(input, np.power(2.0, floating(other)).astype(floating(other).dtype))
     return np.multiply(x, power)
 
 
 @operation("PowBackward0", inplace=True)
-def float_power(input: Any, exponent: Any) -> Any:
+def float_power(input: Value, exponent: Value) -> Value:
     """`input ** exponent` in double precision."""
     kinds = [
         x.dtype.kind if hasattr(x, "dtype") else np.asarray(x).dtype.kind
@@ -500,7 +513,7 @@ def float_power(input: Any, exponent: Any) -> Any:
     lambda _out, _x, _y, w: w,
     lambda _out, x, y, _w: y - x,
 )
-def _lerp(x: Any, y: Any, w: Any) -> Any:
+def _lerp(x: Value, y: Value, w: Value) -> Value:
     near = np.absolute(w) < 0.5
     return np.where(near, x + w * (y - x), y - (y - x) * (1 - w))
 
@@ -509,7 +522,7 @@ def _lerp(x: Any, y: Any, w: Any) -> Any:
     lambda input, end, weight: f"LerpBackward{1 if isinstance(weight, Tensor) else 0}",
     inplace=True,
 )
-def lerp(input: Any, end: Any, weight: Any) -> Any:
+def lerp(input: Value, end: Value, weight: Value) -> Value:
     """input + weight * (end - input)."""
     if input.dtype != end.dtype:
         raise RuntimeError(
@@ -519,7 +532,7 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
 
 
 @operation("AddcmulBackward0", inplace=True)
-def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: Number = 1) -> Value:
     """input + value * tensor1 * tensor2."""
     x, y, z = promoted(input, tensor1, tensor2)
     product = np.multiply(y, z)
@@ -527,7 +540,7 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
 
 
 @operation("AddcdivBackward0", inplace=True)
-def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+def addcdiv(input: Value, tensor1: Value, tensor2: Value, *, value: Number = 1) -> Value:
     """input + value * tensor1 / tensor2."""
     x, y, z = promoted(input, tensor1, tensor2)
     if x.dtype.kind not in "fc":

@@ -5,17 +5,16 @@ Knows arrays and errors. Must not know what is read or written there (`placed`).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from tapegrad._core.types import Index, Value
 from tapegrad._core.values import Mapped, untraced
 from tapegrad.torch._dtypes import word_of
 
 ALL = slice(None)
 
 
-def positions(index: Any, word: str, *, narrow: bool = True) -> Any:
+def positions(index: Value, word: str, *, narrow: bool = True) -> Value:
     """Indices as NumPy wants them; RuntimeError unless they are integers."""
     given = untraced(index)
     if not hasattr(given, "dtype"):
@@ -25,7 +24,9 @@ def positions(index: Any, word: str, *, narrow: bool = True) -> Any:
     return given
 
 
-def require_range(index: Any, size: int, dim: int, *, negative: bool, error: Any) -> None:
+def require_range(
+    index: Value, size: int, dim: int, *, negative: bool, error: type[Exception]
+) -> None:
     """Raise an error unless indices lie in a dimension of a size."""
     if isinstance(index, Mapped) or not index.size:
         return
@@ -35,7 +36,7 @@ def require_range(index: Any, size: int, dim: int, *, negative: bool, error: Any
         raise error(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
 
 
-def require_dtype(x: Any, other: Any, word: str) -> None:
+def require_dtype(x: Value, other: Value, word: str) -> None:
     """RuntimeError unless a number or an array has the dtype of what it goes into."""
     if hasattr(other, "dtype") and other.dtype != x.dtype:
         raise RuntimeError(
@@ -44,13 +45,16 @@ def require_dtype(x: Any, other: Any, word: str) -> None:
         )
 
 
-def at_rows(dim: int, index: Any) -> Any:
+def at_rows(dim: int, index: Value) -> Index:
     """NumPy's index for the parts at positions of one dimension."""
     return (*(ALL,) * dim, index) if dim else (index,)
 
 
-def grid_for(x: Any, dim: int, index: Any, word: str) -> tuple[Any, ...]:
-    """NumPy's index for elements of which one coordinate is given, the others are their own."""
+def grid_for(x: Value, dim: int, index: Value, word: str) -> tuple[Value, ...]:
+    """NumPy's index for gather: `index` gives the position along `dim` for each of its elements.
+
+    The positions along the other dimensions are those of the element in `index` itself.
+    """
     if index.ndim != x.ndim:
         raise RuntimeError(
             f"{word}(): Index tensor must have the same number of dimensions as input tensor"
@@ -67,6 +71,6 @@ def grid_for(x: Any, dim: int, index: Any, word: str) -> tuple[Any, ...]:
     return tuple(grid)
 
 
-def lines(*arrays: Any) -> list[Any]:
+def lines(*arrays: Value) -> list[Value]:
     """Arrays of no dimensions as vectors of one element."""
     return [x if not hasattr(x, "ndim") or x.ndim else x.reshape((1,)) for x in arrays]

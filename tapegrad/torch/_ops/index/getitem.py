@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core import types
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.modes import MODE
+from tapegrad.torch._graph.node import Node
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._ops.create.fill import filled_as
 from tapegrad.torch._ops.declare import register, tell
@@ -21,6 +23,7 @@ from tapegrad.torch._ops.shape.reshape import reshaped
 from tapegrad.torch._ops.view_paths import Index, label_of, view_of
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
 from tapegrad.torch._tensor.writes import overwrite, put
+from tapegrad.torch._types import TensorLike
 
 SELECT = label_of("Select")
 SLICE = label_of("Slice")
@@ -28,7 +31,7 @@ INDEX = label_of("Index")
 
 
 @register("__getitem__", function=False)
-def _getitem(self: Tensor, index: Any) -> Tensor:
+def _getitem(self: Tensor, index: types.Index) -> Tensor:
     """`x[index]`: a view for integers, slices, None and Ellipsis; a copy for tensors and lists."""
     kind = type(index)
     shape = self.value.shape
@@ -49,8 +52,10 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
     return chosen(self, _simple(parsed.chosen), INDEX)
 
 
-def _label_of_frequent(index: Any, kind: type, shape: tuple[int, ...]) -> Any:
-    """The node of integers and slices that need no other look; None for any other index."""
+def _label_of_frequent(
+    index: types.Index, kind: type, shape: tuple[int, ...]
+) -> type[Node] | None:
+    """The class of the node for integers in range and slices; None for an index to be parsed."""
     if kind is slice:
         parts: Any = (index,)
     elif kind is tuple:
@@ -78,8 +83,11 @@ def _label_of_frequent(index: Any, kind: type, shape: tuple[int, ...]) -> Any:
     return label
 
 
-def _simple(index: tuple[Any, ...]) -> Any:
-    """An index of one part without its tuple, which reads faster, also in a backward pass."""
+def _simple(index: tuple[types.Index, ...]) -> types.Index:
+    """An index without full slices at its end, and of one part without its tuple.
+
+    NumPy reads faster by it, also in a backward pass.
+    """
     while index and type(index[-1]) is slice and index[-1] == slice(None):
         index = index[:-1]
     if not index:
@@ -88,7 +96,7 @@ def _simple(index: tuple[Any, ...]) -> Any:
 
 
 @register("__setitem__", function=False)
-def _setitem(self: Tensor, index: Any, value: Any) -> None:
+def _setitem(self: Tensor, index: types.Index, value: TensorLike) -> None:
     """`x[index] = value`: written into this tensor's memory, and logged."""
     mode = MODE.get()
     start = next_number() if mode is not None else 0
@@ -97,7 +105,7 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
         tell(mode, start, "__setitem__", (index, value), self)
 
 
-def _assign(self: Tensor, index: Any, value: Any) -> None:
+def _assign(self: Tensor, index: types.Index, value: TensorLike) -> None:
     parsed = parse(index, self.value.shape)
     source = _assigned(self, value)
     if parsed.chosen is not None:
@@ -123,7 +131,7 @@ def _assign(self: Tensor, index: Any, value: Any) -> None:
 
 
 def _check_view(self: Tensor) -> None:
-    """What PyTorch says of a part of a leaf that requires grad, where it is written to."""
+    """Raise PyTorch's error for a write into a part of a leaf that requires grad."""
     mode = MODE.get()
     if self.is_leaf and self.node is not None and (mode is None or mode.grad):
         raise RuntimeError(
@@ -135,8 +143,8 @@ def _taken(self: Tensor, parsed: Parsed) -> Tensor:
     return view_of(self, Index(_simple(parsed.basic)), label_of(parsed.name))
 
 
-def _assigned(self: Tensor, value: Any) -> Any:
-    """What is on the right of an assignment: a tensor, or a number of this tensor's dtype."""
+def _assigned(self: Tensor, value: TensorLike) -> TensorLike:
+    """The right side of an assignment: a tensor, or a number in this tensor's dtype."""
     if isinstance(value, Tensor):
         return value
     if not isinstance(value, (bool, int, float, complex, np.number, np.bool_)):
@@ -146,12 +154,12 @@ def _assigned(self: Tensor, value: Any) -> Any:
     return filled_as(value, self.value.dtype)
 
 
-def _kind_of(value: Any) -> str:
+def _kind_of(value: TensorLike) -> str:
     return "numpy.ndarray" if isinstance(value, np.ndarray) else type(value).__name__
 
 
 def _without_leading(source: Tensor, room: int) -> Tensor:
-    """A source without the leading dimensions of size 1 that its place has not."""
+    """A source without the leading dimensions of size 1 that the part written to lacks."""
     shape = source.value.shape
     while len(shape) > room and shape[0] == 1:
         shape = shape[1:]
@@ -165,7 +173,7 @@ def _without_leading(source: Tensor, room: int) -> Tensor:
 
 
 @register(function=False)
-def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+def copy_(self: Tensor, src: TensorLike, non_blocking: bool = False) -> Tensor:
     """Write another tensor's elements into this one, in its dtype and broadcast to its shape."""
     if not isinstance(src, Tensor):
         src = of_value(np.asarray(src))

@@ -5,10 +5,9 @@ Knows PyTorch's parameters. Must not know how something is put at positions (`pl
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from tapegrad._core.types import Function, Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._ops.create.fill import filled_as
@@ -18,11 +17,12 @@ from tapegrad.torch._ops.index.checks import ALL, require_dtype
 from tapegrad.torch._ops.index.placed import filler, written
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._tensor.writes import write
+from tapegrad.torch._types import Number
 
 # --- Masks --------------------------------------------------------------------------------------
 
 
-def _mask(mask: Any, word: str) -> Any:
+def _mask(mask: Value, word: str) -> Value:
     given = untraced(mask)
     if given.dtype.kind != "b":
         raise RuntimeError(f"{word}: expected BoolTensor for mask")
@@ -30,7 +30,7 @@ def _mask(mask: Any, word: str) -> Any:
 
 
 @operation("MaskedSelectBackward0")
-def masked_select(input: Any, mask: Any) -> Any:
+def masked_select(input: Value, mask: Value) -> Value:
     """The elements where a mask is true, as a vector."""
     given = _mask(mask, "masked_select")
     shape = np.broadcast_shapes(input.shape, given.shape)
@@ -44,14 +44,14 @@ def masked_select(input: Any, mask: Any) -> Any:
     ),
     inplace=True,
 )
-def masked_fill(input: Any, mask: Any, value: Any) -> Any:
+def masked_fill(input: Value, mask: Value, value: Value) -> Value:
     """The tensor with one value where a mask is true."""
     given = _mask(mask, "masked_fill_")
     return np.where(given, filler(value, input.dtype, "masked_fill_"), input)
 
 
 @operation("MaskedScatterBackward0", inplace=True)
-def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
+def masked_scatter(input: Value, mask: Value, source: Value) -> Value:
     """The elements of source, in order, where a mask is true."""
     given = _mask(mask, "masked_scatter_")
     require_dtype(input, source, "masked_scatter_")
@@ -69,8 +69,8 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
 # --- Parts replaced -----------------------------------------------------------------------------
 
 
-def _replaced(x: Any, part: Any, source: Any, word: str) -> Any:
-    """A copy of x with a source in the place of `part(x)`."""
+def _replaced(x: Value, part: Function, source: Value, word: str) -> Value:
+    """A copy of x with a source in place of `part(x)`."""
     places = part(np.arange(x.size).reshape(x.shape))
     if source.shape != places.shape:
         raise RuntimeError(
@@ -82,7 +82,7 @@ def _replaced(x: Any, part: Any, source: Any, word: str) -> Any:
 
 
 @operation("SelectScatterBackward0")
-def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
+def select_scatter(input: Value, src: Value, dim: int, index: int) -> Value:
     """The tensor with src at one place of a dimension."""
     axis = wrapped(dim, input.ndim)
     size = input.shape[axis]
@@ -93,8 +93,13 @@ def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
 
 @operation("SliceScatterBackward0")
 def slice_scatter(
-    input: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
-) -> Any:
+    input: Value,
+    src: Value,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Value:
     """The tensor with src at a slice of a dimension."""
     axis = wrapped(dim, input.ndim)
     part = (*(ALL,) * axis, slice(start, end, step))
@@ -102,15 +107,17 @@ def slice_scatter(
 
 
 @operation("DiagonalScatterBackward0")
-def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+def diagonal_scatter(
+    input: Value, src: Value, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Value:
     """The tensor with src on a diagonal."""
     axes = wrapped(dim1, input.ndim), wrapped(dim2, input.ndim)
     return _replaced(input, lambda x: np.diagonal(x, offset, *axes), src, "diagonal_scatter")
 
 
 @register("fill_diagonal_")
-def _fill_diagonal(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
-    """Write a number on the main diagonal; wrap: again and again down a tall matrix."""
+def _fill_diagonal(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
+    """Write a number on the main diagonal; wrap: it starts again further down a tall matrix."""
     shape = self.value.shape
     if len(shape) < 2:
         raise RuntimeError("dimensions must larger than 1")

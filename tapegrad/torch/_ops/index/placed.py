@@ -11,13 +11,14 @@ import numpy as np
 
 from tapegrad._core.forms import General
 from tapegrad._core.scatter import add_at
+from tapegrad._core.types import Function, Index, Value
 from tapegrad._core.values import level_of, lift_to_level_of, lift_to_level_of_index, untraced
 from tapegrad.torch._ops.create.fill import filled_as
 from tapegrad.torch._ops.elementwise.arithmetic import cast
 from tapegrad.torch._tensor.tensor import ndarray
 
 
-def buffer_for(x: Any, value: Any, index: Any) -> Any:
+def buffer_for(x: Value, value: Value, index: Index) -> Value:
     """A copy of x that a value can be written into: traced where x or the value is."""
     made = x.copy()
     if hasattr(value, "dtype"):
@@ -25,15 +26,15 @@ def buffer_for(x: Any, value: Any, index: Any) -> Any:
     return lift_to_level_of_index(made, index)
 
 
-def written(x: Any, index: Any, value: Any) -> Any:
+def written(x: Value, index: Index, value: Value) -> Value:
     """A copy of x with a value at an index."""
     made = buffer_for(x, value, index)
     made[index] = value
     return made
 
 
-def added(x: Any, index: Any, value: Any) -> Any:
-    """A copy of x with a value added at an index, as often as that names a place."""
+def added(x: Value, index: Index, value: Value) -> Value:
+    """A copy of x with a value added at an index, twice where a position occurs twice."""
     if _is_plain_sum(x, value, index):
         return _SUMS.apply_bound([x, value], {"index": index})
     made = buffer_for(x, value, index)
@@ -41,8 +42,8 @@ def added(x: Any, index: Any, value: Any) -> Any:
     return made
 
 
-def _is_plain_sum(x: Any, value: Any, index: Any) -> bool:
-    """Whether nothing is mapped, and values have the shape of the places that they go to."""
+def _is_plain_sum(x: Value, value: Value, index: Index) -> bool:
+    """Whether nothing is batched, and the value has the shape of the part that it is added to."""
     if not all(type(part) in (ndarray, slice) for part in index):
         return False
     inner, given = untraced(x), untraced(value)
@@ -52,7 +53,7 @@ def _is_plain_sum(x: Any, value: Any, index: Any) -> bool:
     return bool(inner.dtype == given.dtype and empty[index].shape == given.shape)
 
 
-# One node, where a sum in place would be one for each time that a place is named.
+# One node, where np.add.at on a traced copy logs several for positions that occur twice.
 _SUMS = General(
     lambda x, value, index: add_at(x.copy(), index, value),
     vjp=[
@@ -69,8 +70,8 @@ _SUMS = General(
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
-def _turns(x: Any, index: Any, shape: tuple[int, ...]) -> Any:
-    """For each element of a source, how many before it go to the same place."""
+def _turns(x: Value, index: Index, shape: tuple[int, ...]) -> Value:
+    """For each element of a source, how many before it have the same position."""
     numbers = np.arange(x.size).reshape(x.shape)[index]
     places = np.broadcast_to(numbers, shape).reshape(-1)
     order = np.argsort(places, kind="stable")
@@ -82,8 +83,8 @@ def _turns(x: Any, index: Any, shape: tuple[int, ...]) -> Any:
     return turns.reshape(shape)
 
 
-def _in_turns(x: Any, index: Any, value: Any, function: Any) -> Any:
-    """`x[index] = function(x[index], value)`, one round for each time that a place is named."""
+def _in_turns(x: Value, index: Index, value: Value, function: Function) -> Value:
+    """`x[index] = function(x[index], value)`, in rounds in which no position occurs twice."""
     shape = np.broadcast_shapes(*(np.shape(part) for part in index))
     value = np.broadcast_to(value, shape)
     index = tuple(np.broadcast_to(part, shape) for part in index)
@@ -96,13 +97,16 @@ def _in_turns(x: Any, index: Any, value: Any, function: Any) -> Any:
     return made
 
 
-def multiplied(x: Any, index: Any, value: Any) -> Any:
-    """A copy of x multiplied by a value at an index, as often as that names a place."""
+def multiplied(x: Value, index: Index, value: Value) -> Value:
+    """A copy of x multiplied by a value at an index, twice where a position occurs twice."""
     return _in_turns(x, index, value, np.multiply)
 
 
-def _extreme(x: Any, index: Any, value: Any, ufunc: Any) -> Any:
-    """The greatest (or least) of what meets at each place; ties share the cotangent evenly."""
+def _extreme(x: Value, index: Index, value: Value, ufunc: np.ufunc) -> Value:
+    """The greatest (or least) of the elements at each position and the values that go there.
+
+    Ties share the cotangent evenly.
+    """
     best = untraced(x).copy()
     ufunc.at(best, index, untraced(value))
     at_x, at_value = best == untraced(x), best[index] == untraced(value)
@@ -116,8 +120,8 @@ def _extreme(x: Any, index: Any, value: Any, ufunc: Any) -> Any:
     return best + np.where(finite, share - np.where(finite, shared, 0), 0)
 
 
-def _without_self(x: Any, index: Any, reduce: str) -> Any:
-    """x with the neutral element at the places of an index."""
+def _without_self(x: Value, index: Index, reduce: str) -> Value:
+    """x with the neutral element of a reduction at an index."""
     neutral: Any = {"sum": 0, "mean": 0, "prod": 1}.get(reduce)
     if neutral is None:
         info = np.finfo(x.dtype) if x.dtype.kind == "f" else np.iinfo(x.dtype)
@@ -126,8 +130,8 @@ def _without_self(x: Any, index: Any, reduce: str) -> Any:
     return written(x, index, x.dtype.type(neutral))
 
 
-def reduced_at(x: Any, index: Any, value: Any, reduce: str, *, include_self: bool) -> Any:
-    """What is at the places of an index together with what goes there."""
+def reduced_at(x: Value, index: Index, value: Value, reduce: str, *, include_self: bool) -> Value:
+    """A copy of x whose elements at an index are combined with a value by a reduction."""
     start = x if include_self else _without_self(x, index, reduce)
     if reduce == "sum":
         return added(start, index, value)
@@ -148,7 +152,7 @@ def require_reduction(reduce: str, word: str) -> None:
         raise RuntimeError(f"{word}(): expected reduce to be one of {REDUCTIONS}, got {reduce!r}")
 
 
-def filler(value: Any, given: np.dtype[Any], word: str) -> Any:
+def filler(value: Value, given: np.dtype[Any], word: str) -> Value:
     """A number or an array of no dimensions, to fill places of an array of a dtype with."""
     if not hasattr(value, "dtype"):
         return filled_as(value, given)

@@ -5,11 +5,11 @@ Knows PyTorch's parameters. Must not know how something is put at positions (`pl
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Function, Index, Value
 from tapegrad._core.values import getitem
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._ops.create.fill import filled_as
@@ -31,10 +31,11 @@ from tapegrad.torch._ops.index.placed import (
     written,
 )
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
+from tapegrad.torch._types import Dim, TensorLike
 
 
 @operation("GatherBackward0")
-def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
+def gather(input: Value, dim: int, index: Value, *, sparse_grad: bool = False) -> Value:
     """`out[i, j] = input[index[i, j], j]` for dim 0, and so on: one element for each index."""
     shape = index.shape
     given = positions(index, "gather", narrow=False)
@@ -45,7 +46,7 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
     return getitem(x, grid_for(x, axis, given, "gather")).reshape(shape)
 
 
-def _gather_index(x: Any, dim: Any = 0, index: Any = None, *rest: Any) -> Any:
+def _gather_index(x: Value, dim: Dim = 0, index: TensorLike = None, *rest: Any) -> Index:
     given = index.value if type(index) is Tensor else None
     if rest or not x.ndim or type(given) is not ndarray or not given.size:
         return None
@@ -57,7 +58,7 @@ register(replaces=gather)(short_lookup(gather, _gather_index, "GatherBackward0")
 
 
 @operation("GatherBackward0")
-def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
+def take_along_dim(input: Value, indices: Value, dim: int | None = None) -> Value:
     """One element for each index, along a dimension; the other dimensions broadcast."""
     given = positions(indices, "take_along_dim", narrow=False)
     if dim is None:
@@ -74,7 +75,7 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     sizes = [1 if place == axis else size for place, size in enumerate(input.shape)]
     others = np.broadcast_shapes(sizes, given.shape)
     require_range(given, input.shape[axis], axis, negative=False, error=RuntimeError)
-    grid: list[Any] = list(np.indices(others, sparse=True))
+    grid: list[Value] = list(np.indices(others, sparse=True))
     for place, size in enumerate(input.shape):
         if size == 1:
             grid[place] = np.zeros(1, np.int64)  # it broadcasts
@@ -82,8 +83,8 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     return getitem(input, tuple(grid))
 
 
-def _part_for(source: Any, index: Any) -> Any:
-    """The elements of a source that an index of maybe smaller shape uses."""
+def _part_for(source: Value, index: Value) -> Value:
+    """The part of a source that has the shape of an index, which may be smaller."""
     if source.ndim != index.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     if any(n > m for n, m in zip(index.shape, source.shape, strict=True)):
@@ -95,8 +96,8 @@ def _part_for(source: Any, index: Any) -> Any:
     return source[tuple(slice(0, size) for size in index.shape)]
 
 
-def _scatter(x: Any, dim: int, index: Any, source: Any, combine: Callable[..., Any]) -> Any:
-    """A copy of x into which `combine` puts the source where the indices say."""
+def _scatter(x: Value, dim: int, index: Value, source: Value, combine: Function) -> Value:
+    """A copy of x into which `combine` puts the source at the positions in `index`."""
     shape = x.shape
     given = positions(index, "scatter", narrow=False)
     if not given.size:
@@ -107,16 +108,24 @@ def _scatter(x: Any, dim: int, index: Any, source: Any, combine: Callable[..., A
     return combine(x, grid_for(x, axis, given, "scatter"), value).reshape(shape)
 
 
-def _scatter_label(input: Any, dim: Any, index: Any, src: Any = None, **words: Any) -> str:
+def _scatter_label(
+    input: TensorLike, dim: Dim, index: TensorLike, src: TensorLike = None, **words: Any
+) -> str:
     tensor = isinstance(src, Tensor)
     return "ScatterBackward0" if tensor else "ScatterBackward1"
 
 
 @operation(_scatter_label, inplace=True)
 def scatter(
-    input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None
-) -> Any:
-    """The inverse of gather: elements of src (or one number) to the places of their index.
+    input: Value,
+    dim: int,
+    index: Value,
+    src: Value = None,
+    *,
+    value: Value = None,
+    reduce: str | None = None,
+) -> Value:
+    """The inverse of gather: elements of src (or one number) written to the positions in `index`.
 
     reduce: "add" or "multiply" what is there instead of replacing it.
     """
@@ -132,24 +141,24 @@ def scatter(
 
 
 @operation("ScatterAddBackward0", inplace=True)
-def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
-    """Elements of src added at the places of their index."""
+def scatter_add(input: Value, dim: int, index: Value, src: Value) -> Value:
+    """Elements of src added at the positions in `index`."""
     require_dtype(input, src, "scatter")
     return _scatter(input, dim, index, src, added)
 
 
 @operation("ScatterReduceBackward0", inplace=True)
 def scatter_reduce(
-    input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
-) -> Any:
-    """Elements of src combined at the places of their index: sum, prod, mean, amax or amin.
+    input: Value, dim: int, index: Value, src: Value, reduce: str, *, include_self: bool = True
+) -> Value:
+    """Elements of src combined at the positions in `index`: sum, prod, mean, amax or amin.
 
-    include_self: with what is there; places that no index names stay as they are.
+    include_self: also with the elements there; those at no position in `index` are unchanged.
     """
     require_reduction(reduce, "scatter_reduce")
     require_dtype(input, src, "scatter")
 
-    def combine(x: Any, grid: Any, value: Any) -> Any:
+    def combine(x: Value, grid: Index, value: Value) -> Value:
         return reduced_at(x, grid, value, reduce, include_self=include_self)
 
     return _scatter(input, dim, index, src, combine)

@@ -5,10 +5,12 @@ Knows PyTorch's parameters. Must not know how something is put at positions (`pl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Index, Value
 from tapegrad._core.values import getitem, untraced
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import word_of
@@ -25,11 +27,18 @@ from tapegrad.torch._ops.index.checks import (
 )
 from tapegrad.torch._ops.index.placed import added, filler, reduced_at, require_reduction, written
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
+from tapegrad.torch._types import Dim, Number, TensorLike
 
 
 def _rows_of(
-    input: Any, dim: int, index: Any, word: str, *, negative: bool = False, error: Any = IndexError
-) -> Any:
+    input: Value,
+    dim: int,
+    index: Value,
+    word: str,
+    *,
+    negative: bool = False,
+    error: type[Exception] = IndexError,
+) -> tuple[int, Value]:
     given = positions(index, word)
     if given.ndim > 1:
         raise IndexError(f"{word}(): Index is supposed to be a vector")
@@ -41,7 +50,7 @@ def _rows_of(
 
 
 @operation("IndexSelectBackward0")
-def index_select(input: Any, dim: int, index: Any) -> Any:
+def index_select(input: Value, dim: int, index: Value) -> Value:
     """The parts at these positions of a dimension."""
     axis, given = _rows_of(input, dim, index, "index_select")
     if not input.ndim:
@@ -49,7 +58,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     return getitem(input, at_rows(axis, given))
 
 
-def _select_index(x: Any, dim: Any = 0, index: Any = None, *rest: Any) -> Any:
+def _select_index(x: Value, dim: Dim = 0, index: TensorLike = None, *rest: Any) -> Index:
     given = index.value if type(index) is Tensor else None
     if rest or not x.ndim or type(given) is not ndarray:
         return None
@@ -61,7 +70,12 @@ register(replaces=index_select)(short_lookup(index_select, _select_index, "Index
 
 
 def _require_parts(
-    input: Any, axis: int, index: Any, source: Any, word: str, error: Any = RuntimeError
+    input: Value,
+    axis: int,
+    index: Value,
+    source: Value,
+    word: str,
+    error: type[Exception] = RuntimeError,
 ) -> None:
     require_dtype(input, source, word)
     expected = (*input.shape[:axis], index.size, *input.shape[axis + 1 :])
@@ -73,7 +87,7 @@ def _require_parts(
 
 
 @operation("IndexAddBackward0", inplace=True)
-def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+def index_add(input: Value, dim: int, index: Value, source: Value, *, alpha: Number = 1) -> Value:
     """The parts of source added at these positions of a dimension."""
     axis, given = _rows_of(input, dim, index, "index_add", error=RuntimeError)
     _require_parts(input, axis, given, source, "index_add")
@@ -84,7 +98,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
 
 
 @operation("IndexCopyBackward0", inplace=True)
-def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
+def index_copy(input: Value, dim: int, index: Value, source: Value) -> Value:
     """The parts of source in place of those at these positions of a dimension."""
     axis, given = _rows_of(input, dim, index, "index_copy")
     _require_parts(input, axis, given, source, "index_copy", IndexError)
@@ -99,7 +113,7 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     ),
     inplace=True,
 )
-def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
+def index_fill(input: Value, dim: int, index: Value, value: Value) -> Value:
     """One value at these positions of a dimension."""
     axis, given = _rows_of(input, dim, index, "index_fill", negative=True)
     shape = input.shape
@@ -109,7 +123,7 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
 
 @operation("IndexReduceBackward0", inplace=True)
 def index_reduce(
-    input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
+    input: Value, dim: int, index: Value, source: Value, reduce: str, *, include_self: bool = True
 ) -> Any:
     """The parts of source combined at these positions: prod, mean, amax or amin."""
     require_reduction(reduce, "index_reduce")
@@ -125,8 +139,8 @@ def index_reduce(
 # --- Positions of each dimension ----------------------------------------------------------------
 
 
-def _of_each(indices: Any) -> tuple[Any, ...]:
-    parts: list[Any] = []
+def _of_each(indices: Sequence[Value]) -> tuple[Index, ...]:
+    parts: list[Index] = []
     for index in indices:
         if index is None:
             parts.append(ALL)
@@ -140,8 +154,10 @@ def _of_each(indices: Any) -> tuple[Any, ...]:
 
 
 @operation("IndexPutBackward0", inplace=True)
-def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
-    """`input[indices] = values`; with accumulate they are added, as often as a place is named."""
+def index_put(
+    input: Value, indices: Sequence[Value], values: Value, accumulate: bool = False
+) -> Value:
+    """`input[indices] = values`; accumulate: add them, also where a position occurs twice."""
     index = _of_each(indices)
     if hasattr(values, "dtype") and values.dtype != input.dtype:
         raise RuntimeError(
@@ -155,7 +171,7 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
         raise RuntimeError(f"shape mismatch: {error}") from None
 
 
-def _flat_positions(input: Any, index: Any, word: str) -> Any:
+def _flat_positions(input: Value, index: Value, word: str) -> Value:
     given = positions(index, word, narrow=False)
     size = input.size
     require_range(given, size, 0, negative=True, error=IndexError)
@@ -163,14 +179,14 @@ def _flat_positions(input: Any, index: Any, word: str) -> Any:
 
 
 @operation("TakeBackward0")
-def take(input: Any, index: Any) -> Any:
+def take(input: Value, index: Value) -> Value:
     """The elements of the flat tensor at these positions."""
     given = _flat_positions(input, index, "take")
     return getitem(input.reshape((-1,)), given.reshape(-1)).reshape(given.shape)
 
 
 @operation("PutBackward0", inplace=True)
-def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+def put(input: Value, index: Value, source: Value, accumulate: bool = False) -> Value:
     """The elements of source at these positions of the flat tensor."""
     given = _flat_positions(input, index, "put_").reshape(-1)
     require_dtype(input, source, "put_")

@@ -1,10 +1,10 @@
-"""What stands in the brackets of `x[...]`, as NumPy's indices.
+"""The index of `x[index]`, translated into NumPy's indices.
 
 Knows PyTorch's rules for indices. Must not know how reads and writes are logged.
 
-PyTorch takes integers, slices, None and Ellipsis first, one after the other, which makes a view;
-what is left are tensors of positions and masks, which choose from that view. NumPy lets integers
-take part in the choice, so the two steps are two indices here.
+PyTorch first applies the basic parts (integers, slices, None, Ellipsis), which makes a view, and
+then the advanced ones (tensors of positions, masks), which choose from that view. NumPy counts
+integers beside arrays as advanced, so the two steps are two indices here.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._core.types import Index, Value
 from tapegrad._core.values import Mapped, Traced, untraced
 from tapegrad._warning import warn
 from tapegrad.torch._tensor.tensor import Tensor
@@ -24,13 +25,13 @@ ALL = slice(None)
 class Parsed(NamedTuple):
     """The two steps of an index: the first gives a view, the second (if any) chooses from that."""
 
-    basic: tuple[Any, ...]
+    basic: tuple[Index, ...]
     name: str  # what the last part of the first step did: Select, Slice, Unsqueeze, Alias
-    chosen: tuple[Any, ...] | None
+    chosen: tuple[Index, ...] | None
     whole: bool  # whether the first step takes all
 
 
-def parse(index: Any, shape: tuple[int, ...]) -> Parsed:
+def parse(index: Index, shape: tuple[int, ...]) -> Parsed:
     """The index of a tensor of a shape; IndexError, TypeError, ValueError as PyTorch's."""
     parts = list(map(_part, _as_parts(index)))
     room = len(shape)
@@ -53,18 +54,18 @@ def parse(index: Any, shape: tuple[int, ...]) -> Parsed:
 
 
 class _Steps:
-    """The two indices while the parts of one are taken in turn."""
+    """The two indices as far as they are known: `take` adds the parts of the index in turn."""
 
     def __init__(self, shape: tuple[int, ...], rest: int) -> None:
         self.shape = shape
         self.rest = rest  # dimensions that the first Ellipsis stands for
         self.place = 0
-        self.basic: list[Any] = []
-        self.chosen: list[Any] = []
+        self.basic: list[Index] = []
+        self.chosen: list[Index] = []
         self.chosen_any = False
         self.name = "Alias"
 
-    def take(self, part: Any) -> None:
+    def take(self, part: Index) -> None:
         kind = type(part)
         if kind is int:
             self._take_place(part)
@@ -101,12 +102,12 @@ class _Steps:
         self.chosen.append(ALL)
         self.place += 1
 
-    def _add_dimension(self, choice: Any) -> None:
+    def _add_dimension(self, choice: Index) -> None:
         self.basic.append(None)
         self.chosen.append(choice)
         self.name = "Unsqueeze"
 
-    def _choose(self, array: Any) -> None:
+    def _choose(self, array: Value) -> None:
         self.chosen_any = True
         if isinstance(array, Mapped) or array.dtype.kind != "b":
             self.basic.append(ALL)
@@ -132,7 +133,7 @@ class _Steps:
         self.chosen.append(array)
 
 
-def _as_parts(index: Any) -> Any:
+def _as_parts(index: Index) -> Index:
     if type(index) is tuple:
         return index
     if isinstance(index, list) and any(
@@ -147,7 +148,7 @@ def _as_parts(index: Any) -> Any:
     return (index,)
 
 
-def _part(part: Any) -> Any:
+def _part(part: Index) -> Index:
     """One part of an index as an int, a slice, None, Ellipsis, a bool or an array."""
     kind = type(part)
     if kind is int or kind is bool or part is None or part is Ellipsis:
@@ -171,7 +172,7 @@ def _part(part: Any) -> Any:
     )
 
 
-def _of_sequence(part: Any) -> Any:
+def _of_sequence(part: Index) -> Value:
     parts = [untraced(x.value) if isinstance(x, Tensor) else x for x in part]
     try:
         array = np.asarray(parts)
@@ -180,8 +181,8 @@ def _of_sequence(part: Any) -> Any:
     return array.astype(np.int64) if not array.size else array
 
 
-def _array(array: Any) -> Any:
-    """An array of positions or a mask, apart from the program's; a number as it is."""
+def _array(array: Value) -> Value:
+    """A copy of an array of positions or of a mask; one of no dimensions as a number."""
     kind = array.dtype.kind
     if kind not in "biu":
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
@@ -206,7 +207,7 @@ def _slice(part: slice) -> slice:
     return slice(start, stop, step)
 
 
-def _bound(side: Any) -> int:
+def _bound(side: Index) -> int:
     if isinstance(side, Tensor):
         return int(untraced(side.value).item())
     index: Callable[[], Any] | None = getattr(side, "__index__", None)
@@ -215,7 +216,7 @@ def _bound(side: Any) -> int:
     return int(index())
 
 
-def _dimensions(part: Any) -> int:
+def _dimensions(part: Index) -> int:
     if type(part) in (int, slice):
         return 1
     if part is None or part is Ellipsis or type(part) is bool:

@@ -1,14 +1,13 @@
-"""Affine maps, each of them one node: addmm and its relatives, and linear, the layer of nets.
+"""Affine maps, each of them one node: addmm and its relatives, and linear.
 
 Knows their checks and labels. Must not know modules.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from tapegrad._core.types import Params, Value
 from tapegrad.torch._graph.modes import MODE
 from tapegrad.torch._ops.declare import operation, private
 from tapegrad.torch._ops.fast import logged_affine
@@ -25,11 +24,12 @@ from tapegrad.torch._ops.linalg.product_checks import (
 from tapegrad.torch._ops.linalg.products import product_label
 from tapegrad.torch._rules.affine import ADDED_PRODUCT, AFFINE, flipped
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
+from tapegrad.torch._types import Number, TensorLike
 
 mode_of = MODE.get
 
 
-def _added(input: Any, x: Any, y: Any, beta: Any, alpha: Any) -> Any:
+def _added(input: Value, x: Value, y: Value, beta: Number, alpha: Number) -> Value:
     """An affine map of arrays whose product fits."""
     rows = (x.shape[-2], y.shape[-1])
     shape = x.shape[:1] if len(y.shape) == 1 else (*x.shape[:-2], *rows)
@@ -40,41 +40,45 @@ def _added(input: Any, x: Any, y: Any, beta: Any, alpha: Any) -> Any:
     return ADDED_PRODUCT.apply(input, x, y, **_scales(beta, alpha))
 
 
-def _scales(beta: Any, alpha: Any) -> dict[str, Any]:
+def _scales(beta: Number, alpha: Number) -> Params:
     given = {"beta": beta, "alpha": alpha}
     return {name: value for name, value in given.items() if type(value) is not int or value != 1}
 
 
 @operation("AddmmBackward0", inplace=True)
-def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmm(input: Value, mat1: Value, mat2: Value, *, beta: Number = 1, alpha: Number = 1) -> Value:
     """`beta * input + alpha * (mat1 @ mat2)` of matrices; input broadcasts."""
     check_matrices(mat1, mat2)
     return _added(input, mat1, mat2, beta, alpha)
 
 
 @operation("AddmvBackward0", inplace=True)
-def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmv(input: Value, mat: Value, vec: Value, *, beta: Number = 1, alpha: Number = 1) -> Value:
     """`beta * input + alpha * (mat @ vec)`."""
     check_vector(mat, vec)
     return _added(input, mat, vec, beta, alpha)
 
 
 @operation("AddrBackward0", inplace=True)
-def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addr(input: Value, vec1: Value, vec2: Value, *, beta: Number = 1, alpha: Number = 1) -> Value:
     """`beta * input + alpha * outer(vec1, vec2)`."""
     column, row = np.reshape(vec1, (-1, 1)), np.reshape(vec2, (1, -1))
     return _added(input, column, row, beta, alpha)
 
 
 @operation("BaddbmmBackward0", inplace=True)
-def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def baddbmm(
+    input: Value, batch1: Value, batch2: Value, *, beta: Number = 1, alpha: Number = 1
+) -> Value:
     """`beta * input + alpha * bmm(batch1, batch2)`."""
     check_batches(batch1, batch2)
     return _added(input, batch1, batch2, beta, alpha)
 
 
 @operation("AddbmmBackward0", inplace=True)
-def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addbmm(
+    input: Value, batch1: Value, batch2: Value, *, beta: Number = 1, alpha: Number = 1
+) -> Value:
     """`beta * input + alpha *` the sum of the products of two stacks of matrices."""
     check_batches(batch1, batch2)
     count, rows, inner = batch1.shape
@@ -83,17 +87,17 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 
     return _added(input, left, right, beta, alpha)
 
 
-# --- linear: the layer of nets ------------------------------------------------------------------
+# --- linear -------------------------------------------------------------------------------------
 
 
-def _linear_label(input: Any, weight: Any, bias: Any = None) -> str:
+def _linear_label(input: TensorLike, weight: TensorLike, bias: TensorLike = None) -> str:
     if bias is None:
         return product_label(input, weight)
     return "AddmmBackward0" if input.ndim == 2 else "ViewBackward0"
 
 
 @private(_linear_label, name="linear")
-def _linear(input: Any, weight: Any, bias: Any = None) -> Any:
+def _linear(input: Value, weight: Value, bias: Value = None) -> Value:
     if len(weight.shape) == 1:
         if len(input.shape) == 1:
             product = np.dot(input, weight)
@@ -119,7 +123,7 @@ def _linear(input: Any, weight: Any, bias: Any = None) -> Any:
     return made if len(input.shape) == 2 else np.reshape(made, (*lead, count))
 
 
-def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+def linear(input: TensorLike, weight: TensorLike, bias: TensorLike = None) -> Tensor:
     """`input @ weight.T + bias`, as one node of the graph.
 
     input: (..., n). weight: (m, n), or (n). bias: (m), or None. Returns (..., m). RuntimeError

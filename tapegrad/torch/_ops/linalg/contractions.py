@@ -11,15 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
 from tapegrad._warning import warn
 from tapegrad.torch._ops.declare import operation, private, register
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._ops.linalg.product_checks import check_scalar_types
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch._types import TensorLike
 
 
 @register(method=False)
-def einsum(*args: Any) -> Any:
+def einsum(*args: Any) -> Tensor:
     """Sums of products of tensors, by letters for their dimensions: `einsum("ij,jk->ik", x, y)`.
 
     Also `einsum(x, [0, 1], y, [1, 2], [0, 2])`, and a list of tensors after the equation.
@@ -47,12 +50,12 @@ def _numbered(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return args
 
 
-def _einsum_label(equation: str, *operands: Any) -> str:
+def _einsum_label(equation: str, *operands: TensorLike) -> str:
     return "PermuteBackward0" if len(operands) <= 2 - bool(equation) else "ViewBackward0"
 
 
 @private(_einsum_label, name="einsum")
-def _einsum(equation: str, *operands: Any) -> Any:
+def _einsum(equation: str, *operands: Value) -> Value:
     arrays = operands if equation else operands[::2]
     if not equation and len(operands) % 2:
         arrays = operands[:-1:2]
@@ -63,11 +66,11 @@ def _einsum(equation: str, *operands: Any) -> Any:
         made = np.einsum(*given)
     except ValueError as error:
         raise RuntimeError(f"einsum(): {error}") from error
-    return made.copy() if len(arrays) == 1 else made  # a view of NumPy's, which nobody would know
+    return made.copy() if len(arrays) == 1 else made  # NumPy returns a view
 
 
 @operation("ViewBackward0", method=False)
-def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+def tensordot(a: Value, b: Value, dims: Any = 2) -> Value:
     """Sums of products over pairs of dimensions: the last of a with the first of b, or lists."""
     if hasattr(dims, "shape"):
         dims = untraced(dims).tolist()
@@ -77,7 +80,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     return np.tensordot(a, b, (list(dims[0]), list(dims[1])))
 
 
-def _check_contracted(a: Any, b: Any, dims: Any) -> None:
+def _check_contracted(a: Value, b: Value, dims: Any) -> None:
     if isinstance(dims, int):
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
@@ -98,12 +101,12 @@ def _check_contracted(a: Any, b: Any, dims: Any) -> None:
 
 
 @operation("UnsafeViewBackward0")
-def kron(input: Any, other: Any) -> Any:
+def kron(input: Value, other: Value) -> Value:
     """The Kronecker product: every element of `input` times the whole of `other`."""
     return np.kron(*promoted(input, other))
 
 
-def cross_along(input: Any, other: Any, dim: int) -> Any:
+def cross_along(input: Value, other: Value, dim: int) -> Value:
     """The cross products of vectors of three elements along a dimension."""
     if input.shape[dim] != 3 or other.shape[dim] != 3:
         raise RuntimeError(
@@ -116,7 +119,7 @@ def cross_along(input: Any, other: Any, dim: int) -> Any:
 
 
 @operation("LinalgCrossBackward0")
-def cross(input: Any, other: Any, dim: int | None = None) -> Any:
+def cross(input: Value, other: Value, dim: int | None = None) -> Value:
     """The cross products of vectors of three elements along `dim`: the first of length 3."""
     if dim is None:
         warn(
@@ -130,7 +133,7 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
     return cross_along(input, other, dim)
 
 
-def multi_dot(tensors: Sequence[Any], *, out: Any = None) -> Any:
+def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The product of matrices, in the order that costs least; the ends may be vectors."""
     tensors = list(tensors)
     if len(tensors) < 2:
@@ -139,7 +142,7 @@ def multi_dot(tensors: Sequence[Any], *, out: Any = None) -> Any:
 
 
 @private("ViewBackward0", name="multi_dot")
-def _multi_dot(tensors: Sequence[Any]) -> Any:
+def _multi_dot(tensors: Sequence[Value]) -> Value:
     for place, (x, y) in enumerate(itertools.pairwise(tensors)):
         if x.shape[-1] != y.shape[0]:
             raise RuntimeError(
@@ -150,7 +153,7 @@ def _multi_dot(tensors: Sequence[Any]) -> Any:
 
 
 @register(method=False)
-def chain_matmul(*matrices: Any, out: Any = None) -> Any:
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """`linalg.multi_dot` of matrices, its old name."""
     if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
         matrices = tuple(matrices[0])
@@ -163,7 +166,7 @@ _POWER_LABELS = {0: "CopyBackwards", 1: "CloneBackward0"}
 
 
 @operation(lambda input, n: _POWER_LABELS.get(n, "MmBackward0"))
-def matrix_power(input: Any, n: int) -> Any:
+def matrix_power(input: Value, n: int) -> Value:
     """A square matrix multiplied n times; of its inverse where n is negative."""
     if len(input.shape) < 2 or input.shape[-1] != input.shape[-2]:
         sides = " by ".join(map(str, input.shape[-2:]))
@@ -178,7 +181,7 @@ def matrix_power(input: Any, n: int) -> Any:
 
 
 @operation("TraceBackward0")
-def trace(input: Any) -> Any:
+def trace(input: Value) -> Value:
     """The sum of the diagonal of a matrix."""
     if len(input.shape) != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(input.shape)}")
@@ -187,8 +190,8 @@ def trace(input: Any) -> Any:
 
 @operation("CdistBackward0", method=False)
 def cdist(
-    x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
-) -> Any:
+    x1: Value, x2: Value, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
+) -> Value:
     """The distances, by the p-norm, of every row of one matrix to every row of another."""
     for name, given in (("X1", x1), ("X2", x2)):
         if len(given.shape) < 2:

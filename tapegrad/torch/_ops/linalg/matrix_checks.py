@@ -5,12 +5,11 @@ Must not know what is computed of them.
 
 from __future__ import annotations
 
-from typing import Any
-
+from tapegrad._core.types import Value
 from tapegrad.torch._dtypes import word_of
 
 
-def require_matrices(word: str, x: Any, *, square: bool = False) -> None:
+def require_matrices(word: str, x: Value, *, square: bool = False) -> None:
     """RuntimeError unless x holds matrices of inexact numbers, square ones where asked."""
     if len(x.shape) < 2:
         raise RuntimeError(f"{word}: The input tensor A must have at least 2 dimensions.")
@@ -22,7 +21,7 @@ def require_matrices(word: str, x: Any, *, square: bool = False) -> None:
     require_inexact(word, x)
 
 
-def require_inexact(word: str, x: Any) -> None:
+def require_inexact(word: str, x: Value) -> None:
     """RuntimeError unless x holds real or complex floats."""
     if x.dtype.kind not in "fc":
         raise RuntimeError(

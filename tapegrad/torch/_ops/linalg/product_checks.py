@@ -1,13 +1,14 @@
 """Which factors make a product: PyTorch's rules of shapes and dtypes, and its errors.
 
-Knows the words of each product's complaint. Must not know how a product is computed or logged.
+Knows the error messages of each product. Must not know how a product is computed or logged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
+from tapegrad._core.types import Value
 from tapegrad.torch._dims import clash_of
 from tapegrad.torch._dtypes import of_numpy, word_of
 
@@ -27,11 +28,11 @@ _WORDS_OF_C = {
 }
 
 
-def _c_word(x: Any) -> str:
+def _c_word(x: Value) -> str:
     return _WORDS_OF_C.get(of_numpy(x.dtype).name, of_numpy(x.dtype).name)
 
 
-def check_dtypes(x: Any, y: Any) -> None:
+def check_dtypes(x: Value, y: Value) -> None:
     """RuntimeError unless two factors have one dtype, and not that of booleans."""
     if x.dtype != y.dtype:
         raise RuntimeError(
@@ -40,7 +41,7 @@ def check_dtypes(x: Any, y: Any) -> None:
     _refuse_bool(x)
 
 
-def _refuse_bool(x: Any) -> None:
+def _refuse_bool(x: Value) -> None:
     if x.dtype.kind == "b":
         raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
 
@@ -49,7 +50,7 @@ def _sides(shape: Sequence[int]) -> str:
     return "x".join(map(str, shape))
 
 
-def check_matrices(x: Any, y: Any) -> None:
+def check_matrices(x: Value, y: Value) -> None:
     """RuntimeError unless two shapes are those of matrices that can be multiplied."""
     if len(x.shape) != 2:
         raise RuntimeError("self must be a matrix")
@@ -64,7 +65,7 @@ def raise_product(x: Sequence[int], y: Sequence[int]) -> NoReturn:
     raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({_sides(x)} and {_sides(y)})")
 
 
-def check_vector(x: Any, y: Any) -> None:
+def check_vector(x: Value, y: Value) -> None:
     """RuntimeError unless a matrix can be multiplied with a vector."""
     if len(x.shape) != 2 or len(y.shape) != 1:
         raise RuntimeError(
@@ -81,7 +82,7 @@ def check_vector(x: Any, y: Any) -> None:
         )
 
 
-def check_vectors(x: Any, y: Any) -> None:
+def check_vectors(x: Value, y: Value) -> None:
     """RuntimeError unless two vectors have one length and dtype."""
     if len(x.shape) != 1 or len(y.shape) != 1:
         raise RuntimeError(
@@ -100,7 +101,7 @@ def check_vectors(x: Any, y: Any) -> None:
         )
 
 
-def check_batches(x: Any, y: Any) -> None:
+def check_batches(x: Value, y: Value) -> None:
     """RuntimeError unless two stacks of matrices can be multiplied, pair by pair."""
     for name, given in (("batch1", x), ("batch2", y)):
         if len(given.shape) != 3:
@@ -114,13 +115,13 @@ def check_batches(x: Any, y: Any) -> None:
     check_scalar_types(x, y)
 
 
-def check_scalar_types(x: Any, y: Any) -> None:
+def check_scalar_types(x: Value, y: Value) -> None:
     """RuntimeError unless two factors have one dtype."""
     if x.dtype != y.dtype:
         raise RuntimeError(f"expected scalar type {word_of(x.dtype)} but found {word_of(y.dtype)}")
 
 
-def check_terms(added: Any, *factors: Any) -> None:
+def check_terms(added: Value, *factors: Value) -> None:
     """RuntimeError unless what is added has the dtype of the factors."""
     for given in factors:
         if added.dtype != given.dtype:
@@ -130,7 +131,7 @@ def check_terms(added: Any, *factors: Any) -> None:
             )
 
 
-def check_expands(input: Any, shape: tuple[int, ...]) -> None:
+def check_expands(input: Value, shape: tuple[int, ...]) -> None:
     """RuntimeError unless what is added broadcasts to the shape of the product."""
     given = tuple(input.shape)
     lead = len(shape) - len(given)
@@ -148,7 +149,7 @@ def check_expands(input: Any, shape: tuple[int, ...]) -> None:
             )
 
 
-def check_product(x: Any, y: Any) -> None:
+def check_product(x: Value, y: Value) -> None:
     """RuntimeError unless matmul takes two factors: vectors, matrices or stacks of them."""
     ranks = len(x.shape), len(y.shape)
     if 0 in ranks:
@@ -170,7 +171,7 @@ def check_product(x: Any, y: Any) -> None:
     _refuse_bool(x)
 
 
-def _check_stacks(x: Any, y: Any) -> None:
+def _check_stacks(x: Value, y: Value) -> None:
     inner = y.shape[-2] if len(y.shape) > 1 else y.shape[0]
     if x.shape[-1] != inner:
         if len(x.shape) > 2 and len(y.shape) > 2:

@@ -1,6 +1,6 @@
 """Products of vectors and matrices: matmul and its operator, and those of fixed dimensions.
 
-Knows when the product that nets are made of takes its short path. Must not know affine maps
+Knows when a product of matrices takes its short path. Must not know affine maps
 (`affine`), sums over any dimensions (`contractions`) or decompositions (`torch.linalg`).
 """
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad.torch._graph.modes import MODE
 from tapegrad.torch._ops.declare import operation, private, register
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
@@ -23,6 +24,7 @@ from tapegrad.torch._ops.linalg.product_checks import (
     check_vectors,
 )
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
+from tapegrad.torch._types import TensorLike
 
 mode_of = MODE.get
 
@@ -35,13 +37,13 @@ _LABELS = {
 }
 
 
-def product_label(input: Any, other: Any) -> str:
+def product_label(input: TensorLike, other: TensorLike) -> str:
     """The name of the node of a product of two tensors."""
     return _LABELS.get((input.ndim, other.ndim), "UnsafeViewBackward0")
 
 
 @private(product_label, name="matmul")
-def _matmul(input: Any, other: Any) -> Any:
+def _matmul(input: Value, other: Value) -> Value:
     """`input @ other`: of vectors, matrices, and stacks of matrices that broadcast."""
     if not hasattr(other, "dtype"):
         raise TypeError(
@@ -52,7 +54,7 @@ def _matmul(input: Any, other: Any) -> Any:
 
 
 @register()
-def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
+def matmul(input: TensorLike, other: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """`input @ other`: of vectors, matrices, and stacks of matrices that broadcast.
 
     input: (..., n, k) or (k); other: (..., k, m) or (k), of the same dtype. Returns (..., n, m),
@@ -80,12 +82,12 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 @register("__matmul__", function=False)
-def _matmul_operator(self: Any, other: Any) -> Any:
+def _matmul_operator(self: Tensor, other: TensorLike) -> Any:
     return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
 @register("__imatmul__", function=False)
-def _matmul_inplace(self: Any, other: Any) -> Any:
+def _matmul_inplace(self: Tensor, other: TensorLike) -> Any:
     return self.copy_(matmul(self, other)) if isinstance(other, Tensor) else NotImplemented
 
 
@@ -93,7 +95,7 @@ def _matmul_inplace(self: Any, other: Any) -> Any:
 
 
 @operation("MmBackward0")
-def mm(input: Any, mat2: Any) -> Any:
+def mm(input: Value, mat2: Value) -> Value:
     """The product of two matrices."""
     check_matrices(input, mat2)
     check_dtypes(input, mat2)
@@ -101,7 +103,7 @@ def mm(input: Any, mat2: Any) -> Any:
 
 
 @operation("MvBackward0")
-def mv(input: Any, vec: Any) -> Any:
+def mv(input: Value, vec: Value) -> Value:
     """The product of a matrix and a vector."""
     if len(input.shape) != 2 or len(vec.shape) != 1:
         raise RuntimeError(
@@ -113,28 +115,28 @@ def mv(input: Any, vec: Any) -> Any:
 
 
 @operation("BmmBackward0")
-def bmm(input: Any, mat2: Any) -> Any:
+def bmm(input: Value, mat2: Value) -> Value:
     """The products of two stacks of matrices, pair by pair."""
     check_batches(input, mat2)
     return np.matmul(input, mat2)
 
 
 @operation("DotBackward0")
-def dot(input: Any, tensor: Any) -> Any:
+def dot(input: Value, tensor: Value) -> Value:
     """The sum of the products of two vectors' elements, without a conjugate."""
     check_vectors(input, tensor)
     return np.dot(input, tensor)
 
 
 @operation("VdotBackward0")
-def vdot(input: Any, other: Any) -> Any:
+def vdot(input: Value, other: Value) -> Value:
     """`dot` of the conjugate of `input` and `other`."""
     check_vectors(input, other)
     return np.vdot(input, other)
 
 
 @operation("ViewBackward0")
-def inner(input: Any, other: Any) -> Any:
+def inner(input: Value, other: Value) -> Value:
     """Sums of products over the last dimensions of both; of a number, the product."""
     if not input.shape or not other.shape:
         return input * other
@@ -146,7 +148,7 @@ def inner(input: Any, other: Any) -> Any:
     return np.inner(input, other)
 
 
-def _outer(input: Any, vec2: Any) -> Any:
+def _outer(input: Value, vec2: Value) -> Value:
     """The products of every element of one vector with every element of another."""
     for name, given in (("self", input), ("vec2", vec2)):
         if len(given.shape) != 1:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad import BatchingError
+from tapegrad._core.types import Tree, Value
 from tapegrad._core.values import Mapped, untraced
 from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
@@ -19,12 +20,13 @@ from tapegrad.torch._ops.create.legacy import type_dtype
 from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, plain_of
+from tapegrad.torch._types import Device, DType, MemoryFormat, Number, TensorLike
 
 # --- NumPy --------------------------------------------------------------------------------------
 
 
 @register(function=False)
-def numpy(self: Tensor, *, force: bool = False) -> Any:
+def numpy(self: Tensor, *, force: bool = False) -> Value:
     """A NumPy array over the same memory: writes to one are seen in the other.
 
     RuntimeError for a tensor that requires grad, unless `force=True`.
@@ -39,8 +41,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
 
 
 @register("__array__", function=False)
-def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
-    """What NumPy asks a tensor for."""
+def _array(self: Tensor, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> Value:
+    """NumPy's hook for `np.asarray(tensor)`."""
     array = numpy(self)
     if dtype is not None and array.dtype != dtype:
         if copy is False:
@@ -63,7 +65,7 @@ def _dlpack_device(_: Tensor) -> tuple[int, int]:
 
 
 @register(function=False)
-def item(self: Tensor) -> Any:
+def item(self: Tensor) -> Number:
     """The one element, as a Python number without history; RuntimeError for more elements."""
     value = self.value
     if value.size != 1:
@@ -71,7 +73,7 @@ def item(self: Tensor) -> Any:
     return _read(value, "item()").item()
 
 
-def _read(value: Any, call: str) -> Any:
+def _read(value: Value, call: str) -> Value:
     """An array whose elements may be read: not within a vmap, where each example has its own."""
     value = untraced(value)
     if isinstance(value, Mapped):
@@ -83,7 +85,7 @@ def _read(value: Any, call: str) -> Any:
 
 
 @register(function=False)
-def tolist(self: Tensor) -> Any:
+def tolist(self: Tensor) -> Tree:
     """The elements as nested lists of Python numbers."""
     return _read(self.value, "tolist()").tolist()
 
@@ -97,7 +99,7 @@ def _is_true(self: Tensor) -> bool:
     return bool(_read(self.value, "bool()").item())
 
 
-def _as_number(self: Tensor) -> Any:
+def _as_number(self: Tensor) -> Number:
     if self.value.size != 1:
         raise ValueError("only one element tensors can be converted to Python scalars")
     if self.node is not None:
@@ -108,7 +110,7 @@ def _as_number(self: Tensor) -> Any:
     return item(self)
 
 
-def _as_real(self: Tensor, word: str) -> Any:
+def _as_real(self: Tensor, word: str) -> Number:
     """The number in a tensor, or its real part where there is no other."""
     number = _as_number(self)
     if not isinstance(number, complex):
@@ -134,12 +136,12 @@ def _length(self: Tensor) -> int:
 
 
 @register("__reversed__", function=False)
-def _reverse(self: Tensor) -> Any:
+def _reverse(self: Tensor) -> Tensor:
     return self if not self.value.shape else self.flip(tuple(range(self.dim())))
 
 
 @register("__contains__", function=False)
-def _contains(self: Tensor, element: Any) -> bool:
+def _contains(self: Tensor, element: TensorLike) -> bool:
     if not isinstance(element, (Tensor, bool, int, float, complex, np.generic)):
         raise RuntimeError(  # noqa: TRY004 - PyTorch's
             "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
@@ -152,14 +154,14 @@ def _contains(self: Tensor, element: Any) -> bool:
 # --- Other dtypes -------------------------------------------------------------------------------
 
 
-def converted(array: Any, given: np.dtype[Any]) -> Any:
+def converted(array: Value, given: np.dtype[Any]) -> Value:
     """An array of another dtype: of complex numbers only the real part fits a real one."""
     if array.dtype.kind == "c" and given.kind not in "cb":
         array = np.real(array)
     return cast(array, given)
 
 
-def _wanted(args: tuple[Any, ...], dtype: Any) -> Any:
+def _wanted(args: tuple[Any, ...], dtype: DType) -> DType:
     """The dtype that the arguments of `to` ask for: a dtype, a tensor, or a device and a dtype."""
     for given in args:
         if isinstance(given, (_dtypes.dtype, type)):
@@ -176,7 +178,7 @@ def _wanted(args: tuple[Any, ...], dtype: Any) -> Any:
 
 
 @private("ToCopyBackward0")
-def _to_copy(input: Any, given: np.dtype[Any]) -> Any:
+def _to_copy(input: Value, given: np.dtype[Any]) -> Value:
     made = converted(input, given)
     return made.copy() if made is input else made
 
@@ -190,12 +192,12 @@ def to_dtype(tensor: Tensor, given: np.dtype[Any]) -> Tensor:
 def to(
     self: Tensor,
     *args: Any,
-    dtype: Any = None,
-    device: Any = None,
-    other: Any = None,
+    dtype: DType = None,
+    device: Device = None,
+    other: Tensor | None = None,
     non_blocking: bool = False,
     copy: bool = False,
-    memory_format: Any = None,
+    memory_format: MemoryFormat = None,
 ) -> Tensor:
     """The tensor with another dtype; itself where it has it already, unless `copy=True`.
 
@@ -215,7 +217,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @register("type", function=False)
-def type_of(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+def type_of(self: Tensor, dtype: DType | str = None, non_blocking: bool = False) -> Any:
     """`torch.FloatTensor` as a string; with a dtype, a type or its name, the tensor converted."""
     if dtype is None:
         return f"torch.{_dtypes.word_of(self.value.dtype)}Tensor"
@@ -225,7 +227,7 @@ def type_of(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 def _conversion(word: str, name: str) -> None:
     given = np.dtype(name)
 
-    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+    def convert(self: Tensor, memory_format: MemoryFormat = None) -> Tensor:
         return to_dtype(self, given)
 
     convert.__name__ = convert.__qualname__ = word
@@ -239,13 +241,13 @@ for _word, _name in CONVERSIONS.items():
 
 
 @register(function=False)
-def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+def cpu(self: Tensor, memory_format: MemoryFormat = None) -> Tensor:
     """The tensor itself: it is in the CPU's memory."""
     return self
 
 
 @register(function=False)
-def cuda(self: Tensor, device: Any = None, **_: Any) -> Tensor:
+def cuda(self: Tensor, device: Device = None, **_: Any) -> Tensor:
     """RuntimeError: tensors are in the CPU's memory."""
     _dtypes.device("cuda" if device is None else device)
     return self
@@ -267,7 +269,7 @@ _SHORT: dict[str, Callable[..., Any]] = {
 for _word, _method in _SHORT.items():
     register(_word, function=False)(_method)
 
-# What a tensor is not, here.
+# Kinds of tensors that PyTorch has and this layer has not.
 for _word in ("cuda", "sparse", "quantized", "meta", "mkldnn", "mps", "nested"):
     register(f"is_{_word}", function=False, module=__name__)(False)
 

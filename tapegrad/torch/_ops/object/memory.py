@@ -8,26 +8,28 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tapegrad._core.types import Value
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value, plain_of
+from tapegrad.torch._types import MemoryFormat
 
 # --- Memory -------------------------------------------------------------------------------------
 
 
 @private("CloneBackward0")
-def _in_order(input: Any) -> Any:
+def _in_order(input: Value) -> Value:
     return input.copy()
 
 
 @register(function=False)
-def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+def contiguous(self: Tensor, memory_format: MemoryFormat = None) -> Tensor:
     """The tensor with its elements in order in memory: itself where they are."""
     return self if is_contiguous(self) else _in_order(self)
 
 
 @register(function=False)
-def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
+def is_contiguous(self: Tensor, memory_format: MemoryFormat = None) -> bool:
     """Whether the elements lie in order in memory."""
     value = plain_of(self)
     return type(value) is not ndarray or bool(value.flags.c_contiguous)
@@ -52,7 +54,7 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     return steps[dim]
 
 
-def _address(array: Any) -> int:
+def _address(array: Value) -> int:
     return int(array.__array_interface__["data"][0])
 
 
@@ -111,7 +113,7 @@ def _attributes(tensor: Tensor) -> dict[str, Any]:
     return {word: value for word, value in tensor.__dict__.items() if word not in _OWN}
 
 
-def _rebuilt(kind: type, value: Any, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
+def _rebuilt(kind: type, value: Value, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
     made = of_value(value)
     made.__class__ = kind
     if requires_grad:

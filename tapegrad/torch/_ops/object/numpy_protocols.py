@@ -1,20 +1,21 @@
-"""NumPy's functions called on tensors: they work under the graph, and give tensors.
+"""NumPy's functions called on tensors: they are logged, and return tensors.
 
 Knows NumPy's two protocols. Must not know single functions, but those that write into an argument.
 
-Functions of arrays have NumPy's meaning. Only an array on the left of an operator has PyTorch's,
-as it has on the right: NumPy cannot tell `array + tensor` from `np.add(array, tensor)`.
+NumPy's functions keep NumPy's meaning, and operators have PyTorch's, also with an array on the
+left. NumPy cannot tell `array + tensor` from `np.add(array, tensor)`: both have PyTorch's meaning.
 """
 
 from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Function, Params, Tree, Value
 from tapegrad._core.values import in_trace
 from tapegrad.torch._graph.names import name_of
 from tapegrad.torch._ops.create.data import from_operand
@@ -22,6 +23,7 @@ from tapegrad.torch._ops.declare import as_arrays, private, register
 from tapegrad.torch._ops.object.conversion import numpy as numpy_of
 from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray
 from tapegrad.torch._tensor.writes import write
+from tapegrad.torch._types import TensorLike
 
 _OPERATORS: dict[np.ufunc, Callable[[Any, Any], Any]] = {
     np.add: operator.add,
@@ -56,17 +58,17 @@ _WRITERS = {
 
 
 class _Named:
-    """What `name_of` asks for where there is no rule: a name."""
+    """Stands for a rule in `name_of`, which reads its name alone."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
 
 @functools.cache
-def _operation(function: Callable[..., Any]) -> Callable[..., Any]:
+def _operation(function: Function) -> Function:
     """A function of NumPy as an operation on tensors, whose results may be views."""
 
-    def compute(*args: Any, **kwargs: Any) -> Any:
+    def compute(*args: Any, **kwargs: Any) -> Value:
         return function(*args, **kwargs)
 
     word = getattr(function, "__name__", type(function).__name__)
@@ -74,13 +76,13 @@ def _operation(function: Callable[..., Any]) -> Callable[..., Any]:
     return private(label, view=True, name=word)(compute)
 
 
-def _holds_tensor(value: Any) -> bool:
+def _holds_tensor(value: Tree) -> bool:
     if isinstance(value, (tuple, list)):
         return any(map(_holds_tensor, value))
     return isinstance(value, Tensor)
 
 
-def _tensors_in(values: Any) -> list[Tensor]:
+def _tensors_in(values: Tree) -> list[Tensor]:
     found: list[Tensor] = []
     for value in values:
         if isinstance(value, (tuple, list)):
@@ -91,7 +93,9 @@ def _tensors_in(values: Any) -> list[Tensor]:
 
 
 @register("__array_ufunc__", function=False)
-def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+def array_ufunc(
+    self: Tensor, ufunc: np.ufunc, method: str, *inputs: TensorLike, **kwargs: Any
+) -> Any:
     """NumPy's hook for ufuncs and their methods."""
     if method == "at":
         return _at(ufunc, *inputs)
@@ -109,7 +113,7 @@ def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwar
 
 @register("__array_function__", function=False)
 def array_function(
-    self: Tensor, function: Callable[..., Any], types: Any, args: Any, kwargs: dict[str, Any]
+    self: Tensor, function: Function, types: Collection[type], args: Sequence[Any], kwargs: Params
 ) -> Any:
     """NumPy's hook for its other functions."""
     if function in _WRITERS:
@@ -120,7 +124,7 @@ def array_function(
     return _operation(function)(*args, **kwargs)
 
 
-def _into(function: Callable[..., Any], args: Any, kwargs: dict[str, Any], out: Any) -> Any:
+def _into(function: Function, args: Sequence[Any], kwargs: Params, out: Tree) -> Any:
     """A call whose results go into `out`: into tensors as writes, into arrays as NumPy does it."""
     targets = out if isinstance(out, tuple) else (out,)
     if not _holds_tensor(targets):
@@ -136,7 +140,7 @@ def _into(function: Callable[..., Any], args: Any, kwargs: dict[str, Any], out: 
         if not isinstance(target, Tensor):
             raise TypeError("out=: expected tensors only, got tensors and arrays together")
 
-        def compute(old: Any, position: int = position) -> Any:
+        def compute(old: Value, position: int = position) -> Value:
             arrays, params = as_arrays(tuple(args)), {k: as_arrays(v) for k, v in kwargs.items()}
             with np.errstate(all="ignore"):
                 made = function(*arrays, **params)
@@ -147,7 +151,7 @@ def _into(function: Callable[..., Any], args: Any, kwargs: dict[str, Any], out: 
     return targets[0] if len(targets) == 1 else targets
 
 
-def _fitted(made: Any, old: Any, casting: Any, where: Any) -> Any:
+def _fitted(made: Value, old: Value, casting: Any, where: Value) -> Value:
     """A result in the dtype and shape of what it is written to."""
     made = made if hasattr(made, "astype") else np.asarray(made)
     if not np.can_cast(made.dtype, old.dtype, casting):
@@ -159,7 +163,7 @@ def _fitted(made: Any, old: Any, casting: Any, where: Any) -> Any:
     return made if where is True else np.where(where, made, old)
 
 
-def _numpy_arrays(value: Any) -> Any:
+def _numpy_arrays(value: Tree) -> Tree:
     """Tensors as plain arrays: RuntimeError where one requires grad."""
     if isinstance(value, Tensor):
         return numpy_of(value)
@@ -170,14 +174,14 @@ def _numpy_arrays(value: Any) -> Any:
     return value
 
 
-def _at(ufunc: np.ufunc, target: Any, *rest: Any) -> None:
+def _at(ufunc: np.ufunc, target: TensorLike, *rest: Any) -> None:
     if not isinstance(target, Tensor):
         ufunc.at(target, *_numpy_arrays(rest))
         return
     _write_by(target, rest, lambda array, *given: ufunc.at(array, *given), {})
 
 
-def _write_with(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+def _write_with(function: Function, args: Sequence[Any], kwargs: Params) -> Any:
     """A function that writes into its first argument."""
     kwargs = dict(kwargs)
     target, rest = (args[0], args[1:]) if args else (kwargs.pop(_WRITERS[function]), ())
@@ -186,16 +190,14 @@ def _write_with(function: Callable[..., Any], args: Any, kwargs: dict[str, Any])
     return _write_by(target, rest, function, kwargs)
 
 
-def _write_by(
-    target: Tensor, rest: Any, function: Callable[..., Any], kwargs: dict[str, Any]
-) -> None:
+def _write_by(target: Tensor, rest: Sequence[Any], function: Function, kwargs: Params) -> None:
     """Write what a function does to a copy of a tensor's array."""
     sources = _tensors_in((*rest, *kwargs.values()))
     traced: list[Any] = [array for array in map(array_of, sources) if in_trace(array)]
 
-    def compute(old: Any) -> Any:
+    def compute(old: Value) -> Value:
         new = old.copy()
-        if traced and type(new) is ndarray:  # what is traced can only be written to its like
+        if traced and type(new) is ndarray:  # only a traced array can hold traced values
             new = np.array(new, like=traced[0])
         arrays, params = as_arrays(tuple(rest)), {k: as_arrays(v) for k, v in kwargs.items()}
         function(new, *arrays, **params)

@@ -5,15 +5,14 @@ Knows the rules of promotion. Must not know operations.
 
 from __future__ import annotations
 
-from typing import Any
-
 from tapegrad.torch import _dtypes
 from tapegrad.torch._ops.declare import register
 from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch._types import TensorLike
 
 
 @register(method=False)
-def is_tensor(obj: Any) -> bool:
+def is_tensor(obj: object) -> bool:
     """Whether an object is a tensor."""
     return isinstance(obj, Tensor)
 
@@ -49,7 +48,7 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
 
 
 @register(method=False)
-def result_type(tensor1: Any, tensor2: Any) -> _dtypes.dtype:
+def result_type(tensor1: TensorLike, tensor2: TensorLike) -> _dtypes.dtype:
     """The dtype that two tensors or numbers come to have in an operation together."""
     operands = [x.value if isinstance(x, Tensor) else x for x in (tensor1, tensor2)]
     return _dtypes.of_numpy(_dtypes.result_of(operands))
@@ -92,7 +91,7 @@ def is_neg(self: Tensor) -> bool:
 
 
 @register(method=False)
-def typename(obj: Any) -> str:
+def typename(obj: object) -> str:
     """`torch.FloatTensor` for a tensor; for other objects the name of their type."""
     if isinstance(obj, Tensor):
         return str(obj.type())

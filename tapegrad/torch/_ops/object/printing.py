@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._core.values import Traced
 from tapegrad.torch import _dtypes
 from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._ops.declare import register
 from tapegrad.torch._tensor.duals import unpack_dual
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, ndarray, of_value
+from tapegrad.torch._types import Number
 
 PROFILES: dict[str, dict[str, Any]] = {
     "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
@@ -64,7 +66,7 @@ SMALLEST = 1.0e-4
 class _Form:
     """How the numbers of one real array are written, all to the same width."""
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Value) -> None:
         self.whole = True
         self.scientific = False
         self.real = array.dtype.kind == "f"
@@ -75,7 +77,7 @@ class _Form:
             self._choose(shown)
         self.width = max([1, *(len(self._written(number)) for number in shown.tolist())])
 
-    def _choose(self, numbers: Any) -> None:
+    def _choose(self, numbers: Value) -> None:
         if not numbers.size:
             return
         self.whole = bool(np.all(numbers == np.ceil(numbers)))
@@ -87,7 +89,7 @@ class _Form:
                 largest / smallest > LARGEST_RATIO or largest > LARGEST or smallest < SMALLEST
             )
 
-    def _written(self, number: Any) -> str:
+    def _written(self, number: Number) -> str:
         if not self.real:
             return str(number)
         precision = OPTIONS["precision"]
@@ -97,18 +99,18 @@ class _Form:
             return f"{number:.0f}" + ("." if np.isfinite(number) else "")
         return f"{number:.{precision}f}"
 
-    def __call__(self, number: Any) -> str:
+    def __call__(self, number: Number) -> str:
         return self._written(number).rjust(self.width)
 
 
-def _writer_of(array: Any) -> tuple[Callable[[Any], str], int]:
+def _writer_of(array: Value) -> tuple[Callable[[Number], str], int]:
     """How an element is written, and how wide."""
     if array.dtype.kind != "c":
         form = _Form(array)
         return form, form.width
     first, second = _Form(array.real), _Form(array.imag)
 
-    def write(number: Any) -> str:
+    def write(number: Number) -> str:
         imaginary = f"{second(number.imag)}j".lstrip()
         sign = "" if imaginary[0] in "+-" else "+"
         return first(number.real) + sign + imaginary
@@ -116,7 +118,7 @@ def _writer_of(array: Any) -> tuple[Callable[[Any], str], int]:
     return write, first.width + second.width + 1
 
 
-def _edges(array: Any) -> Any:
+def _edges(array: Value) -> Value:
     """The elements of a summary."""
     edge = OPTIONS["edgeitems"]
     for dim, side in enumerate(array.shape):
@@ -126,7 +128,9 @@ def _edges(array: Any) -> Any:
     return array
 
 
-def _rows(array: Any, indent: int, summary: bool, write: Callable[[Any], str], width: int) -> str:
+def _rows(
+    array: Value, indent: int, summary: bool, write: Callable[[Number], str], width: int
+) -> str:
     edge = OPTIONS["edgeitems"]
     if not array.ndim:
         return write(array.item())
@@ -141,7 +145,9 @@ def _rows(array: Any, indent: int, summary: bool, write: Callable[[Any], str], w
     return f"[{between.join(lines)}]"
 
 
-def _row(array: Any, indent: int, short: bool, write: Callable[[Any], str], width: int) -> str:
+def _row(
+    array: Value, indent: int, short: bool, write: Callable[[Number], str], width: int
+) -> str:
     edge = OPTIONS["edgeitems"]
     if short and not edge:
         words = ["..."]
@@ -155,7 +161,7 @@ def _row(array: Any, indent: int, short: bool, write: Callable[[Any], str], widt
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
-def _numbers(array: Any, indent: int) -> str:
+def _numbers(array: Value, indent: int) -> str:
     if not array.size:
         return "[]"
     summary = array.size > OPTIONS["threshold"]

@@ -1,4 +1,4 @@
-"""What programs seldom ask of tensors: functions of Python's, subclasses, other shapes of sums.
+"""Operations that programs seldom use: Python functions of elements, subclasses, sum_to_size.
 
 Knows how operations are declared. Nothing else may depend on it.
 """
@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Function, Tree, Value
 from tapegrad.torch._graph.versions import count_write, share_version
 from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch._tensor.writes import check_writable
+from tapegrad.torch._types import Dim, Sizes
 
 
 @register("detach", method=False)
@@ -45,9 +47,7 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
     return _by_python(self, "map_", callable, self, tensor)
 
 
-def _by_python(
-    target: Tensor, word: str, function: Callable[..., Any], *sources: Tensor
-) -> Tensor:
+def _by_python(target: Tensor, word: str, function: Function, *sources: Tensor) -> Tensor:
     if any(source.requires_grad for source in sources):
         raise RuntimeError(
             f"Can't call {word}() on Variable that requires grad. Use var.detach().{word}() "
@@ -63,7 +63,7 @@ def _by_python(
 
 
 @register(function=False)
-def as_subclass(self: Tensor, cls: Any) -> Any:
+def as_subclass(self: Tensor, cls: object) -> Tensor:
     """The same memory and history as a tensor of a subclass."""
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError("cls must be a type that inherits from Tensor")
@@ -80,7 +80,7 @@ def get_device(self: Tensor) -> int:
 
 
 @operation("SumBackward1", function=False)
-def sum_to_size(input: Any, *size: Any) -> Any:
+def sum_to_size(input: Value, *size: Sizes) -> Value:
     """The sum over the dimensions that broadcasting would add or stretch."""
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
     extra = input.ndim - len(shape)
@@ -100,14 +100,14 @@ def sum_to_size(input: Any, *size: Any) -> Any:
 
 
 @operation("FlipBackward0", method=False)
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+def vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
     """Rows of the powers of each element, the highest first."""
     powers = np.arange(x.shape[0] if N is None else N).astype(x.dtype)
     return np.expand_dims(x, -1) ** (powers if increasing else powers[::-1])
 
 
 @operation("StackBackward0", method=False)
-def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: Any = 1) -> Any:
+def gradient(input: Value, *, spacing: Tree = 1, dim: Dim = None, edge_order: Any = 1) -> Any:
     """Central differences along each dimension, or those of `dim`.
 
     spacing: the distance of neighbours, one for each dimension, or where they lie.
@@ -127,14 +127,14 @@ def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: Any =
 
 
 @operation("I0Backward0", inplace=True)
-def i0(input: Any) -> Any:
+def i0(input: Value) -> Value:
     """The modified Bessel function of the first kind, of order 0."""
     x = floating(input)
     return cast(np.i0(x), x.dtype).reshape(x.shape)
 
 
 @register(method=False)
-def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+def unravel_index(indices: Tensor, shape: Sizes) -> tuple[Tensor, ...]:
     """The coordinates of flat positions in an array of a shape."""
     sides = (shape,) if isinstance(shape, int) else tuple(shape)
     try:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from tapegrad._core.types import Function, Value
 from tapegrad.torch._dims import along_one, shaped, wrapped
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import operation
 from tapegrad.torch._ops.elementwise.arithmetic import floating, promoted
 from tapegrad.torch._ops.reduce.sums import counted
+from tapegrad.torch._types import Dim, DType, Number
 
 
-def _declare_running(word: str, function: Any, noun: str) -> None:
-    def compute(input: Any, dim: Any, *, dtype: Any = None) -> Any:
+def _declare_running(word: str, function: Function, noun: str) -> None:
+    def compute(input: Value, dim: Dim, *, dtype: DType = None) -> Value:
         array, axis = along_one(counted(input, dtype), dim)
         return shaped(function(array, axis=axis), input.shape)
 
@@ -27,7 +27,7 @@ _declare_running("cumprod", np.cumprod, "product")
 
 
 @operation("LogcumsumexpBackward0")
-def logcumsumexp(input: Any, dim: Any) -> Any:
+def logcumsumexp(input: Value, dim: Dim) -> Value:
     """log(cumsum(exp(x))) along a dimension, without overflow."""
     array, axis = along_one(input, dim)
     if array.dtype.kind not in "fc":
@@ -40,7 +40,9 @@ def logcumsumexp(input: Any, dim: Any) -> Any:
 
 
 @operation("SubBackward0")
-def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+def diff(
+    input: Value, n: int = 1, dim: int = -1, prepend: Value = None, append: Value = None
+) -> Value:
     """Differences of neighbours along a dimension, n times."""
     if not input.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -50,7 +52,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     return np.diff(whole, min(n, whole.shape[axis]), axis)
 
 
-def _steps(y: Any, x: Any, dx: Any, axis: int) -> Any:
+def _steps(y: Value, x: Value, dx: Number, axis: int) -> Value:
     if x is None:
         return 1.0 if dx is None else dx
     if dx is not None:
@@ -61,9 +63,9 @@ def _steps(y: Any, x: Any, dx: Any, axis: int) -> Any:
     return steps
 
 
-def _areas(y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
+def _areas(y: Value, x: Value, dx: Number, dim: int) -> tuple[Value, int]:
     axis = wrapped(dim, y.ndim)
-    before: list[Any] = [slice(None)] * y.ndim
+    before: list[slice] = [slice(None)] * y.ndim
     after = list(before)
     before[axis], after[axis] = slice(None, -1), slice(1, None)
     heights = (floating(y)[tuple(before)] + floating(y)[tuple(after)]) / 2
@@ -72,14 +74,14 @@ def _areas(y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
 
 
 @operation("MulBackward0", method=False)
-def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
+def trapezoid(y: Value, x: Value = None, *, dx: Number = None, dim: int = -1) -> Value:
     """The integral of samples along a dimension by the trapezoidal rule."""
     areas, axis = _areas(y, x, dx, dim)
     return np.sum(areas, axis)
 
 
 @operation("CumsumBackward0", method=False)
-def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
+def cumulative_trapezoid(y: Value, x: Value = None, *, dx: Number = None, dim: int = -1) -> Value:
     """The integral so far of samples along a dimension by the trapezoidal rule."""
     areas, axis = _areas(y, x, dx, dim)
     return np.cumsum(areas, axis)

@@ -1,4 +1,4 @@
-"""The largest and smallest: of everything, along a dimension with their places, so far.
+"""Extrema: of all elements, along a dimension with their indices, cumulative.
 
 Where several elements tie, `amax`, `amin` and the extrema of everything share the gradient evenly;
 along a dimension the element whose index is returned gets it all.
@@ -10,19 +10,21 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Function, Value
 from tapegrad._core.values import getitem, untraced
 from tapegrad.torch._dims import along_one, axes_of, shaped
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch._types import Dim, TensorLike
 from tapegrad.torch.return_types import aminmax as aminmax_type
 from tapegrad.torch.return_types import pair
 
 
-def taken(array: Any, places: Any, axis: int) -> Any:
+def taken(array: Value, places: Value, axis: int) -> Value:
     """The elements at places along an axis; one index an element, as np.take_along_axis."""
-    index: list[Any] = []
+    index: list[Value] = []
     sides = places.shape
     for i, side in enumerate(sides):
         beside = np.arange(side).reshape((-1, *(1,) * (len(sides) - 1 - i)))
@@ -30,20 +32,20 @@ def taken(array: Any, places: Any, axis: int) -> Any:
     return getitem(array, tuple(index))
 
 
-def taken_one(array: Any, places: Any, axis: int, keepdim: bool) -> tuple[Any, Any]:
+def taken_one(array: Value, places: Value, axis: int, keepdim: bool) -> tuple[Value, Value]:
     """The element at one place along an axis, and the place; without the axis unless keepdim."""
     if keepdim:
         places = np.expand_dims(places, axis)
         return taken(array, places, axis), places
-    index: list[Any] = []
+    index: list[Value] = []
     sides = places.shape
     for i, side in enumerate(sides):
         index.append(np.arange(side).reshape((-1, *(1,) * (len(sides) - 1 - i))))
     return getitem(array, (*index[:axis], places, *index[axis:])), places
 
 
-def require_elements(array: Any, dim: Any, word: str) -> None:
-    """Raise the error of a reduction that has no value for no elements."""
+def require_elements(array: Value, dim: Dim, word: str) -> None:
+    """Raise PyTorch's error for no elements, of which there is no extremum."""
     if array.size:
         return
     if dim is None:
@@ -57,14 +59,14 @@ def require_elements(array: Any, dim: Any, word: str) -> None:
             raise IndexError(f"{word}(): Expected reduction dim {axis} to have non-zero size.")
 
 
-def require_ordered(array: Any, word: str) -> None:
+def require_ordered(array: Value, word: str) -> None:
     """Raise NotImplementedError for complex numbers, which have no order."""
     if array.dtype.kind == "c":
         raise NotImplementedError(f"\"{word}_cpu\" not implemented for '{word_of(array.dtype)}'")
 
 
-def _declare_extreme(word: str, reduce: Any) -> None:
-    def compute(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+def _declare_extreme(word: str, reduce: Function) -> None:
+    def compute(input: Value, dim: Dim = (), keepdim: bool = False) -> Value:
         require_ordered(input, word)
         whole = isinstance(dim, (tuple, list)) and not dim
         require_elements(input, None if whole else dim, word)
@@ -80,7 +82,7 @@ _declare_extreme("amin", np.min)
 
 
 @operation("AminmaxBackward0")
-def aminmax(input: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
+def aminmax(input: Value, *, dim: Dim = None, keepdim: bool = False) -> Any:
     """The smallest and the largest element, as a named tuple (min, max)."""
     require_ordered(input, "aminmax")
     require_elements(input, dim, "aminmax")
@@ -93,15 +95,15 @@ def aminmax(input: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
 # --- max, min: three functions of one name ------------------------------------------------------
 
 
-def _declare_extremum(word: str, reduce: Any, locate: Any, pairwise: Any) -> None:
+def _declare_extremum(word: str, reduce: Function, locate: Function, pairwise: Function) -> None:
     label = word.capitalize()
 
-    def whole(input: Any) -> Any:
+    def whole(input: Value) -> Value:
         require_ordered(input, word)
         require_elements(input, None, word)
         return reduce(input)
 
-    def along(input: Any, dim: Any, keepdim: bool = False) -> Any:
+    def along(input: Value, dim: Dim, keepdim: bool = False) -> Any:
         require_ordered(input, word)
         require_elements(input, dim, word)
         array, axis = along_one(input, dim)
@@ -109,7 +111,7 @@ def _declare_extremum(word: str, reduce: Any, locate: Any, pairwise: Any) -> Non
         values, places = taken_one(array, places, axis, keepdim and input.ndim > 0)
         return pair(word, values, places)
 
-    def paired(input: Any, other: Any) -> Any:
+    def paired(input: Value, other: Value) -> Value:
         return pairwise(*promoted(input, other))
 
     options: dict[str, Any] = {"method": False, "function": False, "name": word}
@@ -117,7 +119,7 @@ def _declare_extremum(word: str, reduce: Any, locate: Any, pairwise: Any) -> Non
     of_dim = operation(f"{label}Backward0", **options)(along)
     of_two = operation(f"{label}imumBackward0", **options)(paired)
 
-    def choose(input: Any, dim: Any = None, keepdim: bool = False, **words: Any) -> Any:
+    def choose(input: TensorLike, dim: Dim = None, keepdim: bool = False, **words: Any) -> Any:
         other = words.pop("other", None)
         if isinstance(dim, Tensor) or other is not None:
             return of_two(input, dim if other is None else other, **words)
@@ -138,8 +140,8 @@ _declare_extremum("max", np.max, np.argmax, np.maximum)
 _declare_extremum("min", np.min, np.argmin, np.minimum)
 
 
-def _declare_place(word: str, locate: Any) -> None:
-    def compute(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def _declare_place(word: str, locate: Function) -> None:
+    def compute(input: Value, dim: Dim = None, keepdim: bool = False) -> Value:
         x = untraced(input)
         if x.dtype.kind in "bc":
             kind = "bool" if x.dtype.kind == "b" else "complex"
@@ -168,11 +170,11 @@ _declare_place("argmax", np.argmax)
 _declare_place("argmin", np.argmin)
 
 
-# --- so far -------------------------------------------------------------------------------------
+# --- Cumulative ---------------------------------------------------------------------------------
 
 
 def _declare_running(word: str, ufunc: np.ufunc) -> None:
-    def compute(input: Any, dim: Any) -> Any:
+    def compute(input: Value, dim: Dim) -> Any:
         array, axis = along_one(input, dim)
         require_ordered(array, word)
         x = untraced(array)
@@ -182,7 +184,7 @@ def _declare_running(word: str, ufunc: np.ufunc) -> None:
         positions = np.reshape(
             np.arange(x.shape[axis]), [-1 if i == axis else 1 for i in range(x.ndim)]
         )
-        # Of equal ones the last; a NaN stays, until the next NaN.
+        # The last of equal elements counts; a NaN stays the extremum until the next NaN.
         places = np.maximum.accumulate(np.where((x == best) | (x != x), positions, 0), axis)
         values = taken(array, places, axis)
         return pair(word, shaped(values, input.shape), shaped(places, input.shape))

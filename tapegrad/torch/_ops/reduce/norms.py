@@ -1,4 +1,4 @@
-"""Norms of vectors and of matrices, and what is told from singular values: conditions, ranks.
+"""Norms of vectors and matrices, condition numbers and ranks.
 
 Knows PyTorch's orders and errors. Must not know decompositions (`linalg`).
 """
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._dims import axes_of
 from tapegrad.torch._dtypes import as_numpy, word_of
@@ -16,9 +17,10 @@ from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.arithmetic import cast
 from tapegrad.torch._ops.linalg.matrix_checks import require_inexact, require_matrices
 from tapegrad.torch._ops.reduce.sums import vector_norm as reduced_norm
+from tapegrad.torch._types import Dim, DType, Number, TensorLike
 
 
-def _typed(word: str, x: Any, dtype: Any) -> Any:
+def _typed(word: str, x: Value, dtype: DType) -> Value:
     require_inexact(word, x)
     if dtype is None:
         return x
@@ -31,14 +33,14 @@ def _typed(word: str, x: Any, dtype: Any) -> Any:
     return cast(x, given)
 
 
-def _vector_norm(x: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
+def _vector_norm(x: Value, ord: Number, dim: Dim, keepdim: bool) -> Value:
     return reduced_norm(x, ord, axes_of(dim, len(x.shape)), keepdim)
 
 
 @private("LinalgVectorNormBackward0", name="linalg_vector_norm")
 def vector_norm(
-    x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
-) -> Any:
+    x: Value, ord: Number = 2, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None
+) -> Value:
     """The norm of all elements, or along dimensions: (sum of abs(x)**ord) ** (1/ord).
 
     ord: inf and -inf give the largest and smallest absolute value, 0 counts what is not zero.
@@ -49,13 +51,13 @@ def vector_norm(
 _SPECTRAL = {"nuc": "SumBackward1", 2: "AmaxBackward0", -2: "AminBackward0"}
 
 
-def _matrix_label(A: Any, ord: Any = "fro", *_: Any, **__: Any) -> str:
+def _matrix_label(A: TensorLike, ord: Any = "fro", *_: Any, **__: Any) -> str:
     if ord == "fro":
         return "LinalgVectorNormBackward0"
     return _SPECTRAL.get(ord, "AmaxBackward0" if str(ord)[:1] != "-" else "AminBackward0")
 
 
-def _matrix_norm(A: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
+def _matrix_norm(A: Value, ord: Any, dim: Dim, keepdim: bool) -> Value:
     if isinstance(ord, str) and ord not in ("fro", "nuc"):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     if not isinstance(ord, str) and abs(ord) not in (1, 2, np.inf):
@@ -69,13 +71,13 @@ def _matrix_norm(A: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
 
 @private(_matrix_label, name="linalg_matrix_norm")
 def matrix_norm(
-    A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
-) -> Any:
+    A: Value, ord: Any = "fro", dim: Dim = (-2, -1), keepdim: bool = False, *, dtype: DType = None
+) -> Value:
     """The norm of matrices: ord "fro", "nuc", inf, -inf, 1, -1, 2 or -2."""
     return _matrix_norm(_typed("linalg.matrix_norm", A, dtype), ord, dim, keepdim)
 
 
-def _is_of_matrices(x: Any, ord: Any, dim: Any) -> bool:
+def _is_of_matrices(x: Value, ord: Any, dim: Dim) -> bool:
     if isinstance(ord, str):
         return True
     if dim is None:
@@ -83,13 +85,13 @@ def _is_of_matrices(x: Any, ord: Any, dim: Any) -> bool:
     return ord is not None and isinstance(dim, (tuple, list)) and len(dim) == 2
 
 
-def _norm_label(A: Any, ord: Any = None, dim: Any = None, *_: Any, **__: Any) -> str:
+def _norm_label(A: TensorLike, ord: Any = None, dim: Dim = None, *_: Any, **__: Any) -> str:
     if _is_of_matrices(A, ord, dim):
         return _matrix_label(A, ord)
     return "LinalgVectorNormBackward0"
 
 
-def _any_norm(x: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
+def _any_norm(x: Value, ord: Any, dim: Dim, keepdim: bool) -> Value:
     if ord is not None and dim is None and len(x.shape) not in (1, 2):
         raise RuntimeError(
             "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
@@ -102,14 +104,14 @@ def _any_norm(x: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
 
 @private(_norm_label, name="linalg_norm")
 def norm(
-    A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
-) -> Any:
+    A: Value, ord: Any = None, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None
+) -> Value:
     """The norm of matrices where ord is given for two dimensions, else of vectors."""
     return _any_norm(_typed("linalg.vector_norm", A, dtype), ord, dim, keepdim)
 
 
 @private("SqueezeBackward1", name="linalg_cond")
-def cond(A: Any, p: Any = None) -> Any:
+def cond(A: Value, p: Number = None) -> Value:
     """The condition number: a norm of a matrix times that of its inverse."""
     require_matrices("linalg.cond", A)
     return np.linalg.cond(A, p)
@@ -117,8 +119,8 @@ def cond(A: Any, p: Any = None) -> Any:
 
 @private("NotDifferentiable", name="linalg_matrix_rank")
 def matrix_rank(
-    A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
-) -> Any:
+    A: Value, tol: Value = None, hermitian: bool = False, *, atol: Value = None, rtol: Value = None
+) -> Value:
     """How many singular values are above max(atol, rtol times the largest)."""
     require_matrices("linalg.matrix_rank", A)
     value, atol = untraced(A), untraced(tol if atol is None else atol)

@@ -6,15 +6,17 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._dims import along_one, shaped
 from tapegrad.torch._ops.declare import operation
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._ops.reduce.extrema import taken
+from tapegrad.torch._types import TensorLike
 from tapegrad.torch.return_types import pair
 
 
-def order_along(values: Any, axis: int, descending: bool) -> Any:
+def order_along(values: Value, axis: int, descending: bool) -> Value:
     """The stable order along an axis; NaN is the largest."""
     if not descending:
         return np.argsort(values, axis, kind="stable")
@@ -22,37 +24,37 @@ def order_along(values: Any, axis: int, descending: bool) -> Any:
     return np.flip(last - np.argsort(np.flip(values, axis), axis, kind="stable"), axis)
 
 
-def _sorted(word: str, input: Any, dim: int, descending: bool) -> Any:
+def _sorted(word: str, input: Value, dim: int, descending: bool) -> Any:
     array, axis = along_one(input, dim)
     order = order_along(untraced(array), axis, descending)
     values = taken(array, order, axis)
     return pair(word, shaped(values, input.shape), shaped(order, input.shape))
 
 
-def _label_of_sort(input: Any, *rest: Any, **words: Any) -> str:
+def _label_of_sort(input: TensorLike, *rest: Any, **words: Any) -> str:
     return f"SortBackward{1 if 'stable' in words else 0}"
 
 
 @operation(_label_of_sort)
-def sort(input: Any, dim: int = -1, descending: bool = False, stable: Any = None) -> Any:
+def sort(input: Value, dim: int = -1, descending: bool = False, stable: bool | None = None) -> Any:
     """The elements in order along a dimension, and where they were: (values, indices)."""
     return _sorted("sort", input, dim, descending)
 
 
 @operation("SortBackward0")
-def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+def argsort(input: Value, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """Where the elements in order along a dimension are."""
     return _sorted("sort", untraced(input), dim, descending).indices
 
 
 @operation("SortBackward0")
-def msort(input: Any) -> Any:
+def msort(input: Value) -> Any:
     """The elements in order along the first dimension."""
     return _sorted("sort", input, 0, False).values
 
 
 @operation("TopkBackward0")
-def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+def topk(input: Value, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k largest (or smallest) elements along a dimension in order, and where they are."""
     array, axis = along_one(input, dim)
     if not 0 <= k <= array.shape[axis]:
@@ -64,7 +66,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     return pair("topk", shaped(values, shape), shaped(places, shape))
 
 
-def _searched(sequence: Any, values: Any, side: Literal["left", "right"]) -> Any:
+def _searched(sequence: Value, values: Value, side: Literal["left", "right"]) -> Value:
     if sequence.ndim == 1:
         return np.asarray(np.searchsorted(sequence, values, side))
     if sequence.shape[:-1] != values.shape[:-1]:
@@ -82,14 +84,14 @@ def _searched(sequence: Any, values: Any, side: Literal["left", "right"]) -> Any
 
 @operation("SearchsortedBackward0", method=False)
 def searchsorted(
-    sorted_sequence: Any,
-    input: Any,
+    sorted_sequence: Value,
+    input: Value,
     *,
     out_int32: bool = False,
     right: bool = False,
     side: str | None = None,
-    sorter: Any = None,
-) -> Any:
+    sorter: Value = None,
+) -> Value:
     """Where values would have to be put into a sorted sequence, row by row."""
     if side not in (None, "left", "right"):
         raise RuntimeError(
@@ -108,7 +110,9 @@ def searchsorted(
 
 
 @operation("BucketizeBackward0", method=False)
-def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
+def bucketize(
+    input: Value, boundaries: Value, *, out_int32: bool = False, right: bool = False
+) -> Value:
     """The number of the bucket between sorted boundaries in which each value is."""
     values, sequence = promoted(untraced(input), untraced(boundaries))
     found = np.asarray(np.searchsorted(sequence, values, "right" if right else "left"))

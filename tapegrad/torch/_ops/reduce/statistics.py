@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import is_ndarray, untraced
 from tapegrad.rules.reduction import extremum_jvp, extremum_vjp
 from tapegrad.torch._dims import along_one, wrapped
@@ -18,12 +19,13 @@ from tapegrad.torch._ops.declare import operation
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating
 from tapegrad.torch._ops.reduce.extrema import taken, taken_one
 from tapegrad.torch._rules.declare import Declared, general
+from tapegrad.torch._types import Dim, TensorLike
 from tapegrad.torch.return_types import pair
 
 # --- Medians ------------------------------------------------------------------------------------
 
 
-def _middle(values: Any, skip_nan: bool) -> Any:
+def _middle(values: Value, skip_nan: bool) -> Value:
     """The places of the lower middle elements along the last axis; of a NaN if there is one."""
     order = np.argsort(values, -1, kind="stable")  # NaN last
     missing = values != values
@@ -36,14 +38,14 @@ def _middle(values: Any, skip_nan: bool) -> Any:
 
 
 def _of_everything(label: str, skip_nan: bool) -> Declared:
-    def vjp(g: Any, out: Any, x: Any) -> Any:
+    def vjp(g: Cotangent, out: Value, x: Value) -> Cotangent:
         return extremum_vjp(g, out, x)
 
-    def jvp(dots: Any, out: Any, x: Any) -> Any:
+    def jvp(dots: Tangent, out: Value, x: Value) -> Tangent:
         return extremum_jvp(dots, out, x)
 
     @general(label, vjp, jvp, batch="loop")
-    def median_of_all(x: Any) -> Any:
+    def median_of_all(x: Value) -> Value:
         flat = np.reshape(x, -1)
         return flat[_middle(flat, skip_nan)] if flat.size else flat.dtype.type(np.nan)
 
@@ -54,10 +56,10 @@ def _declare_median(word: str, skip_nan: bool) -> None:
     label = word.capitalize()
     of_everything = _of_everything(f"{label}Backward0", skip_nan)
 
-    def name_of(input: Any, dim: Any = None, *rest: Any, **words: Any) -> str:
+    def name_of(input: TensorLike, dim: Dim = None, *rest: Any, **words: Any) -> str:
         return f"{label}Backward{0 if dim is None else 1}"
 
-    def compute(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def compute(input: Value, dim: Dim = None, keepdim: bool = False) -> Any:
         if input.dtype.kind in "bc":
             raise NotImplementedError(
                 f"\"{word}_cpu\" not implemented for '{word_of(input.dtype)}'"
@@ -84,7 +86,7 @@ _declare_median("nanmedian", skip_nan=True)
 
 
 @operation("KthvalueBackward0")
-def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+def kthvalue(input: Value, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th smallest element along a dimension, and where it is."""
     array, axis = along_one(input, dim)
     if not 1 <= k <= array.shape[axis]:
@@ -95,7 +97,7 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 
 
 @operation("ModeBackward0")
-def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
+def mode(input: Value, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along a dimension, the smallest of such, and its last place."""
     array, axis = along_one(input, dim)
     rows = np.moveaxis(untraced(array), axis, -1)
@@ -119,8 +121,8 @@ _METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 def _quantile(
-    input: Any, q: Any, dim: Any, keepdim: bool, method: str, word: str, skip_nan: bool
-) -> Any:
+    input: Value, q: Value, dim: Dim, keepdim: bool, method: str, word: str, skip_nan: bool
+) -> Value:
     if method not in _METHODS:
         raise RuntimeError(
             f"{word}() interpolation must be one of linear, lower, higher, midpoint or nearest, "
@@ -145,8 +147,8 @@ def _quantile(
     return _placed(found, q, input, None if flat else axis, keepdim)
 
 
-def _of_rows(rows: Any, q: Any, method: str, skip_nan: bool) -> Any:
-    """Quantiles along the last axis, one column a q."""
+def _of_rows(rows: Value, q: Value, method: str, skip_nan: bool) -> Value:
+    """Quantiles along the last axis, one column for each q."""
     values = untraced(rows)
     order = np.argsort(values, -1, kind="stable")
     missing = values != values
@@ -172,12 +174,12 @@ def _of_rows(rows: Any, q: Any, method: str, skip_nan: bool) -> Any:
     return low + weight * (high - low) if method == "linear" else low / 2 + high / 2
 
 
-def _positions(ranks: Any, shape: tuple[int, ...]) -> Any:
+def _positions(ranks: Value, shape: tuple[int, ...]) -> Value:
     return np.broadcast_to(ranks.astype(np.intp), shape)
 
 
-def _placed(found: Any, q: Any, input: Any, axis: int | None, keepdim: bool) -> Any:
-    """The columns of several q in front, and the reduced dimension kept or not."""
+def _placed(found: Value, q: Value, input: Value, axis: int | None, keepdim: bool) -> Value:
+    """Quantiles with the dimension of q in front (none for one q), the reduced one kept or not."""
     found = np.moveaxis(found, -1, 0)
     if keepdim and axis is not None:
         found = np.expand_dims(found, axis + 1)
@@ -188,13 +190,13 @@ def _placed(found: Any, q: Any, input: Any, axis: int | None, keepdim: bool) -> 
 
 def _declare_quantile(word: str, skip_nan: bool) -> None:
     def compute(
-        input: Any,
-        q: Any,
-        dim: Any = None,
+        input: Value,
+        q: Value,
+        dim: Dim = None,
         keepdim: bool = False,
         *,
         interpolation: str = "linear",
-    ) -> Any:
+    ) -> Value:
         return _quantile(input, q, dim, keepdim, interpolation, word, skip_nan)
 
     compute.__doc__ = "The elements of rank q * (n - 1), interpolated; q from 0 to 1."
@@ -209,8 +211,8 @@ _declare_quantile("nanquantile", skip_nan=True)
 
 
 @operation("HistcBackward0")
-def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
-    """Counts in bins of equal width from min to max; of the data itself where they are equal."""
+def histc(input: Value, bins: int = 100, min: float = 0, max: float = 0) -> Value:
+    """Counts in bins of equal width from min to max; where these are equal, of the data."""
     x = untraced(input)
     low, high = (x.min(), x.max()) if min == max and x.size else (min, max)
     if low == high:
@@ -222,7 +224,7 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
 
 
 @operation("BincountBackward0")
-def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
+def bincount(input: Value, weights: Value = None, minlength: int = 0) -> Value:
     """How often each number from 0 on occurs, or the sum of its weights."""
     x = untraced(input)
     if x.ndim != 1 or x.dtype.kind not in "ui" or (x.size and x.min() < 0):
@@ -234,12 +236,12 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
 
 
 def _unique(
-    input: Any,
+    input: Value,
     sorted: bool = True,
     return_inverse: bool = False,
     return_counts: bool = False,
-    dim: Any = None,
-) -> Any:
+    dim: Dim = None,
+) -> Value:
     """The distinct elements in order, or slices along `dim`; their places; their counts."""
     axis = None if dim is None else wrapped(dim, input.ndim)
     x = untraced(input)
@@ -252,7 +254,9 @@ def _unique(
     return _with_asked(values, inverse, counts, return_inverse, return_counts)
 
 
-def _with_asked(values: Any, inverse: Any, counts: Any, wants_inverse: Any, wants: Any) -> Any:
+def _with_asked(
+    values: Value, inverse: Value, counts: Value, wants_inverse: bool, wants: bool
+) -> Any:
     parts = [values]
     if wants_inverse:
         parts.append(inverse)
@@ -262,8 +266,8 @@ def _with_asked(values: Any, inverse: Any, counts: Any, wants_inverse: Any, want
 
 
 def _unique_consecutive(
-    input: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
-) -> Any:
+    input: Value, return_inverse: bool = False, return_counts: bool = False, dim: Dim = None
+) -> Value:
     """The elements, or slices along `dim`, that differ from the one before."""
     flat = np.reshape(input, -1) if dim is None else input
     axis = 0 if dim is None else wrapped(dim, input.ndim)
@@ -290,7 +294,9 @@ unique_consecutive = operation("UniqueConsecutiveBackward0", name="unique_consec
 
 
 @operation("SqueezeBackward0")
-def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+def cov(
+    input: Value, *, correction: int = 1, fweights: Value = None, aweights: Value = None
+) -> Value:
     """The covariances of variables in rows over observations in columns."""
     if input.ndim > 2:
         raise RuntimeError(
@@ -302,7 +308,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
 
 
 @operation("ClampBackward1")
-def corrcoef(input: Any) -> Any:
+def corrcoef(input: Value) -> Value:
     """The correlation coefficients of variables in rows over observations in columns."""
     if input.ndim > 2:
         raise RuntimeError("corrcoef(): expected input to have two or fewer dimensions")

@@ -1,7 +1,7 @@
 """Reductions: sums, means, products, variances, norms, truth of all and any.
 
-Knows PyTorch's parameters and NumPy's reductions. The largest and smallest are in `extrema`, what
-runs along a dimension in `cumulative`, order statistics and counts in `statistics`.
+Knows PyTorch's parameters and NumPy's reductions. Extrema are in `extrema`, cumulative sums and
+products in `cumulative`, order statistics and counts in `statistics`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 
 from tapegrad._core.entry import spec_of
 from tapegrad._core.rule import REGISTRY
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad.torch._dims import axes_of, wrapped
 from tapegrad.torch._dtypes import as_numpy, word_of
@@ -21,20 +22,22 @@ from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, promoted
 from tapegrad.torch._ops.fast import is_short, logged
 from tapegrad.torch._rules.declare import elementwise, general
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch._types import Axis, Dim, DType, Number, TensorLike
 
 # --- The short path -----------------------------------------------------------------------------
 
 
-def _label_by_dim(word: str) -> Any:
+def _label_by_dim(word: str) -> Function:
     """`SumBackward0` of everything, `SumBackward1` along dimensions."""
 
-    def label(input: Any, dim: Any = None, keepdim: bool = False, **words: Any) -> str:
+    def label(input: TensorLike, dim: Dim = None, keepdim: bool = False, **words: Any) -> str:
         return f"{word}Backward{0 if dim is None and not keepdim else 1}"
 
     return label
 
 
-def _with_given(words: dict[str, Any], dim: Any, keepdim: bool) -> dict[str, Any]:
+def _with_given(words: Params, dim: Dim, keepdim: bool) -> Params:
     """Keywords, with the parameters that came by position."""
     if dim is not None:
         words["dim"] = dim
@@ -46,7 +49,7 @@ def _with_given(words: dict[str, Any], dim: Any, keepdim: bool) -> dict[str, Any
 # --- Sums ---------------------------------------------------------------------------------------
 
 
-def counted(array: Any, dtype: Any) -> Any:
+def counted(array: Value, dtype: DType) -> Value:
     """An array as a sum takes it: of the given dtype, else integers and booleans as int64."""
     if dtype is not None:
         given = as_numpy(dtype)
@@ -57,7 +60,7 @@ def counted(array: Any, dtype: Any) -> Any:
 
 
 @operation(_label_by_dim("Sum"), name="sum")
-def _sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def _sum(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
     """The sum of all elements, or along dimensions; of integers and booleans as int64."""
     axis = axes_of(dim, input.ndim)
     if dtype is None and input.dtype == np.float16:  # its sums soon overflow
@@ -74,7 +77,7 @@ _SUM, _SUM_WHOLE, _SUM_ALONG = (
 _add_up: Any = np.add.reduce
 
 
-def _short_sum(input: Any, dim: Any = None, keepdim: bool = False, **words: Any) -> Any:
+def _short_sum(input: TensorLike, dim: Dim = None, keepdim: bool = False, **words: Any) -> Tensor:
     if words:
         return _sum(input, **_with_given(words, dim, keepdim))
     if not is_short(input):
@@ -93,7 +96,7 @@ sum = register(replaces=_sum)(_short_sum)  # noqa: A001
 
 
 @operation("NansumBackward0")
-def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def nansum(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
     """The sum of the elements that are not NaN."""
     array = counted(input, dtype)
     axis = axes_of(dim, input.ndim)
@@ -102,7 +105,7 @@ def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
     return np.nansum(array, axis, keepdims=keepdim)
 
 
-def require_inexact(array: Any, word: str) -> None:
+def require_inexact(array: Value, word: str) -> None:
     """Raise RuntimeError for integers, of which a function is not defined."""
     if array.dtype.kind not in "fc":
         raise RuntimeError(
@@ -111,14 +114,14 @@ def require_inexact(array: Any, word: str) -> None:
         )
 
 
-def _count(array: Any, axis: Any) -> int:
+def _count(array: Value, axis: Axis) -> int:
     """How many elements each result is made from."""
     axes = range(array.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     return math.prod(array.shape[i] for i in axes)
 
 
 @operation(_label_by_dim("Mean"), name="mean")
-def _mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def _mean(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
     """The mean of all elements, or along dimensions; RuntimeError for integers without dtype=."""
     array = input if dtype is None else cast(input, as_numpy(dtype))
     require_inexact(array, "mean")
@@ -134,7 +137,7 @@ _MEAN, _MEAN_WHOLE = REGISTRY[np.mean], node_class("MeanBackward0")
 _MEAN_ALONG = node_class("MeanBackward1")
 
 
-def _short_mean(input: Any, dim: Any = None, keepdim: bool = False, **words: Any) -> Any:
+def _short_mean(input: TensorLike, dim: Dim = None, keepdim: bool = False, **words: Any) -> Tensor:
     if words:
         return _mean(input, **_with_given(words, dim, keepdim))
     if not is_short(input):
@@ -154,7 +157,7 @@ mean = register(replaces=_mean)(_short_mean)
 
 
 @operation("DivBackward0")
-def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def nanmean(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
     """The mean of the elements that are not NaN."""
     array = input if dtype is None else cast(input, as_numpy(dtype))
     require_inexact(array, "nanmean")
@@ -164,7 +167,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 
 
 @operation(_label_by_dim("Prod"), name="prod")
-def _prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def _prod(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
     """The product of all elements, or along a dimension."""
     array = counted(input, dtype)
     return np.prod(array, axis=axes_of(dim, array.ndim), keepdims=keepdim)
@@ -173,7 +176,9 @@ def _prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = No
 # --- Variances ----------------------------------------------------------------------------------
 
 
-def _spread(array: Any, axis: Any, keepdim: bool, correction: Any, word: str, root: bool) -> Any:
+def _spread(
+    array: Value, axis: Axis, keepdim: bool, correction: Number, word: str, root: bool
+) -> Value:
     """A variance or its root, also where the correction leaves no degrees of freedom."""
     if array.dtype.kind not in "fc":
         raise RuntimeError(f"{word} only support floating point and complex dtypes")
@@ -189,7 +194,7 @@ def _spread(array: Any, axis: Any, keepdim: bool, correction: Any, word: str, ro
     return np.sqrt(found) if root else found
 
 
-def _corrected(dim: Any, unbiased: Any, correction: Any) -> tuple[Any, Any]:
+def _corrected(dim: Dim, unbiased: bool | None, correction: Number) -> tuple[Dim, Number]:
     """The dims, and what is subtracted from the count, from any of PyTorch's ways to say it."""
     if isinstance(dim, bool):  # x.var(False)
         dim, unbiased = None, dim
@@ -203,24 +208,24 @@ _SPREAD = """The {0} of all elements, or along dimensions; correction=1 divides 
 
 def _declare_spread(word: str, label: str, root: bool) -> None:
     def compute(
-        input: Any,
-        dim: Any = None,
-        unbiased: Any = None,
+        input: Value,
+        dim: Dim = None,
+        unbiased: bool | None = None,
         keepdim: bool = False,
         *,
-        correction: Any = None,
-    ) -> Any:
+        correction: Number = None,
+    ) -> Value:
         dims, subtracted = _corrected(dim, unbiased, correction)
         return _spread(input, axes_of(dims, input.ndim), keepdim, subtracted, word, root)
 
     def compute_both(
-        input: Any,
-        dim: Any = None,
-        unbiased: Any = None,
+        input: Value,
+        dim: Dim = None,
+        unbiased: bool | None = None,
         keepdim: bool = False,
         *,
-        correction: Any = None,
-    ) -> Any:
+        correction: Number = None,
+    ) -> Value:
         dims, subtracted = _corrected(dim, unbiased, correction)
         axis = axes_of(dims, input.ndim)
         found = _spread(input, axis, keepdim, subtracted, word, root)
@@ -241,32 +246,32 @@ _declare_spread("std", "Std", root=True)
 # --- Truth and counts ---------------------------------------------------------------------------
 
 
-def _truth(array: Any, found: Any) -> Any:
+def _truth(array: Value, found: Value) -> Value:
     """PyTorch's dtype of a truth value: bool, but uint8 of uint8."""
     return found.astype(np.uint8) if array.dtype == np.uint8 else found
 
 
-def _exact_axes(dim: Any, ndim: int) -> Any:
-    """Axes as elsewhere, but an empty list of them is none, and not all."""
+def _exact_axes(dim: Dim, ndim: int) -> Axis:
+    """The axes of a `dim`, of which an empty list means no axis, not all of them."""
     return () if dim is not None and dim in ((), []) else axes_of(dim, ndim)
 
 
 @operation("AllBackward0", name="all")
-def _all(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def _all(input: Value, dim: Dim = None, keepdim: bool = False) -> Value:
     """Whether all elements are true, of everything or along dimensions."""
     x = untraced(input)
     return _truth(x, np.all(x, axis=_exact_axes(dim, x.ndim), keepdims=keepdim))
 
 
 @operation("AnyBackward0", name="any")
-def _any(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def _any(input: Value, dim: Dim = None, keepdim: bool = False) -> Value:
     """Whether any element is true, of everything or along dimensions."""
     x = untraced(input)
     return _truth(x, np.any(x, axis=_exact_axes(dim, x.ndim), keepdims=keepdim))
 
 
 @operation("CountNonzeroBackward0")
-def count_nonzero(input: Any, dim: Any = None) -> Any:
+def count_nonzero(input: Value, dim: Dim = None) -> Value:
     """How many elements are not zero."""
     x = untraced(input)
     return np.sum(x != 0, axis=axes_of(dim, x.ndim))
@@ -275,32 +280,32 @@ def count_nonzero(input: Any, dim: Any = None) -> Any:
 # --- Norms --------------------------------------------------------------------------------------
 
 
-def _beside(value: Any, axis: Any, keepdims: bool) -> Any:
+def _beside(value: Value, axis: Axis, keepdims: bool) -> Value:
     """A reduced value that broadcasts with the array it was reduced from."""
     if keepdims or axis is None:
         return value
     return np.expand_dims(value, axis)
 
 
-def _conjugate(x: Any) -> Any:
+def _conjugate(x: Value) -> Value:
     return np.conj(x) if x.dtype.kind == "c" else x
 
 
-def _euclidean_vjp(g: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+def _euclidean_vjp(g: Cotangent, out: Value, x: Value, axis: Axis, keepdims: bool) -> Cotangent:
     zero = untraced(out) == 0
     share = np.where(zero, 0, g / np.where(zero, 1, out)) if any_true(zero) else g / out
     return _beside(share, axis, keepdims) * _conjugate(x)
 
 
-def _euclidean_jvp(dots: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+def _euclidean_jvp(dots: Tangent, out: Value, x: Value, axis: Axis, keepdims: bool) -> Tangent:
     zero = untraced(out) == 0
     change = np.sum(np.real(_conjugate(x) * dots[0]), axis=axis, keepdims=keepdims)
     return np.where(zero, 0, change / np.where(zero, 1, out)) if any_true(zero) else change / out
 
 
 @general("LinalgVectorNormBackward0", _euclidean_vjp, _euclidean_jvp)
-def _euclidean(x: Any, axis: Any, keepdims: bool) -> Any:
-    """The root of the sum of squares; its gradient at zero is zero, also the next ones."""
+def _euclidean(x: Value, axis: Axis, keepdims: bool) -> Value:
+    """The root of the sum of squares; its derivatives of any order at zero are zero."""
     if axis is None or isinstance(axis, int):
         return np.linalg.norm(x, axis=axis, keepdims=keepdims)
     squares = np.square(x) if x.dtype.kind != "c" else np.square(x.real) + np.square(x.imag)
@@ -308,11 +313,11 @@ def _euclidean(x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 @elementwise("LinalgVectorNormBackward0", 0)
-def _is_nonzero(x: Any) -> Any:
+def _is_nonzero(x: Value) -> Value:
     return (x != 0).astype(x.real.dtype)
 
 
-def vector_norm(array: Any, order: Any, axis: Any, keepdim: bool) -> Any:
+def vector_norm(array: Value, order: Number, axis: Axis, keepdim: bool) -> Value:
     """(sum |x|**p) ** (1 / p) over axes; its gradient where the norm is zero is zero."""
     if order == 2:
         return _euclidean(array, axis=axis, keepdims=keepdim)
@@ -326,7 +331,7 @@ def vector_norm(array: Any, order: Any, axis: Any, keepdim: bool) -> Any:
     return np.linalg.vector_norm(array, axis=axis, keepdims=keepdim, ord=order)
 
 
-def _widened(array: Any, given: Any) -> Any:
+def _widened(array: Value, given: np.dtype[Any]) -> Value:
     if np.result_type(array.dtype, given) != given:
         raise RuntimeError(
             f"linalg.vector_norm: the dtype of the input ({word_of(array.dtype)}) should be "
@@ -337,8 +342,12 @@ def _widened(array: Any, given: Any) -> Any:
 
 @operation("LinalgVectorNormBackward0")
 def norm(
-    input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
-) -> Any:
+    input: Value,
+    p: Number | str = "fro",
+    dim: Dim = None,
+    keepdim: bool = False,
+    dtype: DType = None,
+) -> Value:
     """The p-norm of all elements or along dimensions; p="nuc": of matrices' singular values."""
     array = input if dtype is None else _widened(input, as_numpy(dtype))
     if array.dtype.kind not in "fc":
@@ -353,14 +362,14 @@ def norm(
 
 
 @operation("DistBackward0")
-def dist(input: Any, other: Any, p: Any = 2) -> Any:
+def dist(input: Value, other: Value, p: Number = 2) -> Value:
     """The p-norm of a difference."""
     x, y = promoted(input, other)
     return vector_norm(np.subtract(x, y), p, None, False)
 
 
 @operation("RenormBackward0")
-def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
+def renorm(input: Value, p: float, dim: int, maxnorm: float) -> Value:
     """Each slice along a dimension, made smaller where its p-norm is larger than maxnorm."""
     kept = wrapped(dim, input.ndim)
     axes = tuple(i for i in range(input.ndim) if i != kept)
@@ -372,25 +381,25 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
 # --- Sums of exponentials -----------------------------------------------------------------------
 
 
-def _share(out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    """exp(x - out): how much of the sum each element is."""
+def _share(out: Value, x: Value, axis: Axis, keepdims: bool) -> Value:
+    """exp(x - out): the share of each element in the sum."""
     whole = _beside(out, axis, keepdims)
     empty = untraced(whole) == -np.inf
-    if any_true(empty):  # all are -inf, none counts
+    if any_true(empty):  # all elements are -inf: shares of 0
         whole = np.where(empty, 0, whole)
     return np.exp(x - whole)
 
 
-def _logsumexp_vjp(g: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+def _logsumexp_vjp(g: Cotangent, out: Value, x: Value, axis: Axis, keepdims: bool) -> Cotangent:
     return _beside(g, axis, keepdims) * _share(out, x, axis, keepdims)
 
 
-def _logsumexp_jvp(dots: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+def _logsumexp_jvp(dots: Tangent, out: Value, x: Value, axis: Axis, keepdims: bool) -> Tangent:
     return np.sum(dots[0] * _share(out, x, axis, keepdims), axis=axis, keepdims=keepdims)
 
 
 @general("LogsumexpBackward0", _logsumexp_vjp, _logsumexp_jvp)
-def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
+def _logsumexp(x: Value, axis: Axis, keepdims: bool) -> Value:
     largest = np.max(x.real, axis=axis, keepdims=True, initial=-np.inf)
     largest = np.where(np.isinf(largest), 0, largest)
     total = np.log(np.sum(np.exp(x - largest), axis=axis, keepdims=True)) + largest
@@ -398,7 +407,7 @@ def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 @operation("LogsumexpBackward0")
-def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
+def logsumexp(input: Value, dim: Dim, keepdim: bool = False) -> Value:
     """log(sum(exp(x))) along dimensions, without overflow."""
     array = floating(input)
     if not array.ndim:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._warning import warn
 from tapegrad.torch._dtypes import of_numpy, word_of
 from tapegrad.torch._ops.declare import operation, private, register
@@ -18,14 +19,14 @@ from tapegrad.torch._tensor.tensor import Tensor
 
 
 @declare.elementwise("ComplexBackward0", lambda _out, *_: 1, lambda _out, *_: 1j)
-def _complex(real: Any, imag: Any) -> Any:
+def _complex(real: Value, imag: Value) -> Value:
     made = np.empty(np.broadcast_shapes(real.shape, imag.shape), f"c{2 * real.dtype.itemsize}")
     made.real = real
     made.imag = imag
     return made
 
 
-def _check_parts(first: Any, second: Any) -> None:
+def _check_parts(first: Value, second: Value) -> None:
     kinds = (np.float32, np.float64)
     if first.dtype not in kinds or second.dtype not in kinds:
         raise RuntimeError(
@@ -40,32 +41,32 @@ def _check_parts(first: Any, second: Any) -> None:
 
 
 @operation("ComplexBackward0", method=False)
-def complex(real: Any, imag: Any) -> Any:  # noqa: A001
+def complex(real: Value, imag: Value) -> Value:  # noqa: A001
     """A complex tensor of a real and an imaginary part."""
     _check_parts(real, imag)
     return _complex(real, imag)
 
 
 @operation("PolarBackward0", method=False)
-def polar(abs: Any, angle: Any) -> Any:
+def polar(abs: Value, angle: Value) -> Value:
     """A complex tensor of absolute values and angles."""
     _check_parts(abs, angle)
     return _complex(abs * np.cos(angle), abs * np.sin(angle))
 
 
-def _laid_along(array: Any, shape: tuple[int, ...], dim: int) -> Any:
+def _laid_along(array: Value, shape: tuple[int, ...], dim: int) -> Value:
     sides = [1] * len(shape)
     sides[dim] = array.size
     return np.broadcast_to(np.reshape(array, sides), shape)
 
 
 @private("ExpandBackward0", view=True)
-def _spread(input: Any, shape: tuple[int, ...], dim: int) -> Any:
+def _spread(input: Value, shape: tuple[int, ...], dim: int) -> Value:
     return _laid_along(input, shape, dim)
 
 
 @register(method=False)
-def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Tensors that each vary along a dimension of their own, all of one shape.
 
     indexing: "ij", or "xy" for the first two dimensions in the other order.
@@ -97,14 +98,14 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
 
 @private("StackBackward0")
-def _all_pairs(*arrays: Any) -> Any:
+def _all_pairs(*arrays: Value) -> Value:
     shape = tuple(array.size for array in arrays)
     grids = [_laid_along(array, shape, dim) for dim, array in enumerate(arrays)]
     return np.stack([np.reshape(grid, -1) for grid in grids], 1)
 
 
 @register(method=False)
-def cartesian_prod(*tensors: Any) -> Tensor:
+def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All ways to take one element of each tensor, one way a row."""
     parts: Any = tensors[0] if len(tensors) == 1 and type(tensors[0]) in (list, tuple) else tensors
     for part in parts:
@@ -116,7 +117,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
 
 
 @operation("StackBackward0", method=False)
-def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
+def combinations(input: Value, r: int = 2, with_replacement: bool = False) -> Value:
     """All ways to choose `r` elements of a tensor of one dimension, one way a row."""
     if len(input.shape) != 1:
         raise RuntimeError(

@@ -1,4 +1,4 @@
-"""Tensors put together, repeated and turned: copies of their elements in other places.
+"""Tensors joined, repeated, flipped and rolled: copies with the elements at other positions.
 
 Knows PyTorch's parameters and NumPy's functions. Must not know views or writes.
 """
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import result_of, sizes_of
@@ -19,14 +20,15 @@ from tapegrad.torch._ops.fast import short_join
 from tapegrad.torch._ops.shape.reshape import reshaped
 from tapegrad.torch._ops.view_paths import Index, label_of, view_of, whole
 from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch._types import Dim, Sizes
 
 
-def _like(arrays: Sequence[Any]) -> list[Any]:
+def _like(arrays: Sequence[Value]) -> list[Value]:
     target = result_of(arrays)
     return [cast(array, target) for array in arrays]
 
 
-def _require_list(arrays: Any, word: str) -> Any:
+def _require_list(arrays: Sequence[Value], word: str) -> Sequence[Value]:
     if not isinstance(arrays, (tuple, list)):
         raise TypeError(
             f"{word}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor"
@@ -34,18 +36,18 @@ def _require_list(arrays: Any, word: str) -> Any:
     return arrays
 
 
-def _require_some(arrays: Any, word: str) -> Any:
+def _require_some(arrays: Sequence[Value], word: str) -> Sequence[Value]:
     """A list of tensors; TypeError for anything else, RuntimeError for an empty one."""
     if not _require_list(arrays, word):
         raise RuntimeError(f"{word} expects a non-empty TensorList")
     return arrays
 
 
-def _joined(arrays: Sequence[Any], dim: int) -> Any:
+def _joined(arrays: Sequence[Value], dim: int) -> Value:
     if not arrays:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     parts = _like(arrays)
-    # Vectors without elements fit beside everything, as they always have.
+    # PyTorch joins empty vectors with tensors of any shape, as its first versions did.
     kept = [part for part in parts if part.shape != (0,)] or parts[:1]
     first = kept[0]
     if any(not part.shape for part in parts):
@@ -67,8 +69,8 @@ def _joined(arrays: Sequence[Any], dim: int) -> Any:
 
 
 @operation("CatBackward0", method=False)
-def cat(tensors: Any, dim: int = 0) -> Any:
-    """Tensors one behind the other along a dimension. RuntimeError where sizes do not match.
+def cat(tensors: Sequence[Value], dim: int = 0) -> Value:
+    """Tensors joined along one of their dimensions. RuntimeError where other sizes differ.
 
     >>> import tapegrad.torch as torch
     >>> torch.cat([torch.tensor([1.0]), torch.tensor([2.0, 3.0])]).shape
@@ -78,8 +80,8 @@ def cat(tensors: Any, dim: int = 0) -> Any:
 
 
 @operation("StackBackward0", method=False)
-def stack(tensors: Any, dim: int = 0) -> Any:
-    """Tensors of one shape along a new dimension."""
+def stack(tensors: Sequence[Value], dim: int = 0) -> Value:
+    """Tensors of one shape joined along a new dimension."""
     arrays = _require_some(tensors, "stack")
     first = arrays[0].shape
     for number, array in enumerate(arrays):
@@ -97,7 +99,7 @@ cat = register("cat", "concat", "concatenate", method=False, replaces=cat)(
 stack = register(method=False, replaces=stack)(short_join(stack, np.stack, "StackBackward0"))
 
 
-def _at_least(array: Any, count: int) -> Any:
+def _at_least(array: Value, count: int) -> Value:
     shape = array.shape
     if len(shape) >= count:
         return array
@@ -107,15 +109,15 @@ def _at_least(array: Any, count: int) -> Any:
 
 
 @operation("CatBackward0", method=False)
-def hstack(tensors: Any) -> Any:
-    """Tensors side by side: along dimension 1, vectors along 0."""
+def hstack(tensors: Sequence[Value]) -> Value:
+    """Tensors joined along dimension 1, vectors along 0."""
     arrays = [_at_least(array, 1) for array in _require_some(tensors, "hstack")]
     return _joined(arrays, 0 if arrays[0].ndim == 1 else 1)
 
 
 @operation("CatBackward0", method=False)
-def vstack(tensors: Any) -> Any:
-    """Tensors one below the other: along dimension 0, vectors as rows."""
+def vstack(tensors: Sequence[Value]) -> Value:
+    """Tensors joined along dimension 0, vectors as rows."""
     arrays = [_at_least(array, 2) for array in _require_some(tensors, "vstack")]
     return _joined(arrays, 0)
 
@@ -124,15 +126,15 @@ register("row_stack", method=False)(vstack)
 
 
 @operation("CatBackward0", method=False)
-def dstack(tensors: Any) -> Any:
-    """Tensors one behind the other, along dimension 2."""
+def dstack(tensors: Sequence[Value]) -> Value:
+    """Tensors joined along dimension 2."""
     arrays = [_at_least(array, 3) for array in _require_some(tensors, "dstack")]
     return _joined(arrays, 2)
 
 
 @operation("CatBackward0", method=False)
-def column_stack(tensors: Any) -> Any:
-    """Tensors side by side, vectors as columns."""
+def column_stack(tensors: Sequence[Value]) -> Value:
+    """Tensors joined along dimension 1, vectors as columns."""
     arrays = [
         array.reshape((array.size, 1)) if array.ndim < 2 else array
         for array in _require_some(tensors, "column_stack")
@@ -140,7 +142,7 @@ def column_stack(tensors: Any) -> Any:
     return _joined(arrays, 1)
 
 
-def _block_diag(*tensors: Any) -> Any:
+def _block_diag(*tensors: Value) -> Value:
     """Matrices along the diagonal of a matrix that is zero elsewhere."""
     for number, array in enumerate(tensors):
         if array.ndim > 2:
@@ -175,7 +177,7 @@ def _padded(tensor: Tensor, count: int) -> Tensor:
     return view_of(made, Index((..., None)), label) if count == 3 else made
 
 
-def _pad_all(tensors: tuple[Any, ...], count: int) -> Any:
+def _pad_all(tensors: tuple[Tensor, ...], count: int) -> Tensor | tuple[Tensor, ...]:
     if len(tensors) == 1 and isinstance(tensors[0], Tensor):
         return _padded(tensors[0], count)
     given = tensors[0] if len(tensors) == 1 else tensors
@@ -183,19 +185,19 @@ def _pad_all(tensors: tuple[Any, ...], count: int) -> Any:
 
 
 @register(method=False)
-def atleast_1d(*tensors: Any) -> Any:
+def atleast_1d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
     """Views with at least one dimension."""
     return _pad_all(tensors, 1)
 
 
 @register(method=False)
-def atleast_2d(*tensors: Any) -> Any:
+def atleast_2d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
     """Views with at least two dimensions, new ones in front."""
     return _pad_all(tensors, 2)
 
 
 @register(method=False)
-def atleast_3d(*tensors: Any) -> Any:
+def atleast_3d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
     """Views with at least three dimensions: a vector lies along the middle one."""
     return _pad_all(tensors, 3)
 
@@ -204,7 +206,7 @@ def atleast_3d(*tensors: Any) -> Any:
 
 
 @operation("RepeatBackward0", function=False)
-def repeat(self: Any, *repeats: Any) -> Any:
+def repeat(self: Value, *repeats: Sizes) -> Value:
     """The tensor so many times along each dimension."""
     counts = sizes_of(repeats)
     if len(counts) < self.ndim:
@@ -221,13 +223,13 @@ def repeat(self: Any, *repeats: Any) -> Any:
 
 
 @register(function=False, replaces=repeat)
-def _repeat_method(self: Tensor, *repeats: Any, **words: Any) -> Any:
+def _repeat_method(self: Tensor, *repeats: Sizes, **words: Any) -> Tensor:
     """The tensor so many times along each dimension."""
     return repeat(self, *((words["repeats"],) if words else repeats))
 
 
 @register()
-def tile(input: Tensor, *dims: Any, **words: Any) -> Tensor:
+def tile(input: Tensor, *dims: Sizes, **words: Any) -> Tensor:
     """The tensor so many times along each dimension; fewer counts are those of the last ones."""
     counts = sizes_of((words["dims"],) if words else dims)
     lead = (1,) * (len(input.value.shape) - len(counts))
@@ -235,7 +237,7 @@ def tile(input: Tensor, *dims: Any, **words: Any) -> Tensor:
     return made
 
 
-def _repeated(array: Any, repeats: Any, dim: int | None) -> Any:
+def _repeated(array: Value, repeats: Value, dim: int | None) -> Value:
     if dim is None:
         array, dim = array.reshape((-1,)), 0
     axis = wrapped(dim, array.ndim)
@@ -258,8 +260,8 @@ def _repeated(array: Any, repeats: Any, dim: int | None) -> Any:
     )
 )
 def repeat_interleave(
-    input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
-) -> Any:
+    input: Value, repeats: Value = None, dim: int | None = None, *, output_size: int | None = None
+) -> Value:
     """Each element (of the flat tensor), or each part along `dim`, so many times in a row.
 
     With one tensor of counts alone: the position of each, so many times.
@@ -272,11 +274,11 @@ def repeat_interleave(
     return _repeated(input, repeats, dim)
 
 
-# --- Turning ------------------------------------------------------------------------------------
+# --- Flips and rotations ------------------------------------------------------------------------
 
 
 @operation("FlipBackward0")
-def flip(input: Any, *dims: Any) -> Any:
+def flip(input: Value, *dims: Dim) -> Value:
     """The elements in reverse order along these dimensions."""
     axes = [wrapped(dim, input.ndim) for dim in sizes_of(dims)]
     for axis in axes:
@@ -286,7 +288,7 @@ def flip(input: Any, *dims: Any) -> Any:
 
 
 @register(replaces=flip)
-def _flip_method(self: Tensor, *dims: Any, **words: Any) -> Any:
+def _flip_method(self: Tensor, *dims: Dim, **words: Any) -> Tensor:
     """The elements in reverse order along these dimensions."""
     given = (words["dims"],) if words else dims
     if not given:
@@ -295,7 +297,7 @@ def _flip_method(self: Tensor, *dims: Any, **words: Any) -> Any:
 
 
 @operation("FlipBackward0")
-def fliplr(input: Any) -> Any:
+def fliplr(input: Value) -> Value:
     """The columns in reverse order."""
     if input.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
@@ -303,7 +305,7 @@ def fliplr(input: Any) -> Any:
 
 
 @operation("FlipBackward0")
-def flipud(input: Any) -> Any:
+def flipud(input: Value) -> Value:
     """The rows in reverse order."""
     if input.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
@@ -311,8 +313,8 @@ def flipud(input: Any) -> Any:
 
 
 @operation("RollBackward0")
-def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
-    """The elements moved along dimensions, those that leave at one end back at the other."""
+def roll(input: Value, shifts: Sizes, dims: Dim = None) -> Value:
+    """The elements shifted along dimensions; those beyond one end come back at the other."""
     steps = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
     given = () if dims is None else tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
     if not given and len(steps) == 1:
@@ -328,8 +330,8 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
 
 
 @operation("Rot90Backward0")
-def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
-    """The plane of two dimensions turned by k quarters, from the first towards the second."""
+def rot90(input: Value, k: int = 1, dims: Dim = (0, 1)) -> Value:
+    """A rotation by k * 90 degrees in the plane of two dims, from the first to the second."""
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.ndim < 2:
@@ -346,25 +348,25 @@ def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
 # --- Triangles and diagonals --------------------------------------------------------------------
 
 
-def _triangle(array: Any, diagonal: int, word: str) -> Any:
+def _triangle(array: Value, diagonal: int, word: str) -> Value:
     if array.ndim < 2:
         raise RuntimeError(f"{word}: input tensor must have at least 2 dimensions")
     return np.tril(array, diagonal) if word == "tril" else np.triu(array, diagonal)
 
 
 @operation("TrilBackward0", inplace=True)
-def tril(input: Any, diagonal: int = 0) -> Any:
+def tril(input: Value, diagonal: int = 0) -> Value:
     """The matrix with zeros above a diagonal."""
     return _triangle(input, diagonal, "tril")
 
 
 @operation("TriuBackward0", inplace=True)
-def triu(input: Any, diagonal: int = 0) -> Any:
+def triu(input: Value, diagonal: int = 0) -> Value:
     """The matrix with zeros below a diagonal."""
     return _triangle(input, diagonal, "triu")
 
 
-def _embedded(array: Any, offset: int, dim1: int, dim2: int) -> Any:
+def _embedded(array: Value, offset: int, dim1: int, dim2: int) -> Value:
     rank = array.ndim + 1
     first, second = wrapped(dim1, rank), wrapped(dim2, rank)
     if first == second:
@@ -372,7 +374,7 @@ def _embedded(array: Any, offset: int, dim1: int, dim2: int) -> Any:
     count = array.shape[-1]
     size = count + np.abs(offset)
     eye = np.eye(size, size, offset, dtype=bool)
-    # Each element of the diagonal from its place on it; the others are not taken.
+    # The position of each element on the diagonal; where `eye` is false it is not used.
     places = np.cumsum(eye, axis=None).reshape(eye.shape) - 1
     made = (
         np.where(eye, array[..., np.clip(places, 0, max(count - 1, 0))], 0)
@@ -383,7 +385,7 @@ def _embedded(array: Any, offset: int, dim1: int, dim2: int) -> Any:
 
 
 @operation("DiagEmbedBackward0")
-def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+def diag_embed(input: Value, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Value:
     """Matrices whose diagonals are the last dimension, zero elsewhere."""
     return _embedded(input, offset, dim1, dim2)
 
@@ -393,7 +395,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
         "DiagEmbedBackward0" if input.ndim == 1 else "DiagonalBackward0_copy"
     )
 )
-def diag(input: Any, diagonal: int = 0) -> Any:
+def diag(input: Value, diagonal: int = 0) -> Value:
     """The diagonal of a matrix, as a copy; the matrix whose diagonal is a vector."""
     if input.ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
@@ -403,7 +405,7 @@ def diag(input: Any, diagonal: int = 0) -> Any:
 
 
 @operation("DiagEmbedBackward0")
-def diagflat(input: Any, offset: int = 0) -> Any:
+def diagflat(input: Value, offset: int = 0) -> Value:
     """The matrix whose diagonal is the flat tensor."""
     return _embedded(input.reshape((-1,)), offset, 0, 1)
 

@@ -1,4 +1,4 @@
-"""Views in other shapes: reshaping, permuting, cutting, real and imaginary parts.
+"""Views of all elements in another shape: reshaping, permuting, expanding; also in place.
 
 Knows the paths of views. Must not know indexing, or how views are logged and written to.
 """
@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._warning import warn
 from tapegrad.torch._dims import clash_of, wrapped
 from tapegrad.torch._dtypes import Size, as_numpy, dtype, sizes_of, word_of
 from tapegrad.torch._graph.modes import is_logging
-from tapegrad.torch._graph.node import new, node_class
+from tapegrad.torch._graph.node import Node, new, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import count_write, share_version
 from tapegrad.torch._ops.declare import OPERATIONS, register
@@ -34,6 +35,7 @@ from tapegrad.torch._ops.view_paths import (
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
 from tapegrad.torch._tensor.views import Steps
 from tapegrad.torch._tensor.writes import check_writable, outdate_views
+from tapegrad.torch._types import Dim, Sizes
 
 VIEW = label_of("View")
 SELECT = label_of("Select")
@@ -47,8 +49,8 @@ ALIAS = label_of("Alias")
 # --- Shapes -------------------------------------------------------------------------------------
 
 
-def _sized(given: tuple[Any, ...], count: int) -> tuple[int, ...]:
-    """The shape that is asked for, with its -1 found out; RuntimeError where there is none."""
+def _sized(given: tuple[Sizes, ...], count: int) -> tuple[int, ...]:
+    """The shape that is asked for, with -1 replaced by its size; RuntimeError for a wrong one."""
     asked = given[0] if _is_one_shape(given) else given
     sizes = tuple([size if type(size) is int else whole(size) for size in asked])
     product = math.prod(sizes)
@@ -69,11 +71,11 @@ def _sized(given: tuple[Any, ...], count: int) -> tuple[int, ...]:
     return tuple([-count // product if size == -1 else size for size in sizes])
 
 
-def _is_one_shape(given: tuple[Any, ...]) -> bool:
+def _is_one_shape(given: tuple[Sizes, ...]) -> bool:
     return len(given) == 1 and isinstance(given[0], (tuple, list))
 
 
-def fits_in_memory(value: Any, shape: tuple[int, ...]) -> bool:
+def fits_in_memory(value: Value, shape: tuple[int, ...]) -> bool:
     """Whether an array can be seen in another shape without a copy."""
     if type(value) is not ndarray or value.flags.c_contiguous:
         return True
@@ -81,7 +83,7 @@ def fits_in_memory(value: Any, shape: tuple[int, ...]) -> bool:
     return bool(np.may_share_memory(made, value)) or not value.size
 
 
-def reshaped(input: Tensor, shape: tuple[int, ...], label: Any = VIEW) -> Tensor:
+def reshaped(input: Tensor, shape: tuple[int, ...], label: type[Node] = VIEW) -> Tensor:
     """A tensor in another shape of as many elements: a view if it can be one, else a copy."""
     if fits_in_memory(input.value, shape):
         value = input.value
@@ -96,7 +98,7 @@ def reshaped(input: Tensor, shape: tuple[int, ...], label: Any = VIEW) -> Tensor
 
 
 @register(function=False)
-def view(self: Tensor, *size: Any, **words: Any) -> Tensor:
+def view(self: Tensor, *size: Sizes, **words: Any) -> Tensor:
     """The same memory in another shape, or read as another dtype; never a copy.
 
     size: the shape, of which one size may be -1, or a dtype. RuntimeError where memory does not
@@ -159,7 +161,7 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @register()
-def reshape(input: Tensor, *shape: Any, **words: Any) -> Tensor:
+def reshape(input: Tensor, *shape: Sizes, **words: Any) -> Tensor:
     """A view in another shape, of which one size may be -1; a copy where memory does not allow it.
 
     RuntimeError where the number of elements differs.
@@ -176,7 +178,7 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 
 @register()
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """The dimensions from start_dim to end_dim as one."""
+    """The dimensions from start_dim to end_dim merged into one."""
     shape = input.value.shape
     if not shape:
         return reshaped(input, (1,))
@@ -190,8 +192,8 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 
 @register(numpy_words=True)
-def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
-    """One dimension as several, of which one size may be -1."""
+def unflatten(input: Tensor, dim: int, sizes: Sizes) -> Tensor:
+    """One dimension split into several, of which one size may be -1."""
     shape = input.value.shape
     position = wrapped(dim, len(shape))
     asked = list(map(whole, sizes))
@@ -213,12 +215,12 @@ def ravel(input: Tensor) -> Tensor:
 
 
 @register(numpy_words=True)
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+def squeeze(input: Tensor, dim: Dim = None) -> Tensor:
     """The tensor without dimensions of size 1: all of them, or those named if they are."""
     return view_of(input, *_squeeze_path(input, dim))
 
 
-def _squeeze_path(input: Tensor, dim: Any) -> tuple[Any, Any]:
+def _squeeze_path(input: Tensor, dim: Dim) -> tuple[Reshape, type[Node]]:
     shape = input.value.shape
     if dim is None:
         return Reshape(tuple(size for size in shape if size != 1)), label_of("Squeeze")
@@ -234,7 +236,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     return view_of(input, _unsqueeze_path(input, dim), label_of("Unsqueeze"))
 
 
-def _unsqueeze_path(input: Tensor, dim: int) -> Any:
+def _unsqueeze_path(input: Tensor, dim: int) -> Index:
     place = wrapped(dim, len(input.value.shape) + 1)
     return Index((*(ALL,) * place, None))
 
@@ -248,7 +250,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return view_of(input, _transpose_path(input, dim0, dim1), TRANSPOSE)
 
 
-def _transpose_path(input: Tensor, dim0: int, dim1: int) -> Any:
+def _transpose_path(input: Tensor, dim0: int, dim1: int) -> Permute:
     ndim = len(input.value.shape)
     first, second = wrapped(dim0, ndim), wrapped(dim1, ndim)
     axes = list(range(ndim))
@@ -279,7 +281,7 @@ def t(input: Tensor) -> Tensor:
 
 
 @register()
-def permute(input: Tensor, *dims: Any, **words: Any) -> Tensor:
+def permute(input: Tensor, *dims: Dim, **words: Any) -> Tensor:
     """The dimensions in another order."""
     if not words and not dims:
         raise TypeError('permute() missing 1 required positional arguments: "dims"')
@@ -298,7 +300,7 @@ def permute(input: Tensor, *dims: Any, **words: Any) -> Tensor:
 
 
 @register("movedim", "moveaxis")
-def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+def movedim(input: Tensor, source: Dim, destination: Dim) -> Tensor:
     """Dimensions moved to other places; the others keep their order."""
     ndim = len(input.value.shape)
     sources, destinations = _as_list(source), _as_list(destination)
@@ -319,7 +321,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     return view_of(input, Permute(axes if ndim else ()), PERMUTE)
 
 
-def _as_list(given: Any) -> list[Any]:
+def _as_list(given: Dim) -> list[int]:
     return list(given) if isinstance(given, (tuple, list)) else [given]
 
 
@@ -396,7 +398,7 @@ register("H", function=False)(property(_adjoint_of_matrix))
 register("mH", function=False)(property(_adjoint_of_batch))
 
 
-# --- Many times the same ------------------------------------------------------------------------
+# --- Expanding ----------------------------------------------------------------------------------
 
 
 def expanded(input: Tensor, given: Sequence[int]) -> Tensor:
@@ -430,7 +432,7 @@ def expanded(input: Tensor, given: Sequence[int]) -> Tensor:
 
 
 @register(function=False)
-def expand(self: Tensor, *size: Any, **words: Any) -> Tensor:
+def expand(self: Tensor, *size: Sizes, **words: Any) -> Tensor:
     """A view of a larger shape, in which dimensions of size 1 repeat; -1 keeps a size."""
     words.pop("implicit", None)
     return expanded(self, sizes_of((words.popitem()[1],) if words else size))
@@ -443,13 +445,13 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @register()
-def broadcast_to(input: Tensor, size: Any) -> Tensor:
+def broadcast_to(input: Tensor, size: Sizes) -> Tensor:
     """`input.expand(size)`."""
     return expanded(input, sizes_of((size,)))
 
 
 @register(method=False)
-def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Views of tensors in the shape that they have together."""
     given = tensors[0] if _is_one_shape(tensors) else tensors
     shape = joined_shape([tensor.value.shape for tensor in given])
@@ -457,7 +459,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 
 @register(method=False)
-def broadcast_shapes(*shapes: Any) -> Any:
+def broadcast_shapes(*shapes: Sizes) -> Size:
     """The shape that tensors of these shapes have together."""
     return Size(joined_shape([tuple(s) if isinstance(s, (tuple, list)) else (s,) for s in shapes]))
 
@@ -479,7 +481,7 @@ def joined_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def _reform(self: Tensor, path: Path, back: Path, label: str) -> Tensor:
-    """Let a tensor itself have another shape; `back` leads from that to the one before."""
+    """Change the shape of a tensor in place; `back` is the path from the new to the old one."""
     tracked = is_logging() and self.node is not None
     check_writable(self, tracked, "View")
     before = self.value
@@ -513,7 +515,7 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
 
 
 @register(function=False, numpy_words=True)
-def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
+def squeeze_(self: Tensor, dim: Dim = None) -> Tensor:
     """`squeeze` of this tensor itself."""
     path, label = _squeeze_path(self, dim)
     number = int(label.__name__[-1]) + 3

@@ -1,15 +1,16 @@
-"""Views of parts: places, diagonals, windows, cuts, real and imaginary parts.
+"""Views of parts: slices, diagonals, windows, splits, real and imaginary parts.
 
 Knows the paths of views. Must not know indexing, or how views are logged and written to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._graph.node import Node
 from tapegrad.torch._ops.declare import register
 from tapegrad.torch._ops.view_paths import (
     ALL,
@@ -30,6 +31,7 @@ from tapegrad.torch._ops.view_paths import (
     whole,
 )
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
+from tapegrad.torch._types import Number, Sizes, TensorLike
 
 SELECT = label_of("Select")
 SLICE = label_of("Slice")
@@ -40,7 +42,7 @@ SLICE = label_of("Slice")
 
 @register(numpy_words=True)
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """The part at one place of a dimension, which goes away."""
+    """The part at one index of a dimension; the result lacks that dimension."""
     shape = input.value.shape
     place, position = wrapped(dim, len(shape)), whole(index)
     if not shape:
@@ -54,8 +56,8 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 
 @register(numpy_words=True)
-def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
-    """`length` places of a dimension, from `start` on."""
+def narrow(input: Tensor, dim: int, start: Number, length: int) -> Tensor:
+    """The part of a dimension from index `start` to before `start + length`."""
     shape = input.value.shape
     if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
@@ -75,14 +77,14 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 
 
 def part_along(place: int, start: int, end: int) -> Index:
-    """The path to places of a dimension from start to before end."""
+    """The path to the part of a dimension from index start to before end."""
     part = slice(start, end)
     return Index((*(ALL,) * place, part) if place else part)
 
 
 @register()
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The diagonal of two dimensions, as the last one."""
+    """The diagonal of two dimensions, as the last dimension of the result."""
     ndim = len(input.value.shape)
     first, second = wrapped(dim1, ndim), wrapped(dim2, ndim)
     if first == second:
@@ -114,8 +116,10 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
 
 @register()
-def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """A view of the memory of a tensor, by steps between elements and the place of the first.
+def as_strided(
+    input: Tensor, size: Sizes, stride: Sizes, storage_offset: int | None = None
+) -> Tensor:
+    """A view of the memory of a tensor with other sizes, strides and offset.
 
     storage_offset: counted from the start of the memory; that of the tensor unless given.
     """
@@ -160,11 +164,11 @@ def _imaginary(self: Tensor) -> Tensor:
     return view_of(self, ImaginaryPart(), SELECT)
 
 
-def _set_real(self: Tensor, value: Any) -> None:
+def _set_real(self: Tensor, value: TensorLike) -> None:
     self.real.copy_(value) if isinstance(value, Tensor) else self.real.fill_(value)
 
 
-def _set_imaginary(self: Tensor, value: Any) -> None:
+def _set_imaginary(self: Tensor, value: TensorLike) -> None:
     self.imag.copy_(value) if isinstance(value, Tensor) else self.imag.fill_(value)
 
 
@@ -204,12 +208,12 @@ def view_as_complex(input: Tensor) -> Tensor:
     return view_of(input, AsComplex(), label_of("ViewAsComplex"))
 
 
-# --- Cutting ------------------------------------------------------------------------------------
+# --- Splitting ----------------------------------------------------------------------------------
 
 
 @register(numpy_words=True)
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """The parts at all places of a dimension, which goes away."""
+    """The parts at each index of a dimension; they lack that dimension."""
     shape = input.value.shape
     if not shape and dim in (0, -1):
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
@@ -217,19 +221,19 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @register("__iter__", function=False)
-def _rows(self: Tensor) -> Any:
+def _rows(self: Tensor) -> Iterator[Tensor]:
     if not self.value.shape:
         raise TypeError("iteration over a 0-d tensor")
     return iter(unbind(self))
 
 
-def _cut(input: Tensor, place: int, ends: Sequence[int], label: Any) -> tuple[Tensor, ...]:
+def _cut(input: Tensor, place: int, ends: Sequence[int], label: type[Node]) -> tuple[Tensor, ...]:
     return views_apart(input, place, list(zip((0, *ends), ends, strict=False)), label)
 
 
 @register(numpy_words=True)
-def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts along a dimension: of one size, the last maybe smaller, or of a list of sizes."""
+def split(tensor: Tensor, split_size_or_sections: Sizes, dim: int = 0) -> tuple[Tensor, ...]:
+    """Parts along a dimension: of one size, the last maybe smaller, or of these sizes."""
     shape = tensor.value.shape
     place = wrapped(dim, len(shape))
     if not shape:
@@ -248,7 +252,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
 
 
 @register(numpy_words=True)
-def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def split_with_sizes(input: Tensor, split_sizes: Sizes, dim: int = 0) -> tuple[Tensor, ...]:
     """Parts along a dimension, of these sizes."""
     place = wrapped(dim, len(input.value.shape))
     total = input.value.shape[place]
@@ -282,8 +286,10 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @register(numpy_words=True)
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts along a dimension: so many of nearly one size, or cut before these places."""
+def tensor_split(
+    input: Tensor, indices_or_sections: TensorLike, dim: int = 0
+) -> tuple[Tensor, ...]:
+    """Parts along a dimension: so many of nearly one size, or split before these indices."""
     shape = input.value.shape
     if not shape:
         raise RuntimeError(
@@ -310,7 +316,7 @@ def _from_to(place: int, start: int, end: int) -> Index:
 
 
 def _splitter(word: str, rank: int, dim: Callable[[int], int]) -> None:
-    def call(input: Tensor, indices_or_sections: Any, **words: Any) -> tuple[Tensor, ...]:
+    def call(input: Tensor, indices_or_sections: TensorLike, **words: Any) -> tuple[Tensor, ...]:
         shape = input.value.shape
         if len(shape) < rank:
             raise RuntimeError(

@@ -15,6 +15,8 @@ from tapegrad import _tree
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tapegrad._core.types import Function, Tree, Value
+
     Place = tuple[int, tuple[int, ...]]  # which leaf of the arguments, and which of its elements
 
 MOST = 100
@@ -44,7 +46,7 @@ class Comparison:
         return f"{some} {self.total} partials, max relative error {self.error:.2g}"
 
 
-def compare(f: Callable[..., Any], args: tuple[Any, ...], derivative: Any) -> Comparison:
+def compare(f: Function, args: tuple[Tree, ...], derivative: Tree) -> Comparison:
     """Compare a derivative of `f` at `args` with central differences.
 
     An output that is not a scalar is first contracted with random weights, and so is its Jacobian:
@@ -64,7 +66,7 @@ def compare(f: Callable[..., Any], args: tuple[Any, ...], derivative: Any) -> Co
     weights = _weights(outputs)
     gradient = _contract(weights, _tree.flatten(derivative)[0], len(inputs))
 
-    def value_at(leaves: Sequence[Any]) -> float:
+    def value_at(leaves: Sequence[Value]) -> float:
         leaves_out = _tree.flatten(f(*_tree.unflatten(structure, leaves)))[0]
         return sum(float(np.sum(w * y)) for w, y in zip(weights, leaves_out, strict=True))
 
@@ -81,14 +83,14 @@ def compare(f: Callable[..., Any], args: tuple[Any, ...], derivative: Any) -> Co
     return Comparison(worst, step, len(places), total, text)
 
 
-def _weights(outputs: Sequence[Any]) -> list[Any]:
+def _weights(outputs: Sequence[Value]) -> list[Value]:
     if len(outputs) == 1 and outputs[0].size == 1:
         return [np.ones_like(outputs[0])]
     generator = np.random.default_rng(0)
     return [generator.uniform(0.5, 1.5, output.shape) for output in outputs]
 
 
-def _contract(weights: Sequence[Any], blocks: Sequence[Any], count: int) -> list[Any]:
+def _contract(weights: Sequence[Value], blocks: Sequence[Value], count: int) -> list[Value]:
     """Contract the outputs away: `blocks` holds `count` arrays for each of the outputs."""
     rows = [blocks[k * count : (k + 1) * count] for k in range(len(weights))]
     return [
@@ -97,12 +99,12 @@ def _contract(weights: Sequence[Any], blocks: Sequence[Any], count: int) -> list
     ]
 
 
-def _step(arrays: Sequence[Any]) -> float:
+def _step(arrays: Sequence[Value]) -> float:
     """Choose the relative step: the cube root of the coarsest precision, which balances errors."""
     return max(float(np.finfo(array.dtype).eps) ** (1 / 3) for array in arrays)
 
 
-def _places(inputs: Sequence[Any]) -> tuple[list[Place], int]:
+def _places(inputs: Sequence[Value]) -> tuple[list[Place], int]:
     places = [(n, index) for n, leaf in enumerate(inputs) for index in np.ndindex(np.shape(leaf))]
     if len(places) <= MOST:
         return places, len(places)
@@ -111,7 +113,7 @@ def _places(inputs: Sequence[Any]) -> tuple[list[Place], int]:
 
 
 def _difference(
-    value_at: Callable[[Sequence[Any]], float], inputs: Sequence[Any], place: Place, step: float
+    value_at: Callable[[Sequence[Any]], float], inputs: Sequence[Value], place: Place, step: float
 ) -> complex:
     """Take the central difference along one element: its real and, if complex, imaginary axis."""
     number, index = place
@@ -124,7 +126,7 @@ def _difference(
     return along(1) - 1j * along(1j) if np.iscomplexobj(inputs[number]) else along(1)
 
 
-def _moved(inputs: Sequence[Any], place: Place, change: complex) -> list[Any]:
+def _moved(inputs: Sequence[Value], place: Place, change: complex) -> list[Value]:
     number, index = place
     leaf = np.array(inputs[number])
     leaf[index] += change

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, SupportsIndex
+
+from tapegrad._core.types import Value
 
 
-def wrapped(dim: Any, ndim: int) -> int:
+def wrapped(dim: SupportsIndex, ndim: int) -> int:
     """A dimension as a position from the left; a tensor of no dimensions has one to name."""
     place = operator.index(dim)
     count = ndim or 1
@@ -22,7 +24,9 @@ def wrapped(dim: Any, ndim: int) -> int:
     return int(place % count)
 
 
-def axes_of(dim: Any, ndim: int) -> Any:
+def axes_of(
+    dim: SupportsIndex | tuple[SupportsIndex, ...] | list[SupportsIndex] | None, ndim: int
+) -> Any:
     """NumPy's axis for a `dim`: None for all, an int, or a tuple."""
     if dim is None:
         return None
@@ -49,12 +53,12 @@ def clash_of(x: Sequence[int], y: Sequence[int]) -> RuntimeError | None:
     return None
 
 
-def along_one(array: Any, dim: Any) -> tuple[Any, int]:
+def along_one(array: Value, dim: SupportsIndex) -> tuple[Value, int]:
     """An array of at least one dimension, and the position of a single `dim` of it."""
     place = wrapped(dim, array.ndim)
     return (array if array.ndim else array.reshape(1)), place
 
 
-def shaped(array: Any, shape: tuple[int, ...]) -> Any:
+def shaped(array: Value, shape: tuple[int, ...]) -> Value:
     """An array in a shape; itself where it has it."""
     return array if array.shape == shape else array.reshape(shape)

@@ -19,6 +19,7 @@ import numpy as np
 from tapegrad._core.backward import replay_backward
 from tapegrad._core.entry import PROJECT, parents_of
 from tapegrad._core.tape import CURRENT
+from tapegrad._core.types import Cotangent
 from tapegrad.torch._engine.node_run import check_usable, free, is_singular, run_node
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.node import (
@@ -73,7 +74,7 @@ class BackwardPass:
 
     def __init__(
         self,
-        roots: Sequence[tuple[Node, Any]],
+        roots: Sequence[tuple[Node, Cotangent]],
         wanted: Iterable[Node] | None,
         *,
         keep: bool,
@@ -221,7 +222,7 @@ class BackwardPass:
                 if bar is not None and not (short and self._set_grad(leaf.variable, bar)):
                     self._accumulate_leaf(leaf, bar)
 
-    def _set_grad(self, variable: Tensor, bar: Any) -> bool:
+    def _set_grad(self, variable: Tensor, bar: Cotangent) -> bool:
         """Make a cotangent the `grad` of a leaf without one; False if this path does not serve."""
         if type(bar) is not ndarray or bar.dtype.kind != "f":
             return False
@@ -263,7 +264,7 @@ class BackwardPass:
         if not self.keep and self.singular:  # a limit is taken through nodes that already ran
             free(node for node in self.nodes if node not in self.ends)
 
-    def _run_hooks(self, node: Node, g: Any) -> Any:
+    def _run_hooks(self, node: Node, g: Cotangent) -> Cotangent:
         """The cotangent of a node's result after its hooks, captured if the node is wanted."""
         if not node._watched and self.wanted is None:
             return g
@@ -277,7 +278,7 @@ class BackwardPass:
             self.captured[node] = self._stripped(g)
         return g
 
-    def _accumulate_leaf(self, leaf: AccumulateGrad, g: Any) -> None:
+    def _accumulate_leaf(self, leaf: AccumulateGrad, g: Cotangent) -> None:
         """Add the cotangent of a leaf to its `grad`, or capture it, and run its hooks."""
         g = self._stripped(g)
         variable = leaf.variable
@@ -298,7 +299,7 @@ class BackwardPass:
             for hook in list(leaf._posthooks.values()):
                 hook((), (as_gradient(g),))
 
-    def _stripped(self, g: Any) -> Any:
+    def _stripped(self, g: Cotangent) -> Cotangent:
         """A cotangent without the history of a replay that was traced only for a limit."""
         return g.value if not self.create and is_on_graph(g) else g
 
@@ -317,12 +318,12 @@ def _completed_by(
     return last
 
 
-def _add(bars: dict[Any, Any], node: Node, bar: Any) -> None:
+def _add(bars: dict[Node, Cotangent], node: Node, bar: Cotangent) -> None:
     before = bars.get(node)
     bars[node] = bar if before is None else before + bar
 
 
-def _add_part(bars: dict[Any, Any], node: Node, parent: Node, part: Any) -> None:
+def _add_part(bars: dict[Node, Cotangent], node: Node, parent: Node, part: Cotangent) -> None:
     """Add a part to the cotangent of a parent, or to that of one of the parent's results."""
     entry = node._entry
     if entry[0] is PROJECT:

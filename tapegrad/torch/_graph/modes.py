@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
+from tapegrad._core.types import Function
 from tapegrad._warning import warn
 
 
@@ -95,7 +96,7 @@ class Manager:
         """Another manager of the same kind: a decorated function may be entered many times."""
         return type(self)()
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Function) -> Function:
         if inspect.isclass(function):
             warn(
                 "Decorating classes is deprecated and will be disabled in future versions. You "
@@ -109,7 +110,7 @@ class Manager:
             return self._decorate_generator(function)
         return self._decorate(function)
 
-    def _decorate(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _decorate(self, function: Function) -> Function:
         @functools.wraps(function)
         def within(*args: Any, **kwargs: Any) -> Any:
             with self.clone():
@@ -117,7 +118,7 @@ class Manager:
 
         return within
 
-    def _decorate_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _decorate_generator(self, function: Function) -> Function:
         """A generator in the state, which is restored whenever the generator waits."""
 
         @functools.wraps(function)
@@ -184,7 +185,7 @@ class set_grad_enabled(Manager):
     def clone(self) -> Manager:
         return set_grad_enabled(self.mode)
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Function) -> Function:
         if self.early:
             restore(self.early.pop())
         return super().__call__(function)

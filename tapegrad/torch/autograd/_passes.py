@@ -10,21 +10,22 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Cotangent, Tree
 from tapegrad._warning import warn
 from tapegrad.torch._engine.backward_pass import BackwardPass
-from tapegrad.torch._graph.node import AccumulateGrad, GradientEdge
+from tapegrad.torch._graph.node import AccumulateGrad, GradientEdge, Node
 from tapegrad.torch._methods import method_of
 from tapegrad.torch._tensor.gradients import accumulate, as_gradient, root_of
 from tapegrad.torch._tensor.tensor import Tensor, node_of, of_value
 
 
 def backward(
-    tensors: Any,
-    grad_tensors: Any = None,
+    tensors: Tree,
+    grad_tensors: Tree = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    grad_variables: Any = None,
-    inputs: Any = None,
+    grad_variables: Tree = None,
+    inputs: Tree = None,
     *,
     retain_variables: bool | None = None,
 ) -> None:
@@ -62,10 +63,10 @@ def backward(
 @method_of(Tensor, "backward")
 def _backward(
     self: Tensor,
-    gradient: Any = None,
+    gradient: Tensor | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    inputs: Any = None,
+    inputs: Tree = None,
 ) -> None:
     """Add to the `grad` of the leaves the derivative of this tensor.
 
@@ -86,9 +87,9 @@ def _accumulate_inner(inputs: Sequence[Tensor], work: BackwardPass) -> None:
 
 
 def grad(
-    outputs: Any,
-    inputs: Any,
-    grad_outputs: Any = None,
+    outputs: Tree,
+    inputs: Tree,
+    grad_outputs: Tree = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     only_inputs: bool = True,
@@ -135,7 +136,7 @@ def grad(
     )
 
 
-def _finished(bar: Any, x: Tensor, allow_unused: bool, materialize: bool) -> Tensor | None:
+def _finished(bar: Cotangent, x: Tensor, allow_unused: bool, materialize: bool) -> Tensor | None:
     if bar is not None:
         made = as_gradient(bar)
         if made.node is None:
@@ -151,7 +152,7 @@ def _finished(bar: Any, x: Tensor, allow_unused: bool, materialize: bool) -> Ten
     return of_value(np.zeros_like(x.value)) if materialize else None
 
 
-def _sequence(given: Any) -> Sequence[Any]:
+def _sequence(given: Tree) -> Sequence[Any]:
     if isinstance(given, (Tensor, GradientEdge)):
         given = (given,)
     return tuple(
@@ -159,7 +160,7 @@ def _sequence(given: Any) -> Sequence[Any]:
     )
 
 
-def _roots(tensors: Any, gradients: Any) -> list[tuple[Any, Any]]:
+def _roots(tensors: Tree, gradients: Tree) -> list[tuple[Node, Cotangent]]:
     tensors = _sequence(tensors)
     if gradients is None:
         gradients = (None,) * len(tensors)
@@ -182,7 +183,7 @@ def _roots(tensors: Any, gradients: Any) -> list[tuple[Any, Any]]:
     return roots
 
 
-def _check_gradient(tensor: Tensor, gradient: Any, position: int) -> None:
+def _check_gradient(tensor: Tensor, gradient: object, position: int) -> None:
     if not isinstance(gradient, Tensor):
         raise TypeError(
             f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
@@ -200,7 +201,7 @@ def _check_gradient(tensor: Tensor, gradient: Any, position: int) -> None:
         )
 
 
-def _wanted_node(x: Any) -> Any:
+def _wanted_node(x: object) -> Node:
     node = node_of(x) if isinstance(x, Tensor) else None
     if node is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from tapegrad._core.types import Cotangent, Tree, Value
 from tapegrad._core.values import untraced
 from tapegrad._warning import is_ours, warn
 from tapegrad.torch._graph import modes as _modes
@@ -74,7 +75,7 @@ class Anomaly:
 
     # -- forward ---------------------------------------------------------------------------------
 
-    def note(self, name: str, args: Iterable[Any], made: Any, nodes: Iterable[Node]) -> None:
+    def note(self, name: str, args: Iterable[object], made: Tree, nodes: Iterable[Node]) -> None:
         """Keep where a call was made, that made nodes and results of arguments."""
         trace = Trace(name)
         results = made if isinstance(made, (tuple, list)) else (made,)
@@ -111,7 +112,7 @@ class Anomaly:
         finally:
             RUNNING.reset(token)
 
-    def check(self, node: Node, parts: Sequence[Any], start: int) -> None:
+    def check(self, node: Node, parts: Sequence[Cotangent], start: int) -> None:
         """Raise RuntimeError for a NaN among what a node sends to its arguments.
 
         start: a number from before it ran; what was logged since belongs to this node.
@@ -132,22 +133,22 @@ class Anomaly:
                 )
 
 
-def _values(value: Any) -> Any:
+def _values(value: Value) -> Value:
     found = untraced(value)
     return found if getattr(getattr(found, "dtype", None), "kind", "") in "fc" else None
 
 
-def _is_bad(value: Any) -> bool:
+def _is_bad(value: Value) -> bool:
     found = _values(value)
     return found is not None and not bool(np.isfinite(found).all())
 
 
-def _has_nan(value: Any) -> bool:
+def _has_nan(value: Value) -> bool:
     found = _values(value)
     return found is not None and bool(np.isnan(found).any())
 
 
-def _origin_of(args: Iterable[Any]) -> Trace | None:
+def _origin_of(args: Iterable[object]) -> Trace | None:
     """The first bad call that any argument goes back to."""
     found: Trace | None = None
     for arg in args:

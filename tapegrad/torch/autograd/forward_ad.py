@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Slot, Tangent
 from tapegrad.torch._graph.dual import Below, cell_of, is_dual
 from tapegrad.torch._graph.modes import is_grad_enabled
 from tapegrad.torch._graph.node import array_on_graph, node_class
@@ -113,11 +113,11 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     return made
 
 
-def _plain(dot: Any) -> Any:
+def _plain(dot: Tangent) -> Tangent:
     return plain_of(of_array(dot))
 
 
-def _viewed(tensor: Tensor) -> Any:
+def _viewed(tensor: Tensor) -> Slot:
     """The node of a view of a tensor."""
     node = node_of(tensor)
     if node is None or not is_grad_enabled():

@@ -35,7 +35,7 @@ class FunctionCtx:
     _freed: bool = False
     _transformed: bool = False
 
-    def save_for_backward(self, *tensors: Any) -> None:
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors (or None) for the backward, where `saved_tensors` gives them.
 
         Only so are inputs and outputs freed with the graph, and their changes noticed. TypeError
@@ -44,16 +44,16 @@ class FunctionCtx:
         check_saveable(tensors, "save_for_backward")
         self.to_save = tensors
 
-    def save_for_forward(self, *tensors: Any) -> None:
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for the `jvp`, where `saved_tensors` gives them."""
         check_saveable(tensors, "save_for_forward")
         self._saved_forward = tensors
 
-    def mark_dirty(self, *args: Any) -> None:
+    def mark_dirty(self, *args: Tensor) -> None:
         """Say which inputs the forward has written to; it must return them."""
         self._dirty = args
 
-    def mark_non_differentiable(self, *args: Any) -> None:
+    def mark_non_differentiable(self, *args: Tensor) -> None:
         """Say which outputs have no derivative: they do not require grad."""
         self._constant = args
 
@@ -97,15 +97,15 @@ class BackwardCFunction(FunctionNode, FunctionCtx):
         self.__dict__.pop("_saved", None)
         self._freed = True
 
-    def _run(self, *gradients: Any) -> Any:
+    def _run(self, *gradients: Tensor | None) -> Any:
         return backward_of(self._forward_cls)(self, *gradients)
 
-    def apply(self, *gradients: Any) -> Any:
+    def apply(self, *gradients: Tensor | None) -> Any:
         """Call the Function's backward by hand."""
         return self._run(*gradients)
 
 
-def backward_of(function: Any) -> Callable[..., Any]:
+def backward_of(function: type[Any]) -> Callable[..., Any]:
     """The method of a Function that is its backward."""
     backward, vjp = function.backward, function.vjp
     if backward is not Function.backward and vjp is not Function.vjp:

@@ -9,18 +9,18 @@ differentiated again, also by what the inputs were made from; without, they have
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 import tapegrad
+from tapegrad._core.types import Function, Tree
 from tapegrad.torch._graph.modes import enable_grad
 from tapegrad.torch._graph.tracing import is_differentiated
 from tapegrad.torch._tensor.tensor import Tensor, array_of, of_value
 from tapegrad.torch.autograd._passes import grad
 
-Function = Callable[..., Any]
 Tensors = tuple[Tensor, ...]
 
 
@@ -35,7 +35,7 @@ class _Call:
 
     # -- inputs and outputs ----------------------------------------------------------------------
 
-    def as_tuple(self, given: Any, what: str) -> tuple[Tensors, bool]:
+    def as_tuple(self, given: object, what: str) -> tuple[Tensors, bool]:
         """Tensors as a tuple, and whether they came as one."""
         is_tuple = isinstance(given, tuple)
         parts = given if isinstance(given, tuple) else (given,)
@@ -50,7 +50,7 @@ class _Call:
                 )
         return parts, is_tuple
 
-    def leaves_of(self, inputs: Any) -> tuple[Tensors, bool]:
+    def leaves_of(self, inputs: Tree) -> tuple[Tensors, bool]:
         """Inputs that the function can be differentiated by: connected to what they came from."""
         given, is_tuple = self.as_tuple(inputs, "inputs")
         found = []
@@ -90,14 +90,14 @@ class _Call:
             )
         return outputs[0]
 
-    def finished(self, tensors: Any, is_tuple: bool) -> Any:
+    def finished(self, tensors: Tree, is_tuple: bool) -> Tree:
         """Results as the user gets them."""
         parts = tuple(_without_history(part, self.create_graph) for part in tensors)
         return parts if is_tuple else parts[0]
 
     # -- directions ------------------------------------------------------------------------------
 
-    def direction(self, v: Any, like: Tensors, what: str) -> Tensors:
+    def direction(self, v: Tree, like: Tensors, what: str) -> Tensors:
         """The vector v, which may be left away where there is a single number."""
         if v is None:
             if len(like) != 1 or like[0].numel() != 1:
@@ -126,7 +126,7 @@ class _Call:
 
     # -- products --------------------------------------------------------------------------------
 
-    def pulled(self, outputs: Tensors, inputs: Tensors, v: Any) -> Tensors:
+    def pulled(self, outputs: Tensors, inputs: Tensors, v: Tree) -> Tensors:
         """The product of v and the Jacobian, with zeros where an input was not used."""
         found = _gradients(outputs, inputs, v, create_graph=self.create_graph)
         return self.filled(found, inputs)
@@ -147,7 +147,11 @@ class _Call:
         return self.filled(found, inputs, differentiable=True)
 
     def filled(
-        self, gradients: Any, like: Tensors, *, differentiable: bool | None = None
+        self,
+        gradients: Sequence[Tensor | None],
+        like: Tensors,
+        *,
+        differentiable: bool | None = None,
     ) -> Tensors:
         """Gradients, with zeros where there is none; with `strict` an error.
 
@@ -173,7 +177,7 @@ class _Call:
         return tuple(found)
 
 
-def _without_history(tensor: Any, create_graph: bool) -> Any:
+def _without_history(tensor: Tree, create_graph: bool) -> Tree:
     if isinstance(tensor, tuple):
         return tuple(_without_history(part, create_graph) for part in tensor)
     return tensor if create_graph else tensor.detach()
@@ -189,7 +193,7 @@ def _one(like: Tensor) -> Tensor:
 
 
 def _gradients(
-    outputs: Tensors, inputs: Tensors, directions: Any, *, create_graph: bool
+    outputs: Tensors, inputs: Tensors, directions: Sequence[Tensor], *, create_graph: bool
 ) -> tuple[Any, ...]:
     """autograd.grad, with None for what does not depend on the inputs."""
     pairs = [(out, v) for out, v in zip(outputs, directions, strict=True) if out.requires_grad]
@@ -209,8 +213,8 @@ def _gradients(
 
 
 def vjp(
-    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
+    func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Tree, Tree]:
     """`(func(*inputs), vJ)`: the product of a vector v and the Jacobian.
 
     v has the shapes of the outputs, and may be left out for a single number.
@@ -229,8 +233,8 @@ def vjp(
 
 
 def jvp(
-    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
+    func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Tree, Tree]:
     """`(func(*inputs), Jv)`: the product of the Jacobian and a vector v.
 
     v has the shapes of the inputs, and may be left out for a single number.
@@ -249,16 +253,16 @@ def jvp(
 
 
 def vhp(
-    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
+    func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Tree, Tree]:
     """`(func(*inputs), vH)`: the product of a vector v and the Hessian of a scalar function."""
     call = _Call("vhp", create_graph, strict)
     return _second_product(call, call.pulled, func, inputs, v)
 
 
 def hvp(
-    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
+    func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Tree, Tree]:
     """`(func(*inputs), Hv)`: the product of the Hessian of a scalar function and a vector v."""
     call = _Call("hvp", create_graph, strict)
     return _second_product(call, call.pushed, func, inputs, v)
@@ -268,9 +272,9 @@ def _second_product(
     call: _Call,
     product: Callable[[Tensors, Tensors, Tensors], Tensors],
     func: Function,
-    inputs: Any,
-    v: Any,
-) -> tuple[Any, Any]:
+    inputs: Tree,
+    v: Tree,
+) -> tuple[Tree, Tree]:
     """The value of a scalar function, and a product of its Hessian with v.
 
     product: that of the Jacobian of the gradient with v, from the gradient, the inputs and v.
@@ -288,12 +292,12 @@ def _second_product(
 
 def jacobian(
     func: Function,
-    inputs: Any,
+    inputs: Tree,
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,
     strategy: str = "reverse-mode",
-) -> Any:
+) -> Tree:
     """The Jacobian: for each output and input a tensor of shape `out.shape + input.shape`.
 
     A tensor for one output and one input; a tuple for several of one kind; a tuple of tuples for
@@ -391,7 +395,7 @@ def _basis(out: Tensor, start: int, total: int) -> np.ndarray[Any, Any]:
     return made.reshape(total, *out.shape)
 
 
-def _jacobian_forward(func: Function, inputs: Any, strict: bool, vectorize: bool) -> Any:
+def _jacobian_forward(func: Function, inputs: Tree, strict: bool, vectorize: bool) -> Tree:
     """The Jacobian in forward mode: on the graph wherever the inputs are, as PyTorch's."""
     from tapegrad.torch.func._arrays import forward, tensors
 
@@ -423,12 +427,12 @@ def _jacobian_forward(func: Function, inputs: Any, strict: bool, vectorize: bool
 
 def hessian(
     func: Function,
-    inputs: Any,
+    inputs: Tree,
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
-) -> Any:
+) -> Tree:
     """The Hessian of a scalar function: a tensor of shape `input.shape + input.shape`.
 
     For several inputs a tuple of tuples of tensors, one a pair of inputs.

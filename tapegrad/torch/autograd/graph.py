@@ -15,8 +15,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tapegrad._core.entry import Outputs
+from tapegrad._core.types import Slot, Value
 from tapegrad.torch._engine.backward_pass import PASS, BackwardPass
 from tapegrad.torch._graph import modes as _modes
+from tapegrad.torch._graph.hooks import Handle
 from tapegrad.torch._graph.node import AccumulateGrad, FunctionNode, GradientEdge, Node, edge_of
 from tapegrad.torch._graph.versions import version_of
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, node_of, of_value
@@ -50,7 +52,7 @@ class _Packed:
 
     __slots__ = ("dtype", "hooks", "ndim", "packed", "shape", "size")
 
-    def __init__(self, value: Any, packed: Any, hooks: HookPair) -> None:
+    def __init__(self, value: Value, packed: Any, hooks: HookPair) -> None:
         self.shape, self.dtype = value.shape, value.dtype
         self.ndim, self.size = value.ndim, value.size
         self.packed = packed
@@ -70,7 +72,7 @@ class _Unpacking:
         return tuple(_unpacked(part) for part in parts)
 
 
-def _unpacked(part: Any) -> Any:
+def _unpacked(part: Value) -> Value:
     if type(part) is _Packed:
         return part.unpacked()
     if isinstance(part, Outputs):
@@ -85,11 +87,11 @@ class HookPair:
 
     __slots__ = ("pack_hook", "unpack_hook")
 
-    def __init__(self, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
+    def __init__(self, pack: Callable[[Tensor], Any], unpack: Callable[[Any], Tensor]) -> None:
         self.pack_hook = pack
         self.unpack_hook = unpack
 
-    def unpack(self, packed: Any) -> Any:
+    def unpack(self, packed: Any) -> Value:
         """The array of the tensor that the second function makes of a packed one."""
         made = self.unpack_hook(packed)
         if not isinstance(made, Tensor):
@@ -147,7 +149,7 @@ class HookPair:
         node._packed = _Unpacking
         node._watched = True
 
-    def _packed(self, value: Any, node: Any) -> Any:
+    def _packed(self, value: Value, node: Slot) -> Value:
         if type(value) is not np.ndarray:
             return value
         if isinstance(node, AccumulateGrad) and node.variable.value is value:
@@ -164,7 +166,9 @@ class saved_tensors_hooks(_modes.Manager):
     pass needs it.
     """
 
-    def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
+    ) -> None:
         super().__init__()
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
@@ -236,7 +240,7 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 class MultiHandle:
     """What `register_multi_grad_hook` returns: `remove()` takes the hook away."""
 
-    def __init__(self, handles: Sequence[Any]) -> None:
+    def __init__(self, handles: Sequence[Handle]) -> None:
         self.handles = tuple(handles)
 
     def remove(self) -> None:
@@ -264,7 +268,7 @@ class _Gathering:
     def hook_at(self, position: int) -> Callable[[Any], None]:
         """The hook of one of the tensors."""
 
-        def hook(gradient: Any) -> None:
+        def hook(gradient: Tensor) -> None:
             work = PASS.get()
             if work is None:
                 return

@@ -6,12 +6,12 @@ Knows tensors, the core's tapes and modes. Must not know which transforms there 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.tape import CURRENT
+from tapegrad._core.types import Function, Tree, Value
 from tapegrad._core.values import in_trace
 from tapegrad._tree import tree_map
 from tapegrad.torch._graph import modes
@@ -19,26 +19,24 @@ from tapegrad.torch._graph.tracing import FORWARD
 from tapegrad.torch._tensor.gradients import conjugated
 from tapegrad.torch._tensor.tensor import Tensor, array_of, of_array
 
-Function = Callable[..., Any]
 
-
-def arrays(tree: Any) -> Any:
+def arrays(tree: Tree) -> Tree:
     """A pytree with arrays for tensors."""
     return tree_map(lambda leaf: array_of(leaf) if isinstance(leaf, Tensor) else leaf, tree)
 
 
-def tensors(tree: Any) -> Any:
+def tensors(tree: Tree) -> Tree:
     """A pytree with tensors for arrays."""
     return tree_map(_tensor, tree)
 
 
-def _tensor(leaf: Any) -> Any:
+def _tensor(leaf: Value) -> Value:
     if in_trace(leaf) or issubclass(type(leaf), (np.ndarray, np.generic)):
         return of_array(leaf)
     return leaf
 
 
-def gradients(tree: Any) -> Any:
+def gradients(tree: Tree) -> Tree:
     """Derivatives of the core as tensors, in PyTorch's convention for complex numbers."""
     return tree_map(lambda leaf: of_array(conjugated(leaf)), tree)
 
@@ -47,7 +45,7 @@ def of_arrays(func: Function) -> Function:
     """A function of tensors as one of arrays."""
 
     @functools.wraps(func)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: Tree, **kwargs: Any) -> Any:
         return arrays(func(*tensors(args), **tensors(kwargs)))
 
     return call
@@ -61,7 +59,7 @@ def reverse(func: Function) -> Function:
     inner = of_arrays(func)
 
     @functools.wraps(func)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: Tree, **kwargs: Any) -> Any:
         mode = modes.MODE.get()
         if mode is None or mode.grad:
             return inner(*args, **kwargs)
@@ -82,7 +80,7 @@ def forward(func: Function) -> Function:
     inner = of_arrays(func)
 
     @functools.wraps(func)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: Tree, **kwargs: Any) -> Any:
         level = CURRENT.get().level
         token = CURRENT.set(None)
         FORWARD.add(level)

@@ -9,14 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from tapegrad._core.types import Tree
 from tapegrad.torch._tensor.tensor import Tensor
 
 
 def functional_call(
     module: Any,
     parameter_and_buffer_dicts: Any,
-    args: Any = None,
-    kwargs: dict[str, Any] | None = None,
+    args: Tree = None,
+    kwargs: dict[str, Tree] | None = None,
     *,
     tie_weights: bool = True,
     strict: bool = False,

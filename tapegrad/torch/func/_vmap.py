@@ -6,12 +6,12 @@ Knows the core's vmap. Must not know derivatives.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import tapegrad
+from tapegrad._core.types import Function, Tree
 from tapegrad._tree import flatten
 from tapegrad.torch._ops.create.generator import DRAWN
 from tapegrad.torch._tensor.tensor import of_array
@@ -19,13 +19,11 @@ from tapegrad.torch._tensor.writes import overwrite
 from tapegrad.torch.func import _checks
 from tapegrad.torch.func._arrays import arrays, tensors
 
-Function = Callable[..., Any]
-
 
 def vmap(
     func: Function,
-    in_dims: Any = 0,
-    out_dims: Any = 0,
+    in_dims: Tree = 0,
+    out_dims: Tree = 0,
     randomness: str = "error",
     *,
     chunk_size: int | None = None,
@@ -55,13 +53,13 @@ def vmap(
     program = _without_draws(func) if randomness == "error" else func
 
     @functools.wraps(func)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
+    def mapped(*args: Tree, **kwargs: Any) -> Any:
         dims = _checks.check_in_dims(func, in_dims, args)
         leaves = flatten(args)[0]
         changed: list[int] = []
 
         @functools.wraps(func)
-        def one(*given: Any) -> Any:
+        def one(*given: Tree) -> Any:
             given = tensors(given)
             inner = flatten(given)[0]
             out = program(*given, **kwargs)
@@ -94,7 +92,7 @@ def _without_draws(func: Function) -> Function:
     """A function that may not draw random numbers: they would be the same for all examples."""
 
     @functools.wraps(func)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: Tree, **kwargs: Any) -> Any:
         before = DRAWN.times
         made = func(*args, **kwargs)
         if DRAWN.times != before:

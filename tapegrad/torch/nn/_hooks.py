@@ -8,11 +8,12 @@ which the gradients of all inputs, or outputs, arrive together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tapegrad._core.entry import Outputs, spec_of
 from tapegrad._core.forms import General
+from tapegrad._core.types import Tree
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._graph.node import Node
@@ -79,7 +80,7 @@ class BackwardWatch:
             node.register_prehook(lambda grads: self._report(grads, places, tensors))
         return found
 
-    def around_outputs(self, result: Any) -> Any:
+    def around_outputs(self, result: Tree) -> Tree:
         """The result of `forward`, whose gradients are noted."""
         several = isinstance(result, (tuple, list))
         values = tuple(result) if several else (result,)
@@ -89,7 +90,7 @@ class BackwardWatch:
         node.register_prehook(lambda grads: self._note(grads, places, len(values)))
         return type(result)(found) if several else found[0]
 
-    def _note(self, grads: Any, places: list[int], count: int) -> Any:
+    def _note(self, grads: Sequence[Tensor | None], places: list[int], count: int) -> Any:
         results = _at(grads, places, range(count))
         for hook in list(self.module._backward_pre_hooks.values()):
             given = hook(self.module, results)
@@ -101,7 +102,9 @@ class BackwardWatch:
                 hook(self.module, (None,), results)
         return tuple(results[place] for place in places)
 
-    def _report(self, grads: Any, places: list[int], tensors: list[int]) -> Any:
+    def _report(
+        self, grads: Sequence[Tensor | None], places: list[int], tensors: list[int]
+    ) -> Any:
         inputs = _at(grads, places, tensors)
         for hook in list(self.module._backward_hooks.values()):
             given = hook(self.module, inputs, self.results)
@@ -111,6 +114,8 @@ class BackwardWatch:
         return tuple(known[place] for place in places)
 
 
-def _at(grads: Any, places: list[int], wanted: Any) -> tuple[Any, ...]:
+def _at(
+    grads: Sequence[Tensor | None], places: list[int], wanted: Iterable[int]
+) -> tuple[Any, ...]:
     known = dict(zip(places, grads, strict=True))
     return tuple(known.get(place) for place in wanted)

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.torch._ops.declare import OPERATIONS
+from tapegrad.torch._tensor.tensor import Tensor
 
 
-def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Each element 0 with probability p, else over 1 - p; the tensor itself if not training."""
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")

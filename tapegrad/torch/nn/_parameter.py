@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad.torch._graph.node import new
 from tapegrad.torch._graph.versions import share_version
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, of_value, plain_of, require_floating
@@ -19,7 +20,7 @@ class Parameter(Tensor):
 
     __slots__ = ()
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
         if data is None:
             data = of_value(np.zeros(0, np.float32))
         made: Any = new(cls)
@@ -44,7 +45,7 @@ class Parameter(Tensor):
         return _restored, (type(self), plain_of(self), self.requires_grad)
 
 
-def _restored(kind: type[Parameter], value: Any, requires_grad: bool) -> Any:
+def _restored(kind: type[Parameter], value: Value, requires_grad: bool) -> Any:
     return kind(of_value(value), requires_grad)
 
 
@@ -55,7 +56,7 @@ class Buffer(Tensor):
 
     persistent: bool
 
-    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         made: Any = new(cls)
         made.value = np.zeros(0, np.float32) if data is None else plain_of(data)
         made.node = None

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._warning import warn
 from tapegrad.torch._graph.modes import no_grad
+from tapegrad.torch._ops.create.generator import Generator
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch._tensor.writes import overwrite
 
@@ -21,7 +23,7 @@ _UNIT = (
 ).split()
 
 
-def calculate_gain(nonlinearity: str, param: Any = None) -> float:
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The factor on standard deviations that suits what comes after a layer."""
     if nonlinearity in _UNIT:
         return 1.0
@@ -55,67 +57,71 @@ def _fan(tensor: Tensor, mode: str) -> int:
     return _fans(tensor)[word == "fan_out"]
 
 
-def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
+def uniform_(
+    tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
+) -> Any:
     """Numbers drawn evenly between a and b."""
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
-def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
+def normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
+) -> Any:
     """Numbers drawn from a normal distribution."""
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
 
-def constant_(tensor: Any, val: Any) -> Any:
+def constant_(tensor: Tensor, val: Value) -> Any:
     """The same value everywhere."""
     return _put(tensor, np.asarray(val))
 
 
-def zeros_(tensor: Any) -> Any:
+def zeros_(tensor: Tensor) -> Any:
     """Zeros."""
     return constant_(tensor, 0)
 
 
-def ones_(tensor: Any) -> Any:
+def ones_(tensor: Tensor) -> Any:
     """Ones."""
     return constant_(tensor, 1)
 
 
-def eye_(tensor: Any) -> Any:
+def eye_(tensor: Tensor) -> Any:
     """The identity matrix."""
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     return _put(tensor, np.eye(*tensor.shape))
 
 
-def _put(tensor: Any, value: Any) -> Any:
+def _put(tensor: Tensor, value: Value) -> Any:
     with no_grad():
         filled = np.broadcast_to(value, tensor.shape).astype(tensor.value.dtype)
         return overwrite(tensor, of_value(filled))
 
 
-def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Any:
     """Even numbers of a variance that keeps that of layers: X. Glorot, Y. Bengio (2010)."""
     bound = gain * math.sqrt(6.0 / sum(_fans(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Any:
     """As xavier_uniform_, from a normal distribution."""
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))), generator)
 
 
-def _kaiming_deviation(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
+def _kaiming_deviation(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     return calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
 
 
 def kaiming_uniform_(
-    tensor: Any,
+    tensor: Tensor,
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator: Any = None,
+    generator: Generator | None = None,
 ) -> Any:
     """Even numbers of a variance that rectifiers keep: K. He and others (2015)."""
     if 0 in tensor.shape:
@@ -126,11 +132,11 @@ def kaiming_uniform_(
 
 
 def kaiming_normal_(
-    tensor: Any,
+    tensor: Tensor,
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator: Any = None,
+    generator: Generator | None = None,
 ) -> Any:
     """As kaiming_uniform_, from a normal distribution."""
     if 0 in tensor.shape:
@@ -140,12 +146,12 @@ def kaiming_normal_(
 
 
 def trunc_normal_(
-    tensor: Any,
+    tensor: Tensor,
     mean: float = 0.0,
     std: float = 1.0,
     a: float = -2.0,
     b: float = 2.0,
-    generator: Any = None,
+    generator: Generator | None = None,
 ) -> Any:
     """Numbers of a normal distribution, drawn again until they lie between a and b."""
     normal_(tensor, mean, std, generator)
@@ -158,7 +164,7 @@ def trunc_normal_(
         _put(tensor, np.where(outside, fresh.value, tensor.value))
 
 
-def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Any:
     """A matrix whose rows, or columns, are orthonormal, times gain."""
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad.torch._dtypes import default_float
 from tapegrad.torch._graph.versions import count_write
-from tapegrad.torch._tensor.tensor import of_value
+from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch.optim._optimizer import Optimizer, as_real, number_of, require_not_negative
 
 
@@ -25,9 +27,9 @@ class Adam(Optimizer):
 
     def __init__(
         self,
-        params: Any,
-        lr: Any = 1e-3,
-        betas: tuple[Any, Any] = (0.9, 0.999),
+        params: Iterable[Any],
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
         amsgrad: bool = False,
@@ -77,7 +79,9 @@ class Adam(Optimizer):
             self._move(param, value, step, rate, group)
             count_write(param)
 
-    def _move(self, param: Any, value: Any, step: Any, rate: float, group: dict[str, Any]) -> None:
+    def _move(
+        self, param: Tensor, value: Value, step: Value, rate: float, group: dict[str, Any]
+    ) -> None:
         known = self.state[param]
         if not known:
             known["step"] = of_value(np.zeros((), default_float()))
@@ -108,9 +112,9 @@ class AdamW(Adam):
 
     def __init__(
         self,
-        params: Any,
-        lr: Any = 1e-3,
-        betas: tuple[Any, Any] = (0.9, 0.999),
+        params: Iterable[Any],
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 1e-2,
         amsgrad: bool = False,

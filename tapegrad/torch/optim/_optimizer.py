@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Function, Value
 from tapegrad.torch._graph.hooks import Handle, Hooks
 from tapegrad.torch._graph.modes import enable_grad
 from tapegrad.torch._tensor.tensor import Tensor, of_value
@@ -22,7 +23,7 @@ class Optimizer:
     of their own. A subclass defines `update(group)`.
     """
 
-    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or "
@@ -93,11 +94,11 @@ class Optimizer:
         """Change the parameters of a group."""
         raise NotImplementedError
 
-    def register_step_pre_hook(self, hook: Callable[..., Any]) -> Handle:
+    def register_step_pre_hook(self, hook: Function) -> Handle:
         """Call `hook(optimizer, args, kwargs)` before a step."""
         return self._before.add(hook)
 
-    def register_step_post_hook(self, hook: Callable[..., Any]) -> Handle:
+    def register_step_post_hook(self, hook: Function) -> Handle:
         """Call `hook(optimizer, args, kwargs)` after a step."""
         return self._after.add(hook)
 
@@ -133,7 +134,7 @@ class Optimizer:
         for given, group in zip(groups, self.param_groups, strict=True):
             group.update(copy.deepcopy(_rest(given)))
 
-    def _params(self) -> Iterable[Any]:
+    def _params(self) -> Iterable[Tensor]:
         return (param for group in self.param_groups for param in group["params"])
 
     def __repr__(self) -> str:
@@ -152,17 +153,17 @@ def _copied(value: Any) -> Any:
     return of_value(value.value.copy()) if isinstance(value, Tensor) else value
 
 
-def number_of(setting: Any) -> float:
+def number_of(setting: float | Tensor) -> float:
     """A setting that may be a tensor, as a number."""
     return float(setting.value) if isinstance(setting, Tensor) else setting
 
 
-def require_not_negative(value: Any, what: str) -> None:
+def require_not_negative(value: float | Tensor, what: str) -> None:
     """Raise ValueError for a setting below zero."""
     if not number_of(value) >= 0:
         raise ValueError(f"Invalid {what}: {value}")
 
 
-def as_real(array: Any) -> Any:
+def as_real(array: Value) -> Value:
     """Complex numbers as pairs of real ones, in the same memory."""
     return array.view(np.finfo(array.dtype).dtype) if array.dtype.kind == "c" else array

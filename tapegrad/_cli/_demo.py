@@ -122,7 +122,10 @@ def train(
 
 
 def _check_and_draw(out: str, generator: np.random.Generator, images: Value, digits: Value) -> int:
-    """Hold the gradient against differences, at fresh weights, where no partial is tiny."""
+    """Compare the gradient with central differences, and draw the tape of the loss.
+
+    The comparison is at the initial weights, where no partial is tiny.
+    """
     parameters = initial_parameters(generator)
 
     def batch_loss(parameters: Parameters) -> Any:

@@ -1,6 +1,7 @@
-"""A derivative held against central differences, for the command line to report.
+"""Compares a derivative with central differences, for the command line to report.
 
-Knows functions, points and derivatives as trees of plain arrays; not how they were computed.
+Knows functions, points and derivatives as trees of arrays. Must not know how the derivatives were
+computed.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ if TYPE_CHECKING:
     Place = tuple[int, tuple[int, ...]]  # which leaf of the arguments, and which of its elements
 
 MOST = 100
-"""How many partials are compared at most; of more, a random choice with a fixed seed."""
+"""The largest number of partials to compare; of more, a random sample with a fixed seed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What came of holding a derivative against differences.
+    """The result of comparing a derivative with central differences.
 
     `error` is the largest relative error of a partial. A partial far smaller than the function's
-    value drowns in the rounding of that value, so errors are relative to the larger of the two.
+    value is lost in the rounding of that value, so errors are relative to the larger of the two.
     """
 
     error: float
@@ -49,8 +50,8 @@ class Comparison:
 def compare(f: Function, args: tuple[Tree, ...], derivative: Tree) -> Comparison:
     """Compare a derivative of `f` at `args` with central differences.
 
-    An output that is not a scalar is first contracted with random weights, and so is its Jacobian:
-    one partial of every input then speaks for all outputs.
+    If the output is not a scalar, the output and its Jacobian are first contracted with random
+    weights. Then each element of an input has a single partial, in which all outputs count.
 
     Args:
         f: a function of `*args` with real outputs, one array or a tree of arrays.
@@ -59,7 +60,7 @@ def compare(f: Function, args: tuple[Tree, ...], derivative: Tree) -> Comparison
             `output.shape + input.shape`; du/dx - i du/dy for complex inputs.
 
     Returns:
-        The worst of the partials, and whether its error is within what differences can resolve.
+        The largest error of a partial, and whether it is within the precision of differences.
     """
     inputs, structure = _tree.flatten(args)
     outputs = [np.asarray(leaf) for leaf in _tree.flatten(f(*args))[0]]
@@ -91,7 +92,7 @@ def _weights(outputs: Sequence[Value]) -> list[Value]:
 
 
 def _contract(weights: Sequence[Value], blocks: Sequence[Value], count: int) -> list[Value]:
-    """Contract the outputs away: `blocks` holds `count` arrays for each of the outputs."""
+    """Sum over the outputs by weight: `blocks` holds `count` arrays for each of the outputs."""
     rows = [blocks[k * count : (k + 1) * count] for k in range(len(weights))]
     return [
         sum(np.tensordot(w, row[j], w.ndim) for w, row in zip(weights, rows, strict=True))
@@ -115,7 +116,7 @@ def _places(inputs: Sequence[Value]) -> tuple[list[Place], int]:
 def _difference(
     value_at: Callable[[Sequence[Any]], float], inputs: Sequence[Value], place: Place, step: float
 ) -> complex:
-    """Take the central difference along one element: its real and, if complex, imaginary axis."""
+    """Compute the central difference along one element, on the real and the imaginary axis."""
     number, index = place
     h = step * max(1.0, abs(np.asarray(inputs[number])[index]))
 

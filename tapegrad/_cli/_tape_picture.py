@@ -1,4 +1,4 @@
-"""A picture of what a function logs, written to a file: joins the tape and the drawing."""
+"""Writes a picture of the tape of a function to a file."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def blaming(what: str) -> Iterator[None]:
         yield
     except (CommandError, KeyboardInterrupt):
         raise
-    except TapegradError as error:  # says itself what was called and what to do
+    except TapegradError as error:  # its message says what was called and what to do
         raise CommandError(" ".join(str(error).split())) from error
     except BaseException as error:
         raise CommandError(f"{what} raised {describe(error)}") from error
@@ -154,7 +154,7 @@ def _check_arguments(function: Function, args: tuple[Tree, ...]) -> None:
 def _signature(function: Function) -> inspect.Signature | None:
     try:
         return inspect.signature(function)
-    except (TypeError, ValueError):  # some functions written in C tell nothing
+    except (TypeError, ValueError):  # some functions written in C have no signature
         return None
 
 

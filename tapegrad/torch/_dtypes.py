@@ -1,4 +1,4 @@
-"""PyTorch's names for the types, places and shapes of tensors, and its rules of type promotion.
+"""PyTorch's dtypes, devices and shapes, and its rules of type promotion.
 
 Knows NumPy's dtypes. Must not know tensors.
 
@@ -18,7 +18,7 @@ from tapegrad._core.types import Value
 
 
 class dtype:
-    """The type of the elements of a tensor, such as `torch.float32`; `numpy` is NumPy's for it."""
+    """The type of the elements of a tensor, such as `torch.float32`. `numpy`: NumPy's dtype."""
 
     __slots__ = ("name", "numpy")
 
@@ -92,7 +92,7 @@ WORDS = {
     "uint64": "UInt64",
 }
 FLOAT32 = np.dtype(np.float32)
-_default = [FLOAT32]  # what floating tensors have that are made from Python numbers
+_default = [FLOAT32]  # the dtype of floating tensors that are made from Python numbers
 
 
 def of_numpy(given: np.dtype[Any] | type) -> dtype:
@@ -165,7 +165,7 @@ def of_number(number: complex | np.generic) -> np.dtype[Any]:
 
 
 def result_of(operands: Iterable[Value]) -> np.dtype[Any]:
-    """The dtype that arrays and Python numbers come to have in an operation together."""
+    """The dtype to which an operation promotes its operands, arrays and Python numbers."""
     ranked: list[np.dtype[Any] | None] = [None, None, None]  # arrays, 0-d arrays, numbers
     for operand in operands:
         if hasattr(operand, "dtype") and not isinstance(operand, np.generic):
@@ -181,7 +181,8 @@ def result_of(operands: Iterable[Value]) -> np.dtype[Any]:
         if found is None:
             found = given
         elif _CATEGORY[given.kind] > _CATEGORY[found.kind]:
-            # A float stays as wide as it is beside complex numbers and 0-d arrays.
+            # A float keeps its precision beside complex numbers and 0-d arrays: float64 gives
+            # complex128.
             widens = given.kind == "c" and found.kind == "f"
             found = np.result_type(found, np.complex64) if widens else given
     assert found is not None
@@ -189,7 +190,7 @@ def result_of(operands: Iterable[Value]) -> np.dtype[Any]:
 
 
 def join(first: np.dtype[Any], second: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype for two of equal rank; integers never make a floating type larger."""
+    """The dtype for two operands of equal rank; an integer dtype never widens a floating one."""
     if first == second:
         return first
     low, high = sorted((first, second), key=lambda given: _CATEGORY[given.kind])
@@ -204,7 +205,7 @@ def can_store(given: np.dtype[Any], target: np.dtype[Any]) -> bool:
     return _CATEGORY[given.kind] <= _CATEGORY[target.kind]
 
 
-# --- Shapes and places --------------------------------------------------------------------------
+# --- Shapes and devices -------------------------------------------------------------------------
 
 
 class Size(tuple[int, ...]):

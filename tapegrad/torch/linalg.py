@@ -36,7 +36,7 @@ def _adjoint(x: Value) -> Value:
 
 
 def _tried(message: str, compute: Operation, *args: Any, **kwargs: Any) -> Any:
-    """A function of NumPy's, whose LinAlgError becomes this layer's."""
+    """Call a function of NumPy; its LinAlgError becomes that of this module."""
     try:
         return compute(*args, **kwargs)
     except np.linalg.LinAlgError as error:
@@ -59,7 +59,7 @@ def inv(A: Value) -> Value:
 
 @private("LinalgInvExBackward0", name="linalg_inv_ex")
 def inv_ex(A: Value, *, check_errors: bool = False) -> Any:
-    """The inverse, and 0 where it exists."""
+    """The inverse, and the info 0; a singular matrix is an error."""
     require_matrices("linalg.inv", A, square=True)
     return return_types.linalg_inv_ex(np.linalg.inv(A), np.zeros(A.shape[:-2], np.int32))
 
@@ -137,11 +137,11 @@ def solve(A: Value, B: Value, *, left: bool = True) -> Value:
 
 @private("LinalgSolveExBackward0", name="linalg_solve_ex")
 def solve_ex(A: Value, B: Value, *, left: bool = True, check_errors: bool = False) -> Any:
-    """`solve`, and 0 where there is a solution."""
+    """`solve`, and the info 0; a singular matrix is an error."""
     return return_types.linalg_solve_ex(_solve(A, B, left), np.zeros(A.shape[:-2], np.int32))
 
 
-def _triangle(A: Value, upper: bool, unitriangular: bool) -> Any:
+def _triangle(A: Value, upper: bool, unitriangular: bool) -> Value:
     part = np.triu if upper else np.tril
     if not unitriangular:
         return part(A)
@@ -161,7 +161,7 @@ def solve_triangular(
 def triangular_solve(
     b: Value, A: Value, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
-    """X with `A @ X == b` for a triangle of A, and a copy of A: the older form."""
+    """The older form of `solve_triangular`: X with `A @ X == b`, and a copy of A."""
     whole = _triangle(A, upper, unitriangular)
     solution = _solve(whole.swapaxes(-1, -2) if transpose else whole, b)
     return return_types.triangular_solve(solution, A.copy())
@@ -291,7 +291,7 @@ operation("CholeskyBackward0", name="cholesky")(lambda input, upper=False: _chol
 
 @private("LinalgCholeskyExBackward0", name="linalg_cholesky_ex")
 def cholesky_ex(A: Value, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """`cholesky`, and 0 where it exists."""
+    """`cholesky`, and the info 0; a matrix that is not positive definite is an error."""
     return return_types.linalg_cholesky_ex(_cholesky(A, upper), np.zeros(A.shape[:-2], np.int32))
 
 

@@ -42,8 +42,8 @@ from tapegrad.torch._tensor.gradients import (
 )
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
 
-# The node of an argument without one. It is compared by identity, which for a node is several
-# times cheaper than a comparison with a number.
+# Stands for the node of an argument that has none. It is compared by identity, which for a node
+# is several times cheaper than a comparison with a number.
 ABSENT = -1
 LARGE = 256  # elements from which the core adds cotangents in place
 
@@ -59,8 +59,8 @@ class _All(set[int]):
         return True
 
 
-# The arrays that must be copied to become a gradient, once hooks or Functions ran: these may keep
-# arrays that they saw, and a later pass adds to a gradient in its memory.
+# The ids of the arrays that must be copied before they become a gradient, if hooks or custom
+# Functions ran: these may have kept any array, and a later pass adds to the gradient in place.
 SEEN = _All()
 
 
@@ -92,7 +92,7 @@ class BackwardPass:
         self.taken = {id(bar) for _, bar in roots}  # ids of arrays that cannot become a gradient
         self.watched = create  # whether the pass runs node by node
         self.singular = False  # whether a rule takes a limit, which needs a traced replay
-        self.spent = False  # whether a node on the way was freed
+        self.spent = False  # whether one of the nodes was freed
         self.seen = {node for node, _ in roots}  # the roots, and all nodes on which they depend
         self.nodes = self._select_nodes(self._collect())
 
@@ -165,7 +165,7 @@ class BackwardPass:
     # -- running ---------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Push the cotangents of the roots back."""
+        """Propagate the cotangents of the roots backward."""
         mode = modes.current()
         before = modes.change(grad=self.create)
         token = CURRENT.set(None)
@@ -223,7 +223,7 @@ class BackwardPass:
                     self._accumulate_leaf(leaf, bar)
 
     def _set_grad(self, variable: Tensor, bar: Cotangent) -> bool:
-        """Make a cotangent the `grad` of a leaf without one; False if this path does not serve."""
+        """Make a cotangent the `grad` of a leaf; False if that needs `_accumulate_leaf`."""
         if type(bar) is not ndarray or bar.dtype.kind != "f":
             return False
         if variable._grad is not None or variable.node is None:
@@ -287,7 +287,7 @@ class BackwardPass:
         if not self.accumulate:
             self.captured[leaf] = g
             return
-        if variable.node is None:  # detach_() or requires_grad_(False) came since
+        if variable.node is None:  # detach_() or requires_grad_(False) was called since
             return
         if leaf._prehooks:
             g = through_prehooks(leaf, g)
@@ -307,7 +307,10 @@ class BackwardPass:
 def _completed_by(
     nodes: list[Node], leaves: list[AccumulateGrad]
 ) -> dict[Node, list[AccumulateGrad]]:
-    """For each node, the leaves whose gradient is complete after it ran: those it used first."""
+    """For each node, the leaves whose gradient is complete after it ran.
+
+    These are the leaves that no earlier node uses, as a pass runs backward in time.
+    """
     wanted = set(leaves)
     last: dict[Node, list[AccumulateGrad]] = {}
     for node in nodes:

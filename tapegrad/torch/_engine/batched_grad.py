@@ -2,8 +2,9 @@
 
 Knows passes and the core's vmap. Must not know operations.
 
-The pass runs once, on batched cotangents: a rule sees one of them, and NumPy all. Hooks and custom
-Functions see batched tensors. If a function cannot be batched, there is one pass per example.
+The pass runs once, on batched cotangents: rules are written for one cotangent, and NumPy computes
+all of them. Hooks and custom Functions get batched tensors. If a function cannot be batched, there
+is one pass per example.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tapegrad.torch._graph.node import Node
 from tapegrad.torch._tensor.gradients import conjugated
 from tapegrad.torch._tensor.tensor import Tensor, array_below, node_of
 
-ABSENT = np.zeros(())  # in place of the cotangent of a node that the pass did not reach
+ABSENT = np.zeros(())  # stands for the cotangent of a node that the pass did not reach
 
 
 def batched_grad(

@@ -43,14 +43,14 @@ from tapegrad.torch._tensor.writes import rebase
 
 
 class _Calling(Rule):
-    """The placeholder rule in the entry of a Function's node; `rule_for()` makes the real one."""
+    """The placeholder rule in the entry of a Function's node; `_rule_for()` makes the real one."""
 
     form = "custom"
 
     def push(
         self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
     ) -> Tangent:
-        """Unknown: a limit cannot be taken through a user's backward."""
+        """Give NaN: a limit cannot be taken through a user's backward."""
         parts = out if isinstance(out, tuple) else (out,)
         made = [None if part is None else np.full(part.shape, np.nan) for part in parts]
         return made if isinstance(out, tuple) else made[0]
@@ -84,7 +84,7 @@ class Backward:
         params: Params,
         wanted: Sequence[bool],
     ) -> Sequence[Cotangent]:
-        """The user's backward, on tensors."""
+        """Run the user's backward on tensors."""
         node = self.node
         outputs = out if isinstance(out, tuple) else (out,)
         found = run_backward(node, g if isinstance(g, list) else [g], outputs, args)
@@ -161,7 +161,7 @@ def _array_beside(arrays: Sequence[Value], tensor: Tensor) -> Value:
 
 
 def _shrinks(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
-    """Whether an array of a shape can be summed to another one, which broadcasts to it."""
+    """Whether an array of one shape can be summed to another shape, which broadcasts to it."""
     sides = zip(shape[::-1], to[::-1], strict=False)
     return len(to) <= len(shape) and all(b in (1, a) for a, b in sides)
 
@@ -272,7 +272,7 @@ def _parent_of(x: Tensor) -> Slot:
 
 
 class _Results:
-    """The tensors that a forward returned, on their way into the graph."""
+    """Gives the tensors that a forward returned their nodes in the graph."""
 
     def __init__(self, node: Slot, inputs: Sequence[Tensor], logged: bool, count: int) -> None:
         self.node = node
@@ -332,7 +332,7 @@ class _Results:
         return output
 
     def _write(self, output: Tensor, place: Node) -> None:
-        """Give an argument that the forward wrote to the node of this Function."""
+        """Let an argument that the forward wrote to have the node of this Function."""
         base = output._base
         if output.node is LEAF and base is None:
             raise RuntimeError(
@@ -407,7 +407,7 @@ class _Traced(General):
         return tuple(_array_beside(arrays, y) for y in outputs if isinstance(y, Tensor))
 
     def tensors(self, parts: Sequence[Value]) -> list[Any]:
-        """The outputs of the call, with the tensors put in."""
+        """The outputs of the call: tensors over `parts`, and what else the forward returned."""
         rest = iter(parts)
         return [of_array(next(rest)) if y is None else y for y in self.template]
 
@@ -484,7 +484,7 @@ def _call_transformed(made: Call) -> Any:
 
 
 def _call_batched(made: Call, inner: Value, arrays: list[Value]) -> Any:
-    """A call with batched tensors, by the user's own `vmap`."""
+    """A call with batched tensors, which the user's own `vmap` computes."""
     vmap_level = inner.vmap_level
     args, dims = list(made.args), [None] * len(made.args)
     for place, array in zip(made.places, arrays, strict=True):

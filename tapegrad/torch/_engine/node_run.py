@@ -1,4 +1,4 @@
-"""One node of the graph: the check whether it can still run, and its run, which may log itself.
+"""The run of one node, which create_graph logs itself, and the check that a node can still run.
 
 Knows the values that a node keeps, and the core's replay of one entry. Must not know passes.
 """

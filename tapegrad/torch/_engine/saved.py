@@ -47,7 +47,7 @@ class Saved:
         self.packed: Any = None
         if self.hooks is not None:
             self.packed = self.hooks.pack_tensor(tensor)
-            if tensor.node is LEAF:  # the tensor from the hooks takes its place
+            if tensor.node is LEAF:  # the tensor that the hooks return gets the node of the leaf
                 self.node = accumulator_of(tensor)
         elif tensor.node is None or tensor.node is LEAF:
             self.kept = tensor  # a leaf is kept itself, as it has no node to set again
@@ -101,7 +101,7 @@ def output_node(owner: FunctionNode, position: int) -> Node:
 
 
 def output_number(tensor: Tensor, owner: FunctionNode) -> int | None:
-    """The number of the output of a Function that a tensor is; None if it is not an output."""
+    """Which output of a Function a tensor is, by number; None if it is not an output."""
     node = tensor.node
     if node is owner:
         return 0

@@ -14,7 +14,7 @@ from tapegrad.torch._graph.node import Node, fresh_node
 
 
 class _ErrorRule(Rule):
-    """The rule of such a node."""
+    """The rule of a node whose derivative is an error."""
 
     form = "unsupported"
 

@@ -93,7 +93,7 @@ class Manager:
         restore(self.before.pop())
 
     def clone(self) -> Manager:
-        """Another manager of the same kind: a decorated function may be entered many times."""
+        """Another manager of the same kind: each call of a decorated function enters a new one."""
         return type(self)()
 
     def __call__(self, function: Function) -> Function:
@@ -119,7 +119,7 @@ class Manager:
         return within
 
     def _decorate_generator(self, function: Function) -> Function:
-        """A generator in the state, which is restored whenever the generator waits."""
+        """Decorate a generator: it runs in the changed state, which each `yield` restores."""
 
         @functools.wraps(function)
         def within(*args: Any, **kwargs: Any) -> Any:
@@ -137,7 +137,7 @@ class Manager:
                     with self.clone():
                         generator.close()
                     raise
-                except BaseException as error:  # noqa: BLE001 - it is for the generator
+                except BaseException as error:  # noqa: BLE001 - every exception goes into the generator
                     resume = functools.partial(generator.throw, error)
                 else:
                     resume = functools.partial(generator.send, sent)
@@ -192,7 +192,7 @@ class set_grad_enabled(Manager):
 
 
 class inference_mode(Manager):
-    """As `no_grad`, and the tensors that are made can never take part in a graph."""
+    """Like `no_grad`; the tensors that are made within can never be part of a graph."""
 
     def __init__(self, mode: Any = True) -> None:
         super().__init__()

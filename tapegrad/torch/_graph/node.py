@@ -32,7 +32,7 @@ from tapegrad.torch._graph.names import name_of
 from tapegrad.torch._graph.order import next_number
 
 new = object.__new__
-GUARD = threading.RLock()  # for state that several backward passes may change at once
+GUARD = threading.RLock()  # for state that backward passes of several threads may change
 
 
 class Node:
@@ -149,7 +149,7 @@ class FunctionNode(Node):
 
 
 class PowBackward0(Node):
-    """A power with a number for an exponent."""
+    """A power whose exponent is a number."""
 
     __slots__ = ()
     _arguments = 1
@@ -221,7 +221,7 @@ class GraphTape(Tape):
         return params
 
     def between(self, start: Slot, end: Slot) -> list[Entry]:
-        """The entries after one node on which that of another depends, in order of time."""
+        """The entries made after node `start` on which node `end` depends, in order of time."""
         nodes = [node for node in reachable([end]) if node._number > start._number]
         return [(node, *node._entry) for node in nodes if node._entry is not None]
 
@@ -229,7 +229,7 @@ class GraphTape(Tape):
 def _attach(entry: Entry) -> None:
     node = entry[0]
     node._entry = entry[1:]
-    if isinstance(entry[2], Outputs):  # without the nodes of the results, which refer to this node
+    if isinstance(entry[2], Outputs):  # the nodes of the results refer to this one: no cycle
         outputs = Outputs(entry[2])
         outputs.slots = (-1,) * len(outputs)
         node._entry = entry[1], outputs, *entry[3:]
@@ -352,9 +352,3 @@ def _parts(out: Value) -> Any:
 
 def _is_kept(value: Value) -> bool:
     return value is not None and type(value) is not Spec and hasattr(value, "shape")
-
-
-# --- Hooks --------------------------------------------------------------------------------------
-
-
-# --- Names --------------------------------------------------------------------------------------

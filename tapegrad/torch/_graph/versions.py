@@ -1,4 +1,4 @@
-"""Versions of memory: a backward pass checks with them the values that nodes keep.
+"""Versions of memory, with which a backward pass finds kept values that were changed in place.
 
 Knows arrays and the numbers of nodes. Must not know the operations that write, or of tensors more
 than their value and version.
@@ -26,7 +26,7 @@ class Version:
 
     def __init__(self) -> None:
         self.count = 0
-        self.times: list[int] = []  # of the latest writes, numbered as nodes are
+        self.times: list[int] = []  # of the latest writes, in the numbers of nodes
 
     def at(self, number: int) -> int:
         """The version at the time when the node with this number was made."""

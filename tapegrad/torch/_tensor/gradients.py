@@ -95,7 +95,7 @@ def through_posthooks(node: Node, parts: list[Cotangent], g: Cotangent) -> list[
         given = hook(inputs, results)
         if given is not None:
             given = given if isinstance(given, (tuple, list)) else (given,)
-            if not used <= len(given) <= count:  # it may leave out those of numbers
+            if not used <= len(given) <= count:  # it may leave out the gradients of numbers
                 _several(hook, given, count)
             parts = [None if part is None else conjugated(array_below(part)) for part in given]
             parts += [None] * (2 - len(parts))

@@ -322,7 +322,7 @@ class Tensor:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         self.node = None
         if type(self.value) is not ndarray and not is_dual(self.value):
-            self.value = plain_of(self)  # untraced by functional transforms, too
+            self.value = plain_of(self)  # removes the tracing of functional transforms, too
         self.__dict__.pop("_retains", None)
         for reference in self._views or ():
             view = reference()
@@ -416,7 +416,7 @@ def of_value(value: Value, node: Slot = None) -> Tensor:
 
 
 def _with_memory(value: Value) -> Value:
-    """A NumPy scalar as a 0-d array, which can be written to; any other value unchanged."""
+    """A scalar as a 0-d array, which can be written to; any other value unchanged."""
     return (
         np.asarray(value) if isinstance(value, (np.generic, bool, int, float, complex)) else value
     )
@@ -473,8 +473,8 @@ def _array_of_dual(tensor: Tensor) -> Value:
 def tangent_on_graph(tensor: Tensor) -> Tangent:
     """The tangent of a dual tensor, as an array on the graph if possible.
 
-    The tangent of a gradient is not on the graph. A backward pass through it is an error, rather
-    than taking it for a constant.
+    The tangent of a gradient is not on the graph. A backward pass through it is an error, so that
+    it does not count as a constant.
     """
     tangent = tensor._dual
     if tangent is None or tangent is PLAIN:
@@ -492,7 +492,7 @@ THIRD = (
 
 
 def settled(tensor: Tensor) -> Any:
-    """The tape above the graph of a tensor; after the end of its level the tensor is no dual."""
+    """The tape above the graph of a dual tensor, or None. After its level it is dual no more."""
     if not is_dual(tensor.value):
         return None
     above = tensor.value.tape.above

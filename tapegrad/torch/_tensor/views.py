@@ -1,6 +1,7 @@
 """Tensors that share memory: how a view is linked to its base, and computed from it again.
 
-Knows paths from a base to its view. Must not know which operations make views.
+Knows paths: functions that compute the array of a view from that of its base. Must not know which
+operations make views.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def _link_views(made: Tree, source: object, path: Callable[[Value], Value], seve
 
 
 class _Part:
-    """One of the views that a function returns."""
+    """The path to one of the views that a function returns."""
 
     __slots__ = ("path", "position")
 
@@ -83,11 +84,13 @@ def link_view(
     if made._creation_meta is not None:
         made._attr_version = version_of(base).count
         if made.node is None and base.node is not None and made.value.dtype.kind in "fc":
-            made.node = LEAF  # it has no history of its own
+            made.node = LEAF  # it has no node of its own
     views = base._views
     if views is None:
         views = base._views = []
-    elif len(views) >= 8 and len(views) & (len(views) - 1) == 0:  # at each power of two
+    elif (
+        len(views) >= 8 and len(views) & (len(views) - 1) == 0
+    ):  # drops dead references at each power of two
         views[:] = [view for view in views if view() is not None]
     views.append(weakref.ref(made))
 

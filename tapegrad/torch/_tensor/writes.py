@@ -68,7 +68,7 @@ def _places_of(path: Callable[[Value], Value], base: Value) -> Index:
 
 def _pull_slices(
     g: Cotangent, _out: Value, base: Value, view: Value, path: Callable[[Value], Value]
-) -> Cotangent:
+) -> tuple[Cotangent, Cotangent]:
     if base.dtype.kind == path_kind(path, base):
         places = _places_of(path, base)
         whole = g.reshape(-1).copy()
@@ -94,7 +94,7 @@ def path_kind(path: Callable[[Value], Value], base: Value) -> str:
 
 _COPY_SLICES = General(_copy_slices, vjp=_pull_slices, arrays=2, name="CopySlices")
 name_nodes(WRITE, "CopySlices")
-# Writes of one value everywhere, for which memory may be at several positions.
+# The nodes of writes that store one value, which several elements in one place of memory may get.
 FIXED = frozenset(
     "ZeroBackward0 FillBackward2 MaskedFillBackward0 MaskedFillBackward1 IndexPutBackward0 "
     "View".split()
@@ -105,7 +105,7 @@ AS_STRIDED = node_class("AsStridedBackward0")  # the node of a view after a writ
 def write(
     tensor: Tensor, compute: Callable[[Value], Value], label: str, sources: Sequence[Tensor] = ()
 ) -> Tensor:
-    """Let a tensor become `compute(its array)`, in its own memory.
+    """Write `compute(array)` into the memory of a tensor, whose array it is given.
 
     sources: the other tensors of the operation; the write is logged if one of them, or the
     tensor, requires grad.
@@ -128,7 +128,7 @@ def write(
     value = result.value if on_graph else result
     check_result(tensor, value)
     if on_graph and value.dtype != before.dtype:
-        result = result.astype(before.dtype)  # its gradient has the dtype of the memory
+        result = result.astype(before.dtype)  # so that its gradient has the dtype of the memory
         value = result.value
     node = result.slot if on_graph and not isinstance(result.slot, int) else None
     if tracked and node is not None:
@@ -255,7 +255,7 @@ def _require_logged(tensor: Tensor) -> None:
 
 
 def _write_dual(tensor: Tensor, compute: Callable[[Value], Value]) -> Tensor:
-    """A write with tangents: into new memory, from which base and views are computed again."""
+    """A write with tangents: it makes new memory, and base and views are computed from that."""
     result = compute(array_of(tensor))
     check_result(tensor, result)
     if result.dtype != tensor.value.dtype:
@@ -447,7 +447,7 @@ def _let_keep(node: Slot, value: Value, memory: Value) -> None:
 
 
 def rebase(tensor: Tensor, node: Slot, spec: Spec | None = None) -> None:
-    """Give a tensor a new node, and its base and the base's views nodes that follow from it.
+    """Give a tensor a new node; its base and the base's views get new nodes that depend on it.
 
     spec: the shape and dtype at the new node, if the write broadcast the value to the tensor.
     """
@@ -486,7 +486,7 @@ def rebase(tensor: Tensor, node: Slot, spec: Spec | None = None) -> None:
 
 
 def outdate_views(tensor: Tensor) -> None:
-    """After a write that is not logged, views keep their nodes under the name that says so."""
+    """After a write that is not logged, views keep their nodes, renamed to AsStridedBackward0."""
     base = tensor if tensor._base is None else tensor._base
     for reference in base._views or ():
         view = reference()

@@ -31,10 +31,11 @@ def backward(
 ) -> None:
     """Add to the `grad` of the leaves the derivatives of the sum of `tensors`.
 
-    tensors: one tensor or several. grad_tensors: for each the gradient that comes from outside, or
-    None for one element. retain_graph: keep what the graph holds; as create_graph unless said.
-    create_graph: make the gradients differentiable. inputs: the only tensors whose `grad` is
-    wanted. `grad_variables` and `retain_variables` are the old names, with a DeprecationWarning.
+    tensors: one tensor or several. grad_tensors: the cotangent of each, of its shape; None, which
+    is 1, for a tensor of one element. retain_graph: keep the values that the graph holds, for
+    another pass; by default as create_graph. create_graph: make the gradients differentiable.
+    inputs: add to the `grad` of these tensors alone. `grad_variables` and `retain_variables` are
+    the old names, with a DeprecationWarning.
     """
     if grad_variables is not None:
         _warn_old("grad_variables", "grad_tensors")
@@ -70,16 +71,18 @@ def _backward(
 ) -> None:
     """Add to the `grad` of the leaves the derivative of this tensor.
 
-    gradient: of the same shape; may be left out for one element. retain_graph: keep what the
-    graph holds for another pass. create_graph: make the gradients differentiable. inputs: the
-    only tensors whose `grad` is wanted. RuntimeError where there is no graph, where it was
-    freed, or where a kept value was changed in place.
+    gradient: the cotangent of this tensor, of its shape; 1 for one element if it is left out.
+    retain_graph: keep the values that the graph holds, for another pass. create_graph: make the
+    gradients differentiable. inputs: add to the `grad` of these tensors alone.
+
+    RuntimeError where there is no graph, where it was freed, or where a kept value was changed in
+    place.
     """
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 def _accumulate_inner(inputs: Sequence[Tensor], work: BackwardPass) -> None:
-    """Inputs that are no leaves get their gradient too."""
+    """Add to the `grad` of inputs that are not leaves."""
     for x in inputs:
         node = node_of(x)
         if not x.is_leaf and node in work.captured:
@@ -97,11 +100,12 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
-    """The derivatives of the sum of `outputs` by `inputs`, which keep their `grad` as it is.
+    """The derivatives of the sum of `outputs` by `inputs`; no `grad` is changed.
 
-    Returns a tuple of tensors, one an input, of its shape. allow_unused: None for inputs that the
-    outputs do not depend on, where there is otherwise a RuntimeError. materialize_grads: zeros for
-    these. is_grads_batched: grad_outputs have one more dimension in front, and so the results.
+    Returns a tuple with one tensor for each input, of its shape. grad_outputs, retain_graph and
+    create_graph are as in `backward`. An input on which the outputs do not depend is a
+    RuntimeError by default; allow_unused gives None for it, and materialize_grads zeros.
+    is_grads_batched: grad_outputs and the results have one more dimension in front.
     """
     if not only_inputs:
         warn(
@@ -140,9 +144,11 @@ def _finished(bar: Cotangent, x: Tensor, allow_unused: bool, materialize: bool) 
     if bar is not None:
         made = as_gradient(bar)
         if made.node is None:
-            made.value = made.value.copy()  # it may be another result's, or the caller's
+            made.value = (
+                made.value.copy()
+            )  # the array may belong to another result, or to the caller
         elif isinstance(made.node, AccumulateGrad) and made.value is made.node.variable.value:
-            return made.node.variable  # the gradient given, which is a leaf
+            return made.node.variable  # a leaf that the caller gave as the gradient
         return made
     if not allow_unused:
         raise RuntimeError(

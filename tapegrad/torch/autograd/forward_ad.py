@@ -1,4 +1,4 @@
-"""`torch.autograd.forward_ad`: tangents that travel with tensors.
+"""`torch.autograd.forward_ad`: tensors that carry tangents.
 
 Knows the tapes of a level, and tensors. Must not know operations.
 """
@@ -31,7 +31,10 @@ LEVEL: ContextVar[Below | None] = ContextVar("tapegrad_torch_dual_level", defaul
 
 
 def enter_dual_level() -> int:
-    """Begin a level, in which tensors may have tangents; its number, 0. There is one at a time."""
+    """Begin a level, in which tensors may have tangents; return its number, 0.
+
+    Levels do not nest.
+    """
     if LEVEL.get() is not None:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
     LEVEL.set(Below())

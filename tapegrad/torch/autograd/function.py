@@ -23,7 +23,7 @@ from tapegrad.torch._tensor.tensor import Tensor, node_of, of_value
 class FunctionCtx:
     """What `ctx` offers to the methods of a Function."""
 
-    # What a context has in its __dict__ once it is set.
+    # Defaults; what is set on a context is in its __dict__.
     to_save: tuple[Any, ...] = ()
     needs_input_grad: tuple[bool, ...]
     _fills: bool = True
@@ -38,8 +38,8 @@ class FunctionCtx:
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors (or None) for the backward, where `saved_tensors` gives them.
 
-        Only so are inputs and outputs freed with the graph, and their changes noticed. TypeError
-        for anything else: set that as an attribute of ctx.
+        Inputs and outputs that are saved so are freed with the graph, and checked for changes in
+        place. TypeError for anything but tensors: keep that as an attribute of ctx.
         """
         check_saveable(tensors, "save_for_backward")
         self.to_save = tensors
@@ -58,7 +58,7 @@ class FunctionCtx:
         self._constant = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether the backward gets zeros (as by default) or None where there is no gradient."""
+        """Set whether the backward gets zeros (the default) or None where there is no gradient."""
         self._fills = bool(value)
 
     @property
@@ -129,12 +129,12 @@ class FunctionMeta(type):
 
 
 class Function(metaclass=FunctionMeta):
-    """Base class of operations with a derivative of one's own: call them by `apply`.
+    """Base class of operations with a user-defined derivative; `apply` calls them.
 
     A subclass has the static methods `forward(ctx, *args)`, or `forward(*args)` and
     `setup_context(ctx, inputs, output)`; `backward(ctx, *grad_outputs)` (or `vjp`), which returns
-    a gradient or None for each argument of the forward; where wanted `jvp(ctx, *grad_inputs)` and
-    `vmap(info, in_dims, *args)`. A second derivative is that of the backward's own operations.
+    a gradient or None for each argument of the forward; optionally `jvp(ctx, *grad_inputs)` and
+    `vmap(info, in_dims, *args)`. Second derivatives are those of the operations in the backward.
 
     >>> import tapegrad.torch as torch
     >>> class Square(torch.autograd.Function):
@@ -163,7 +163,7 @@ class Function(metaclass=FunctionMeta):
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: a Function is called by `apply`."""
+        """Raise RuntimeError: `apply` calls a Function."""
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. Please use "
             "new-style autograd function with static forward method. (Example: "
@@ -256,7 +256,7 @@ class InplaceFunction(Function):
 
 
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a backward whose own derivative is not right: taking it is an error."""
+    """Decorate a backward that must not be differentiated itself: its derivative is an error."""
 
     @functools.wraps(function)
     def within(ctx: Any, *args: Any) -> Any:

@@ -1,9 +1,9 @@
-"""`gradcheck` and `gradgradcheck`: derivatives against differences.
+"""`gradcheck` and `gradgradcheck`: compare derivatives with finite differences.
 
 Knows `autograd.grad` and finite differences. Must not know the graph.
 
-The differences are central ones. A function from complex numbers is moved along the real and the
-imaginary axis, which gives the two Wirtinger derivatives that PyTorch's gradient is made of.
+The differences are central ones. A complex input is moved along the real and the imaginary axis,
+which gives the two Wirtinger derivatives that PyTorch's gradient is made of.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.types import Function, Index, Slot, Tree, Value
+from tapegrad._core.types import Function, Index, Tree, Value
 from tapegrad._warning import warn
-from tapegrad.torch._graph.node import AccumulateGrad
+from tapegrad.torch._graph.node import AccumulateGrad, Node
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch.autograd import forward_ad
 from tapegrad.torch.autograd._passes import grad
 
 
 class GradcheckError(RuntimeError):
-    """A derivative is not what the differences say, or a check could not be made."""
+    """A derivative differs from the differences, or a check could not be made."""
 
 
 def gradcheck(
@@ -111,8 +111,8 @@ def gradgradcheck(
 ) -> bool:
     """Whether the second derivatives of `func(*inputs)` agree with differences of the first.
 
-    grad_outputs: the gradients that come from outside, one an output; random ones if left out. The
-    rest is as in `gradcheck`.
+    grad_outputs: the cotangents of the outputs, random ones if left out. The rest is as in
+    `gradcheck`.
     """
     given = _as_tuple(inputs)
     outputs = _differentiable(func(*given))
@@ -199,7 +199,7 @@ class _Check:
         self.random = np.random.default_rng(0)
 
     def inputs_are_fit(self) -> None:
-        """Raise ValueError where nothing can be checked; warn where float32 is."""
+        """Raise ValueError if no input requires grad; warn of inputs without double precision."""
         if not self.checked:
             raise ValueError(
                 "gradcheck expects at least one input tensor to require gradient, but none of the "
@@ -290,7 +290,7 @@ class _Check:
         return [position for position, out in enumerate(floating) if out.requires_grad]
 
     def _analytical(self, out: Tensor) -> list[np.ndarray[Any, Any]]:
-        """For each checked input the pulled back basis of an output: (x.size, out.size).
+        """For each checked input the pullbacks of a basis of an output: (x.size, out.size).
 
         For a complex output the basis has imaginary vectors too: twice as many columns.
         """
@@ -335,7 +335,7 @@ class _Check:
                 self._compare(first, expected, at, number, "Jacobian mismatch")
 
     def _compare(self, found: Value, expected: Value, out: int, number: int, what: str) -> None:
-        if self.fast:  # one random combination stands for all
+        if self.fast:  # one random combination of rows and columns
             u = self.random.standard_normal(found.shape[0])
             v = self.random.standard_normal(found.shape[1])
             same = np.allclose(
@@ -452,7 +452,7 @@ class _Check:
                     )
 
     def zero_and_undefined(self, outputs: tuple[Tensor, ...], *, undefined: bool) -> None:
-        """Raise GradcheckError where gradients of zero, or none at all, give something else."""
+        """Raise GradcheckError where cotangents of zero, or None, give nonzero gradients."""
         for out in outputs:
             for g in self._pull(out, of_value(np.zeros_like(out.value))):
                 if g is not None and np.any(g.value != 0):
@@ -477,12 +477,12 @@ class _Check:
                 )
 
 
-def _results_of(node: Slot) -> int:
+def _results_of(node: Node) -> int:
     return len(node._entry[1]) if isinstance(node._entry[1], tuple) else 1
 
 
 def _as_gradients(slopes: np.ndarray[Any, Any], x: Tensor, out: Tensor) -> np.ndarray[Any, Any]:
-    """Differences as what a backward pass returns for a basis of the output.
+    """Convert differences to what a backward pass returns for a basis of the output.
 
     With a = d out / d Re x and b = d out / d Im x, PyTorch's gradient for a direction v is
     Re(conj(a) v) + i Re(conj(b) v).

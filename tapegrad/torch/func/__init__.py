@@ -29,7 +29,7 @@ Argnums = int | tuple[int, ...]
 
 
 def _selected(args: tuple[Tree, ...], argnums: Argnums) -> tuple[Tree, ...]:
-    """Arguments of which those to differentiate by are arrays."""
+    """The arguments, with arrays for the tensors of those that argnums name."""
     positions = _checks.positions_of(argnums, len(args))
     _checks.require_tensors([args[position] for position in positions])
     return tuple(
@@ -55,10 +55,11 @@ def _checked(func: Function, check: Function, has_aux: bool, call: str) -> Funct
 
 
 def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
-    """The gradient of a function that returns a tensor of no dimensions.
+    """The gradient of a function that returns a 0-d tensor.
 
-    argnums: which arguments; a tuple gives a tuple. has_aux: func returns `(out, aux)`, and the
-    result is `(gradient, aux)`. RuntimeError for any other output.
+    argnums: the arguments to differentiate with respect to; a tuple gives a tuple.
+    has_aux: func returns `(out, aux)`, and the result is `(gradient, aux)`. RuntimeError for any
+    other output.
 
     >>> import tapegrad.torch as torch
     >>> torch.func.grad(lambda x: (x**2).sum())(torch.tensor([1.0, 2.0]))
@@ -207,7 +208,7 @@ def jacrev(
     """The Jacobian in reverse mode: of shape `out.shape + argument.shape`, of real numbers.
 
     For pytrees the output's containers hold those of the argument; argnums and has_aux as in
-    `grad`. chunk_size: how many rows are made at once.
+    `grad`. chunk_size: how many rows are computed at once.
 
     >>> import tapegrad.torch as torch
     >>> torch.func.jacrev(torch.square)(torch.tensor([1.0, 2.0]))

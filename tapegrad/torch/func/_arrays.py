@@ -54,7 +54,8 @@ def of_arrays(func: Function) -> Function:
 def reverse(func: Function) -> Function:
     """A function of tensors as one of arrays, for a transform in reverse mode.
 
-    The transform is no part of an outer `no_grad`, which is still for what lies further out.
+    An outer `no_grad` does not apply to this transform. It still applies to the transforms outside
+    of this one, and to the graph.
     """
     inner = of_arrays(func)
 
@@ -75,7 +76,8 @@ def reverse(func: Function) -> Function:
 def forward(func: Function) -> Function:
     """A function of tensors as one of arrays, for a transform in forward mode by a reverse tape.
 
-    `no_grad` is not for it; reverse transforms within lie over its tape, not in it.
+    `no_grad` does not apply to this transform. Reverse transforms within it have tapes of their
+    own above its tape, rather than a part of its tape.
     """
     inner = of_arrays(func)
 

@@ -20,9 +20,9 @@ Argnums = int | tuple[int, ...]
 
 @contextmanager
 def pytorch_errors(arguments: type[Exception] = RuntimeError) -> Iterator[None]:
-    """Let the core's errors be PyTorch's: those about arguments, and RuntimeError for the rest.
+    """Turn the core's errors into `arguments`, if they are about arguments, or RuntimeError.
 
-    Within another transform they stay as they are: the core may know what to do.
+    Within another transform they stay as they are, because the core may handle them.
     """
     if CURRENT.get() is not None:
         yield
@@ -36,7 +36,7 @@ def pytorch_errors(arguments: type[Exception] = RuntimeError) -> Iterator[None]:
 
 
 def name_of(function: Function) -> str:
-    """How messages call a function."""
+    """The name of a function in error messages."""
     return str(getattr(function, "__name__", type(function).__name__))
 
 
@@ -61,7 +61,7 @@ def positions_of(argnums: object, count: int) -> tuple[int, ...]:
 
 
 def require_tensors(tree: Tree) -> None:
-    """Raise for leaves that nothing can be differentiated by."""
+    """Raise ValueError for leaves that are no tensors, RuntimeError for those of integers."""
     for leaf in flatten(tree)[0]:
         if not isinstance(leaf, Tensor):
             raise ValueError(  # noqa: TRY004 - PyTorch's type
@@ -116,7 +116,7 @@ def require_scalar(call: str, out: Tree) -> None:
 
 
 def check_jvp(primals: Tree, tangents: Tree) -> None:
-    """Raise RuntimeError for primals and tangents that do not belong together."""
+    """Raise RuntimeError for primals and tangents that do not match."""
     call = "jvp(f, primals, tangents)"
     if not isinstance(primals, tuple):
         raise RuntimeError(  # noqa: TRY004 - PyTorch's type

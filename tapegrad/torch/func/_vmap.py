@@ -32,7 +32,8 @@ def vmap(
 
     in_dims: that dimension for each positional argument, None for one that all examples share;
     keyword arguments are shared. out_dims: where it is in the outputs. randomness: "error",
-    "different" draws an example, or the "same" for all. chunk_size: examples at once.
+    "different" numbers for each example, or the "same" for all. chunk_size: how many examples are
+    computed at once.
 
     ValueError for dimensions that do not fit, RuntimeError for what depends on the values of
     single examples.
@@ -81,7 +82,7 @@ def vmap(
         with _checks.pytorch_errors(ValueError):
             out, written = transform(*arrays(args))
         for place, value in zip(changed, written, strict=True):
-            # The function wrote into its example: that is a write into the tensor given.
+            # The function wrote into its example, so the tensor that was given changes.
             overwrite(leaves[place], of_array(np.moveaxis(value, 0, dims[place])))
         return tensors(out)
 

@@ -1,4 +1,4 @@
-"""Activations with the parameters that only `nn.functional` has: inplace, and a dim left out.
+"""Activations with what only `nn.functional` has: inplace, and a dim that may be left out.
 
 Knows how they differ from those of the namespace `torch`. Must not know how these are computed.
 """

@@ -1,4 +1,4 @@
-"""Classes by their numbers: one_hot, nll_loss, and the cross entropy of several classes.
+"""Losses of numbered classes, nll_loss and cross_entropy, and one_hot.
 
 Knows when cross_entropy takes its short path. Must not know the rules (`_rules.losses`), or
 modules.
@@ -25,7 +25,9 @@ from tapegrad.torch._tensor.tensor import Tensor
 mode_of = MODE.get
 
 
-def _nll_label(input: Value, _target: Value, _weight: Value, _ignored: int, reduction: str) -> str:
+def _nll_label(
+    input: Tensor, _target: Tensor, _weight: Tensor | None, _ignored: int, reduction: str
+) -> str:
     if input.ndim <= 2:
         return "NllLossBackward0"
     return "ViewBackward0" if input.ndim != 4 and reduction == "none" else "NllLoss2DBackward0"
@@ -77,14 +79,20 @@ def nll_loss(
 ) -> Any:
     """The mean of `-input` at the classes of `target`: input holds logarithms of probabilities.
 
-    input: (n, classes, ...) or (classes). target: (n, ...) of integers. weight: a number a class.
+    input: (n, classes, ...) or (classes). target: (n, ...) of integers. weight: one number for
+    each class.
     """
     word = word_for(size_average, reduce, reduction)
     return _nll(input, target, weight, ignore_index, word)
 
 
 def _cross_entropy_label(
-    input: Value, target: Value, weight: Value, ignored: int, reduction: str, smoothing: float
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    ignored: int,
+    reduction: str,
+    smoothing: float,
 ) -> str:
     if target.is_floating_point():
         return "DivBackward1" if reduction == "mean" else "NegBackward0"
@@ -154,8 +162,8 @@ def cross_entropy(
     """The cross entropy of logits with classes, or with probabilities of classes.
 
     input: (n, classes, ...) or (classes). target: (n, ...) of integers, or of the shape of input.
-    weight: one number a class. ignore_index: a class that does not count. Returns the mean (each
-    element by its weight), the sum, or the losses of shape (n, ...) with reduction="none".
+    weight: one number for each class. ignore_index: a class whose elements do not count. Returns
+    the mean (weighted by the weights), the sum, or with reduction="none" losses of shape (n, ...).
 
     >>> import tapegrad.torch as torch
     >>> logits = torch.tensor([[2.0, 0.0], [0.0, 0.0]])

@@ -1,4 +1,4 @@
-"""Losses that compare two tensors element by element: mse_loss, l1_loss and their smooth kin.
+"""Losses that compare two tensors element by element, such as mse_loss and l1_loss.
 
 Knows when mse_loss takes its short path. Must not know the rules (`_rules.losses`), or modules.
 """
@@ -98,7 +98,7 @@ _L1_LABELS = {"mean": "MeanBackward0", "sum": "SumBackward0", "none": "AbsBackwa
 def _l1(input: Value, target: Value, reduction: str, weight: Value = None) -> Value:
     if not np.iscomplexobj(untraced(input)) and not np.iscomplexobj(untraced(target)):
         return _pair(_losses.L1, input, target, "l1", reduction, weight)
-    losses = np.absolute(input - target)  # whose slope is more than a sign
+    losses = np.absolute(input - target)  # of complex numbers; the derivative is not just a sign
     return reduced(losses, reduction) if weight is None else weighted(losses, weight, reduction)
 
 

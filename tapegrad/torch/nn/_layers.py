@@ -130,7 +130,7 @@ class Sequential(_Listed):
 
 
 class ModuleList(_Listed):
-    """A list of modules, which their owner knows of."""
+    """A list of modules, which are its submodules."""
 
     def __init__(self, modules: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -142,7 +142,7 @@ class ModuleList(_Listed):
 
 
 class ModuleDict(Module):
-    """A dict of modules, which their owner knows of."""
+    """A dict of modules, which are its submodules."""
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
@@ -187,7 +187,7 @@ class ModuleDict(Module):
 
 
 class ParameterList(Module):
-    """A list of parameters, which their owner knows of."""
+    """A list of parameters, which are parameters of this module."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -227,7 +227,7 @@ class Identity(Module):
 class Linear(Module):
     """`input @ weight.T + bias`: weight (out_features, in_features), bias (out_features).
 
-    Both are drawn evenly between -1 and 1, over the root of in_features.
+    Both are drawn uniformly between -k and k, where k = 1 / sqrt(in_features).
     """
 
     def __init__(
@@ -271,7 +271,7 @@ class Linear(Module):
 
 
 class Flatten(Module):
-    """All dimensions from start_dim to end_dim as one."""
+    """Joins the dimensions from start_dim to end_dim into one."""
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -286,7 +286,7 @@ class Flatten(Module):
 
 
 class Dropout(Module):
-    """While training, each element 0 with probability p, the others over 1 - p."""
+    """While training, sets elements to 0 with probability p, and divides the others by 1 - p."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
@@ -341,7 +341,7 @@ class AvgPool2d(Module):
 
 
 class ReLU(Module):
-    """The greater of 0 and each element; inplace: written into the argument."""
+    """The maximum of 0 and each element; inplace writes it into the argument."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -369,7 +369,7 @@ class Sigmoid(Module):
 
 
 class Softmax(Module):
-    """Exponentials over their sum along a dimension."""
+    """exp(x) divided by its sum along a dimension."""
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -461,7 +461,7 @@ class HuberLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """The divergence of probabilities `target` from those whose logarithms are `input`."""
+    """The Kullback-Leibler divergence of `target` from the probabilities exp(`input`)."""
 
     def __init__(
         self,
@@ -531,7 +531,7 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class BCELoss(_WeightedLoss):
-    """The cross entropy of probabilities with those of `target`, of one class each."""
+    """The binary cross entropy of the probabilities `input` and `target`."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return functional.binary_cross_entropy(
@@ -540,7 +540,7 @@ class BCELoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """`BCELoss` of `sigmoid(input)`, without its rounding."""
+    """`BCELoss` of `sigmoid(input)`, computed without the rounding of sigmoid."""
 
     def __init__(
         self,

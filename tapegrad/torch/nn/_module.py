@@ -19,7 +19,7 @@ from tapegrad.torch.nn._parameter import Buffer, Parameter
 
 
 class IncompatibleKeys(NamedTuple):
-    """Paths that a loaded state lacked, and those that only it had."""
+    """The paths that a loaded state lacked, and the paths that only it had."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -438,7 +438,7 @@ class Module:
         return self.to(_dtypes.BY_NAME["float16"])
 
     def cpu(self) -> Self:
-        """Itself: there is no other place."""
+        """The module itself: the CPU is the only device."""
         return self
 
     # -- state -----------------------------------------------------------------------------------
@@ -447,7 +447,7 @@ class Module:
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> Any:
         """All parameters and persistent buffers by path, detached unless `keep_vars`."""
-        if args:  # the old way to give them
+        if args:  # the older form has positional arguments
             given: Any = (*args, *(destination, prefix, keep_vars)[len(args) :])
             destination, prefix, keep_vars = given
         found: Any = OrderedDict() if destination is None else destination
@@ -496,7 +496,7 @@ class Module:
         return IncompatibleKeys(missing, unexpected)
 
     def _own_state(self) -> dict[str, tuple[Any, str, Any]]:
-        """Where each entry of `state_dict` lives."""
+        """The module, the name and the value of each path of `state_dict`."""
         found = {}
         for path, module in self.named_modules(remove_duplicate=False):
             for name, value in (*module._parameters.items(), *module._buffers.items()):
@@ -565,7 +565,7 @@ def forget_gradient(parameter: Tensor, set_to_none: bool) -> None:
 def _load(
     module: Module, name: str, value: Tensor, path: str, given: object, assign: bool
 ) -> list[str]:
-    """Load one entry; what is wrong with it."""
+    """Load one entry of a state; return the errors found."""
     if not isinstance(given, Tensor):
         wrong = (
             f'While copying the parameter named "{path}", expected torch.Tensor or Tensor-like '

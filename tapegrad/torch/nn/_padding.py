@@ -1,4 +1,4 @@
-"""Elements before and after those of a tensor.
+"""Padding: elements before and after those of a tensor.
 
 Knows PyTorch's modes, and what NumPy calls them. Must not know modules.
 """
@@ -17,7 +17,7 @@ from tapegrad.torch._tensor.tensor import Tensor
 _MODES: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
-def _pad_label(_input: Value, pad: Sequence[int], mode: str, _value: Value) -> str:
+def _pad_label(_input: Tensor, pad: Sequence[int], mode: str, _value: Value) -> str:
     if mode == "constant":
         return "ConstantPadNdBackward0"
     if mode == "circular":
@@ -57,7 +57,7 @@ def _pad(input: Value, pad: Sequence[int], mode: str, value: Value) -> Value:
 def pad(
     input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
 ) -> Any:
-    """The tensor with elements before and after: of the last dimension first.
+    """The tensor padded before and after; the widths begin with the last dimension.
 
     mode: "constant" (`value`, else 0), "reflect", "replicate" or "circular". Negative widths crop.
     """

@@ -1,4 +1,4 @@
-"""Parameters: leaves that modules know of."""
+"""Parameters and buffers: tensors that belong to the module of which they are attributes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tapegrad.torch._tensor.tensor import LEAF, Tensor, of_value, plain_of, requ
 
 
 class Parameter(Tensor):
-    """A tensor that a module counts among its parameters once it is an attribute of it.
+    """A tensor that becomes a parameter of a module when it becomes its attribute.
 
     data: a tensor, whose memory the parameter shares. requires_grad: whether it is trained.
     """
@@ -50,7 +50,7 @@ def _restored(kind: type[Parameter], value: Value, requires_grad: bool) -> Any:
 
 
 class Buffer(Tensor):
-    """A tensor that a module keeps as a buffer once it is an attribute of it."""
+    """A tensor that becomes a buffer of a module when it becomes its attribute."""
 
     __slots__ = ()
 

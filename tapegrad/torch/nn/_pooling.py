@@ -1,6 +1,6 @@
-"""Means over windows of images.
+"""Average pooling: means over windows of images.
 
-Knows PyTorch's parameters and checks. Must not know how windows are summed (`_windows`).
+Knows PyTorch's parameters and checks. Must not know how windows are summed (`_rules.windows`).
 """
 
 from __future__ import annotations
@@ -71,8 +71,9 @@ def avg_pool2d(
 ) -> Any:
     """Means over windows of images (n, channels, height, width), or (channels, height, width).
 
-    kernel_size, stride (as kernel_size unless given) and padding: an int or two. ceil_mode: the
-    windows that reach beyond the edge count. count_include_pad: so do the zeros of the padding.
+    kernel_size, stride (as kernel_size unless given) and padding: an int or two. ceil_mode: also
+    the windows that reach beyond the edge. count_include_pad: the zeros of the padding count as
+    elements.
     """
     return _avg_pool2d(
         input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override

@@ -1,6 +1,7 @@
 """Losses of probabilities: kl_div, and the cross entropy of two classes, also from logits.
 
-Knows PyTorch's parameters and checks. Must not know the rules (`_losses`), or modules.
+Knows PyTorch's parameters and checks. Must not know the rules (`_rules.losses`), or
+modules.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Any:
-    """The divergence of probabilities `target` from those whose logarithms are `input`."""
+    """The Kullback-Leibler divergence of `target` from the probabilities exp(`input`)."""
     word = word_for(size_average, reduce, reduction)
     if word == "mean":
         warn(
@@ -75,7 +76,7 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """The cross entropy of probabilities `input` with those of `target`, of one class each."""
+    """The binary cross entropy of the probabilities `input` and `target`."""
     return _binary(input, target, weight, word_for(size_average, reduce, reduction))
 
 
@@ -102,6 +103,6 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Any:
-    """`binary_cross_entropy` of `sigmoid(input)`, without its rounding."""
+    """`binary_cross_entropy` of `sigmoid(input)`, computed without the rounding of sigmoid."""
     word = word_for(size_average, reduce, reduction)
     return _with_logits(input, target, weight, pos_weight, word)

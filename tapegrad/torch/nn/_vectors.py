@@ -1,6 +1,6 @@
 """Lengths and directions of vectors along a dimension, and their bilinear products.
 
-Knows what counts as too short to have a direction. Must not know losses or modules.
+Knows which vectors are too short to have a direction. Must not know losses or modules.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _normalize(input: Value, p: float, dim: int, eps: float) -> Value:
 def normalize(
     input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Any:
-    """The tensor over its p-norm along a dimension, which counts as at least eps."""
+    """The tensor divided by its p-norm along a dimension, or by eps if that is larger."""
     made = _normalize(input, p, dim, eps)
     return made if out is None else out.copy_(made)
 

@@ -24,7 +24,7 @@ _UNIT = (
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor on standard deviations that suits what comes after a layer."""
+    """The recommended factor on standard deviations for the nonlinearity after a layer."""
     if nonlinearity in _UNIT:
         return 1.0
     if nonlinearity == "leaky_relu":
@@ -38,7 +38,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def _fans(tensor: Tensor) -> tuple[int, int]:
-    """How many inputs an output has, and how many outputs an input."""
+    """The fan in, the number of inputs of an output, and the fan out, of outputs of an input."""
     if tensor.ndim < 2:
         raise ValueError(
             "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
@@ -60,7 +60,7 @@ def _fan(tensor: Tensor, mode: str) -> int:
 def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
 ) -> Any:
-    """Numbers drawn evenly between a and b."""
+    """Fill with numbers from the uniform distribution between a and b."""
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
@@ -68,28 +68,28 @@ def uniform_(
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Any:
-    """Numbers drawn from a normal distribution."""
+    """Fill with numbers from a normal distribution."""
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
 
 def constant_(tensor: Tensor, val: Value) -> Any:
-    """The same value everywhere."""
+    """Fill with one value."""
     return _put(tensor, np.asarray(val))
 
 
 def zeros_(tensor: Tensor) -> Any:
-    """Zeros."""
+    """Fill with zeros."""
     return constant_(tensor, 0)
 
 
 def ones_(tensor: Tensor) -> Any:
-    """Ones."""
+    """Fill with ones."""
     return constant_(tensor, 1)
 
 
 def eye_(tensor: Tensor) -> Any:
-    """The identity matrix."""
+    """Fill with the identity matrix."""
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     return _put(tensor, np.eye(*tensor.shape))
@@ -102,13 +102,13 @@ def _put(tensor: Tensor, value: Value) -> Any:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Any:
-    """Even numbers of a variance that keeps that of layers: X. Glorot, Y. Bengio (2010)."""
+    """Fill with uniform numbers that keep the variance: X. Glorot, Y. Bengio (2010)."""
     bound = gain * math.sqrt(6.0 / sum(_fans(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Any:
-    """As xavier_uniform_, from a normal distribution."""
+    """Like xavier_uniform_, from a normal distribution."""
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))), generator)
 
 
@@ -123,7 +123,7 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Any:
-    """Even numbers of a variance that rectifiers keep: K. He and others (2015)."""
+    """Fill with uniform numbers that keep a rectifier's variance: K. He and others (2015)."""
     if 0 in tensor.shape:
         warn("Initializing zero-element tensors is a no-op")
         return tensor
@@ -138,7 +138,7 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Any:
-    """As kaiming_uniform_, from a normal distribution."""
+    """Like kaiming_uniform_, from a normal distribution."""
     if 0 in tensor.shape:
         warn("Initializing zero-element tensors is a no-op")
         return tensor
@@ -153,7 +153,7 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Any:
-    """Numbers of a normal distribution, drawn again until they lie between a and b."""
+    """Fill with normal numbers, drawn again until they lie between a and b."""
     normal_(tensor, mean, std, generator)
     fresh = of_value(np.empty_like(tensor.value))
     while True:
@@ -165,7 +165,7 @@ def trunc_normal_(
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Any:
-    """A matrix whose rows, or columns, are orthonormal, times gain."""
+    """Fill with gain times a matrix whose rows, or columns, are orthonormal."""
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])

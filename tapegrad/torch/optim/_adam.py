@@ -16,11 +16,11 @@ from tapegrad.torch.optim._optimizer import Optimizer, as_real, number_of, requi
 
 
 class Adam(Optimizer):
-    """Steps of the mean of the gradients, over the root of the mean of their squares.
+    """Steps against the average gradient, divided by the root of the average square.
 
-    lr: the length of a step. betas: how much of either mean stays at a step. eps: is added to the
-    root. weight_decay: the part of the parameter that is added to its gradient. amsgrad: the
-    largest mean of squares so far counts. maximize: steps along the gradient.
+    Both averages decay exponentially; betas are the factors. lr: the learning rate. eps: is added
+    to the root. weight_decay: this times the parameter is added to its gradient. amsgrad: divide
+    by the largest average square so far. maximize: go along the gradient, not against it.
     """
 
     decoupled = False
@@ -106,7 +106,7 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam whose weight decay shrinks the parameters themselves, not by their gradients."""
+    """Adam with decoupled weight decay, which scales the parameters, not their gradients."""
 
     decoupled = True
 

@@ -17,10 +17,10 @@ from tapegrad.torch.nn._module import forget_gradient
 
 
 class Optimizer:
-    """The base of optimizers: `param_groups`, dicts with "params" and settings; `state`.
+    """The base class of optimizers; a subclass defines `update(group)`.
 
-    params: tensors that are leaves, pairs of names and such, or dicts with "params" and settings
-    of their own. A subclass defines `update(group)`.
+    params: leaf tensors, pairs of a name and a leaf tensor, or dicts with "params" and settings of
+    their own. `param_groups` are such dicts, and `state` has a dict for each parameter.
     """
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
@@ -105,7 +105,7 @@ class Optimizer:
     # -- state -----------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """The state by the number of the parameter, and the settings of the groups."""
+        """The state of each parameter, by its number, and the settings of the groups."""
         numbers = {id(param): i for i, param in enumerate(self._params())}
         state = {numbers[id(param)]: dict(known) for param, known in self.state.items()}
         groups = [

@@ -14,12 +14,12 @@ from tapegrad.torch.optim._optimizer import Optimizer, number_of, require_not_ne
 
 
 class SGD(Optimizer):
-    """Steps against the gradient, with momentum if wanted.
+    """Steps against the gradient, with optional momentum.
 
-    lr: the length of a step. momentum: the part of the last step that goes on. dampening: what the
-    gradient loses beside it. weight_decay: the part of the parameter that is added to its
-    gradient. nesterov: the gradient counts beside the momentum that it is part of. maximize: steps
-    along the gradient.
+    lr: the learning rate. momentum: the factor on the last step, to which the gradient is added.
+    dampening: the gradient is added times 1 - dampening. weight_decay: this times the parameter is
+    added to its gradient. nesterov: the step is the gradient plus momentum times that sum.
+    maximize: go along the gradient, not against it.
 
     >>> import tapegrad.torch as torch
     >>> w = torch.tensor([1.0], requires_grad=True)

@@ -17,7 +17,8 @@ from tapegrad._cli._target import CommandError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+
+    from tapegrad._core.types import Function, Value
 
     Parameters = dict[str, np.ndarray]
 
@@ -32,13 +33,13 @@ HELD_OUT = 397
 # -- The model: plain NumPy --------------------------------------------------------------------
 
 
-def scores(parameters: Parameters, images: Any) -> Any:
+def scores(parameters: Parameters, images: Value) -> Value:
     """Compute a score for each image and digit, with one hidden layer."""
     hidden = np.tanh(images @ parameters["hidden"] + parameters["hidden bias"])
     return hidden @ parameters["output"] + parameters["output bias"]
 
 
-def loss(parameters: Parameters, images: Any, digits: Any) -> Any:
+def loss(parameters: Parameters, images: Value, digits: Value) -> Value:
     """Average the negative log-likelihood of the right digits."""
     score = scores(parameters, images)
     score = score - np.max(score, axis=1, keepdims=True)  # so that exp cannot overflow
@@ -88,7 +89,7 @@ def _extras() -> tuple[Any, Any]:
     return load_digits, tqdm
 
 
-def _digits(load_digits: Any, generator: np.random.Generator) -> tuple[Any, Any]:
+def _digits(load_digits: Function, generator: np.random.Generator) -> tuple[Any, Any]:
     """Load the images, 64 numbers from 0 to 1 each, and their digits, in a random order."""
     data = load_digits()
     order = generator.permutation(len(data.target))
@@ -97,10 +98,10 @@ def _digits(load_digits: Any, generator: np.random.Generator) -> tuple[Any, Any]
 
 def train(
     parameters: Parameters,
-    images: Any,
-    digits: Any,
+    images: Value,
+    digits: Value,
     generator: np.random.Generator,
-    progress: Callable[..., Any],
+    progress: Function,
 ) -> Parameters:
     """Descend along the gradient with momentum, one random batch at a time."""
     value_and_gradient = tapegrad.value_and_grad(loss)
@@ -120,8 +121,11 @@ def train(
     return parameters
 
 
-def _check_and_draw(out: str, generator: np.random.Generator, images: Any, digits: Any) -> int:
-    """Hold the gradient against differences, at fresh weights, where no partial is tiny."""
+def _check_and_draw(out: str, generator: np.random.Generator, images: Value, digits: Value) -> int:
+    """Compare the gradient with central differences, and draw the tape of the loss.
+
+    The comparison is at the initial weights, where no partial is tiny.
+    """
     parameters = initial_parameters(generator)
 
     def batch_loss(parameters: Parameters) -> Any:

@@ -1,6 +1,7 @@
-"""A derivative held against central differences, for the command line to report.
+"""Compares a derivative with central differences, for the command line to report.
 
-Knows functions, points and derivatives as trees of plain arrays; not how they were computed.
+Knows functions, points and derivatives as trees of arrays. Must not know how the derivatives were
+computed.
 """
 
 from __future__ import annotations
@@ -15,18 +16,20 @@ from tapegrad import _tree
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tapegrad._core.types import Function, Tree, Value
+
     Place = tuple[int, tuple[int, ...]]  # which leaf of the arguments, and which of its elements
 
 MOST = 100
-"""How many partials are compared at most; of more, a random choice with a fixed seed."""
+"""The largest number of partials to compare; of more, a random sample with a fixed seed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What came of holding a derivative against differences.
+    """The result of comparing a derivative with central differences.
 
     `error` is the largest relative error of a partial. A partial far smaller than the function's
-    value drowns in the rounding of that value, so errors are relative to the larger of the two.
+    value is lost in the rounding of that value, so errors are relative to the larger of the two.
     """
 
     error: float
@@ -44,11 +47,11 @@ class Comparison:
         return f"{some} {self.total} partials, max relative error {self.error:.2g}"
 
 
-def compare(f: Callable[..., Any], args: tuple[Any, ...], derivative: Any) -> Comparison:
+def compare(f: Function, args: tuple[Tree, ...], derivative: Tree) -> Comparison:
     """Compare a derivative of `f` at `args` with central differences.
 
-    An output that is not a scalar is first contracted with random weights, and so is its Jacobian:
-    one partial of every input then speaks for all outputs.
+    If the output is not a scalar, the output and its Jacobian are first contracted with random
+    weights. Then each element of an input has a single partial, in which all outputs count.
 
     Args:
         f: a function of `*args` with real outputs, one array or a tree of arrays.
@@ -57,14 +60,14 @@ def compare(f: Callable[..., Any], args: tuple[Any, ...], derivative: Any) -> Co
             `output.shape + input.shape`; du/dx - i du/dy for complex inputs.
 
     Returns:
-        The worst of the partials, and whether its error is within what differences can resolve.
+        The largest error of a partial, and whether it is within the precision of differences.
     """
     inputs, structure = _tree.flatten(args)
     outputs = [np.asarray(leaf) for leaf in _tree.flatten(f(*args))[0]]
     weights = _weights(outputs)
     gradient = _contract(weights, _tree.flatten(derivative)[0], len(inputs))
 
-    def value_at(leaves: Sequence[Any]) -> float:
+    def value_at(leaves: Sequence[Value]) -> float:
         leaves_out = _tree.flatten(f(*_tree.unflatten(structure, leaves)))[0]
         return sum(float(np.sum(w * y)) for w, y in zip(weights, leaves_out, strict=True))
 
@@ -81,15 +84,15 @@ def compare(f: Callable[..., Any], args: tuple[Any, ...], derivative: Any) -> Co
     return Comparison(worst, step, len(places), total, text)
 
 
-def _weights(outputs: Sequence[Any]) -> list[Any]:
+def _weights(outputs: Sequence[Value]) -> list[Value]:
     if len(outputs) == 1 and outputs[0].size == 1:
         return [np.ones_like(outputs[0])]
     generator = np.random.default_rng(0)
     return [generator.uniform(0.5, 1.5, output.shape) for output in outputs]
 
 
-def _contract(weights: Sequence[Any], blocks: Sequence[Any], count: int) -> list[Any]:
-    """Contract the outputs away: `blocks` holds `count` arrays for each of the outputs."""
+def _contract(weights: Sequence[Value], blocks: Sequence[Value], count: int) -> list[Value]:
+    """Sum over the outputs by weight: `blocks` holds `count` arrays for each of the outputs."""
     rows = [blocks[k * count : (k + 1) * count] for k in range(len(weights))]
     return [
         sum(np.tensordot(w, row[j], w.ndim) for w, row in zip(weights, rows, strict=True))
@@ -97,12 +100,12 @@ def _contract(weights: Sequence[Any], blocks: Sequence[Any], count: int) -> list
     ]
 
 
-def _step(arrays: Sequence[Any]) -> float:
+def _step(arrays: Sequence[Value]) -> float:
     """Choose the relative step: the cube root of the coarsest precision, which balances errors."""
     return max(float(np.finfo(array.dtype).eps) ** (1 / 3) for array in arrays)
 
 
-def _places(inputs: Sequence[Any]) -> tuple[list[Place], int]:
+def _places(inputs: Sequence[Value]) -> tuple[list[Place], int]:
     places = [(n, index) for n, leaf in enumerate(inputs) for index in np.ndindex(np.shape(leaf))]
     if len(places) <= MOST:
         return places, len(places)
@@ -111,9 +114,9 @@ def _places(inputs: Sequence[Any]) -> tuple[list[Place], int]:
 
 
 def _difference(
-    value_at: Callable[[Sequence[Any]], float], inputs: Sequence[Any], place: Place, step: float
+    value_at: Callable[[Sequence[Any]], float], inputs: Sequence[Value], place: Place, step: float
 ) -> complex:
-    """Take the central difference along one element: its real and, if complex, imaginary axis."""
+    """Compute the central difference along one element, on the real and the imaginary axis."""
     number, index = place
     h = step * max(1.0, abs(np.asarray(inputs[number])[index]))
 
@@ -124,7 +127,7 @@ def _difference(
     return along(1) - 1j * along(1j) if np.iscomplexobj(inputs[number]) else along(1)
 
 
-def _moved(inputs: Sequence[Any], place: Place, change: complex) -> list[Any]:
+def _moved(inputs: Sequence[Value], place: Place, change: complex) -> list[Value]:
     number, index = place
     leaf = np.array(inputs[number])
     leaf[index] += change

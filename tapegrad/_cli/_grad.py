@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from pprint import pformat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +22,9 @@ from tapegrad._cli._target import (
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+
+    from tapegrad._core.types import Function, Tree
 
 
 def run(options: argparse.Namespace) -> int:
@@ -42,9 +44,7 @@ def run(options: argparse.Namespace) -> int:
         return _check(function, args, derivative, options.order) if options.check else 0
 
 
-def _differentiate(
-    function: Callable[..., Any], args: tuple[Any, ...], order: str
-) -> tuple[Any, Any]:
+def _differentiate(function: Function, args: tuple[Tree, ...], order: str) -> tuple[Tree, Tree]:
     """Compute the value, and the derivative with respect to every argument."""
     argnums = tuple(range(len(args)))
     if order == "gradient":
@@ -54,7 +54,9 @@ def _differentiate(
     return function(*args), transform(function, argnums)(*args)
 
 
-def _lines(value: Any, derivative: Any, names: list[str], order: str) -> Iterator[tuple[str, str]]:
+def _lines(
+    value: Tree, derivative: Tree, names: list[str], order: str
+) -> Iterator[tuple[str, str]]:
     """Yield a label and a text for the value and for each block of the derivative."""
     yield "value", _text(value)
     if order == "jacobian" and _tree.flatten(value)[1] != _tree.LEAF:
@@ -68,7 +70,7 @@ def _lines(value: Any, derivative: Any, names: list[str], order: str) -> Iterato
             yield f"{order} {name}" if len(names) > 1 else order, _text(part)
 
 
-def _text(value: Any) -> str:
+def _text(value: Tree) -> str:
     """Print a value as Python would read it; bare arrays and numbers without their type's name."""
     with np.printoptions(floatmode="unique"):
         if isinstance(value, np.ndarray) and value.shape:
@@ -84,9 +86,7 @@ def _report(lines: Iterator[tuple[str, str]] | list[tuple[str, str]]) -> None:
         print(f"{label:<{width}}{textwrap.indent(text, ' ' * width).lstrip()}")
 
 
-def _check(
-    function: Callable[..., Any], args: tuple[Any, ...], derivative: Any, order: str
-) -> int:
+def _check(function: Function, args: tuple[Tree, ...], derivative: Tree, order: str) -> int:
     argnums = tuple(range(len(args)))
     compared = tapegrad.grad(function, argnums) if order == "hessian" else function
     comparison = compare(compared, args, derivative)

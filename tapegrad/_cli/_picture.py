@@ -1,7 +1,8 @@
 """Pictures of a Wengert tape: SVG, Graphviz DOT and Mermaid text from a list of rows.
 
-Knows rows of text and numbers, and nothing of arrays, rules or how a tape is stored: who holds a
-tape turns its entries into `Row` objects. Every function here is pure: rows in, text out.
+Knows rows of text and numbers, and nothing of arrays, rules or how a tape is stored: the
+caller turns the entries of a tape into `Row` objects. Every function here is pure: it takes rows
+and returns text.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""A picture of what a function logs, written to a file: joins the tape and the drawing."""
+"""Writes a picture of the tape of a function to a file."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tapegrad._cli._picture import Row, render_dot, render_mermaid, render_svg
 from tapegrad._cli._target import CommandError
 from tapegrad._transforms.rows import tape_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from tapegrad._core.types import Function, Tree
 
 RENDERERS = {".svg": render_svg, ".dot": render_dot, ".mmd": render_mermaid}
 
@@ -23,7 +23,7 @@ def check_path(path: str) -> None:
         raise CommandError(f"{path}: no such folder")
 
 
-def write_picture(path: str, title: str, f: Callable[..., Any], *args: Any) -> int:
+def write_picture(path: str, title: str, f: Function, *args: Tree) -> int:
     """Write the tape of `f(*args)` in the format that the path ends in; count its entries."""
     rows = [Row(*row) for row in tape_rows(f, *args)]
     text = RENDERERS[Path(path).suffix](rows, title)

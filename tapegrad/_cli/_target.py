@@ -15,15 +15,17 @@ import traceback
 from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tapegrad._errors import TapegradError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from types import ModuleType
+
+    from tapegrad._core.types import Function, Tree
 
 
 class CommandError(Exception):
@@ -37,7 +39,7 @@ def blaming(what: str) -> Iterator[None]:
         yield
     except (CommandError, KeyboardInterrupt):
         raise
-    except TapegradError as error:  # says itself what was called and what to do
+    except TapegradError as error:  # its message says what was called and what to do
         raise CommandError(" ".join(str(error).split())) from error
     except BaseException as error:
         raise CommandError(f"{what} raised {describe(error)}") from error
@@ -66,7 +68,7 @@ def _is_ours(filename: str) -> bool:
     return Path(__file__).parents[1] in path.parents or "importlib" in path.parts
 
 
-def load_function(target: str) -> Callable[..., Any]:
+def load_function(target: str) -> Function:
     """Find the function that `FILE.py:NAME` or `package.module:NAME` names; NAME may be dotted."""
     place, colon, name = target.rpartition(":")
     if not colon or not place or not name:
@@ -121,7 +123,7 @@ def _load_module(place: str) -> ModuleType:
         return importlib.import_module(place)
 
 
-def evaluate_point(expression: str, function: Callable[..., Any]) -> tuple[Any, ...]:
+def evaluate_point(expression: str, function: Function) -> tuple[Tree, ...]:
     """Evaluate `--at`: a tuple is several positional arguments, anything else a single one.
 
     `np`, `numpy` and `math` are in scope, and so are the names of the function's own module.
@@ -136,7 +138,7 @@ def evaluate_point(expression: str, function: Callable[..., Any]) -> tuple[Any, 
     return args
 
 
-def _check_arguments(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+def _check_arguments(function: Function, args: tuple[Tree, ...]) -> None:
     signature = _signature(function)
     if signature is None:
         return
@@ -149,14 +151,14 @@ def _check_arguments(function: Callable[..., Any], args: tuple[Any, ...]) -> Non
         ) from None
 
 
-def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+def _signature(function: Function) -> inspect.Signature | None:
     try:
         return inspect.signature(function)
-    except (TypeError, ValueError):  # some functions written in C tell nothing
+    except (TypeError, ValueError):  # some functions written in C have no signature
         return None
 
 
-def argument_names(function: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
+def argument_names(function: Function, args: tuple[Tree, ...]) -> list[str]:
     """Name each positional argument as the function's signature does."""
     signature = _signature(function)
     names: list[str] = []
@@ -169,5 +171,5 @@ def argument_names(function: Callable[..., Any], args: tuple[Any, ...]) -> list[
     return names[: len(args)]
 
 
-def name_of(function: Callable[..., Any]) -> str:
+def name_of(function: Function) -> str:
     return getattr(function, "__name__", type(function).__name__)

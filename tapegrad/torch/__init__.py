@@ -1,7 +1,6 @@
 """PyTorch's object API over tapegrad's tape: `import tapegrad.torch as torch`.
 
-Each module of operations registers what it declares; that is what this namespace offers, beside
-the names below.
+The namespace has the functions that the modules of operations register, and the names below.
 """
 
 from __future__ import annotations

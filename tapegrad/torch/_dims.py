@@ -1,4 +1,4 @@
-"""Dimensions: `dim` arguments, counted from either end, and shapes that stretch to each other.
+"""Dimensions: `dim` arguments, which may be negative, and shapes that broadcast.
 
 Knows PyTorch's errors. Must not know tensors.
 """
@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, SupportsIndex
+
+from tapegrad._core.types import Value
 
 
-def wrapped(dim: Any, ndim: int) -> int:
-    """A dimension as a position from the left; a tensor of no dimensions has one to name."""
+def wrapped(dim: SupportsIndex, ndim: int) -> int:
+    """A `dim` as a position from the left; a 0-d tensor counts as having one dimension."""
     place = operator.index(dim)
     count = ndim or 1
     if not -count <= place < count:
@@ -22,7 +24,9 @@ def wrapped(dim: Any, ndim: int) -> int:
     return int(place % count)
 
 
-def axes_of(dim: Any, ndim: int) -> Any:
+def axes_of(
+    dim: SupportsIndex | tuple[SupportsIndex, ...] | list[SupportsIndex] | None, ndim: int
+) -> Any:
     """NumPy's axis for a `dim`: None for all, an int, or a tuple."""
     if dim is None:
         return None
@@ -39,7 +43,7 @@ def axes_of(dim: Any, ndim: int) -> Any:
 
 
 def clash_of(x: Sequence[int], y: Sequence[int]) -> RuntimeError | None:
-    """PyTorch's error for two shapes of which neither stretches to the other."""
+    """PyTorch's error for two shapes that do not broadcast; None if they do."""
     for back, (a, b) in enumerate(zip(x[::-1], y[::-1], strict=False), start=1):
         if a != b and 1 not in (a, b):
             return RuntimeError(
@@ -49,12 +53,12 @@ def clash_of(x: Sequence[int], y: Sequence[int]) -> RuntimeError | None:
     return None
 
 
-def along_one(array: Any, dim: Any) -> tuple[Any, int]:
-    """An array of at least one dimension, and the position of a single `dim` of it."""
+def along_one(array: Value, dim: SupportsIndex) -> tuple[Value, int]:
+    """The array, of shape (1,) if it was 0-d, and the position of `dim` in it."""
     place = wrapped(dim, array.ndim)
     return (array if array.ndim else array.reshape(1)), place
 
 
-def shaped(array: Any, shape: tuple[int, ...]) -> Any:
-    """An array in a shape; itself where it has it."""
+def shaped(array: Value, shape: tuple[int, ...]) -> Value:
+    """The array in a shape; the same array if it has that shape."""
     return array if array.shape == shape else array.reshape(shape)

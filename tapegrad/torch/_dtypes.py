@@ -1,4 +1,4 @@
-"""PyTorch's names for the types, places and shapes of tensors, and its rules of type promotion.
+"""PyTorch's dtypes, devices and shapes, and its rules of type promotion.
 
 Knows NumPy's dtypes. Must not know tensors.
 
@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
+from tapegrad._core.types import Value
+
 
 class dtype:
-    """The type of the elements of a tensor, such as `torch.float32`; `numpy` is NumPy's for it."""
+    """The type of the elements of a tensor, such as `torch.float32`. `numpy`: NumPy's dtype."""
 
     __slots__ = ("name", "numpy")
 
@@ -90,10 +92,10 @@ WORDS = {
     "uint64": "UInt64",
 }
 FLOAT32 = np.dtype(np.float32)
-_default = [FLOAT32]  # what floating tensors have that are made from Python numbers
+_default = [FLOAT32]  # the dtype of floating tensors that are made from Python numbers
 
 
-def of_numpy(given: Any) -> dtype:
+def of_numpy(given: np.dtype[Any] | type) -> dtype:
     """PyTorch's name for a NumPy dtype; TypeError where it has none."""
     found = _BY_NUMPY.get(given)
     if found is None:  # another byte order
@@ -107,7 +109,7 @@ def of_numpy(given: Any) -> dtype:
     return found
 
 
-def as_numpy(given: Any) -> np.dtype[Any]:
+def as_numpy(given: object) -> np.dtype[Any]:
     """NumPy's dtype for one of PyTorch's, a Python type, or a NumPy dtype."""
     if isinstance(given, dtype):
         return given.numpy
@@ -126,7 +128,7 @@ def get_default_dtype() -> dtype:
     return of_numpy(_default[0])
 
 
-def set_default_dtype(d: Any) -> None:
+def set_default_dtype(d: object) -> None:
     """Set what `get_default_dtype` returns; TypeError where it is not floating."""
     if not isinstance(d, dtype) or not d.is_floating_point:
         raise TypeError(
@@ -151,7 +153,7 @@ def default_complex() -> np.dtype[Any]:
 _CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 
 
-def of_number(number: Any) -> np.dtype[Any]:
+def of_number(number: complex | np.generic) -> np.dtype[Any]:
     """The dtype of a tensor made of a Python number."""
     if isinstance(number, (bool, np.bool_)):
         return np.dtype(bool)
@@ -162,8 +164,8 @@ def of_number(number: Any) -> np.dtype[Any]:
     return default_complex()
 
 
-def result_of(operands: Iterable[Any]) -> np.dtype[Any]:
-    """The dtype that arrays and Python numbers come to have in an operation together."""
+def result_of(operands: Iterable[Value]) -> np.dtype[Any]:
+    """The dtype to which an operation promotes its operands, arrays and Python numbers."""
     ranked: list[np.dtype[Any] | None] = [None, None, None]  # arrays, 0-d arrays, numbers
     for operand in operands:
         if hasattr(operand, "dtype") and not isinstance(operand, np.generic):
@@ -179,7 +181,8 @@ def result_of(operands: Iterable[Any]) -> np.dtype[Any]:
         if found is None:
             found = given
         elif _CATEGORY[given.kind] > _CATEGORY[found.kind]:
-            # A float stays as wide as it is beside complex numbers and 0-d arrays.
+            # A float keeps its precision beside complex numbers and 0-d arrays: float64 gives
+            # complex128.
             widens = given.kind == "c" and found.kind == "f"
             found = np.result_type(found, np.complex64) if widens else given
     assert found is not None
@@ -187,7 +190,7 @@ def result_of(operands: Iterable[Any]) -> np.dtype[Any]:
 
 
 def join(first: np.dtype[Any], second: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype for two of equal rank; integers never make a floating type larger."""
+    """The dtype for two operands of equal rank; an integer dtype never widens a floating one."""
     if first == second:
         return first
     low, high = sorted((first, second), key=lambda given: _CATEGORY[given.kind])
@@ -202,7 +205,7 @@ def can_store(given: np.dtype[Any], target: np.dtype[Any]) -> bool:
     return _CATEGORY[given.kind] <= _CATEGORY[target.kind]
 
 
-# --- Shapes and places --------------------------------------------------------------------------
+# --- Shapes and devices -------------------------------------------------------------------------
 
 
 class Size(tuple[int, ...]):
@@ -233,7 +236,7 @@ class device:
     type: str
     index: int | None
 
-    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
+    def __init__(self, type: object = "cpu", index: int | None = None) -> None:
         name, _, number = str(type).partition(":")
         if name != "cpu":
             raise RuntimeError(
@@ -310,7 +313,7 @@ class iinfo:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
 
 
-def is_sizes(value: Any) -> bool:
+def is_sizes(value: object) -> bool:
     """Whether a value is a shape given as one argument: `(2, 3)`, not `2, 3`."""
     return isinstance(value, (tuple, list))
 
@@ -322,6 +325,6 @@ def sizes_of(given: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(_whole(given))
 
 
-def _whole(given: Iterable[Any]) -> Iterator[int]:
+def _whole(given: Iterable[SupportsIndex]) -> Iterator[int]:
     for side in given:
         yield side.__index__()

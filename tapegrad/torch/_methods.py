@@ -6,10 +6,11 @@ Knows how a function becomes a method. Must not know any class.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+
+from tapegrad._core.types import Function
 
 
-def method_of(cls: type, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def method_of(cls: type, name: str) -> Callable[[Function], Function]:
     """Make the decorated function the method `name` of a class.
 
     >>> class Empty: ...
@@ -20,7 +21,7 @@ def method_of(cls: type, name: str) -> Callable[[Callable[..., Any]], Callable[.
     (0, 'Empty.size')
     """
 
-    def attach(function: Callable[..., Any]) -> Callable[..., Any]:
+    def attach(function: Function) -> Function:
         function.__name__, function.__qualname__ = name, f"{cls.__name__}.{name}"
         setattr(cls, name, staticmethod(function) if name == "__new__" else function)
         return function

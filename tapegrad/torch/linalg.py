@@ -6,11 +6,12 @@ know how norms are computed (`norms`), or modules.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
 from tapegrad.torch import return_types
 from tapegrad.torch._dtypes import word_of
@@ -29,13 +30,13 @@ class LinAlgError(RuntimeError):
     """A matrix is singular, or not positive definite, or a decomposition did not converge."""
 
 
-def _adjoint(x: Any) -> Any:
+def _adjoint(x: Value) -> Value:
     flipped = x.swapaxes(-1, -2)
     return np.conjugate(flipped) if x.dtype.kind == "c" else flipped
 
 
 def _tried(message: str, compute: Operation, *args: Any, **kwargs: Any) -> Any:
-    """A function of NumPy's, whose LinAlgError becomes this layer's."""
+    """Call a function of NumPy; its LinAlgError becomes that of this module."""
     try:
         return compute(*args, **kwargs)
     except np.linalg.LinAlgError as error:
@@ -47,7 +48,7 @@ def _tried(message: str, compute: Operation, *args: Any, **kwargs: Any) -> Any:
 
 @register("inverse")
 @private("LinalgInvExBackward0", name="linalg_inv")
-def inv(A: Any) -> Any:
+def inv(A: Value) -> Value:
     """The inverse of a square matrix, or of each of a stack; LinAlgError if it is singular."""
     require_matrices("linalg.inv", A, square=True)
     message = (
@@ -57,16 +58,21 @@ def inv(A: Any) -> Any:
 
 
 @private("LinalgInvExBackward0", name="linalg_inv_ex")
-def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
-    """The inverse, and 0 where it exists."""
+def inv_ex(A: Value, *, check_errors: bool = False) -> Any:
+    """The inverse, and the info 0; a singular matrix is an error."""
     require_matrices("linalg.inv", A, square=True)
     return return_types.linalg_inv_ex(np.linalg.inv(A), np.zeros(A.shape[:-2], np.int32))
 
 
 @private("LinalgPinvBackward0", name="linalg_pinv")
 def pinv(
-    A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
-) -> Any:
+    A: Value,
+    rcond: Value = None,
+    hermitian: bool = False,
+    *,
+    atol: Value = None,
+    rtol: Value = None,
+) -> Value:
     """The pseudo-inverse: singular values below max(atol, rtol times the largest) are zero.
 
     rtol: eps times the longer side unless atol or rtol is given.
@@ -82,13 +88,13 @@ def pinv(
 
 
 @operation("LinalgPinvBackward0")
-def pinverse(input: Any, rcond: float = 1e-15) -> Any:
+def pinverse(input: Value, rcond: float = 1e-15) -> Value:
     """The pseudo-inverse: the older name of `linalg.pinv`."""
     require_matrices("linalg.pinv", input)
     return np.linalg.pinv(input, rcond)
 
 
-def _solve(A: Any, B: Any, left: bool = True) -> Any:
+def _solve(A: Value, B: Value, left: bool = True) -> Value:
     require_matrices("linalg.solve", A, square=True)
     vector = len(B.shape) == 1 or (len(B.shape) == len(A.shape) - 1 and B.shape == A.shape[:-1])
     if (
@@ -119,7 +125,7 @@ def _solve(A: Any, B: Any, left: bool = True) -> Any:
 
 
 @private("LinalgSolveExBackward0", name="linalg_solve")
-def solve(A: Any, B: Any, *, left: bool = True) -> Any:
+def solve(A: Value, B: Value, *, left: bool = True) -> Value:
     """X with `A @ X == B` (`X @ A == B` if not left); LinAlgError where A is singular.
 
     >>> import tapegrad.torch as torch
@@ -130,12 +136,12 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
 
 
 @private("LinalgSolveExBackward0", name="linalg_solve_ex")
-def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
-    """`solve`, and 0 where there is a solution."""
+def solve_ex(A: Value, B: Value, *, left: bool = True, check_errors: bool = False) -> Any:
+    """`solve`, and the info 0; a singular matrix is an error."""
     return return_types.linalg_solve_ex(_solve(A, B, left), np.zeros(A.shape[:-2], np.int32))
 
 
-def _triangle(A: Any, upper: bool, unitriangular: bool) -> Any:
+def _triangle(A: Value, upper: bool, unitriangular: bool) -> Value:
     part = np.triu if upper else np.tril
     if not unitriangular:
         return part(A)
@@ -144,8 +150,8 @@ def _triangle(A: Any, upper: bool, unitriangular: bool) -> Any:
 
 @private("LinalgSolveTriangularBackward0", name="linalg_solve_triangular")
 def solve_triangular(
-    A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
-) -> Any:
+    A: Value, B: Value, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Value:
     """`solve` with only one triangle of A; unitriangular: its diagonal counts as 1."""
     require_matrices("linalg.solve_triangular", A, square=True)
     return _solve(_triangle(A, upper, unitriangular), B, left)
@@ -153,30 +159,30 @@ def solve_triangular(
 
 @operation("TriangularSolveBackward0")
 def triangular_solve(
-    b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+    b: Value, A: Value, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
-    """X with `A @ X == b` for a triangle of A, and a copy of A: the older form."""
+    """The older form of `solve_triangular`: X with `A @ X == b`, and a copy of A."""
     whole = _triangle(A, upper, unitriangular)
     solution = _solve(whole.swapaxes(-1, -2) if transpose else whole, b)
     return return_types.triangular_solve(solution, A.copy())
 
 
 @operation("CholeskySolveBackward0")
-def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
+def cholesky_solve(B: Value, L: Value, upper: bool = False) -> Value:
     """X with `L @ L.mH @ X == B`."""
     low = _adjoint(np.triu(L)) if upper else np.tril(L)
     return np.linalg.solve(_adjoint(low), np.linalg.solve(low, B))
 
 
 @operation("CholeskyInverseBackward0")
-def cholesky_inverse(L: Any, upper: bool = False) -> Any:
+def cholesky_inverse(L: Value, upper: bool = False) -> Value:
     """The inverse of `L @ L.mH`."""
     inverse = np.linalg.inv(_adjoint(np.triu(L)) if upper else np.tril(L))
     return np.matmul(_adjoint(inverse), inverse)
 
 
 @private("ViewBackward0", name="linalg_tensorinv")
-def tensorinv(A: Any, ind: int = 2) -> Any:
+def tensorinv(A: Value, ind: int = 2) -> Value:
     """The inverse with respect to a tensordot over the first `ind` dimensions."""
     if ind <= 0:
         raise RuntimeError("Expected a strictly positive integer for 'ind'")
@@ -187,7 +193,7 @@ def tensorinv(A: Any, ind: int = 2) -> Any:
 
 
 @private("ViewBackward0", name="linalg_tensorsolve")
-def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
+def tensorsolve(A: Value, B: Value, dims: Sequence[int] | None = None) -> Value:
     """X with `tensordot(A, X, X.ndim) == B`."""
     try:
         return np.linalg.tensorsolve(A, B, dims)
@@ -196,7 +202,7 @@ def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
 
 
 @private("LinalgLstsqBackward0", name="linalg_lstsq")
-def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> Any:
+def lstsq(A: Value, B: Value, rcond: Value = None, *, driver: str | None = None) -> Any:
     """The least squares solution of `A @ X == B`, its residuals, the rank and singular values.
 
     driver: "gelsy" unless given. Residuals only where A has more rows than columns and full rank,
@@ -231,28 +237,28 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
 
 @register("det")
 @private("LinalgDetBackward0", name="linalg_det")
-def det(A: Any) -> Any:
+def det(A: Value) -> Value:
     """The determinant of a square matrix, or of each of a stack."""
     require_matrices("linalg.det", A, square=True)
     return np.linalg.det(A)
 
 
 @private("LinalgSlogdetBackward0", name="linalg_slogdet")
-def slogdet(A: Any) -> Any:
+def slogdet(A: Value) -> Any:
     """The sign of the determinant, and the logarithm of its absolute value."""
     require_matrices("linalg.slogdet", A, square=True)
     return return_types.linalg_slogdet(*np.linalg.slogdet(A))
 
 
 @operation("LinalgSlogdetBackward0", name="slogdet")
-def _old_slogdet(input: Any) -> Any:
+def _old_slogdet(input: Value) -> Any:
     """The sign of the determinant, and the logarithm of its absolute value."""
     require_matrices("linalg.slogdet", input, square=True)
     return return_types.slogdet(*np.linalg.slogdet(input))
 
 
 @operation("WhereBackward0")
-def logdet(input: Any) -> Any:
+def logdet(input: Value) -> Value:
     """The logarithm of the determinant: NaN where that is negative."""
     require_matrices("logdet", input, square=True)
     sign, logarithm = np.linalg.slogdet(input)
@@ -264,7 +270,7 @@ def logdet(input: Any) -> Any:
 # --- Decompositions -----------------------------------------------------------------------------
 
 
-def _cholesky(A: Any, upper: bool = False) -> Any:
+def _cholesky(A: Value, upper: bool = False) -> Value:
     require_matrices("linalg.cholesky", A, square=True)
     message = (
         "linalg.cholesky: The factorization could not be completed because the input is not "
@@ -275,7 +281,7 @@ def _cholesky(A: Any, upper: bool = False) -> Any:
 
 
 @private("LinalgCholeskyExBackward0", name="linalg_cholesky")
-def cholesky(A: Any, *, upper: bool = False) -> Any:
+def cholesky(A: Value, *, upper: bool = False) -> Value:
     """L with `A == L @ L.mH`, or its adjoint if upper; LinAlgError unless positive definite."""
     return _cholesky(A, upper)
 
@@ -284,12 +290,12 @@ operation("CholeskyBackward0", name="cholesky")(lambda input, upper=False: _chol
 
 
 @private("LinalgCholeskyExBackward0", name="linalg_cholesky_ex")
-def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """`cholesky`, and 0 where it exists."""
+def cholesky_ex(A: Value, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """`cholesky`, and the info 0; a matrix that is not positive definite is an error."""
     return return_types.linalg_cholesky_ex(_cholesky(A, upper), np.zeros(A.shape[:-2], np.int32))
 
 
-def _qr(A: Any, mode: str) -> tuple[Any, Any]:
+def _qr(A: Value, mode: str) -> tuple[Value, Value]:
     require_matrices("linalg.qr", A)
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(
@@ -303,7 +309,7 @@ def _qr(A: Any, mode: str) -> tuple[Any, Any]:
 
 
 @private("LinalgQrBackward0", name="linalg_qr")
-def qr(A: Any, mode: str = "reduced") -> Any:
+def qr(A: Value, mode: str = "reduced") -> Any:
     """Q with orthonormal columns and R with zeros below the diagonal, `A == Q @ R`.
 
     mode: "reduced", "complete" (Q is square), or "r" (Q is empty).
@@ -312,13 +318,13 @@ def qr(A: Any, mode: str = "reduced") -> Any:
 
 
 @operation("LinalgQrBackward0", name="qr")
-def _old_qr(input: Any, some: bool = True) -> Any:
+def _old_qr(input: Value, some: bool = True) -> Any:
     """`linalg.qr`, complete if not some."""
     return return_types.qr(*_qr(input, "reduced" if some else "complete"))
 
 
 @private("LinalgSvdBackward0", name="linalg_svd")
-def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
+def svd(A: Value, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """U, S and Vh with `A == U @ diag(S) @ Vh`, S in descending order."""
     require_matrices("linalg.svd", A)
     u, s, vh = np.linalg.svd(A, full_matrices=full_matrices)
@@ -326,7 +332,7 @@ def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any
 
 
 @operation("LinalgSvdBackward0", name="svd")
-def _old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
+def _old_svd(input: Value, some: bool = True, compute_uv: bool = True) -> Any:
     """U, S and V with `input == U @ diag(S) @ V.mH`; U and V are zeros if not compute_uv."""
     require_matrices("linalg.svd", input)
     if not compute_uv:
@@ -338,18 +344,18 @@ def _old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
 
 
 @private("LinalgSvdBackward0", name="linalg_svdvals")
-def svdvals(A: Any, *, driver: str | None = None) -> Any:
+def svdvals(A: Value, *, driver: str | None = None) -> Value:
     """The singular values, in descending order."""
     require_matrices("linalg.svdvals", A)
     return np.linalg.svd(A, compute_uv=False)
 
 
-def _as_complex(x: Any) -> Any:
+def _as_complex(x: Value) -> Value:
     return cast(x, np.result_type(x.dtype, np.complex64))
 
 
 @private("LinalgEigBackward0", name="linalg_eig")
-def eig(A: Any) -> Any:
+def eig(A: Value) -> Any:
     """The eigenvalues and eigenvectors (columns of length 1) of a square matrix, complex."""
     require_matrices("linalg.eig", A, square=True)
     values, vectors = np.linalg.eig(A)
@@ -357,14 +363,14 @@ def eig(A: Any) -> Any:
 
 
 @private("LinalgEigBackward0", name="linalg_eigvals")
-def eigvals(A: Any) -> Any:
+def eigvals(A: Value) -> Value:
     """The eigenvalues of a square matrix, complex."""
     require_matrices("linalg.eigvals", A, square=True)
     return _as_complex(np.linalg.eigvals(A))
 
 
 @private("LinalgEighBackward0", name="linalg_eigh")
-def eigh(A: Any, UPLO: Any = "L") -> Any:
+def eigh(A: Value, UPLO: Literal["L", "U"] = "L") -> Any:
     """The eigenvalues, ascending, and eigenvectors of a Hermitian matrix.
 
     UPLO: the triangle that is read, "L" or "U".
@@ -374,7 +380,7 @@ def eigh(A: Any, UPLO: Any = "L") -> Any:
 
 
 @private("LinalgEighBackward0", name="linalg_eigvalsh")
-def eigvalsh(A: Any, UPLO: Any = "L") -> Any:
+def eigvalsh(A: Value, UPLO: Literal["L", "U"] = "L") -> Value:
     """The eigenvalues, ascending, of a Hermitian matrix."""
     require_matrices("linalg.eigvalsh", A, square=True)
     return np.linalg.eigvalsh(A, UPLO)
@@ -385,32 +391,32 @@ def eigvalsh(A: Any, UPLO: Any = "L") -> Any:
 
 @register("matrix_exp")
 @private("LinalgMatrixExpBackward0", name="linalg_matrix_exp")
-def matrix_exp(A: Any) -> Any:
+def matrix_exp(A: Value) -> Value:
     """The exponential of a square matrix, or of each of a stack."""
     require_matrices("linalg.matrix_exp", A, square=True)
     return exponential(A)
 
 
 @private("LinalgCrossBackward0", name="linalg_cross")
-def cross(input: Any, other: Any, *, dim: int = -1) -> Any:
+def cross(input: Value, other: Value, *, dim: int = -1) -> Value:
     """The cross products of vectors of three elements along a dimension."""
     return cross_along(input, other, dim)
 
 
 @private("SumBackward1", name="linalg_vecdot")
-def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
+def vecdot(x: Value, y: Value, *, dim: int = -1) -> Value:
     """Sums of `conj(x) * y` along a dimension."""
     return np.sum((np.conjugate(x) if x.dtype.kind == "c" else x) * y, axis=dim)
 
 
 @private("DiagonalBackward0", view=True, name="linalg_diagonal")
-def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+def diagonal(A: Value, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Value:
     """The diagonals of matrices: a view."""
     return np.diagonal(A, offset, dim1, dim2)
 
 
 @private("CatBackward0", name="linalg_vander")
-def vander(x: Any, *, N: int | None = None) -> Any:
+def vander(x: Value, *, N: int | None = None) -> Value:
     """Rows of the powers 0, 1, ... of each element."""
     count = x.shape[-1] if N is None else N
     return np.expand_dims(x, -1) ** np.arange(count).astype(x.dtype)

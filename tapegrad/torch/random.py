@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,7 +12,7 @@ from tapegrad.torch._tensor.tensor import Tensor
 
 
 @register(method=False)
-def manual_seed(seed: Any) -> Generator:
+def manual_seed(seed: int) -> Generator:
     """Start the default generator anew from a seed, and return it.
 
     >>> import tapegrad.torch as torch
@@ -49,7 +49,7 @@ def set_rng_state(new_state: Tensor) -> None:
 
 @contextmanager
 def fork_rng(
-    devices: Any = None, enabled: bool = True, device_type: str = "cpu", **_: Any
+    devices: Iterable[int] | None = None, enabled: bool = True, device_type: str = "cpu", **_: Any
 ) -> Iterator[None]:
     """After the block the default generator is in the state from before it."""
     if not enabled:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
+from tapegrad._core.types import Value
+
 
 def _shown(self: Any) -> str:
     parts = (f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
@@ -38,6 +40,6 @@ svd = _named("svd", "U S V")
 triangular_solve = _named("triangular_solve", "solution cloned_coefficient")
 
 
-def pair(word: str, values: Any, indices: Any) -> Any:
+def pair(word: str, values: Value, indices: Value) -> Any:
     """`torch.return_types.<word>(values, indices)`."""
     return globals()[word](values, indices)

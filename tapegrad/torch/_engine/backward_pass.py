@@ -19,6 +19,7 @@ import numpy as np
 from tapegrad._core.backward import replay_backward
 from tapegrad._core.entry import PROJECT, parents_of
 from tapegrad._core.tape import CURRENT
+from tapegrad._core.types import Cotangent
 from tapegrad.torch._engine.node_run import check_usable, free, is_singular, run_node
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.node import (
@@ -41,8 +42,8 @@ from tapegrad.torch._tensor.gradients import (
 )
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
 
-# The node of an argument without one. It is compared by identity, which for a node is several
-# times cheaper than a comparison with a number.
+# Stands for the node of an argument that has none. It is compared by identity, which for a node
+# is several times cheaper than a comparison with a number.
 ABSENT = -1
 LARGE = 256  # elements from which the core adds cotangents in place
 
@@ -58,8 +59,8 @@ class _All(set[int]):
         return True
 
 
-# The arrays that must be copied to become a gradient, once hooks or Functions ran: these may keep
-# arrays that they saw, and a later pass adds to a gradient in its memory.
+# The ids of the arrays that must be copied before they become a gradient, if hooks or custom
+# Functions ran: these may have kept any array, and a later pass adds to the gradient in place.
 SEEN = _All()
 
 
@@ -73,7 +74,7 @@ class BackwardPass:
 
     def __init__(
         self,
-        roots: Sequence[tuple[Node, Any]],
+        roots: Sequence[tuple[Node, Cotangent]],
         wanted: Iterable[Node] | None,
         *,
         keep: bool,
@@ -91,7 +92,7 @@ class BackwardPass:
         self.taken = {id(bar) for _, bar in roots}  # ids of arrays that cannot become a gradient
         self.watched = create  # whether the pass runs node by node
         self.singular = False  # whether a rule takes a limit, which needs a traced replay
-        self.spent = False  # whether a node on the way was freed
+        self.spent = False  # whether one of the nodes was freed
         self.seen = {node for node, _ in roots}  # the roots, and all nodes on which they depend
         self.nodes = self._select_nodes(self._collect())
 
@@ -164,7 +165,7 @@ class BackwardPass:
     # -- running ---------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Push the cotangents of the roots back."""
+        """Propagate the cotangents of the roots backward."""
         mode = modes.current()
         before = modes.change(grad=self.create)
         token = CURRENT.set(None)
@@ -221,8 +222,8 @@ class BackwardPass:
                 if bar is not None and not (short and self._set_grad(leaf.variable, bar)):
                     self._accumulate_leaf(leaf, bar)
 
-    def _set_grad(self, variable: Tensor, bar: Any) -> bool:
-        """Make a cotangent the `grad` of a leaf without one; False if this path does not serve."""
+    def _set_grad(self, variable: Tensor, bar: Cotangent) -> bool:
+        """Make a cotangent the `grad` of a leaf; False if that needs `_accumulate_leaf`."""
         if type(bar) is not ndarray or bar.dtype.kind != "f":
             return False
         if variable._grad is not None or variable.node is None:
@@ -263,7 +264,7 @@ class BackwardPass:
         if not self.keep and self.singular:  # a limit is taken through nodes that already ran
             free(node for node in self.nodes if node not in self.ends)
 
-    def _run_hooks(self, node: Node, g: Any) -> Any:
+    def _run_hooks(self, node: Node, g: Cotangent) -> Cotangent:
         """The cotangent of a node's result after its hooks, captured if the node is wanted."""
         if not node._watched and self.wanted is None:
             return g
@@ -277,7 +278,7 @@ class BackwardPass:
             self.captured[node] = self._stripped(g)
         return g
 
-    def _accumulate_leaf(self, leaf: AccumulateGrad, g: Any) -> None:
+    def _accumulate_leaf(self, leaf: AccumulateGrad, g: Cotangent) -> None:
         """Add the cotangent of a leaf to its `grad`, or capture it, and run its hooks."""
         g = self._stripped(g)
         variable = leaf.variable
@@ -286,7 +287,7 @@ class BackwardPass:
         if not self.accumulate:
             self.captured[leaf] = g
             return
-        if variable.node is None:  # detach_() or requires_grad_(False) came since
+        if variable.node is None:  # detach_() or requires_grad_(False) was called since
             return
         if leaf._prehooks:
             g = through_prehooks(leaf, g)
@@ -298,7 +299,7 @@ class BackwardPass:
             for hook in list(leaf._posthooks.values()):
                 hook((), (as_gradient(g),))
 
-    def _stripped(self, g: Any) -> Any:
+    def _stripped(self, g: Cotangent) -> Cotangent:
         """A cotangent without the history of a replay that was traced only for a limit."""
         return g.value if not self.create and is_on_graph(g) else g
 
@@ -306,7 +307,10 @@ class BackwardPass:
 def _completed_by(
     nodes: list[Node], leaves: list[AccumulateGrad]
 ) -> dict[Node, list[AccumulateGrad]]:
-    """For each node, the leaves whose gradient is complete after it ran: those it used first."""
+    """For each node, the leaves whose gradient is complete after it ran.
+
+    These are the leaves that no earlier node uses, as a pass runs backward in time.
+    """
     wanted = set(leaves)
     last: dict[Node, list[AccumulateGrad]] = {}
     for node in nodes:
@@ -317,12 +321,12 @@ def _completed_by(
     return last
 
 
-def _add(bars: dict[Any, Any], node: Node, bar: Any) -> None:
+def _add(bars: dict[Node, Cotangent], node: Node, bar: Cotangent) -> None:
     before = bars.get(node)
     bars[node] = bar if before is None else before + bar
 
 
-def _add_part(bars: dict[Any, Any], node: Node, parent: Node, part: Any) -> None:
+def _add_part(bars: dict[Node, Cotangent], node: Node, parent: Node, part: Cotangent) -> None:
     """Add a part to the cotangent of a parent, or to that of one of the parent's results."""
     entry = node._entry
     if entry[0] is PROJECT:

@@ -2,29 +2,35 @@
 
 Knows passes and the core's vmap. Must not know operations.
 
-The pass runs once, on batched cotangents: a rule sees one of them, and NumPy all. Hooks and custom
-Functions see batched tensors. If a function cannot be batched, there is one pass per example.
+The pass runs once, on batched cotangents: rules are written for one cotangent, and NumPy computes
+all of them. Hooks and custom Functions get batched tensors. If a function cannot be batched, there
+is one pass per example.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from tapegrad import BatchingError, vmap
+from tapegrad._core.types import Cotangent
 from tapegrad.torch._engine.backward_pass import BackwardPass
 from tapegrad.torch._engine.node_run import free
+from tapegrad.torch._graph.node import Node
 from tapegrad.torch._tensor.gradients import conjugated
 from tapegrad.torch._tensor.tensor import Tensor, array_below, node_of
 
-ABSENT = np.zeros(())  # in place of the cotangent of a node that the pass did not reach
+ABSENT = np.zeros(())  # stands for the cotangent of a node that the pass did not reach
 
 
 def batched_grad(
-    outputs: Sequence[Tensor], wanted: Sequence[Any], gradients: Any, keep: bool, create: bool
-) -> list[Any]:
+    outputs: Sequence[Tensor],
+    wanted: Sequence[Node],
+    gradients: Tensor | Sequence[Tensor] | None,
+    keep: bool,
+    create: bool,
+) -> list[Cotangent]:
     """The cotangents of the wanted nodes, with the examples along axis 0.
 
     gradients: one tensor per output, with one more dimension in front than the output has.
@@ -40,7 +46,7 @@ def batched_grad(
     bars = [conjugated(array_below(gradient)) for gradient in gradients]
     passes: list[BackwardPass] = []
 
-    def one(*parts: Any) -> list[Any]:
+    def one(*parts: Cotangent) -> list[Cotangent]:
         roots = [
             (node, bar if bar.dtype == y.value.dtype else bar.astype(y.value.dtype))
             for node, bar, y in zip(nodes, parts, outputs, strict=True)
@@ -63,7 +69,7 @@ def batched_grad(
     ]
 
 
-def _checked(output: Tensor, gradient: Any, position: int) -> Any:
+def _checked(output: Tensor, gradient: object, position: int) -> Node:
     if not isinstance(gradient, Tensor):
         raise TypeError(
             f"gradients can be either Tensors or None, but got {type(gradient).__name__}"

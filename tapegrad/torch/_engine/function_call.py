@@ -14,10 +14,12 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from tapegrad._batched.level import VmapLevel
 from tapegrad._core.entry import Outputs, parents_of, spec_of
 from tapegrad._core.fit import zeros_of
 from tapegrad._core.forms import General
 from tapegrad._core.rule import Rule
+from tapegrad._core.types import Cotangent, Params, Slot, Tangent, Value
 from tapegrad._core.values import Mapped, innermost
 from tapegrad.torch._engine.saved import output_node, save
 from tapegrad.torch._graph import modes
@@ -41,14 +43,14 @@ from tapegrad.torch._tensor.writes import rebase
 
 
 class _Calling(Rule):
-    """The placeholder rule in the entry of a Function's node; `rule_for()` makes the real one."""
+    """The placeholder rule in the entry of a Function's node; `_rule_for()` makes the real one."""
 
     form = "custom"
 
     def push(
-        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
-        """Unknown: a limit cannot be taken through a user's backward."""
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
+        """Give NaN: a limit cannot be taken through a user's backward."""
         parts = out if isinstance(out, tuple) else (out,)
         made = [None if part is None else np.full(part.shape, np.nan) for part in parts]
         return made if isinstance(out, tuple) else made[0]
@@ -75,9 +77,14 @@ class Backward:
         self.name = title(node)
 
     def pull(
-        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
-    ) -> Sequence[Any]:
-        """The user's backward, on tensors."""
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
+        """Run the user's backward on tensors."""
         node = self.node
         outputs = out if isinstance(out, tuple) else (out,)
         found = run_backward(node, g if isinstance(g, list) else [g], outputs, args)
@@ -97,8 +104,8 @@ def _expects_zeros(parent: Node) -> bool:
 
 
 def run_backward(
-    node: Any, bars: Sequence[Any], outputs: Sequence[Any], inputs: Sequence[Any]
-) -> list[Any]:
+    node: Slot, bars: Sequence[Cotangent], outputs: Sequence[Value], inputs: Sequence[Value]
+) -> list[Cotangent]:
     """The cotangents of a Function's tensor arguments, from those of its outputs."""
     if node._fills:
         bars = [
@@ -126,7 +133,7 @@ def run_backward(
     ]
 
 
-def _checked(node: Any, edge: int, gradient: Any, like: Any) -> Any:
+def _checked(node: Slot, edge: int, gradient: object, like: Value) -> Cotangent:
     """The gradient that a user's backward returned for one argument, as a cotangent."""
     if gradient is None:
         return None
@@ -148,13 +155,13 @@ def _checked(node: Any, edge: int, gradient: Any, like: Any) -> Any:
     return bar
 
 
-def _array_beside(arrays: Sequence[Any], tensor: Tensor) -> Any:
+def _array_beside(arrays: Sequence[Value], tensor: Tensor) -> Value:
     """The array of a tensor; on the tape above the graph only if one of the given arrays is."""
     return array_of(tensor) if any(map(is_above, arrays)) else array_below(tensor)
 
 
 def _shrinks(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
-    """Whether an array of a shape can be summed to another one, which broadcasts to it."""
+    """Whether an array of one shape can be summed to another shape, which broadcasts to it."""
     sides = zip(shape[::-1], to[::-1], strict=False)
     return len(to) <= len(shape) and all(b in (1, a) for a, b in sides)
 
@@ -189,7 +196,7 @@ class Call(NamedTuple):
         )
         return node
 
-    def forward(self, node: Any, args: Sequence[Any]) -> Any:
+    def forward(self, node: Slot, args: Sequence[Any]) -> Any:
         """Run the user's forward, and set up the context."""
         before = modes.change(grad=False)
         try:
@@ -202,7 +209,7 @@ class Call(NamedTuple):
             modes.restore(before)
 
 
-def call(function: Any, args: tuple[Any, ...]) -> Any:
+def call(function: type[Any], args: tuple[Any, ...]) -> Any:
     """`function.apply(*args)`."""
     made = Call(function, args, tuple(i for i, arg in enumerate(args) if isinstance(arg, Tensor)))
     for place in made.places:
@@ -256,7 +263,7 @@ def _raise_reserved(made: Call) -> NoReturn:
     )
 
 
-def _parent_of(x: Tensor) -> Any:
+def _parent_of(x: Tensor) -> Slot:
     node = node_of(x)
     if node is None:
         return -1
@@ -265,9 +272,9 @@ def _parent_of(x: Tensor) -> Any:
 
 
 class _Results:
-    """The tensors that a forward returned, on their way into the graph."""
+    """Gives the tensors that a forward returned their nodes in the graph."""
 
-    def __init__(self, node: Any, inputs: Sequence[Tensor], logged: bool, count: int) -> None:
+    def __init__(self, node: Slot, inputs: Sequence[Tensor], logged: bool, count: int) -> None:
         self.node = node
         self.inputs = inputs
         self.logged = logged
@@ -325,7 +332,7 @@ class _Results:
         return output
 
     def _write(self, output: Tensor, place: Node) -> None:
-        """Give an argument that the forward wrote to the node of this Function."""
+        """Let an argument that the forward wrote to have the node of this Function."""
         base = output._base
         if output.node is LEAF and base is None:
             raise RuntimeError(
@@ -356,7 +363,7 @@ def _alias(tensor: Tensor) -> Tensor:
     return made
 
 
-def _itself(base: Any) -> Any:
+def _itself(base: Value) -> Value:
     return base
 
 
@@ -384,7 +391,7 @@ class _Traced(General):
     def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
         return [True] * len(wanted), True
 
-    def _args(self, arrays: Sequence[Any]) -> list[Any]:
+    def _args(self, arrays: Sequence[Value]) -> list[Any]:
         args = list(self.made.args)
         for place, array in zip(self.made.places, arrays, strict=True):
             args[place] = x = of_array(array)
@@ -392,19 +399,19 @@ class _Traced(General):
                 x._dual = PLAIN  # the tape above is already unwrapped
         return args
 
-    def _evaluate(self, *arrays: Any) -> tuple[Any, ...]:
+    def _evaluate(self, *arrays: Value) -> tuple[Value, ...]:
         given = call(self.made.function, tuple(self._args(arrays)))
         self.several = isinstance(given, tuple)
         outputs = given if self.several else (given,)
         self.template = [None if isinstance(y, Tensor) else y for y in outputs]
         return tuple(_array_beside(arrays, y) for y in outputs if isinstance(y, Tensor))
 
-    def tensors(self, parts: Sequence[Any]) -> list[Any]:
-        """The outputs of the call, with the tensors put in."""
+    def tensors(self, parts: Sequence[Value]) -> list[Any]:
+        """The outputs of the call: tensors over `parts`, and what else the forward returned."""
         rest = iter(parts)
         return [of_array(next(rest)) if y is None else y for y in self.template]
 
-    def _context(self, args: Sequence[Any], out: Sequence[Any]) -> Any:
+    def _context(self, args: Sequence[Value], out: Sequence[Value]) -> Any:
         made = self.made
         inputs = self._args(args)
         node = made.context(inputs)
@@ -423,8 +430,13 @@ class _Traced(General):
         return node
 
     def pull(
-        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
-    ) -> Sequence[Any]:
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
         node = self._context(args, out)
         bars, likes, rest = [], [], iter(zip(g, out, strict=True))
         for output in self.template:
@@ -435,8 +447,8 @@ class _Traced(General):
         return [bar if want else None for bar, want in zip(found, wanted, strict=True)]
 
     def push(
-        self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
         function = self.made.function
         if not function._has_jvp():
             return self._transposed_vjp(dots, out, args, params)
@@ -471,8 +483,8 @@ def _call_transformed(made: Call) -> Any:
     return tuple(outputs) if rule.several else outputs[0]
 
 
-def _call_batched(made: Call, inner: Any, arrays: list[Any]) -> Any:
-    """A call with batched tensors, by the user's own `vmap`."""
+def _call_batched(made: Call, inner: Value, arrays: list[Value]) -> Any:
+    """A call with batched tensors, which the user's own `vmap` computes."""
     vmap_level = inner.vmap_level
     args, dims = list(made.args), [None] * len(made.args)
     for place, array in zip(made.places, arrays, strict=True):
@@ -493,7 +505,7 @@ def _call_batched(made: Call, inner: Any, arrays: list[Any]) -> Any:
     return tuple(results) if several else results[0]
 
 
-def _wrapped(vmap_level: Any, output: Any, dim: int | None) -> Any:
+def _wrapped(vmap_level: VmapLevel, output: Any, dim: int | None) -> Any:
     if dim is None or not isinstance(output, Tensor):
         return output
     return of_array(vmap_level.wrap(np.moveaxis(array_of(output), dim, 0)))

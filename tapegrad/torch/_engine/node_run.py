@@ -1,4 +1,4 @@
-"""One node of the graph: the check whether it can still run, and its run, which may log itself.
+"""The run of one node, which create_graph logs itself, and the check that a node can still run.
 
 Knows the values that a node keeps, and the core's replay of one entry. Must not know passes.
 """
@@ -13,6 +13,7 @@ import numpy as np
 from tapegrad._core.backward import SparseBars, replay_nested
 from tapegrad._core.entry import PROJECT, Outputs, Spec, parents_of
 from tapegrad._core.fit import fit_cotangent, is_finite
+from tapegrad._core.types import Cotangent, Slot, Value
 from tapegrad._core.values import is_inexact
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.node import (
@@ -36,7 +37,7 @@ from tapegrad.torch._tensor.gradients import (
     through_posthooks,
     through_prehooks,
 )
-from tapegrad.torch._tensor.tensor import array_below, ndarray
+from tapegrad.torch._tensor.tensor import Tensor, array_below, ndarray
 
 
 def free(nodes: Iterable[Node]) -> None:
@@ -64,7 +65,7 @@ def check_usable(nodes: Iterable[Node]) -> None:
             _check_unchanged(node, entry)
 
 
-def _check_unchanged(node: Node, entry: Any) -> None:
+def _check_unchanged(node: Node, entry: tuple[Any, ...]) -> None:
     """Raise RuntimeError if a value that a node kept was written to since."""
     _, out, x, y, parents, y_node = entry
     if y_node is not None:
@@ -80,15 +81,15 @@ def _check_unchanged(node: Node, entry: Any) -> None:
                 raise_changed(value, node, known[1])
 
 
-def is_singular(entry: Any) -> bool:
+def is_singular(entry: tuple[Any, ...]) -> bool:
     """Whether the cotangent of a call is a limit, as for equal eigenvalues."""
     singular = getattr(entry[0], "singular", None)
     return singular is not None and entry[1] is not FREED and bool(singular(entry[1]))
 
 
 def run_node(
-    node: Node, g: Any, *, create: bool, mode: modes.Mode, nodes: Sequence[Node] = ()
-) -> list[Any]:
+    node: Node, g: Cotangent, *, create: bool, mode: modes.Mode, nodes: Sequence[Node] = ()
+) -> list[Cotangent]:
     """The cotangents of a node's arguments (None where there is none) from that of its result.
 
     nodes: all nodes of the pass, for anomaly mode.
@@ -109,7 +110,7 @@ def run_node(
     return parts
 
 
-def _pull(node: Node, g: Any, create: bool) -> list[Any]:
+def _pull(node: Node, g: Cotangent, create: bool) -> list[Cotangent]:
     """Replay one entry, with small integers as slots in place of the nodes of its arguments."""
     entry = node._entry
     rule, out, x, y, x_node, y_node = entry
@@ -137,7 +138,7 @@ def _pull(node: Node, g: Any, create: bool) -> list[Any]:
     return [bars.get(place) for place in range(last)]
 
 
-def _on_graph(node: Node, rule: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any, Any]:
+def _on_graph(node: Node, rule: Any, out: Value, x: Value, y: Value) -> tuple[Value, Value, Value]:
     """The kept values of a node, wrapped with their nodes again, so that the rule logs itself."""
     x_node, y_node = node._entry[4], node._entry[5]
     if y_node is not None:
@@ -160,13 +161,13 @@ def _results_on_graph(node: Node, out: Outputs) -> Outputs:
     return made
 
 
-def _lifted(value: Any, node: Any) -> Any:
+def _lifted(value: Value, node: Slot) -> Value:
     if node == -1 or value is None or type(value) is Spec or not hasattr(value, "dtype"):
         return value
     return array_on_graph(value, node)
 
 
-def call_node(node: Node, gradients: Sequence[Any]) -> Any:
+def call_node(node: Node, gradients: Sequence[Tensor | None]) -> Any:
     """`node(*gradients)`: the gradients of its arguments, one tensor or a tuple of them."""
     entry = node._entry
     count = len(entry[1]) if entry is not None and isinstance(entry[1], tuple) else 1
@@ -194,5 +195,5 @@ def call_node(node: Node, gradients: Sequence[Any]) -> Any:
 
 
 @method_of(Node, "__call__")
-def _call(self: Node, *gradients: Any) -> Any:
+def _call(self: Node, *gradients: Tensor | None) -> Any:
     return call_node(self, gradients)

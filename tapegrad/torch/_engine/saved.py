@@ -10,9 +10,11 @@ gets its node when it is unpacked.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable
 from typing import Any
 
 from tapegrad._core.entry import PROJECT
+from tapegrad._core.types import Value
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.node import FunctionNode, Node, fresh_node
@@ -45,7 +47,7 @@ class Saved:
         self.packed: Any = None
         if self.hooks is not None:
             self.packed = self.hooks.pack_tensor(tensor)
-            if tensor.node is LEAF:  # the tensor from the hooks takes its place
+            if tensor.node is LEAF:  # the tensor that the hooks return gets the node of the leaf
                 self.node = accumulator_of(tensor)
         elif tensor.node is None or tensor.node is LEAF:
             self.kept = tensor  # a leaf is kept itself, as it has no node to set again
@@ -62,7 +64,7 @@ class Saved:
             return self.kept
         return self._placed(self.kept, owner)
 
-    def _placed(self, value: Any, owner: FunctionNode) -> Tensor:
+    def _placed(self, value: Value, owner: FunctionNode) -> Tensor:
         node = self.node if self.output is None else self._output_node(owner)
         made = of_value(value, node)
         made._version_of = self.version
@@ -99,7 +101,7 @@ def output_node(owner: FunctionNode, position: int) -> Node:
 
 
 def output_number(tensor: Tensor, owner: FunctionNode) -> int | None:
-    """The number of the output of a Function that a tensor is; None if it is not an output."""
+    """Which output of a Function a tensor is, by number; None if it is not an output."""
     node = tensor.node
     if node is owner:
         return 0
@@ -113,12 +115,12 @@ def _place_of(tensor: Tensor, owner: FunctionNode) -> weakref.ref[Node] | None:
     return None if tensor.node is owner else weakref.ref(tensor.node)
 
 
-def save(owner: FunctionNode, tensors: Any) -> tuple[Saved | None, ...]:
+def save(owner: FunctionNode, tensors: Iterable[Tensor | None]) -> tuple[Saved | None, ...]:
     """Tensors as `Saved`, which their Function's node can keep."""
     return tuple(None if tensor is None else Saved(tensor, owner) for tensor in tensors)
 
 
-def check_saveable(tensors: tuple[Any, ...], call: str) -> None:
+def check_saveable(tensors: tuple[object, ...], call: str) -> None:
     """Raise TypeError for anything but tensors and None."""
     for position, tensor in enumerate(tensors):
         if tensor is not None and not isinstance(tensor, Tensor):

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad._core.entry import Entry
 from tapegrad._core.forward_tape import Cell, ForwardTape
+from tapegrad._core.types import Tangent, Value
 from tapegrad._core.values import Traced
 
 PLAIN: Any = object()  # the `_dual` of a tensor that is only on the tape below
@@ -42,28 +44,28 @@ class Below(ForwardTape):
         self.above = None
 
 
-def _forget(entry: Any) -> None:
+def _forget(entry: Entry) -> None:
     """The `log` of a tape after its level has ended."""
 
 
-def is_dual(value: Any) -> bool:
+def is_dual(value: Value) -> bool:
     """Whether a value is an array of the tape below."""
     return isinstance(value, Traced) and type(value.tape) is Below
 
 
-def is_above(array: Any) -> bool:
+def is_above(array: Value) -> bool:
     """Whether an array is one of the tape above the graph."""
     return isinstance(array, Traced) and type(array.tape) is Above
 
 
-def cell_of(tangent: Any) -> Cell:
+def cell_of(tangent: Tangent) -> Cell:
     """A slot that holds a tangent."""
     cell = Cell()
     cell.tangent = tangent
     return cell
 
 
-def tangent_of(array: Any) -> Any:
+def tangent_of(array: Value) -> Tangent:
     """The tangent of an array of either tape, or None."""
     slot = array.slot
     return slot.tangent if isinstance(slot, Cell) else None

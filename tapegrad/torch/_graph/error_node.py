@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from tapegrad._core.entry import Spec
 from tapegrad._core.rule import Rule
 from tapegrad.torch._graph.node import Node, fresh_node
 
 
 class _ErrorRule(Rule):
-    """The rule of such a node."""
+    """The rule of a node whose derivative is an error."""
 
     form = "unsupported"
 
@@ -40,7 +41,7 @@ class Error(Node):
     __slots__ = ()
 
 
-def error_node(spec: Any, text: str, parents: Sequence[Node]) -> Node:
+def error_node(spec: Spec, text: str, parents: Sequence[Node]) -> Node:
     """A node for a result of a shape and dtype, with `parents`; `text` is the error message."""
     node = fresh_node()
     node.__class__ = Error

@@ -9,13 +9,14 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Self
 
+from tapegrad._core.types import Function
 from tapegrad.torch._graph.order import next_number
 
 
 class Hooks(dict[int, Callable[..., Any]]):
     """Functions in the order in which they were registered."""
 
-    def add(self, hook: Callable[..., Any]) -> Handle:
+    def add(self, hook: Function) -> Handle:
         """Register a function; the handle removes it."""
         key = next_number()
         self[key] = hook

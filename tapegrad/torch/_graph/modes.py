@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
+from tapegrad._core.types import Function
 from tapegrad._warning import warn
 
 
@@ -92,10 +93,10 @@ class Manager:
         restore(self.before.pop())
 
     def clone(self) -> Manager:
-        """Another manager of the same kind: a decorated function may be entered many times."""
+        """Another manager of the same kind: each call of a decorated function enters a new one."""
         return type(self)()
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Function) -> Function:
         if inspect.isclass(function):
             warn(
                 "Decorating classes is deprecated and will be disabled in future versions. You "
@@ -109,7 +110,7 @@ class Manager:
             return self._decorate_generator(function)
         return self._decorate(function)
 
-    def _decorate(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _decorate(self, function: Function) -> Function:
         @functools.wraps(function)
         def within(*args: Any, **kwargs: Any) -> Any:
             with self.clone():
@@ -117,8 +118,8 @@ class Manager:
 
         return within
 
-    def _decorate_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A generator in the state, which is restored whenever the generator waits."""
+    def _decorate_generator(self, function: Function) -> Function:
+        """Decorate a generator: it runs in the changed state, which each `yield` restores."""
 
         @functools.wraps(function)
         def within(*args: Any, **kwargs: Any) -> Any:
@@ -136,7 +137,7 @@ class Manager:
                     with self.clone():
                         generator.close()
                     raise
-                except BaseException as error:  # noqa: BLE001 - it is for the generator
+                except BaseException as error:  # noqa: BLE001 - every exception goes into the generator
                     resume = functools.partial(generator.throw, error)
                 else:
                     resume = functools.partial(generator.send, sent)
@@ -184,14 +185,14 @@ class set_grad_enabled(Manager):
     def clone(self) -> Manager:
         return set_grad_enabled(self.mode)
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Function) -> Function:
         if self.early:
             restore(self.early.pop())
         return super().__call__(function)
 
 
 class inference_mode(Manager):
-    """As `no_grad`, and the tensors that are made can never take part in a graph."""
+    """Like `no_grad`; the tensors that are made within can never be part of a graph."""
 
     def __init__(self, mode: Any = True) -> None:
         super().__init__()

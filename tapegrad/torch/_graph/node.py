@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,13 +25,14 @@ import numpy as np
 from tapegrad import Array
 from tapegrad._core.entry import PROJECT, Entry, Outputs, Spec, parents_of, spec_of
 from tapegrad._core.tape import Tape
+from tapegrad._core.types import Function, Params, Slot, Value
 from tapegrad._core.values import Traced
 from tapegrad.torch._graph.hooks import Handle, Hooks
 from tapegrad.torch._graph.names import name_of
 from tapegrad.torch._graph.order import next_number
 
 new = object.__new__
-GUARD = threading.RLock()  # for state that several backward passes may change at once
+GUARD = threading.RLock()  # for state that backward passes of several threads may change
 
 
 class Node:
@@ -57,10 +58,10 @@ class Node:
     _trace: Any = None  # the traceback of the call, in anomaly mode
     _packed: Any = None  # saved tensors as their hooks packed them
 
-    def __ge__(self, start: Any) -> bool:
+    def __ge__(self, start: Slot) -> bool:
         return self._number >= start
 
-    def __lt__(self, start: Any) -> bool:
+    def __lt__(self, start: Slot) -> bool:
         return self._number < start
 
     def name(self) -> str:
@@ -78,14 +79,14 @@ class Node:
         """The nodes of the arguments, each with the number of its result that was used."""
         return tuple(edge_of(parent) for parent in arguments_of(self))
 
-    def register_hook(self, hook: Callable[..., Any]) -> Handle:
+    def register_hook(self, hook: Function) -> Handle:
         """Call `hook(grad_inputs, grad_outputs)` after this node ran; it may replace the first."""
         if self._posthooks is None:
             self._posthooks = Hooks()
             self._watched = True
         return self._posthooks.add(hook)
 
-    def register_prehook(self, hook: Callable[..., Any]) -> Handle:
+    def register_prehook(self, hook: Function) -> Handle:
         """Call `hook(grad_outputs)` before this node runs; it may replace them."""
         if self._prehooks is None:
             self._prehooks = Hooks()
@@ -96,7 +97,7 @@ class Node:
 
         def __call__(self, *gradients: Any) -> Any: ...
 
-    def _register_hook_dict(self, hooks: Any) -> None:
+    def _register_hook_dict(self, hooks: object) -> None:
         raise NotImplementedError("use register_hook")
 
     def _sequence_nr(self) -> int:
@@ -148,7 +149,7 @@ class FunctionNode(Node):
 
 
 class PowBackward0(Node):
-    """A power with a number for an exponent."""
+    """A power whose exponent is a number."""
 
     __slots__ = ()
     _arguments = 1
@@ -188,13 +189,13 @@ def fresh_node() -> Node:
 class _NoBuffers:
     """An empty set of slots: every write to a traced array copies, as tensors may share memory."""
 
-    def __contains__(self, slot: Any) -> bool:
+    def __contains__(self, slot: Slot) -> bool:
         return False
 
-    def add(self, slot: Any) -> None:
+    def add(self, slot: Slot) -> None:
         pass
 
-    def discard(self, slot: Any) -> None:
+    def discard(self, slot: Slot) -> None:
         pass
 
 
@@ -210,17 +211,17 @@ class GraphTape(Tape):
         self.log = _attach
         self.buffers = _NoBuffers()
 
-    def keep(self, constant: Any) -> Any:
+    def keep(self, constant: Value) -> Value:
         return constant  # a backward pass refuses a changed constant by its version
 
-    def keep_input(self, leaf: Any) -> Any:
+    def keep_input(self, leaf: Value) -> Value:
         return leaf
 
-    def keep_params(self, params: dict[str, Any]) -> dict[str, Any]:
+    def keep_params(self, params: Params) -> Params:
         return params
 
-    def between(self, start: Any, end: Any) -> list[Entry]:
-        """The entries after one node on which that of another depends, in order of time."""
+    def between(self, start: Slot, end: Slot) -> list[Entry]:
+        """The entries made after node `start` on which node `end` depends, in order of time."""
         nodes = [node for node in reachable([end]) if node._number > start._number]
         return [(node, *node._entry) for node in nodes if node._entry is not None]
 
@@ -228,7 +229,7 @@ class GraphTape(Tape):
 def _attach(entry: Entry) -> None:
     node = entry[0]
     node._entry = entry[1:]
-    if isinstance(entry[2], Outputs):  # without the nodes of the results, which refer to this node
+    if isinstance(entry[2], Outputs):  # the nodes of the results refer to this one: no cycle
         outputs = Outputs(entry[2])
         outputs.slots = (-1,) * len(outputs)
         node._entry = entry[1], outputs, *entry[3:]
@@ -239,12 +240,12 @@ def _attach(entry: Entry) -> None:
 GRAPH = GraphTape()
 
 
-def array_on_graph(value: Any, node: Node) -> Any:
+def array_on_graph(value: Value, node: Node) -> Value:
     """A value and its node as a traced array of the core, on which rules log themselves."""
     return Array(value, node, GRAPH, spec_of(value))
 
 
-def is_on_graph(value: Any) -> bool:
+def is_on_graph(value: Value) -> bool:
     """Whether a value is a traced array of this layer's tape."""
     return isinstance(value, Traced) and value.tape is GRAPH
 
@@ -260,7 +261,7 @@ class GradientEdge(NamedTuple):
 # --- Walking ------------------------------------------------------------------------------------
 
 
-def arguments_of(node: Node) -> Iterator[Any]:
+def arguments_of(node: Node) -> Iterator[Slot]:
     """The nodes (or -1) of the arguments of a call, one per argument."""
     entry = node._entry
     if entry is None:
@@ -272,7 +273,7 @@ def arguments_of(node: Node) -> Iterator[Any]:
     yield from parents_of(entry)[: node._arguments]
 
 
-def edge_of(parent: Any) -> tuple[Node | None, int]:
+def edge_of(parent: Slot) -> tuple[Node | None, int]:
     """A parent as PyTorch shows it: the node of the call, and the number of the result."""
     if parent == -1:
         return None, 0
@@ -319,7 +320,7 @@ class _Freed:
 FREED = _Freed()
 
 
-def freed(entry: Any) -> Any:
+def freed(entry: tuple[Any, ...]) -> tuple[Any, ...]:
     """An entry without the arrays that it kept; the same entry if it kept none."""
     rule, out, x, y, x_node, y_node = entry
     if y_node is not None:
@@ -335,7 +336,7 @@ def freed(entry: Any) -> Any:
     return entry
 
 
-def kept_values(entry: Any) -> list[Any]:
+def kept_values(entry: tuple[Any, ...]) -> list[Value]:
     """The arrays that an entry keeps for its derivative."""
     _, out, x, y, x_node, y_node = entry
     if y_node is not None:
@@ -345,15 +346,9 @@ def kept_values(entry: Any) -> list[Any]:
     return [value for value in (*_parts(out), *x) if isinstance(value, np.ndarray)]
 
 
-def _parts(out: Any) -> Any:
+def _parts(out: Value) -> Any:
     return out if isinstance(out, tuple) else (out,)
 
 
-def _is_kept(value: Any) -> bool:
+def _is_kept(value: Value) -> bool:
     return value is not None and type(value) is not Spec and hasattr(value, "shape")
-
-
-# --- Hooks --------------------------------------------------------------------------------------
-
-
-# --- Names --------------------------------------------------------------------------------------

@@ -5,12 +5,11 @@ Knows the core's tapes and those of this layer. Must not know tensors.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tapegrad._core.forward_tape import Cell
 from tapegrad._core.tape import Tape
+from tapegrad._core.types import Value
 from tapegrad._core.values import Mapped, Traced
 from tapegrad.torch._graph.dual import cell_of, is_dual
 from tapegrad.torch._graph.node import GRAPH
@@ -21,7 +20,7 @@ ndarray = np.ndarray
 FORWARD: set[float] = set()
 
 
-def unlogged(value: Any, floor: float) -> Any:
+def unlogged(value: Value, floor: float) -> Value:
     """A traced value without the reverse transforms up to a level; it stays dual and batched."""
     if isinstance(value, Mapped):
         inner = unlogged(value.value, floor)
@@ -42,7 +41,7 @@ def unlogged(value: Any, floor: float) -> Any:
     return tape.array(inner, slot, tape, value.spec)
 
 
-def is_differentiated(value: Any, *, forward: bool = False) -> bool:
+def is_differentiated(value: Value, *, forward: bool = False) -> bool:
     """Whether a functional transform in reverse mode, or also in forward mode, traces a value."""
     while type(value) is not ndarray:
         if isinstance(value, Traced):

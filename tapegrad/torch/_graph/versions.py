@@ -1,4 +1,4 @@
-"""Versions of memory: a backward pass checks with them the values that nodes keep.
+"""Versions of memory, with which a backward pass finds kept values that were changed in place.
 
 Knows arrays and the numbers of nodes. Must not know the operations that write, or of tensors more
 than their value and version.
@@ -11,6 +11,7 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.node import Node
 from tapegrad.torch._graph.order import next_number
@@ -25,7 +26,7 @@ class Version:
 
     def __init__(self) -> None:
         self.count = 0
-        self.times: list[int] = []  # of the latest writes, numbered as nodes are
+        self.times: list[int] = []  # of the latest writes, in the numbers of nodes
 
     def at(self, number: int) -> int:
         """The version at the time when the node with this number was made."""
@@ -45,7 +46,7 @@ WRITTEN: dict[int, tuple[Any, Version]] = {}
 REMEMBERED = 256  # how many writes keep their time; after more, messages are less exact
 
 
-def owner_of(value: Any) -> Any:
+def owner_of(value: Value) -> Value:
     """The array that owns the memory of an array."""
     while type(value.base) is ndarray:
         value = value.base
@@ -82,7 +83,7 @@ def count_write(tensor: Versioned) -> None:
         WRITTEN[key] = (weakref.ref(owner, lambda _: WRITTEN.pop(key, None)), version)
 
 
-def raise_changed(value: Any, node: Node, version: Version) -> NoReturn:
+def raise_changed(value: Value, node: Node, version: Version) -> NoReturn:
     """PyTorch's error for a value that a derivative needs and that was changed in place."""
     kind = word_of(value.dtype)
     raise RuntimeError(

@@ -1,4 +1,4 @@
-"""Dual tensors are split into primal and tangent here.
+"""Splits dual tensors into primal and tangent.
 
 Knows tensors. Must not know levels, which `autograd.forward_ad` enters and exits.
 """

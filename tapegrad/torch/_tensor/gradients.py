@@ -8,30 +8,31 @@ conjugates, so this module conjugates gradients that come in, and cotangents tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.entry import spec_of
+from tapegrad._core.types import Cotangent, Function
 from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.node import GUARD, Node, arguments_of, is_on_graph
 from tapegrad.torch._tensor.tensor import Tensor, array_below, ndarray, of_array, of_value
 
 
-def conjugated(value: Any) -> Any:
+def conjugated(value: Cotangent) -> Cotangent:
     """A gradient as a cotangent, or a cotangent as a gradient."""
     return np.conj(value) if value.dtype.kind == "c" else value
 
 
-def as_gradient(bar: Any) -> Tensor:
+def as_gradient(bar: Cotangent) -> Tensor:
     """A cotangent as a tensor, in PyTorch's convention."""
     if isinstance(bar, (np.generic, np.ndarray)) or is_on_graph(bar):
         return of_array(conjugated(bar))
     return of_value(conjugated(bar))
 
 
-def through_hooks(hooks: dict[int, Callable[..., Any]], g: Any) -> Any:
+def through_hooks(hooks: dict[int, Function], g: Cotangent) -> Cotangent:
     """A cotangent after the hooks have run, each of which may replace it."""
     for hook in list(hooks.values()):
         gradient = as_gradient(g)
@@ -44,7 +45,7 @@ def through_hooks(hooks: dict[int, Callable[..., Any]], g: Any) -> Any:
     return g
 
 
-def _check_hooked(hook: Any, given: Any, gradient: Tensor) -> None:
+def _check_hooked(hook: Function, given: object, gradient: Tensor) -> None:
     if not isinstance(given, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(given).__name__}'")
     if given.value.shape != gradient.value.shape:
@@ -54,11 +55,11 @@ def _check_hooked(hook: Any, given: Any, gradient: Tensor) -> None:
         )
 
 
-def _name_of(hook: Any) -> str:
+def _name_of(hook: Function) -> str:
     return str(getattr(hook, "__name__", type(hook).__name__))
 
 
-def _several(hook: Any, given: Any, count: int) -> Sequence[Any]:
+def _several(hook: Function, given: Any, count: int) -> Sequence[Any]:
     """The gradients that a hook of a node returned, as one gradient (or None) each."""
     found = given if isinstance(given, (tuple, list)) else (given,)
     if len(found) != count:
@@ -69,7 +70,7 @@ def _several(hook: Any, given: Any, count: int) -> Sequence[Any]:
     return found
 
 
-def through_prehooks(node: Node, g: Any) -> Any:
+def through_prehooks(node: Node, g: Cotangent) -> Cotangent:
     assert node._prehooks is not None
     for hook in list(node._prehooks.values()):
         several = isinstance(g, list)
@@ -82,7 +83,7 @@ def through_prehooks(node: Node, g: Any) -> Any:
     return g
 
 
-def through_posthooks(node: Node, parts: list[Any], g: Any) -> list[Any]:
+def through_posthooks(node: Node, parts: list[Cotangent], g: Cotangent) -> list[Cotangent]:
     assert node._posthooks is not None
     results = tuple(
         None if part is None else as_gradient(part) for part in (g if isinstance(g, list) else [g])
@@ -94,14 +95,14 @@ def through_posthooks(node: Node, parts: list[Any], g: Any) -> list[Any]:
         given = hook(inputs, results)
         if given is not None:
             given = given if isinstance(given, (tuple, list)) else (given,)
-            if not used <= len(given) <= count:  # it may leave out those of numbers
+            if not used <= len(given) <= count:  # it may leave out the gradients of numbers
                 _several(hook, given, count)
             parts = [None if part is None else conjugated(array_below(part)) for part in given]
             parts += [None] * (2 - len(parts))
     return parts
 
 
-def accumulate(variable: Tensor, bar: Any, taken: set[int], *, create: bool) -> None:
+def accumulate(variable: Tensor, bar: Cotangent, taken: set[int], *, create: bool) -> None:
     """Add a cotangent to the `grad` of a leaf, in its memory unless the pass creates a graph."""
     if is_dual(bar) and not create:
         bar = bar.value  # an accumulated gradient has no tangent
@@ -121,7 +122,7 @@ def accumulate(variable: Tensor, bar: Any, taken: set[int], *, create: bool) -> 
             np.add(known.value, conjugated(bar), out=known.value)
 
 
-def root_of(tensor: Tensor, gradient: Any) -> Any:
+def root_of(tensor: Tensor, gradient: Tensor | None) -> Cotangent:
     """The cotangent of a root: the given gradient, or 1 for a root of one element."""
     value = tensor.value
     if gradient is None:

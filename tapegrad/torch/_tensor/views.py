@@ -1,21 +1,22 @@
 """Tensors that share memory: how a view is linked to its base, and computed from it again.
 
-Knows paths from a base to its view. Must not know which operations make views.
+Knows paths: functions that compute the array of a view from that of its base. Must not know which
+operations make views.
 """
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any
 
+from tapegrad._core.types import Tree, Value
 from tapegrad.torch._graph import modes as _modes
 from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.versions import owner_of, share_version, version_of
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, ndarray
 
 
-def _link_views(made: Any, source: Any, path: Callable[[Any], Any], several: bool) -> None:
+def _link_views(made: Tree, source: object, path: Callable[[Value], Value], several: bool) -> None:
     """Link the tensors that share the memory of another one to it, as its views."""
     if not isinstance(source, Tensor):
         return
@@ -28,15 +29,15 @@ def _link_views(made: Any, source: Any, path: Callable[[Any], Any], several: boo
 
 
 class _Part:
-    """One of the views that a function returns."""
+    """The path to one of the views that a function returns."""
 
     __slots__ = ("path", "position")
 
-    def __init__(self, path: Callable[[Any], Any], position: int) -> None:
+    def __init__(self, path: Callable[[Value], Value], position: int) -> None:
         self.path = path
         self.position = position
 
-    def __call__(self, base: Any) -> Any:
+    def __call__(self, base: Value) -> Value:
         return self.path(base)[self.position]
 
 
@@ -45,16 +46,16 @@ class Steps:
 
     __slots__ = ("first", "second")
 
-    def __init__(self, first: Callable[[Any], Any], second: Callable[[Any], Any]) -> None:
+    def __init__(self, first: Callable[[Value], Value], second: Callable[[Value], Value]) -> None:
         self.first = first
         self.second = second
 
-    def __call__(self, base: Any) -> Any:
+    def __call__(self, base: Value) -> Value:
         return self.second(self.first(base))
 
 
 def link_view(
-    made: Tensor, source: Tensor, path: Callable[[Any], Any], several: bool = False
+    made: Tensor, source: Tensor, path: Callable[[Value], Value], several: bool = False
 ) -> None:
     """Make a tensor a view of another one, or of its base if that is a view itself."""
     value, whole = made.value, source.value
@@ -83,11 +84,13 @@ def link_view(
     if made._creation_meta is not None:
         made._attr_version = version_of(base).count
         if made.node is None and base.node is not None and made.value.dtype.kind in "fc":
-            made.node = LEAF  # it has no history of its own
+            made.node = LEAF  # it has no node of its own
     views = base._views
     if views is None:
         views = base._views = []
-    elif len(views) >= 8 and len(views) & (len(views) - 1) == 0:  # at each power of two
+    elif (
+        len(views) >= 8 and len(views) & (len(views) - 1) == 0
+    ):  # drops dead references at each power of two
         views[:] = [view for view in views if view() is not None]
     views.append(weakref.ref(made))
 

@@ -10,13 +10,14 @@ with that of the node.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NoReturn
+from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 import numpy as np
 
-from tapegrad._core.entry import WRITE, parents_of, spec_of
+from tapegrad._core.entry import WRITE, Spec, parents_of, spec_of
 from tapegrad._core.forms import General
+from tapegrad._core.types import Cotangent, Index, Slot, Value
 from tapegrad._core.values import batched_index_part, is_basic, level_of, lift_to_level_of
 from tapegrad.torch._dtypes import can_store, of_numpy, word_of
 from tapegrad.torch._graph import modes
@@ -25,6 +26,7 @@ from tapegrad.torch._graph.error_node import error_node
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._graph.node import (
     GRAPH,
+    Node,
     array_on_graph,
     fresh_node,
     is_on_graph,
@@ -47,7 +49,7 @@ from tapegrad.torch._tensor.tensor import (
 COPY_SLICES = node_class("CopySlices")
 
 
-def _copy_slices(base: Any, view: Any, path: Callable[[Any], Any]) -> Any:
+def _copy_slices(base: Value, view: Value, path: Callable[[Value], Value]) -> Value:
     """A copy of `base` in which the part at the end of `path` is `view`."""
     whole = lift_to_level_of(base.copy(), view)
     if base.dtype == view.dtype:
@@ -58,13 +60,15 @@ def _copy_slices(base: Any, view: Any, path: Callable[[Any], Any]) -> Any:
     return whole
 
 
-def _places_of(path: Callable[[Any], Any], base: Any) -> Any:
+def _places_of(path: Callable[[Value], Value], base: Value) -> Index:
     """The flat positions in the base of a view's elements, for any memory order of the two."""
     numbers = np.arange(base.size, dtype=np.complex128 if base.dtype.kind == "c" else np.float64)
     return np.real(path(numbers.reshape(base.shape))).astype(np.intp)
 
 
-def _pull_slices(g: Any, _out: Any, base: Any, view: Any, path: Callable[[Any], Any]) -> Any:
+def _pull_slices(
+    g: Cotangent, _out: Value, base: Value, view: Value, path: Callable[[Value], Value]
+) -> tuple[Cotangent, Cotangent]:
     if base.dtype.kind == path_kind(path, base):
         places = _places_of(path, base)
         whole = g.reshape(-1).copy()
@@ -82,7 +86,7 @@ def _pull_slices(g: Any, _out: Any, base: Any, view: Any, path: Callable[[Any], 
     return np.real(g) * np.real(kept) + 1j * np.imag(g) * np.imag(kept), view_bar
 
 
-def path_kind(path: Callable[[Any], Any], base: Any) -> str:
+def path_kind(path: Callable[[Value], Value], base: Value) -> str:
     """Whether the view at the end of a path is real or complex: "f" or "c"."""
     kind: str = path(np.empty(base.shape, base.dtype)).dtype.kind
     return kind
@@ -90,7 +94,7 @@ def path_kind(path: Callable[[Any], Any], base: Any) -> str:
 
 _COPY_SLICES = General(_copy_slices, vjp=_pull_slices, arrays=2, name="CopySlices")
 name_nodes(WRITE, "CopySlices")
-# Writes of one value everywhere, for which memory may be at several positions.
+# The nodes of writes that store one value, which several elements in one place of memory may get.
 FIXED = frozenset(
     "ZeroBackward0 FillBackward2 MaskedFillBackward0 MaskedFillBackward1 IndexPutBackward0 "
     "View".split()
@@ -98,8 +102,10 @@ FIXED = frozenset(
 AS_STRIDED = node_class("AsStridedBackward0")  # the node of a view after a write to its base
 
 
-def write(tensor: Tensor, compute: Callable[[Any], Any], label: str, sources: Any = ()) -> Tensor:
-    """Let a tensor become `compute(its array)`, in its own memory.
+def write(
+    tensor: Tensor, compute: Callable[[Value], Value], label: str, sources: Sequence[Tensor] = ()
+) -> Tensor:
+    """Write `compute(array)` into the memory of a tensor, whose array it is given.
 
     sources: the other tensors of the operation; the write is logged if one of them, or the
     tensor, requires grad.
@@ -122,7 +128,7 @@ def write(tensor: Tensor, compute: Callable[[Any], Any], label: str, sources: An
     value = result.value if on_graph else result
     check_result(tensor, value)
     if on_graph and value.dtype != before.dtype:
-        result = result.astype(before.dtype)  # its gradient has the dtype of the memory
+        result = result.astype(before.dtype)  # so that its gradient has the dtype of the memory
         value = result.value
     node = result.slot if on_graph and not isinstance(result.slot, int) else None
     if tracked and node is not None:
@@ -143,7 +149,7 @@ def write(tensor: Tensor, compute: Callable[[Any], Any], label: str, sources: An
     return tensor
 
 
-def put(tensor: Tensor, index: Any, source: Any, label: str) -> None:
+def put(tensor: Tensor, index: Index, source: Tensor | Value, label: str) -> None:
     """`tensor[index] = source` for an index in NumPy's terms and a tensor or a number."""
     given = source.value if isinstance(source, Tensor) else source
     origin = source.node if isinstance(source, Tensor) else None
@@ -187,7 +193,9 @@ def put(tensor: Tensor, index: Any, source: Any, label: str) -> None:
         rebase(tensor, _replacement(tensor, index, v_node, spec, label))
 
 
-def _replacement(tensor: Tensor, index: Any, v_node: Any, spec: Any, label: str) -> Any:
+def _replacement(
+    tensor: Tensor, index: Index, v_node: Slot, spec: Spec | None, label: str
+) -> Node:
     """The node of a tensor after a part of it was replaced."""
     old = node_of(tensor)
     node = fresh_node()
@@ -197,7 +205,7 @@ def _replacement(tensor: Tensor, index: Any, v_node: Any, spec: Any, label: str)
     return node
 
 
-def _put_traced(tensor: Tensor, index: Any, given: Any) -> None:
+def _put_traced(tensor: Tensor, index: Index, given: Value) -> None:
     """`put` within a functional transform."""
     _require_logged(tensor)
     if type(tensor.value) is ndarray and level_of(given) > GRAPH.level:
@@ -211,7 +219,7 @@ def _put_traced(tensor: Tensor, index: Any, given: Any) -> None:
     count_write(tensor)
 
 
-def _raise_misfit(before: Any, index: Any, given: Any) -> NoReturn:
+def _raise_misfit(before: Value, index: Index, given: Value) -> NoReturn:
     place, shape = list(before[index].shape), list(np.shape(given))
     if is_basic(index):
         raise RuntimeError(
@@ -224,7 +232,7 @@ def _raise_misfit(before: Any, index: Any, given: Any) -> NoReturn:
     )
 
 
-def _write_traced(tensor: Tensor, result: Any) -> Tensor:
+def _write_traced(tensor: Tensor, result: Value) -> Tensor:
     """A write within a functional transform, where the core's arrays handle views."""
     _require_logged(tensor)
     check_result(tensor, result)
@@ -246,8 +254,8 @@ def _require_logged(tensor: Tensor) -> None:
         )
 
 
-def _write_dual(tensor: Tensor, compute: Callable[[Any], Any]) -> Tensor:
-    """A write with tangents: into new memory, from which base and views are computed again."""
+def _write_dual(tensor: Tensor, compute: Callable[[Value], Value]) -> Tensor:
+    """A write with tangents: it makes new memory, and base and views are computed from that."""
     result = compute(array_of(tensor))
     check_result(tensor, result)
     if result.dtype != tensor.value.dtype:
@@ -264,15 +272,15 @@ def _write_dual(tensor: Tensor, compute: Callable[[Any], Any]) -> Tensor:
     return tensor
 
 
-def _become(tensor: Tensor, array: Any) -> None:
+def _become(tensor: Tensor, array: Value) -> None:
     made = of_array(array)
     tensor.value, tensor.node, tensor._dual = made.value, made.node, made._dual
 
 
-def _put_dual(tensor: Tensor, index: Any, given: Any) -> None:
+def _put_dual(tensor: Tensor, index: Index, given: Value) -> None:
     """`put` with tangents."""
 
-    def compute(array: Any) -> Any:
+    def compute(array: Value) -> Value:
         whole = lift_to_level_of(array.copy(), given)
         whole[index] = given
         return whole
@@ -280,7 +288,7 @@ def _put_dual(tensor: Tensor, index: Any, given: Any) -> None:
     _write_dual(tensor, compute)
 
 
-def _enter_transform(tensor: Tensor, value: Any) -> None:
+def _enter_transform(tensor: Tensor, value: Value) -> None:
     """Wrap an outer tensor's value for the functional transform that `value` belongs to."""
     base = tensor if tensor._base is None else tensor._base
     base.value = lift_to_level_of(base.value.copy(), value)
@@ -290,7 +298,7 @@ def _enter_transform(tensor: Tensor, value: Any) -> None:
             view.value = view._view_fn(base.value)
 
 
-def overwrite(tensor: Tensor, source: Any) -> Tensor:
+def overwrite(tensor: Tensor, source: Tensor | Value) -> Tensor:
     """`tensor.copy_(source)`."""
     given = source if isinstance(source, Tensor) else np.asarray(source)
     shape, room = np.shape(getattr(given, "value", given)), tensor.value.shape
@@ -341,7 +349,7 @@ def check_writable(tensor: Tensor, tracked: bool, label: str = "") -> None:
         )
 
 
-def _repeats(value: Any) -> bool:
+def _repeats(value: Value) -> bool:
     """Whether several elements of an array share memory, as after `expand`."""
     if 0 not in value.strides or not value.size:
         return False
@@ -390,7 +398,7 @@ def _refuse_view(view: Tensor) -> None:
     view.node = error_node(spec_of(view.value), f"{text}modified inplace. {CUSTOM}", parents)
 
 
-def check_result(tensor: Tensor, value: Any) -> None:
+def check_result(tensor: Tensor, value: Value) -> None:
     """Raise RuntimeError for a result that does not fit into a tensor's memory."""
     before = tensor.value
     if not can_store(value.dtype, before.dtype):
@@ -408,7 +416,7 @@ def check_result(tensor: Tensor, value: Any) -> None:
 # --- Kept values and nodes ----------------------------------------------------------------------
 
 
-def _keep_copies(node: Any, memory: Any, start: int) -> None:
+def _keep_copies(node: Slot, memory: Value, start: int) -> None:
     """Give the nodes of a write copies of the memory that the write will change.
 
     This holds for the first argument of its operation, the tensor itself. If another argument
@@ -431,15 +439,15 @@ def _keep_copies(node: Any, memory: Any, start: int) -> None:
                 stack.append(parent)
 
 
-def _let_keep(node: Any, value: Any, memory: Any) -> None:
+def _let_keep(node: Slot, value: Value, memory: Value) -> None:
     """If a node keeps its result, let it keep the memory into which the result was written."""
     rule, out, *rest = node._entry
     if out is value:
         node._entry = rule, memory, *rest
 
 
-def rebase(tensor: Tensor, node: Any, spec: Any = None) -> None:
-    """Give a tensor a new node, and its base and the base's views nodes that follow from it.
+def rebase(tensor: Tensor, node: Slot, spec: Spec | None = None) -> None:
+    """Give a tensor a new node; its base and the base's views get new nodes that depend on it.
 
     spec: the shape and dtype at the new node, if the write broadcast the value to the tensor.
     """
@@ -478,7 +486,7 @@ def rebase(tensor: Tensor, node: Any, spec: Any = None) -> None:
 
 
 def outdate_views(tensor: Tensor) -> None:
-    """After a write that is not logged, views keep their nodes under the name that says so."""
+    """After a write that is not logged, views keep their nodes, renamed to AsStridedBackward0."""
     base = tensor if tensor._base is None else tensor._base
     for reference in base._views or ():
         view = reference()
@@ -512,7 +520,7 @@ def _refresh_views(base: Tensor) -> None:
         view.__dict__.pop("_retains", None)
 
 
-def share_memory(value: Any, other: Any) -> bool:
+def share_memory(value: Value, other: Value) -> bool:
     """Whether two arrays share memory."""
     return type(value) is ndarray and type(other) is ndarray and owner_of(value) is owner_of(other)
 

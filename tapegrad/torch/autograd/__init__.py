@@ -1,4 +1,4 @@
-"""`torch.autograd`: backward passes, checks, and functions with derivatives of one's own."""
+"""`torch.autograd`: backward passes, checks, and functions with user-defined derivatives."""
 
 from __future__ import annotations
 

@@ -10,30 +10,32 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Cotangent, Tree
 from tapegrad._warning import warn
 from tapegrad.torch._engine.backward_pass import BackwardPass
-from tapegrad.torch._graph.node import AccumulateGrad, GradientEdge
+from tapegrad.torch._graph.node import AccumulateGrad, GradientEdge, Node
 from tapegrad.torch._methods import method_of
 from tapegrad.torch._tensor.gradients import accumulate, as_gradient, root_of
 from tapegrad.torch._tensor.tensor import Tensor, node_of, of_value
 
 
 def backward(
-    tensors: Any,
-    grad_tensors: Any = None,
+    tensors: Tree,
+    grad_tensors: Tree = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    grad_variables: Any = None,
-    inputs: Any = None,
+    grad_variables: Tree = None,
+    inputs: Tree = None,
     *,
     retain_variables: bool | None = None,
 ) -> None:
     """Add to the `grad` of the leaves the derivatives of the sum of `tensors`.
 
-    tensors: one tensor or several. grad_tensors: for each the gradient that comes from outside, or
-    None for one element. retain_graph: keep what the graph holds; as create_graph unless said.
-    create_graph: make the gradients differentiable. inputs: the only tensors whose `grad` is
-    wanted. `grad_variables` and `retain_variables` are the old names, with a DeprecationWarning.
+    tensors: one tensor or several. grad_tensors: the cotangent of each, of its shape; None, which
+    is 1, for a tensor of one element. retain_graph: keep the values that the graph holds, for
+    another pass; by default as create_graph. create_graph: make the gradients differentiable.
+    inputs: add to the `grad` of these tensors alone. `grad_variables` and `retain_variables` are
+    the old names, with a DeprecationWarning.
     """
     if grad_variables is not None:
         _warn_old("grad_variables", "grad_tensors")
@@ -62,23 +64,25 @@ def backward(
 @method_of(Tensor, "backward")
 def _backward(
     self: Tensor,
-    gradient: Any = None,
+    gradient: Tensor | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    inputs: Any = None,
+    inputs: Tree = None,
 ) -> None:
     """Add to the `grad` of the leaves the derivative of this tensor.
 
-    gradient: of the same shape; may be left out for one element. retain_graph: keep what the
-    graph holds for another pass. create_graph: make the gradients differentiable. inputs: the
-    only tensors whose `grad` is wanted. RuntimeError where there is no graph, where it was
-    freed, or where a kept value was changed in place.
+    gradient: the cotangent of this tensor, of its shape; 1 for one element if it is left out.
+    retain_graph: keep the values that the graph holds, for another pass. create_graph: make the
+    gradients differentiable. inputs: add to the `grad` of these tensors alone.
+
+    RuntimeError where there is no graph, where it was freed, or where a kept value was changed in
+    place.
     """
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 def _accumulate_inner(inputs: Sequence[Tensor], work: BackwardPass) -> None:
-    """Inputs that are no leaves get their gradient too."""
+    """Add to the `grad` of inputs that are not leaves."""
     for x in inputs:
         node = node_of(x)
         if not x.is_leaf and node in work.captured:
@@ -86,9 +90,9 @@ def _accumulate_inner(inputs: Sequence[Tensor], work: BackwardPass) -> None:
 
 
 def grad(
-    outputs: Any,
-    inputs: Any,
-    grad_outputs: Any = None,
+    outputs: Tree,
+    inputs: Tree,
+    grad_outputs: Tree = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     only_inputs: bool = True,
@@ -96,11 +100,12 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
-    """The derivatives of the sum of `outputs` by `inputs`, which keep their `grad` as it is.
+    """The derivatives of the sum of `outputs` by `inputs`; no `grad` is changed.
 
-    Returns a tuple of tensors, one an input, of its shape. allow_unused: None for inputs that the
-    outputs do not depend on, where there is otherwise a RuntimeError. materialize_grads: zeros for
-    these. is_grads_batched: grad_outputs have one more dimension in front, and so the results.
+    Returns a tuple with one tensor for each input, of its shape. grad_outputs, retain_graph and
+    create_graph are as in `backward`. An input on which the outputs do not depend is a
+    RuntimeError by default; allow_unused gives None for it, and materialize_grads zeros.
+    is_grads_batched: grad_outputs and the results have one more dimension in front.
     """
     if not only_inputs:
         warn(
@@ -135,13 +140,15 @@ def grad(
     )
 
 
-def _finished(bar: Any, x: Tensor, allow_unused: bool, materialize: bool) -> Tensor | None:
+def _finished(bar: Cotangent, x: Tensor, allow_unused: bool, materialize: bool) -> Tensor | None:
     if bar is not None:
         made = as_gradient(bar)
         if made.node is None:
-            made.value = made.value.copy()  # it may be another result's, or the caller's
+            made.value = (
+                made.value.copy()
+            )  # the array may belong to another result, or to the caller
         elif isinstance(made.node, AccumulateGrad) and made.value is made.node.variable.value:
-            return made.node.variable  # the gradient given, which is a leaf
+            return made.node.variable  # a leaf that the caller gave as the gradient
         return made
     if not allow_unused:
         raise RuntimeError(
@@ -151,7 +158,7 @@ def _finished(bar: Any, x: Tensor, allow_unused: bool, materialize: bool) -> Ten
     return of_value(np.zeros_like(x.value)) if materialize else None
 
 
-def _sequence(given: Any) -> Sequence[Any]:
+def _sequence(given: Tree) -> Sequence[Any]:
     if isinstance(given, (Tensor, GradientEdge)):
         given = (given,)
     return tuple(
@@ -159,7 +166,7 @@ def _sequence(given: Any) -> Sequence[Any]:
     )
 
 
-def _roots(tensors: Any, gradients: Any) -> list[tuple[Any, Any]]:
+def _roots(tensors: Tree, gradients: Tree) -> list[tuple[Node, Cotangent]]:
     tensors = _sequence(tensors)
     if gradients is None:
         gradients = (None,) * len(tensors)
@@ -182,7 +189,7 @@ def _roots(tensors: Any, gradients: Any) -> list[tuple[Any, Any]]:
     return roots
 
 
-def _check_gradient(tensor: Tensor, gradient: Any, position: int) -> None:
+def _check_gradient(tensor: Tensor, gradient: object, position: int) -> None:
     if not isinstance(gradient, Tensor):
         raise TypeError(
             f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
@@ -200,7 +207,7 @@ def _check_gradient(tensor: Tensor, gradient: Any, position: int) -> None:
         )
 
 
-def _wanted_node(x: Any) -> Any:
+def _wanted_node(x: object) -> Node:
     node = node_of(x) if isinstance(x, Tensor) else None
     if node is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")

@@ -1,8 +1,8 @@
-"""Anomaly mode: which forward call is to blame for an error, or a NaN, in a backward pass.
+"""Anomaly mode: finds the forward call behind an error or a NaN in a backward pass.
 
 Knows nodes, and the calls of a Python program. Must not know operations, or how passes run.
 
-Beyond PyTorch: it also tells the first call whose result held a NaN or an infinity.
+Unlike PyTorch's, it also names the first call whose result held a NaN or an infinity.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from tapegrad._core.types import Cotangent, Tree, Value
 from tapegrad._core.values import untraced
 from tapegrad._warning import is_ours, warn
 from tapegrad.torch._graph import modes as _modes
@@ -23,7 +24,7 @@ from tapegrad.torch._graph.node import Node, is_on_graph, made_since, title
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._tensor.tensor import Tensor
 
-# The node whose backward is running, which the nodes that it makes refer to.
+# The node that is running in a backward pass, to which the traces of the nodes it makes refer.
 RUNNING: ContextVar[Node | None] = ContextVar("tapegrad_torch_running", default=None)
 
 
@@ -37,8 +38,8 @@ class Trace:
         self.number = next_number()
         self.frames = _user_frames()
         self.parent = RUNNING.get()
-        self.given = False  # whether an argument was bad already
-        self.origin: Trace | None = None  # the first call with a NaN or infinity, of its past
+        self.given = False  # whether an argument already held a NaN or an infinity
+        self.origin: Trace | None = None  # the first call with a NaN or infinity behind its result
 
     def text(self) -> str:
         """The frames as Python shows them, the innermost last."""
@@ -67,15 +68,15 @@ def _user_frames() -> list[Any]:
 
 
 class Anomaly:
-    """What logs calls while anomaly mode is on, and judges backward passes."""
+    """Records calls while anomaly mode is on, and checks backward passes."""
 
     def __init__(self, check_nan: bool) -> None:
         self.check_nan = check_nan
 
     # -- forward ---------------------------------------------------------------------------------
 
-    def note(self, name: str, args: Iterable[Any], made: Any, nodes: Iterable[Node]) -> None:
-        """Keep where a call was made, that made nodes and results of arguments."""
+    def note(self, name: str, args: Iterable[object], made: Tree, nodes: Iterable[Node]) -> None:
+        """Record where the call was made that computed `made` from `args` and made the nodes."""
         trace = Trace(name)
         results = made if isinstance(made, (tuple, list)) else (made,)
         if any(isinstance(part, Tensor) and _is_bad(part.value) for part in results):
@@ -92,7 +93,7 @@ class Anomaly:
 
     @contextmanager
     def around(self, node: Node, nodes: Sequence[Node]) -> Iterator[None]:
-        """Run a node; warn of the forward call that made it if that fails."""
+        """Context in which a node runs; an error warns of the forward call that made the node."""
         token = RUNNING.set(node)
         try:
             yield
@@ -111,10 +112,10 @@ class Anomaly:
         finally:
             RUNNING.reset(token)
 
-    def check(self, node: Node, parts: Sequence[Any], start: int) -> None:
-        """Raise RuntimeError for a NaN among what a node sends to its arguments.
+    def check(self, node: Node, parts: Sequence[Cotangent], start: int) -> None:
+        """Raise RuntimeError for a NaN in the cotangents of a node's arguments.
 
-        start: a number from before it ran; what was logged since belongs to this node.
+        start: a number from before the node ran; it made the nodes with later numbers.
         """
         trace = None
         for part in parts:
@@ -132,23 +133,23 @@ class Anomaly:
                 )
 
 
-def _values(value: Any) -> Any:
+def _values(value: Value) -> Value:
     found = untraced(value)
     return found if getattr(getattr(found, "dtype", None), "kind", "") in "fc" else None
 
 
-def _is_bad(value: Any) -> bool:
+def _is_bad(value: Value) -> bool:
     found = _values(value)
     return found is not None and not bool(np.isfinite(found).all())
 
 
-def _has_nan(value: Any) -> bool:
+def _has_nan(value: Value) -> bool:
     found = _values(value)
     return found is not None and bool(np.isnan(found).any())
 
 
-def _origin_of(args: Iterable[Any]) -> Trace | None:
-    """The first bad call that any argument goes back to."""
+def _origin_of(args: Iterable[object]) -> Trace | None:
+    """The first call with a NaN or an infinity on which one of the arguments depends."""
     found: Trace | None = None
     for arg in args:
         origin = getattr(arg, "_origin", None) if isinstance(arg, Tensor) else None
@@ -160,7 +161,7 @@ def _origin_of(args: Iterable[Any]) -> Trace | None:
 
 
 def first_bad(nodes: Iterable[Node]) -> str | None:
-    """Of all calls that nodes were made by, the first whose result held a NaN or an infinity."""
+    """Of the calls that made the nodes, the first whose result held a NaN or an infinity."""
     found: Trace | None = None
     for node in nodes:
         origin = None if node._trace is None else node._trace.origin

@@ -1,4 +1,4 @@
-"""`torch.autograd.forward_ad`: tangents that travel with tensors.
+"""`torch.autograd.forward_ad`: tensors that carry tangents.
 
 Knows the tapes of a level, and tensors. Must not know operations.
 """
@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Slot, Tangent
 from tapegrad.torch._graph.dual import Below, cell_of, is_dual
 from tapegrad.torch._graph.modes import is_grad_enabled
 from tapegrad.torch._graph.node import array_on_graph, node_class
@@ -31,7 +31,10 @@ LEVEL: ContextVar[Below | None] = ContextVar("tapegrad_torch_dual_level", defaul
 
 
 def enter_dual_level() -> int:
-    """Begin a level, in which tensors may have tangents; its number, 0. There is one at a time."""
+    """Begin a level, in which tensors may have tangents; return its number, 0.
+
+    Levels do not nest.
+    """
     if LEVEL.get() is not None:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
     LEVEL.set(Below())
@@ -113,11 +116,11 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     return made
 
 
-def _plain(dot: Any) -> Any:
+def _plain(dot: Tangent) -> Tangent:
     return plain_of(of_array(dot))
 
 
-def _viewed(tensor: Tensor) -> Any:
+def _viewed(tensor: Tensor) -> Slot:
     """The node of a view of a tensor."""
     node = node_of(tensor)
     if node is None or not is_grad_enabled():

@@ -23,7 +23,7 @@ from tapegrad.torch._tensor.tensor import Tensor, node_of, of_value
 class FunctionCtx:
     """What `ctx` offers to the methods of a Function."""
 
-    # What a context has in its __dict__ once it is set.
+    # Defaults; what is set on a context is in its __dict__.
     to_save: tuple[Any, ...] = ()
     needs_input_grad: tuple[bool, ...]
     _fills: bool = True
@@ -35,30 +35,30 @@ class FunctionCtx:
     _freed: bool = False
     _transformed: bool = False
 
-    def save_for_backward(self, *tensors: Any) -> None:
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors (or None) for the backward, where `saved_tensors` gives them.
 
-        Only so are inputs and outputs freed with the graph, and their changes noticed. TypeError
-        for anything else: set that as an attribute of ctx.
+        Inputs and outputs that are saved so are freed with the graph, and checked for changes in
+        place. TypeError for anything but tensors: keep that as an attribute of ctx.
         """
         check_saveable(tensors, "save_for_backward")
         self.to_save = tensors
 
-    def save_for_forward(self, *tensors: Any) -> None:
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for the `jvp`, where `saved_tensors` gives them."""
         check_saveable(tensors, "save_for_forward")
         self._saved_forward = tensors
 
-    def mark_dirty(self, *args: Any) -> None:
+    def mark_dirty(self, *args: Tensor) -> None:
         """Say which inputs the forward has written to; it must return them."""
         self._dirty = args
 
-    def mark_non_differentiable(self, *args: Any) -> None:
+    def mark_non_differentiable(self, *args: Tensor) -> None:
         """Say which outputs have no derivative: they do not require grad."""
         self._constant = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether the backward gets zeros (as by default) or None where there is no gradient."""
+        """Set whether the backward gets zeros (the default) or None where there is no gradient."""
         self._fills = bool(value)
 
     @property
@@ -97,15 +97,15 @@ class BackwardCFunction(FunctionNode, FunctionCtx):
         self.__dict__.pop("_saved", None)
         self._freed = True
 
-    def _run(self, *gradients: Any) -> Any:
+    def _run(self, *gradients: Tensor | None) -> Any:
         return backward_of(self._forward_cls)(self, *gradients)
 
-    def apply(self, *gradients: Any) -> Any:
+    def apply(self, *gradients: Tensor | None) -> Any:
         """Call the Function's backward by hand."""
         return self._run(*gradients)
 
 
-def backward_of(function: Any) -> Callable[..., Any]:
+def backward_of(function: type[Any]) -> Callable[..., Any]:
     """The method of a Function that is its backward."""
     backward, vjp = function.backward, function.vjp
     if backward is not Function.backward and vjp is not Function.vjp:
@@ -129,12 +129,12 @@ class FunctionMeta(type):
 
 
 class Function(metaclass=FunctionMeta):
-    """Base class of operations with a derivative of one's own: call them by `apply`.
+    """Base class of operations with a user-defined derivative; `apply` calls them.
 
     A subclass has the static methods `forward(ctx, *args)`, or `forward(*args)` and
     `setup_context(ctx, inputs, output)`; `backward(ctx, *grad_outputs)` (or `vjp`), which returns
-    a gradient or None for each argument of the forward; where wanted `jvp(ctx, *grad_inputs)` and
-    `vmap(info, in_dims, *args)`. A second derivative is that of the backward's own operations.
+    a gradient or None for each argument of the forward; optionally `jvp(ctx, *grad_inputs)` and
+    `vmap(info, in_dims, *args)`. Second derivatives are those of the operations in the backward.
 
     >>> import tapegrad.torch as torch
     >>> class Square(torch.autograd.Function):
@@ -163,7 +163,7 @@ class Function(metaclass=FunctionMeta):
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: a Function is called by `apply`."""
+        """Raise RuntimeError: `apply` calls a Function."""
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. Please use "
             "new-style autograd function with static forward method. (Example: "
@@ -256,7 +256,7 @@ class InplaceFunction(Function):
 
 
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a backward whose own derivative is not right: taking it is an error."""
+    """Decorate a backward that must not be differentiated itself: its derivative is an error."""
 
     @functools.wraps(function)
     def within(ctx: Any, *args: Any) -> Any:

@@ -1,26 +1,27 @@
-"""`torch.autograd.functional`: derivatives of functions of tensors, called by name.
+"""`torch.autograd.functional`: products with Jacobians and Hessians, and these themselves.
 
 Knows `autograd.grad`. Must not know the graph.
 
 Inputs and outputs are a tensor or a tuple of tensors. With `create_graph` the results can be
-differentiated again, also by what the inputs were made from; without, they have no history. With
+differentiated again, also with respect to the tensors from which the inputs were computed;
+without, they have no history. With
 `strict` an output that does not depend on an input is a RuntimeError, not a zero.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 import tapegrad
+from tapegrad._core.types import Function, Tree
 from tapegrad.torch._graph.modes import enable_grad
 from tapegrad.torch._graph.tracing import is_differentiated
 from tapegrad.torch._tensor.tensor import Tensor, array_of, of_value
 from tapegrad.torch.autograd._passes import grad
 
-Function = Callable[..., Any]
 Tensors = tuple[Tensor, ...]
 
 
@@ -28,15 +29,15 @@ Tensors = tuple[Tensor, ...]
 
 
 class _Call:
-    """A call: its name, which its errors have, and the options that all its steps go by."""
+    """A call of a function of this module: its name, for error messages, and its options."""
 
     def __init__(self, name: str, create_graph: bool, strict: bool) -> None:
         self.name, self.create_graph, self.strict = name, create_graph, strict
 
     # -- inputs and outputs ----------------------------------------------------------------------
 
-    def as_tuple(self, given: Any, what: str) -> tuple[Tensors, bool]:
-        """Tensors as a tuple, and whether they came as one."""
+    def as_tuple(self, given: object, what: str) -> tuple[Tensors, bool]:
+        """A tensor or a tuple of tensors as a tuple, and whether it was a tuple."""
         is_tuple = isinstance(given, tuple)
         parts = given if isinstance(given, tuple) else (given,)
         for position, part in enumerate(parts):
@@ -50,8 +51,8 @@ class _Call:
                 )
         return parts, is_tuple
 
-    def leaves_of(self, inputs: Any) -> tuple[Tensors, bool]:
-        """Inputs that the function can be differentiated by: connected to what they came from."""
+    def leaves_of(self, inputs: Tree) -> tuple[Tensors, bool]:
+        """The inputs as tensors that require grad; with create_graph they keep their history."""
         given, is_tuple = self.as_tuple(inputs, "inputs")
         found = []
         for x in given:
@@ -67,7 +68,7 @@ class _Call:
         return tuple(found), is_tuple
 
     def outputs_of(self, function: Function, inputs: Tensors) -> tuple[Tensors, bool]:
-        """What the user's function returns, with `strict` made from the inputs."""
+        """The outputs of the user's function; with `strict` they must require grad."""
         outputs, is_tuple = self.as_tuple(
             function(*inputs), "outputs of the user-provided function"
         )
@@ -90,15 +91,15 @@ class _Call:
             )
         return outputs[0]
 
-    def finished(self, tensors: Any, is_tuple: bool) -> Any:
+    def finished(self, tensors: Tree, is_tuple: bool) -> Tree:
         """Results as the user gets them."""
         parts = tuple(_without_history(part, self.create_graph) for part in tensors)
         return parts if is_tuple else parts[0]
 
     # -- directions ------------------------------------------------------------------------------
 
-    def direction(self, v: Any, like: Tensors, what: str) -> Tensors:
-        """The vector v, which may be left away where there is a single number."""
+    def direction(self, v: Tree, like: Tensors, what: str) -> Tensors:
+        """The vector v; for a single number it is 1 if it is left out."""
         if v is None:
             if len(like) != 1 or like[0].numel() != 1:
                 raise RuntimeError(
@@ -126,13 +127,13 @@ class _Call:
 
     # -- products --------------------------------------------------------------------------------
 
-    def pulled(self, outputs: Tensors, inputs: Tensors, v: Any) -> Tensors:
+    def pulled(self, outputs: Tensors, inputs: Tensors, v: Tree) -> Tensors:
         """The product of v and the Jacobian, with zeros where an input was not used."""
         found = _gradients(outputs, inputs, v, create_graph=self.create_graph)
         return self.filled(found, inputs)
 
     def pushed(self, outputs: Tensors, inputs: Tensors, v: Tensors) -> Tensors:
-        """The product of the Jacobian and v: the transpose of the transposed, linear in u."""
+        """The product J v of the Jacobian: uJ is linear in u, and its own pullback of v is J v."""
         u = tuple(of_value(np.zeros_like(out.value)).requires_grad_(True) for out in outputs)
         transposed = _gradients(outputs, inputs, u, create_graph=True)
         if self.strict:
@@ -147,9 +148,13 @@ class _Call:
         return self.filled(found, inputs, differentiable=True)
 
     def filled(
-        self, gradients: Any, like: Tensors, *, differentiable: bool | None = None
+        self,
+        gradients: Sequence[Tensor | None],
+        like: Tensors,
+        *,
+        differentiable: bool | None = None,
     ) -> Tensors:
-        """Gradients, with zeros where there is none; with `strict` an error.
+        """Gradients, with zeros in place of None, which with `strict` is an error.
 
         differentiable: whether they can be differentiated again, as `create_graph` says.
         """
@@ -173,14 +178,14 @@ class _Call:
         return tuple(found)
 
 
-def _without_history(tensor: Any, create_graph: bool) -> Any:
+def _without_history(tensor: Tree, create_graph: bool) -> Tree:
     if isinstance(tensor, tuple):
         return tuple(_without_history(part, create_graph) for part in tensor)
     return tensor if create_graph else tensor.detach()
 
 
 def _one(like: Tensor) -> Tensor:
-    """The direction of a single number, which a complex one has none of."""
+    """The direction 1 of a single number; RuntimeError for a complex one, which has none."""
     if like.is_complex():
         raise RuntimeError(
             f"grad can be implicitly created only for real scalar outputs but got {like.dtype}"
@@ -189,7 +194,7 @@ def _one(like: Tensor) -> Tensor:
 
 
 def _gradients(
-    outputs: Tensors, inputs: Tensors, directions: Any, *, create_graph: bool
+    outputs: Tensors, inputs: Tensors, directions: Sequence[Tensor], *, create_graph: bool
 ) -> tuple[Any, ...]:
     """autograd.grad, with None for what does not depend on the inputs."""
     pairs = [(out, v) for out, v in zip(outputs, directions, strict=True) if out.requires_grad]
@@ -209,8 +214,8 @@ def _gradients(
 
 
 def vjp(
-    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
+    func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Tree, Tree]:
     """`(func(*inputs), vJ)`: the product of a vector v and the Jacobian.
 
     v has the shapes of the outputs, and may be left out for a single number.
@@ -229,8 +234,8 @@ def vjp(
 
 
 def jvp(
-    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
+    func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Tree, Tree]:
     """`(func(*inputs), Jv)`: the product of the Jacobian and a vector v.
 
     v has the shapes of the inputs, and may be left out for a single number.
@@ -249,16 +254,16 @@ def jvp(
 
 
 def vhp(
-    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
+    func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Tree, Tree]:
     """`(func(*inputs), vH)`: the product of a vector v and the Hessian of a scalar function."""
     call = _Call("vhp", create_graph, strict)
     return _second_product(call, call.pulled, func, inputs, v)
 
 
 def hvp(
-    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
+    func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Tree, Tree]:
     """`(func(*inputs), Hv)`: the product of the Hessian of a scalar function and a vector v."""
     call = _Call("hvp", create_graph, strict)
     return _second_product(call, call.pushed, func, inputs, v)
@@ -268,12 +273,12 @@ def _second_product(
     call: _Call,
     product: Callable[[Tensors, Tensors, Tensors], Tensors],
     func: Function,
-    inputs: Any,
-    v: Any,
-) -> tuple[Any, Any]:
+    inputs: Tree,
+    v: Tree,
+) -> tuple[Tree, Tree]:
     """The value of a scalar function, and a product of its Hessian with v.
 
-    product: that of the Jacobian of the gradient with v, from the gradient, the inputs and v.
+    product: multiplies the Jacobian of the gradient with v, given the gradient, inputs and v.
     """
     with enable_grad():
         leaves, is_tuple = call.leaves_of(inputs)
@@ -288,17 +293,18 @@ def _second_product(
 
 def jacobian(
     func: Function,
-    inputs: Any,
+    inputs: Tree,
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,
     strategy: str = "reverse-mode",
-) -> Any:
+) -> Tree:
     """The Jacobian: for each output and input a tensor of shape `out.shape + input.shape`.
 
-    A tensor for one output and one input; a tuple for several of one kind; a tuple of tuples for
-    several of both. vectorize: all rows in one batched pass. strategy: "reverse-mode", or
-    "forward-mode" (with vectorize), which is cheaper for many outputs and few inputs.
+    Returns a tensor for one output and one input, a tuple if either are several, and a tuple with
+    a tuple for each output if both are. vectorize: all rows in one batched pass. strategy:
+    "reverse-mode", or "forward-mode" (with vectorize), which is cheaper for many outputs and few
+    inputs.
 
     >>> import tapegrad.torch as torch
     >>> torch.autograd.functional.jacobian(lambda x: x**2, torch.tensor([1.0, 2.0]))
@@ -331,7 +337,7 @@ def jacobian(
 
 
 def _jacobian_rows(call: _Call, out: Tensor, inputs: Tensors) -> Tensors:
-    """The Jacobian of one output, a backward pass an element."""
+    """The Jacobian of one output, by one backward pass for each element."""
     from tapegrad.torch._ops.declare import OPERATIONS
 
     flat = out.reshape(-1)
@@ -340,7 +346,7 @@ def _jacobian_rows(call: _Call, out: Tensor, inputs: Tensors) -> Tensors:
         basis = np.zeros(flat.shape, flat.value.dtype)
         basis[position] = 1
         if out.requires_grad:
-            _one(out)  # the elements of complex outputs have no direction
+            _one(out)  # raises for complex outputs, which have no direction
         filled = call.pulled((flat,), inputs, (of_value(basis),))
         for parts, part in zip(lists, filled, strict=True):
             parts.append(part)
@@ -355,7 +361,7 @@ def _jacobian_rows(call: _Call, out: Tensor, inputs: Tensors) -> Tensors:
 def _batched_jacobian_rows(
     outputs: Tensors, inputs: Tensors, *, create_graph: bool
 ) -> list[Tensors]:
-    """The Jacobians of all outputs by one batched pass, an example for each element."""
+    """The Jacobians of all outputs, by one batched pass with an example for each element."""
     counts = [out.numel() for out in outputs]
     total = sum(counts)
     used = [place for place, out in enumerate(outputs) if out.requires_grad]
@@ -385,14 +391,14 @@ def _batched_jacobian_rows(
 
 
 def _basis(out: Tensor, start: int, total: int) -> np.ndarray[Any, Any]:
-    """The directions along the elements of an output, among `total` ones."""
+    """The directions along the elements of an output, from row `start` of `total` rows."""
     made = np.zeros((total, out.numel()), out.value.dtype)
     np.fill_diagonal(made[start:], 1)
     return made.reshape(total, *out.shape)
 
 
-def _jacobian_forward(func: Function, inputs: Any, strict: bool, vectorize: bool) -> Any:
-    """The Jacobian in forward mode: on the graph wherever the inputs are, as PyTorch's."""
+def _jacobian_forward(func: Function, inputs: Tree, strict: bool, vectorize: bool) -> Tree:
+    """The Jacobian in forward mode; it is on the graph if the inputs are, as in PyTorch."""
     from tapegrad.torch.func._arrays import forward, tensors
 
     if strict:
@@ -423,15 +429,15 @@ def _jacobian_forward(func: Function, inputs: Any, strict: bool, vectorize: bool
 
 def hessian(
     func: Function,
-    inputs: Any,
+    inputs: Tree,
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
-) -> Any:
+) -> Tree:
     """The Hessian of a scalar function: a tensor of shape `input.shape + input.shape`.
 
-    For several inputs a tuple of tuples of tensors, one a pair of inputs.
+    For several inputs a tuple of tuples with a tensor for each pair of inputs.
 
     >>> import tapegrad.torch as torch
     >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))

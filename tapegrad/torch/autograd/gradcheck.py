@@ -1,34 +1,33 @@
-"""`gradcheck` and `gradgradcheck`: derivatives against differences.
+"""`gradcheck` and `gradgradcheck`: compare derivatives with finite differences.
 
 Knows `autograd.grad` and finite differences. Must not know the graph.
 
-The differences are central ones. A function from complex numbers is moved along the real and the
-imaginary axis, which gives the two Wirtinger derivatives that PyTorch's gradient is made of.
+The differences are central ones. A complex input is moved along the real and the imaginary axis,
+which gives the two Wirtinger derivatives that PyTorch's gradient is made of.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Function, Index, Tree, Value
 from tapegrad._warning import warn
-from tapegrad.torch._graph.node import AccumulateGrad
+from tapegrad.torch._graph.node import AccumulateGrad, Node
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch.autograd import forward_ad
 from tapegrad.torch.autograd._passes import grad
 
-Function = Callable[..., Any]
-
 
 class GradcheckError(RuntimeError):
-    """A derivative is not what the differences say, or a check could not be made."""
+    """A derivative differs from the differences, or a check could not be made."""
 
 
 def gradcheck(
     func: Function,
-    inputs: Any,
+    inputs: Tree,
     *,
     eps: float = 1e-6,
     atol: float = 1e-5,
@@ -93,8 +92,8 @@ def gradcheck(
 
 def gradgradcheck(
     func: Function,
-    inputs: Any,
-    grad_outputs: Any = None,
+    inputs: Tree,
+    grad_outputs: Tree = None,
     *,
     eps: float = 1e-6,
     atol: float = 1e-5,
@@ -112,8 +111,8 @@ def gradgradcheck(
 ) -> bool:
     """Whether the second derivatives of `func(*inputs)` agree with differences of the first.
 
-    grad_outputs: the gradients that come from outside, one an output; random ones if left out. The
-    rest is as in `gradcheck`.
+    grad_outputs: the cotangents of the outputs, random ones if left out. The rest is as in
+    `gradcheck`.
     """
     given = _as_tuple(inputs)
     outputs = _differentiable(func(*given))
@@ -154,19 +153,19 @@ def gradgradcheck(
 # --- Inputs and outputs -------------------------------------------------------------------------
 
 
-def _as_tuple(given: Any) -> tuple[Any, ...]:
+def _as_tuple(given: Tree) -> tuple[Any, ...]:
     return tuple(given) if isinstance(given, (tuple, list)) else (given,)
 
 
-def _is_checked(x: Any) -> bool:
+def _is_checked(x: object) -> bool:
     return isinstance(x, Tensor) and x.requires_grad
 
 
-def _differentiable(outputs: Any) -> tuple[Tensor, ...]:
+def _differentiable(outputs: Tree) -> tuple[Tensor, ...]:
     return tuple(out for out in _as_tuple(outputs) if _is_checked(out))
 
 
-def _random_like(out: Tensor, random: Any, *, contiguous: bool) -> Tensor:
+def _random_like(out: Tensor, random: np.random.Generator, *, contiguous: bool) -> Tensor:
     values = random.standard_normal(out.shape)
     if out.value.dtype.kind == "c":
         values = values + 1j * random.standard_normal(out.shape)
@@ -185,7 +184,7 @@ class _Check:
     def __init__(
         self,
         func: Function,
-        inputs: Any,
+        inputs: Tree,
         eps: float,
         atol: float,
         rtol: float,
@@ -200,7 +199,7 @@ class _Check:
         self.random = np.random.default_rng(0)
 
     def inputs_are_fit(self) -> None:
-        """Raise ValueError where nothing can be checked; warn where float32 is."""
+        """Raise ValueError if no input requires grad; warn of inputs without double precision."""
         if not self.checked:
             raise ValueError(
                 "gradcheck expects at least one input tensor to require gradient, but none of the "
@@ -250,7 +249,7 @@ class _Check:
             if isinstance(out, Tensor) and out.value.dtype.kind in "fc"
         ]
 
-    def _slope(self, x: Tensor, index: Any, step: complex) -> list[np.ndarray[Any, Any]]:
+    def _slope(self, x: Tensor, index: Index, step: complex) -> list[np.ndarray[Any, Any]]:
         """Central differences of all outputs along one element."""
         before = x.value[index]
         x.value[index] = before + step
@@ -291,7 +290,7 @@ class _Check:
         return [position for position, out in enumerate(floating) if out.requires_grad]
 
     def _analytical(self, out: Tensor) -> list[np.ndarray[Any, Any]]:
-        """For each checked input the pulled back basis of an output: (x.size, out.size).
+        """For each checked input the pullbacks of a basis of an output: (x.size, out.size).
 
         For a complex output the basis has imaginary vectors too: twice as many columns.
         """
@@ -335,8 +334,8 @@ class _Check:
                 expected = _as_gradients(numerical[number][at], self.checked[number], out)
                 self._compare(first, expected, at, number, "Jacobian mismatch")
 
-    def _compare(self, found: Any, expected: Any, out: int, number: int, what: str) -> None:
-        if self.fast:  # one random combination stands for all
+    def _compare(self, found: Value, expected: Value, out: int, number: int, what: str) -> None:
+        if self.fast:  # one random combination of rows and columns
             u = self.random.standard_normal(found.shape[0])
             v = self.random.standard_normal(found.shape[1])
             same = np.allclose(
@@ -377,7 +376,7 @@ class _Check:
             if batched:
                 self._batched_forward(x, number)
 
-    def _pushed(self, x: Tensor, tangent: Any) -> list[np.ndarray[Any, Any]]:
+    def _pushed(self, x: Tensor, tangent: Value) -> list[np.ndarray[Any, Any]]:
         """The tangents of the floating outputs, where one of the inputs has a tangent."""
         with forward_ad.dual_level():
             args = [
@@ -434,7 +433,7 @@ class _Check:
                 expected = np.stack([part[number].value for part in alone])
                 self._same_batch(found.value, expected, at, number)
 
-    def _same_batch(self, found: Any, expected: Any, out: int, number: int) -> None:
+    def _same_batch(self, found: Value, expected: Value, out: int, number: int) -> None:
         if not np.allclose(found, expected, self.rtol, self.atol, equal_nan=True):
             raise GradcheckError(
                 f"For output {out} and input {number}: the batched gradient differs from that of "
@@ -453,7 +452,7 @@ class _Check:
                     )
 
     def zero_and_undefined(self, outputs: tuple[Tensor, ...], *, undefined: bool) -> None:
-        """Raise GradcheckError where gradients of zero, or none at all, give something else."""
+        """Raise GradcheckError where cotangents of zero, or None, give nonzero gradients."""
         for out in outputs:
             for g in self._pull(out, of_value(np.zeros_like(out.value))):
                 if g is not None and np.any(g.value != 0):
@@ -478,12 +477,12 @@ class _Check:
                 )
 
 
-def _results_of(node: Any) -> int:
+def _results_of(node: Node) -> int:
     return len(node._entry[1]) if isinstance(node._entry[1], tuple) else 1
 
 
 def _as_gradients(slopes: np.ndarray[Any, Any], x: Tensor, out: Tensor) -> np.ndarray[Any, Any]:
-    """Differences as what a backward pass returns for a basis of the output.
+    """Convert differences to what a backward pass returns for a basis of the output.
 
     With a = d out / d Re x and b = d out / d Im x, PyTorch's gradient for a direction v is
     Re(conj(a) v) + i Re(conj(b) v).
@@ -502,7 +501,7 @@ def _as_gradients(slopes: np.ndarray[Any, Any], x: Tensor, out: Tensor) -> np.nd
     return np.concatenate(blocks, axis=1)
 
 
-def _shown(matrix: Any) -> str:
+def _shown(matrix: Value) -> str:
     return repr(of_value(np.asarray(matrix)))
 
 

@@ -1,4 +1,4 @@
-"""`torch.autograd.graph`: the graph by hand, and what becomes of saved tensors.
+"""`torch.autograd.graph`: edges and nodes of the graph, and hooks for saved tensors.
 
 Knows nodes, their entries and the modes. Must not know operations.
 """
@@ -15,18 +15,20 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tapegrad._core.entry import Outputs
+from tapegrad._core.types import Slot, Value
 from tapegrad.torch._engine.backward_pass import PASS, BackwardPass
 from tapegrad.torch._graph import modes as _modes
+from tapegrad.torch._graph.hooks import Handle
 from tapegrad.torch._graph.node import AccumulateGrad, FunctionNode, GradientEdge, Node, edge_of
 from tapegrad.torch._graph.versions import version_of
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, node_of, of_value
 
-# Why saved tensors may have no hooks in this thread, if they may not.
+# The error message where hooks for saved tensors are disabled in this thread, else None.
 DISABLED: ContextVar[str | None] = ContextVar("tapegrad_torch_no_saved_hooks", default=None)
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """Where the gradient of a tensor arrives: `backward` and `grad` take it for the tensor.
+    """The destination of a tensor's gradient; `backward` and `grad` accept it for the tensor.
 
     RuntimeError for a tensor that does not require grad.
     """
@@ -46,23 +48,23 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 class _Packed:
-    """Takes the place of an array that an entry kept, with what a hook made of it."""
+    """Replaces an array in an entry: its shape and dtype, and what a hook packed it into."""
 
     __slots__ = ("dtype", "hooks", "ndim", "packed", "shape", "size")
 
-    def __init__(self, value: Any, packed: Any, hooks: HookPair) -> None:
+    def __init__(self, value: Value, packed: Any, hooks: HookPair) -> None:
         self.shape, self.dtype = value.shape, value.dtype
         self.ndim, self.size = value.ndim, value.size
         self.packed = packed
         self.hooks = hooks
 
     def unpacked(self) -> Any:
-        """The array again."""
+        """The array, unpacked by the hook."""
         return self.hooks.unpack(self.packed)
 
 
 class _Unpacking:
-    """What a node has in `packed`: it puts the arrays back into an entry's parts."""
+    """The `_packed` of a node whose entry holds packed arrays: it unpacks them."""
 
     @staticmethod
     def unpacked(*parts: Any) -> tuple[Any, ...]:
@@ -70,7 +72,7 @@ class _Unpacking:
         return tuple(_unpacked(part) for part in parts)
 
 
-def _unpacked(part: Any) -> Any:
+def _unpacked(part: Value) -> Value:
     if type(part) is _Packed:
         return part.unpacked()
     if isinstance(part, Outputs):
@@ -85,12 +87,12 @@ class HookPair:
 
     __slots__ = ("pack_hook", "unpack_hook")
 
-    def __init__(self, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
+    def __init__(self, pack: Callable[[Tensor], Any], unpack: Callable[[Any], Tensor]) -> None:
         self.pack_hook = pack
         self.unpack_hook = unpack
 
-    def unpack(self, packed: Any) -> Any:
-        """The array of the tensor that the second function makes of a packed one."""
+    def unpack(self, packed: Any) -> Value:
+        """Unpack what `pack_tensor` returned; the array of the resulting tensor."""
         made = self.unpack_hook(packed)
         if not isinstance(made, Tensor):
             raise TypeError(
@@ -100,7 +102,7 @@ class HookPair:
         return made.value
 
     def pack_tensor(self, tensor: Tensor) -> Any:
-        """What the first function makes of a tensor, which it must not write to."""
+        """Pack a tensor; RuntimeError if the hook writes to it."""
         before = _modes.change(grad=False, saved=())
         version = version_of(tensor)
         count = version.count
@@ -123,7 +125,7 @@ class HookPair:
             return
         rule, out, x, y, x_node, y_node = entry
         if getattr(rule, "singular", None) is not None:
-            return  # whether its cotangent is a limit is asked of the result
+            return  # `is_singular` reads its result
         if y_node is not None:
             made = (
                 rule,
@@ -147,7 +149,7 @@ class HookPair:
         node._packed = _Unpacking
         node._watched = True
 
-    def _packed(self, value: Any, node: Any) -> Any:
+    def _packed(self, value: Value, node: Slot) -> Value:
         if type(value) is not np.ndarray:
             return value
         if isinstance(node, AccumulateGrad) and node.variable.value is value:
@@ -158,13 +160,15 @@ class HookPair:
 
 
 class saved_tensors_hooks(_modes.Manager):
-    """Context manager: what is kept for backward passes goes through `pack_hook` now.
+    """Context manager in which `pack_hook` packs the tensors that are saved for backward passes.
 
-    `unpack_hook` turns what that returned into a tensor of the same values again, when a backward
-    pass needs it.
+    When a backward pass needs such a tensor, `unpack_hook` turns the result of `pack_hook` into a
+    tensor of the same values.
     """
 
-    def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
+    ) -> None:
         super().__init__()
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
@@ -236,7 +240,7 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 class MultiHandle:
     """What `register_multi_grad_hook` returns: `remove()` takes the hook away."""
 
-    def __init__(self, handles: Sequence[Any]) -> None:
+    def __init__(self, handles: Sequence[Handle]) -> None:
         self.handles = tuple(handles)
 
     def remove(self) -> None:
@@ -252,7 +256,7 @@ class MultiHandle:
 
 
 class _Gathering:
-    """Gradients of several tensors, by the backward pass that they come from."""
+    """Collects the gradients of several tensors, separately for each backward pass."""
 
     def __init__(self, tensors: Sequence[Tensor], fn: Callable[[Any], Any], mode: str) -> None:
         self.nodes = [node_of(tensor) for tensor in tensors]
@@ -264,7 +268,7 @@ class _Gathering:
     def hook_at(self, position: int) -> Callable[[Any], None]:
         """The hook of one of the tensors."""
 
-        def hook(gradient: Any) -> None:
+        def hook(gradient: Tensor) -> None:
             work = PASS.get()
             if work is None:
                 return

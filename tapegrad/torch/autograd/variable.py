@@ -15,7 +15,7 @@ from tapegrad.torch._tensor.tensor import Tensor, of_value
 class _VariableMeta(type):
     """Every tensor is an instance of Variable."""
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor)
 
 
@@ -26,7 +26,9 @@ class Variable(metaclass=_VariableMeta):
     one. `volatile=True` has no effect but a warning: its new name is `with torch.no_grad():`.
     """
 
-    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
+    def __new__(
+        cls, data: Tensor | None = None, requires_grad: bool = False, volatile: Any = None
+    ) -> Any:
         """A tensor over the same memory. TypeError for what is no tensor."""
         warn(
             "Variable is deprecated. Use tensors instead: "

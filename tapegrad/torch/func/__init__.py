@@ -11,10 +11,11 @@ grad stays on the graph of the tensors, so that the result of a transform can be
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import tapegrad
+from tapegrad._core.types import Function, Tree
 from tapegrad._tree import flatten, tree_map
 from tapegrad.torch._graph.dual import tangent_of
 from tapegrad.torch._tensor.gradients import conjugated
@@ -24,12 +25,11 @@ from tapegrad.torch.func._arrays import arrays, forward, gradients, of_arrays, r
 from tapegrad.torch.func._module import functional_call, stack_module_state
 from tapegrad.torch.func._vmap import vmap
 
-Function = Callable[..., Any]
 Argnums = int | tuple[int, ...]
 
 
-def _selected(args: tuple[Any, ...], argnums: Argnums) -> tuple[Any, ...]:
-    """Arguments of which those to differentiate by are arrays."""
+def _selected(args: tuple[Tree, ...], argnums: Argnums) -> tuple[Tree, ...]:
+    """The arguments, with arrays for the tensors of those that argnums name."""
     positions = _checks.positions_of(argnums, len(args))
     _checks.require_tensors([args[position] for position in positions])
     return tuple(
@@ -41,7 +41,7 @@ def _checked(func: Function, check: Function, has_aux: bool, call: str) -> Funct
     """A function whose output, apart from aux, passes a check."""
 
     @functools.wraps(func)
-    def checked(*args: Any, **kwargs: Any) -> Any:
+    def checked(*args: Tree, **kwargs: Any) -> Any:
         found = func(*args, **kwargs)
         if has_aux:
             _checks.require_pair(call, found)
@@ -55,10 +55,11 @@ def _checked(func: Function, check: Function, has_aux: bool, call: str) -> Funct
 
 
 def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
-    """The gradient of a function that returns a tensor of no dimensions.
+    """The gradient of a function that returns a 0-d tensor.
 
-    argnums: which arguments; a tuple gives a tuple. has_aux: func returns `(out, aux)`, and the
-    result is `(gradient, aux)`. RuntimeError for any other output.
+    argnums: the arguments to differentiate with respect to; a tuple gives a tuple.
+    has_aux: func returns `(out, aux)`, and the result is `(gradient, aux)`. RuntimeError for any
+    other output.
 
     >>> import tapegrad.torch as torch
     >>> torch.func.grad(lambda x: (x**2).sum())(torch.tensor([1.0, 2.0]))
@@ -67,7 +68,7 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
     both = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func)
-    def gradient(*args: Any, **kwargs: Any) -> Any:
+    def gradient(*args: Tree, **kwargs: Any) -> Any:
         found, value = both(*args, **kwargs)
         return (found, value[1]) if has_aux else found
 
@@ -80,7 +81,7 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
     checked = reverse(_checked(func, _checks.require_scalar, has_aux, call))
 
     @functools.wraps(func)
-    def both(*args: Any, **kwargs: Any) -> Any:
+    def both(*args: Tree, **kwargs: Any) -> Any:
         given = _selected(args, argnums)
         with _checks.pytorch_errors():
             transform = tapegrad.value_and_grad(checked, argnums, has_aux=has_aux)
@@ -93,7 +94,7 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
 # --- Products -----------------------------------------------------------------------------------
 
 
-def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
+def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> Tree:
     """`(out, pullback)`, or with has_aux `(out, pullback, aux)`.
 
     `pullback(cotangents)` takes gradients of the output's structure and returns a tuple with one
@@ -110,7 +111,9 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
         found = tapegrad.vjp(reverse(checked), *arrays(primals), has_aux=has_aux)
     out, pullback = tensors(found[0]), found[1]
 
-    def pull(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+    def pull(
+        *cotangents: Tree, retain_graph: bool = True, create_graph: bool | None = None
+    ) -> Tree:
         tree = cotangents[0] if len(cotangents) == 1 else cotangents
         _check_cotangents(tree, out)
         bars = tree_map(lambda leaf: conjugated(array_of(leaf)), tree)
@@ -120,7 +123,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     return (out, pull, *tensors(found[2:]))
 
 
-def _check_cotangents(tree: Any, out: Any) -> None:
+def _check_cotangents(tree: Tree, out: Tree) -> None:
     bars, structure = flatten(tree)
     leaves, out_structure = flatten(out)
     if structure != out_structure:
@@ -139,8 +142,8 @@ def _check_cotangents(tree: Any, out: Any) -> None:
 
 
 def jvp(
-    func: Function, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
-) -> Any:
+    func: Function, primals: Tree, tangents: Tree, *, strict: bool = False, has_aux: bool = False
+) -> Tree:
     """`(out, tangent)`, or with has_aux `(out, tangent, aux)`.
 
     strict: RuntimeError where an output does not depend on the primals.
@@ -152,7 +155,7 @@ def jvp(
     call = "jvp(f, primals, tangents)"
     _checks.check_jvp(primals, tangents)
 
-    def check(call: str, out: Any) -> None:
+    def check(call: str, out: Tree) -> None:
         _checks.require_tensors_out(call, out)
         if strict and any(_is_independent(leaf) for leaf in flatten(out)[0]):
             raise RuntimeError(
@@ -171,7 +174,7 @@ def _is_independent(out: Tensor) -> bool:
     return not hasattr(array, "slot") or tangent_of(array) is None
 
 
-def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
+def linearize(func: Function, *primals: Tree) -> tuple[Tree, Function]:
     """`(out, pushforward)`: `pushforward(*tangents)` is the derivative in their direction.
 
     >>> import tapegrad.torch as torch
@@ -184,7 +187,7 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
     with _checks.pytorch_errors():
         out, pushforward = tapegrad.linearize(forward(checked), *arrays(primals))
 
-    def push(*tangents: Any) -> Any:
+    def push(*tangents: Tree) -> Tree:
         _checks.check_jvp(primals, tangents)
         with _checks.pytorch_errors():
             return tensors(pushforward(*arrays(tangents)))
@@ -205,7 +208,7 @@ def jacrev(
     """The Jacobian in reverse mode: of shape `out.shape + argument.shape`, of real numbers.
 
     For pytrees the output's containers hold those of the argument; argnums and has_aux as in
-    `grad`. chunk_size: how many rows are made at once.
+    `grad`. chunk_size: how many rows are computed at once.
 
     >>> import tapegrad.torch as torch
     >>> torch.func.jacrev(torch.square)(torch.tensor([1.0, 2.0]))
@@ -247,14 +250,14 @@ def _jacobian(
 ) -> Function:
     name = "jacrev" if entered is reverse else "jacfwd"
 
-    def check(call: str, out: Any) -> None:
+    def check(call: str, out: Tree) -> None:
         _checks.require_tensors_out(call, out)
         _checks.require_real(call, [out], "outputs")
 
     checked = entered(_checked(func, check, has_aux, name))
 
     @functools.wraps(func)
-    def jacobian(*args: Any, **kwargs: Any) -> Any:
+    def jacobian(*args: Tree, **kwargs: Any) -> Any:
         given = _selected(args, argnums)
         positions = _checks.positions_of(argnums, len(args))
         _checks.require_real(name, [args[position] for position in positions], "inputs")

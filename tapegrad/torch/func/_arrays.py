@@ -6,12 +6,12 @@ Knows tensors, the core's tapes and modes. Must not know which transforms there 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.tape import CURRENT
+from tapegrad._core.types import Function, Tree, Value
 from tapegrad._core.values import in_trace
 from tapegrad._tree import tree_map
 from tapegrad.torch._graph import modes
@@ -19,26 +19,24 @@ from tapegrad.torch._graph.tracing import FORWARD
 from tapegrad.torch._tensor.gradients import conjugated
 from tapegrad.torch._tensor.tensor import Tensor, array_of, of_array
 
-Function = Callable[..., Any]
 
-
-def arrays(tree: Any) -> Any:
+def arrays(tree: Tree) -> Tree:
     """A pytree with arrays for tensors."""
     return tree_map(lambda leaf: array_of(leaf) if isinstance(leaf, Tensor) else leaf, tree)
 
 
-def tensors(tree: Any) -> Any:
+def tensors(tree: Tree) -> Tree:
     """A pytree with tensors for arrays."""
     return tree_map(_tensor, tree)
 
 
-def _tensor(leaf: Any) -> Any:
+def _tensor(leaf: Value) -> Value:
     if in_trace(leaf) or issubclass(type(leaf), (np.ndarray, np.generic)):
         return of_array(leaf)
     return leaf
 
 
-def gradients(tree: Any) -> Any:
+def gradients(tree: Tree) -> Tree:
     """Derivatives of the core as tensors, in PyTorch's convention for complex numbers."""
     return tree_map(lambda leaf: of_array(conjugated(leaf)), tree)
 
@@ -47,7 +45,7 @@ def of_arrays(func: Function) -> Function:
     """A function of tensors as one of arrays."""
 
     @functools.wraps(func)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: Tree, **kwargs: Any) -> Any:
         return arrays(func(*tensors(args), **tensors(kwargs)))
 
     return call
@@ -56,12 +54,13 @@ def of_arrays(func: Function) -> Function:
 def reverse(func: Function) -> Function:
     """A function of tensors as one of arrays, for a transform in reverse mode.
 
-    The transform is no part of an outer `no_grad`, which is still for what lies further out.
+    An outer `no_grad` does not apply to this transform. It still applies to the transforms outside
+    of this one, and to the graph.
     """
     inner = of_arrays(func)
 
     @functools.wraps(func)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: Tree, **kwargs: Any) -> Any:
         mode = modes.MODE.get()
         if mode is None or mode.grad:
             return inner(*args, **kwargs)
@@ -77,12 +76,13 @@ def reverse(func: Function) -> Function:
 def forward(func: Function) -> Function:
     """A function of tensors as one of arrays, for a transform in forward mode by a reverse tape.
 
-    `no_grad` is not for it; reverse transforms within lie over its tape, not in it.
+    `no_grad` does not apply to this transform. Reverse transforms within it have tapes of their
+    own above its tape, rather than a part of its tape.
     """
     inner = of_arrays(func)
 
     @functools.wraps(func)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: Tree, **kwargs: Any) -> Any:
         level = CURRENT.get().level
         token = CURRENT.set(None)
         FORWARD.add(level)

@@ -11,6 +11,7 @@ from typing import Any
 
 from tapegrad import InputError, ShapeMismatchError, TapegradError
 from tapegrad._core.tape import CURRENT
+from tapegrad._core.types import Function, Tree
 from tapegrad._tree import flatten, flatten_prefix
 from tapegrad.torch._tensor.tensor import Tensor, require_floating
 
@@ -19,9 +20,9 @@ Argnums = int | tuple[int, ...]
 
 @contextmanager
 def pytorch_errors(arguments: type[Exception] = RuntimeError) -> Iterator[None]:
-    """Let the core's errors be PyTorch's: those about arguments, and RuntimeError for the rest.
+    """Turn the core's errors into `arguments`, if they are about arguments, or RuntimeError.
 
-    Within another transform they stay as they are: the core may know what to do.
+    Within another transform they stay as they are, because the core may handle them.
     """
     if CURRENT.get() is not None:
         yield
@@ -34,12 +35,12 @@ def pytorch_errors(arguments: type[Exception] = RuntimeError) -> Iterator[None]:
         raise RuntimeError(str(error)) from error
 
 
-def name_of(function: Any) -> str:
-    """How messages call a function."""
+def name_of(function: Function) -> str:
+    """The name of a function in error messages."""
     return str(getattr(function, "__name__", type(function).__name__))
 
 
-def positions_of(argnums: Any, count: int) -> tuple[int, ...]:
+def positions_of(argnums: object, count: int) -> tuple[int, ...]:
     """The positions that argnums name, of `count` arguments."""
     if isinstance(argnums, bool) or not isinstance(argnums, (int, tuple)):
         raise RuntimeError(  # noqa: TRY004 - PyTorch's type
@@ -59,8 +60,8 @@ def positions_of(argnums: Any, count: int) -> tuple[int, ...]:
     return positions
 
 
-def require_tensors(tree: Any) -> None:
-    """Raise for leaves that nothing can be differentiated by."""
+def require_tensors(tree: Tree) -> None:
+    """Raise ValueError for leaves that are no tensors, RuntimeError for those of integers."""
     for leaf in flatten(tree)[0]:
         if not isinstance(leaf, Tensor):
             raise ValueError(  # noqa: TRY004 - PyTorch's type
@@ -69,7 +70,7 @@ def require_tensors(tree: Any) -> None:
         require_floating(leaf.value.dtype)
 
 
-def require_real(call: str, trees: Iterable[Any], what: str) -> None:
+def require_real(call: str, trees: Iterable[Tree], what: str) -> None:
     """Raise RuntimeError for complex tensors."""
     for position, leaf in enumerate(flatten(list(trees))[0]):
         if isinstance(leaf, Tensor) and leaf.is_complex():
@@ -79,7 +80,7 @@ def require_real(call: str, trees: Iterable[Any], what: str) -> None:
             )
 
 
-def require_tensors_out(call: str, out: Any) -> None:
+def require_tensors_out(call: str, out: Tree) -> None:
     """Raise RuntimeError where a function returned anything but tensors."""
     for leaf in flatten(out)[0]:
         if not isinstance(leaf, Tensor):
@@ -89,7 +90,7 @@ def require_tensors_out(call: str, out: Any) -> None:
             )
 
 
-def require_pair(call: str, out: Any) -> None:
+def require_pair(call: str, out: Tree) -> None:
     """Raise RuntimeError where a function with `has_aux` did not return a pair."""
     if not (isinstance(out, tuple) and len(out) == 2):
         raise RuntimeError(
@@ -97,7 +98,7 @@ def require_pair(call: str, out: Any) -> None:
         )
 
 
-def require_scalar(call: str, out: Any) -> None:
+def require_scalar(call: str, out: Tree) -> None:
     """Raise RuntimeError for an output that has no gradient."""
     if not isinstance(out, Tensor):
         raise RuntimeError(  # noqa: TRY004 - PyTorch's type
@@ -114,8 +115,8 @@ def require_scalar(call: str, out: Any) -> None:
         )
 
 
-def check_jvp(primals: Any, tangents: Any) -> None:
-    """Raise RuntimeError for primals and tangents that do not belong together."""
+def check_jvp(primals: Tree, tangents: Tree) -> None:
+    """Raise RuntimeError for primals and tangents that do not match."""
     call = "jvp(f, primals, tangents)"
     if not isinstance(primals, tuple):
         raise RuntimeError(  # noqa: TRY004 - PyTorch's type
@@ -146,7 +147,7 @@ def check_jvp(primals: Any, tangents: Any) -> None:
             )
 
 
-def check_in_dims(function: Any, in_dims: Any, args: tuple[Any, ...]) -> list[Any]:
+def check_in_dims(function: Function, in_dims: Tree, args: tuple[Tree, ...]) -> list[Any]:
     """The dimension of each leaf of the arguments of a vmap. ValueError for what does not fit."""
     call = f"vmap({name_of(function)}, in_dims={in_dims}, ...)(<inputs>)"
     if isinstance(in_dims, bool) or not isinstance(in_dims, (int, tuple)):
@@ -171,7 +172,7 @@ def check_in_dims(function: Any, in_dims: Any, args: tuple[Any, ...]) -> list[An
     return dims
 
 
-def _check_in_dim(call: str, leaf: Any, dim: Any) -> None:
+def _check_in_dim(call: str, leaf: object, dim: object) -> None:
     if dim is None:
         return
     if not isinstance(dim, int):
@@ -192,7 +193,7 @@ def _check_in_dim(call: str, leaf: Any, dim: Any) -> None:
         )
 
 
-def check_out_dims(function: Any, out_dims: Any, out: Any) -> None:
+def check_out_dims(function: Function, out_dims: Tree, out: Tree) -> None:
     """Raise ValueError or IndexError where the outputs of a vmap are not as out_dims says."""
     name = name_of(function)
     leaves, structure = flatten(out)

@@ -9,14 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from tapegrad._core.types import Tree
 from tapegrad.torch._tensor.tensor import Tensor
 
 
 def functional_call(
     module: Any,
     parameter_and_buffer_dicts: Any,
-    args: Any = None,
-    kwargs: dict[str, Any] | None = None,
+    args: Tree = None,
+    kwargs: dict[str, Tree] | None = None,
     *,
     tie_weights: bool = True,
     strict: bool = False,
@@ -67,7 +68,7 @@ def functional_call(
 
 
 def _with_ties(module: Any, given: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Also the other names of the parameters and buffers of which one is given."""
+    """The given tensors, also under the other names of the same parameter or buffer."""
     names: dict[int, list[str]] = {}
     for members in (module.named_parameters, module.named_buffers):
         for name, tensor in members(remove_duplicate=False):
@@ -86,7 +87,7 @@ def _with_ties(module: Any, given: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 @contextmanager
 def _in_place_of(module: Any, given: Mapping[str, Tensor]) -> Iterator[None]:
-    """Put tensors into a module for a while."""
+    """Context in which the given tensors replace a module's parameters and buffers."""
     before: list[tuple[dict[str, Any], str, Any]] = []
     try:
         for path, tensor in given.items():

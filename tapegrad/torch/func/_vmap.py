@@ -6,12 +6,12 @@ Knows the core's vmap. Must not know derivatives.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import tapegrad
+from tapegrad._core.types import Function, Tree
 from tapegrad._tree import flatten
 from tapegrad.torch._ops.create.generator import DRAWN
 from tapegrad.torch._tensor.tensor import of_array
@@ -19,13 +19,11 @@ from tapegrad.torch._tensor.writes import overwrite
 from tapegrad.torch.func import _checks
 from tapegrad.torch.func._arrays import arrays, tensors
 
-Function = Callable[..., Any]
-
 
 def vmap(
     func: Function,
-    in_dims: Any = 0,
-    out_dims: Any = 0,
+    in_dims: Tree = 0,
+    out_dims: Tree = 0,
     randomness: str = "error",
     *,
     chunk_size: int | None = None,
@@ -34,7 +32,8 @@ def vmap(
 
     in_dims: that dimension for each positional argument, None for one that all examples share;
     keyword arguments are shared. out_dims: where it is in the outputs. randomness: "error",
-    "different" draws an example, or the "same" for all. chunk_size: examples at once.
+    "different" numbers for each example, or the "same" for all. chunk_size: how many examples are
+    computed at once.
 
     ValueError for dimensions that do not fit, RuntimeError for what depends on the values of
     single examples.
@@ -55,13 +54,13 @@ def vmap(
     program = _without_draws(func) if randomness == "error" else func
 
     @functools.wraps(func)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
+    def mapped(*args: Tree, **kwargs: Any) -> Any:
         dims = _checks.check_in_dims(func, in_dims, args)
         leaves = flatten(args)[0]
         changed: list[int] = []
 
         @functools.wraps(func)
-        def one(*given: Any) -> Any:
+        def one(*given: Tree) -> Any:
             given = tensors(given)
             inner = flatten(given)[0]
             out = program(*given, **kwargs)
@@ -83,7 +82,7 @@ def vmap(
         with _checks.pytorch_errors(ValueError):
             out, written = transform(*arrays(args))
         for place, value in zip(changed, written, strict=True):
-            # The function wrote into its example: that is a write into the tensor given.
+            # The function wrote into its example, so the tensor that was given changes.
             overwrite(leaves[place], of_array(np.moveaxis(value, 0, dims[place])))
         return tensors(out)
 
@@ -94,7 +93,7 @@ def _without_draws(func: Function) -> Function:
     """A function that may not draw random numbers: they would be the same for all examples."""
 
     @functools.wraps(func)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: Tree, **kwargs: Any) -> Any:
         before = DRAWN.times
         made = func(*args, **kwargs)
         if DRAWN.times != before:

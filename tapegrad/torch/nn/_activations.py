@@ -1,4 +1,4 @@
-"""Activations with the parameters that only `nn.functional` has: inplace, and a dim left out.
+"""Activations with what only `nn.functional` has: inplace, and a dim that may be left out.
 
 Knows how they differ from those of the namespace `torch`. Must not know how these are computed.
 """
@@ -9,13 +9,15 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad._warning import warn
+from tapegrad.torch._dtypes import dtype
 from tapegrad.torch._ops.declare import OPERATIONS
+from tapegrad.torch._tensor.tensor import Tensor
 
 Operation = Callable[..., Any]
 
 
 def _activation(name: str) -> Operation:
-    def call(input: Any, *args: Any, inplace: bool = False, **kwargs: Any) -> Any:
+    def call(input: Tensor, *args: Any, inplace: bool = False, **kwargs: Any) -> Any:
         found = OPERATIONS[f"{name}_" if inplace else name]
         return found(input, *args, **kwargs)
 
@@ -30,7 +32,9 @@ sigmoid = _activation("sigmoid")
 
 
 def _along(word: str) -> Operation:
-    def call(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    def call(
+        input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
+    ) -> Any:
         if dim is None:
             dim = _implicit_dim(word, input.ndim)
         return OPERATIONS[word](input, dim, dtype=dtype)
@@ -52,6 +56,8 @@ softmax = _along("softmax")
 log_softmax = _along("log_softmax")
 
 
-def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+def softmin(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
+) -> Any:
     """`softmax(-input)`."""
     return softmax(-input, dim, dtype=dtype)

@@ -1,4 +1,4 @@
-"""Classes by their numbers: one_hot, nll_loss, and the cross entropy of several classes.
+"""Losses of numbered classes, nll_loss and cross_entropy, and one_hot.
 
 Knows when cross_entropy takes its short path. Must not know the rules (`_rules.losses`), or
 modules.
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._core.values import raw_value
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.modes import MODE
@@ -24,13 +25,15 @@ from tapegrad.torch._tensor.tensor import Tensor
 mode_of = MODE.get
 
 
-def _nll_label(input: Any, _target: Any, _weight: Any, _ignored: int, reduction: str) -> str:
+def _nll_label(
+    input: Tensor, _target: Tensor, _weight: Tensor | None, _ignored: int, reduction: str
+) -> str:
     if input.ndim <= 2:
         return "NllLossBackward0"
     return "ViewBackward0" if input.ndim != 4 and reduction == "none" else "NllLoss2DBackward0"
 
 
-def _check_classes(x: Any, target: Any) -> None:
+def _check_classes(x: Value, target: Value) -> None:
     if target.dtype.kind not in "iu":
         raise RuntimeError(
             f"expected target dtype to be Long or Byte, but got {word_of(target.dtype)}"
@@ -50,12 +53,14 @@ def _check_classes(x: Any, target: Any) -> None:
 
 
 @private(_nll_label, name="nll_loss")
-def _nll(input: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
+def _nll(input: Value, target: Value, weight: Value, ignore_index: int, reduction: str) -> Value:
     _check_classes(input, target)
     return _nll_of_arrays(input, target, weight, ignore_index, reduction)
 
 
-def _nll_of_arrays(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
+def _nll_of_arrays(
+    x: Value, target: Value, weight: Value, ignore_index: int, reduction: str
+) -> Value:
     if len(x.shape) == 1:
         x, target = np.expand_dims(x, 0), np.expand_dims(target, 0)
         loss, _ = _losses.picked_losses(x, target, weight, reduction, ignore_index)
@@ -64,24 +69,30 @@ def _nll_of_arrays(x: Any, target: Any, weight: Any, ignore_index: int, reductio
 
 
 def nll_loss(
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
     ignore_index: int = -100,
-    reduce: Any = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
     """The mean of `-input` at the classes of `target`: input holds logarithms of probabilities.
 
-    input: (n, classes, ...) or (classes). target: (n, ...) of integers. weight: a number a class.
+    input: (n, classes, ...) or (classes). target: (n, ...) of integers. weight: one number for
+    each class.
     """
     word = word_for(size_average, reduce, reduction)
     return _nll(input, target, weight, ignore_index, word)
 
 
 def _cross_entropy_label(
-    input: Any, target: Any, weight: Any, ignored: int, reduction: str, smoothing: float
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    ignored: int,
+    reduction: str,
+    smoothing: float,
 ) -> str:
     if target.is_floating_point():
         return "DivBackward1" if reduction == "mean" else "NegBackward0"
@@ -90,13 +101,13 @@ def _cross_entropy_label(
 
 @private(_cross_entropy_label, name="cross_entropy")
 def _cross_entropy(
-    input: Any,
-    target: Any,
-    weight: Any,
+    input: Value,
+    target: Value,
+    weight: Value,
     ignore_index: int,
     reduction: str,
     label_smoothing: float,
-) -> Any:
+) -> Value:
     axis = 1 if len(input.shape) > 1 else 0
     if target.dtype.kind == "f":
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing, axis)
@@ -116,13 +127,13 @@ def _cross_entropy(
     return made[0] if axis == 0 and reduction == "none" else made
 
 
-def _beside_classes(weight: Any, scores: Any, axis: int) -> Any:
+def _beside_classes(weight: Value, scores: Value, axis: int) -> Value:
     return np.reshape(weight, (-1, *(1,) * (len(scores.shape) - 1 - axis)))
 
 
 def _soft_cross_entropy(
-    x: Any, target: Any, weight: Any, reduction: str, label_smoothing: float, axis: int
-) -> Any:
+    x: Value, target: Value, weight: Value, reduction: str, label_smoothing: float, axis: int
+) -> Value:
     if x.shape != target.shape:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if label_smoothing:
@@ -139,20 +150,20 @@ NLL_NODE = node_class("NllLossBackward0")
 
 
 def cross_entropy(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     weight: Any = None,
-    size_average: Any = None,
+    size_average: bool | None = None,
     ignore_index: int = -100,
-    reduce: Any = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Any:
     """The cross entropy of logits with classes, or with probabilities of classes.
 
     input: (n, classes, ...) or (classes). target: (n, ...) of integers, or of the shape of input.
-    weight: one number a class. ignore_index: a class that does not count. Returns the mean (each
-    element by its weight), the sum, or the losses of shape (n, ...) with reduction="none".
+    weight: one number for each class. ignore_index: a class whose elements do not count. Returns
+    the mean (weighted by the weights), the sum, or with reduction="none" losses of shape (n, ...).
 
     >>> import tapegrad.torch as torch
     >>> logits = torch.tensor([[2.0, 0.0], [0.0, 0.0]])
@@ -177,7 +188,7 @@ def cross_entropy(
 
 
 @private("NotDifferentiable")
-def one_hot(tensor: Any, num_classes: int = -1) -> Any:
+def one_hot(tensor: Value, num_classes: int = -1) -> Value:
     """Rows that are 1 at the given classes, else 0: int64 of shape (..., num_classes)."""
     if tensor.dtype != np.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")

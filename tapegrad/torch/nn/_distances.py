@@ -1,4 +1,4 @@
-"""Losses that compare two tensors element by element: mse_loss, l1_loss and their smooth kin.
+"""Losses that compare two tensors element by element, such as mse_loss and l1_loss.
 
 Knows when mse_loss takes its short path. Must not know the rules (`_rules.losses`), or modules.
 """
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
 from tapegrad._warning import warn
 from tapegrad.torch._graph.modes import MODE
@@ -25,13 +26,13 @@ mode_of = MODE.get
 
 def _pair(
     rule: Any,
-    input: Any,
-    target: Any,
+    input: Value,
+    target: Value,
     word: str,
     reduction: str,
-    weight: Any = None,
+    weight: Value = None,
     **params: Any,
-) -> Any:
+) -> Value:
     x, y = promoted(input, target)
     if x.shape != y.shape:
         shape = np.broadcast_shapes(x.shape, y.shape)
@@ -47,7 +48,7 @@ def _pair(
 
 
 @private("MseLossBackward0", name="mse_loss")
-def _mse(input: Any, target: Any, reduction: str, weight: Any = None) -> Any:
+def _mse(input: Value, target: Value, reduction: str, weight: Value = None) -> Value:
     return _pair(_losses.MSE, input, target, "mse", reduction, weight)
 
 
@@ -55,10 +56,10 @@ MSE_NODE = node_class("MseLossBackward0")
 
 
 def mse_loss(
-    input: Any,
-    target: Any,
-    size_average: Any = None,
-    reduce: Any = None,
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
     weight: Any = None,
 ) -> Any:
@@ -94,37 +95,37 @@ _L1_LABELS = {"mean": "MeanBackward0", "sum": "SumBackward0", "none": "AbsBackwa
 
 
 @private(lambda input, target, reduction, *_: _L1_LABELS.get(reduction, "AbsBackward0"))
-def _l1(input: Any, target: Any, reduction: str, weight: Any = None) -> Any:
+def _l1(input: Value, target: Value, reduction: str, weight: Value = None) -> Value:
     if not np.iscomplexobj(untraced(input)) and not np.iscomplexobj(untraced(target)):
         return _pair(_losses.L1, input, target, "l1", reduction, weight)
-    losses = np.absolute(input - target)  # whose slope is more than a sign
+    losses = np.absolute(input - target)  # of complex numbers; the derivative is not just a sign
     return reduced(losses, reduction) if weight is None else weighted(losses, weight, reduction)
 
 
 def l1_loss(
-    input: Any,
-    target: Any,
-    size_average: Any = None,
-    reduce: Any = None,
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
-    weight: Any = None,
+    weight: Tensor | None = None,
 ) -> Any:
     """The mean of the absolute values of `input - target`."""
     return _l1(input, target, word_for(size_average, reduce, reduction), weight)
 
 
 @private("SmoothL1LossBackward0")
-def _smooth_l1(input: Any, target: Any, reduction: str, beta: float) -> Any:
+def _smooth_l1(input: Value, target: Value, reduction: str, beta: float) -> Value:
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     return _pair(_losses.SMOOTH_L1, input, target, "smooth_l1", reduction, beta=beta)
 
 
 def smooth_l1_loss(
-    input: Any,
-    target: Any,
-    size_average: Any = None,
-    reduce: Any = None,
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Any:
@@ -133,14 +134,18 @@ def smooth_l1_loss(
 
 
 @private("HuberLossBackward0")
-def _huber(input: Any, target: Any, reduction: str, delta: float) -> Any:
+def _huber(input: Value, target: Value, reduction: str, delta: float) -> Value:
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     return _pair(_losses.HUBER, input, target, "huber", reduction, delta=delta)
 
 
 def huber_loss(
-    input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
+    input: Tensor,
+    target: Tensor,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: Tensor | None = None,
 ) -> Any:
     """Squares where the two differ by at most delta, else delta times absolute values."""
     if weight is None:

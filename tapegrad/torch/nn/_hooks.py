@@ -2,17 +2,18 @@
 
 Knows nodes. Must not know layers.
 
-What goes into the module, and what comes out, passes through a node each that does nothing, on
-which the gradients of all inputs, or outputs, arrive together.
+The inputs of the module pass through one identity node, and its outputs through another. The
+gradients of all inputs arrive at the first together, those of all outputs at the second.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tapegrad._core.entry import Outputs, spec_of
 from tapegrad._core.forms import General
+from tapegrad._core.types import Tree
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._graph.node import Node
@@ -21,7 +22,7 @@ from tapegrad.torch._tensor.tensor import Tensor, array_of, of_array
 
 
 class _Passed(General):
-    """Several arrays as they are."""
+    """The identity function of several arrays."""
 
     def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
         return [False] * len(wanted), False
@@ -38,9 +39,10 @@ name_nodes(PASSED, "BackwardHookFunctionBackward")
 
 
 def passed_through(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], Node | None]:
-    """Values of which the tensors that require grad come from one node; which they are; the node.
+    """Pass those of the values through one node that are tensors which require grad.
 
-    The gradients of all of them arrive at the node together.
+    Returns the values, the positions of these tensors, and the node (None if there are none), at
+    which the gradients of all of them arrive together.
     """
     places = [
         place
@@ -56,7 +58,7 @@ def passed_through(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int],
         share_version(values[place], tensor)
     node: Node = replaced[places[0]].grad_fn
     rule, parts, *rest = node._entry
-    shapes = Outputs(map(spec_of, parts))  # the values are read by nobody
+    shapes = Outputs(map(spec_of, parts))  # nothing reads the values
     shapes.slots = parts.slots
     node._entry = rule, shapes, *rest
     return tuple(replaced), places, node
@@ -68,10 +70,10 @@ class BackwardWatch:
     def __init__(self, module: Any) -> None:
         self.module = module
         self.results: tuple[Any, ...] = ()
-        self.waits = False  # for the gradients of inputs
+        self.waits = False  # whether the hooks wait for the gradients of inputs
 
     def around_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments of `forward`, whose gradients are reported."""
+        """The arguments for `forward`, from a node that reports their gradients to the hooks."""
         found, places, node = passed_through(args)
         if node is not None:
             self.waits = True
@@ -79,8 +81,8 @@ class BackwardWatch:
             node.register_prehook(lambda grads: self._report(grads, places, tensors))
         return found
 
-    def around_outputs(self, result: Any) -> Any:
-        """The result of `forward`, whose gradients are noted."""
+    def around_outputs(self, result: Tree) -> Tree:
+        """The result of `forward`, from a node that notes its gradients for the hooks."""
         several = isinstance(result, (tuple, list))
         values = tuple(result) if several else (result,)
         found, places, node = passed_through(values)
@@ -89,7 +91,7 @@ class BackwardWatch:
         node.register_prehook(lambda grads: self._note(grads, places, len(values)))
         return type(result)(found) if several else found[0]
 
-    def _note(self, grads: Any, places: list[int], count: int) -> Any:
+    def _note(self, grads: Sequence[Tensor | None], places: list[int], count: int) -> Any:
         results = _at(grads, places, range(count))
         for hook in list(self.module._backward_pre_hooks.values()):
             given = hook(self.module, results)
@@ -101,7 +103,9 @@ class BackwardWatch:
                 hook(self.module, (None,), results)
         return tuple(results[place] for place in places)
 
-    def _report(self, grads: Any, places: list[int], tensors: list[int]) -> Any:
+    def _report(
+        self, grads: Sequence[Tensor | None], places: list[int], tensors: list[int]
+    ) -> Any:
         inputs = _at(grads, places, tensors)
         for hook in list(self.module._backward_hooks.values()):
             given = hook(self.module, inputs, self.results)
@@ -111,6 +115,8 @@ class BackwardWatch:
         return tuple(known[place] for place in places)
 
 
-def _at(grads: Any, places: list[int], wanted: Any) -> tuple[Any, ...]:
+def _at(
+    grads: Sequence[Tensor | None], places: list[int], wanted: Iterable[int]
+) -> tuple[Any, ...]:
     known = dict(zip(places, grads, strict=True))
     return tuple(known.get(place) for place in wanted)

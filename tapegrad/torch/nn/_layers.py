@@ -10,14 +10,14 @@ import math
 import operator
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, Self, SupportsIndex
 
 import numpy as np
 
-from tapegrad.torch._dtypes import as_numpy, default_float
+from tapegrad.torch._dtypes import as_numpy, default_float, device, dtype
 from tapegrad.torch._ops.linalg.affine import linear
 from tapegrad.torch._rules.reducing import word_for
-from tapegrad.torch._tensor.tensor import of_value
+from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch.nn import functional, init
 from tapegrad.torch.nn._module import Module
 from tapegrad.torch.nn._parameter import Parameter
@@ -28,17 +28,17 @@ from tapegrad.torch.nn._parameter import Parameter
 class _Listed(Module):
     """Modules under the names "0", "1", ..."""
 
-    def _name_at(self, index: Any) -> str:
+    def _name_at(self, index: SupportsIndex) -> str:
         place = operator.index(index)
         if not -len(self) <= place < len(self):
             raise IndexError(f"index {place} is out of range")
         return list(self._modules)[place % len(self)]
 
-    def _renumber(self, modules: Iterable[Any]) -> None:
+    def _renumber(self, modules: Iterable[Module]) -> None:
         self._modules.clear()
         self._modules.update({str(i): module for i, module in enumerate(modules)})
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: SupportsIndex | slice) -> Any:
         if isinstance(index, slice):
             return self._of_slice(list(self._modules.items())[index])
         return self._modules[self._name_at(index)]
@@ -46,10 +46,10 @@ class _Listed(Module):
     def _of_slice(self, items: list[tuple[str, Any]]) -> Any:
         return type(self)(module for _, module in items)
 
-    def __setitem__(self, index: Any, module: Any) -> None:
+    def __setitem__(self, index: SupportsIndex, module: Module) -> None:
         setattr(self, self._name_at(index), module)
 
-    def __delitem__(self, index: Any) -> None:
+    def __delitem__(self, index: SupportsIndex | slice) -> None:
         if isinstance(index, slice):
             for name in list(self._modules)[index]:
                 del self._modules[name]
@@ -63,31 +63,31 @@ class _Listed(Module):
     def __iter__(self) -> Iterator[Any]:
         return iter(self._modules.values())
 
-    def append(self, module: Any) -> Self:
+    def append(self, module: Module) -> Self:
         """Add a module at the end."""
         self.add_module(str(len(self)), module)
         return self
 
-    def extend(self, modules: Iterable[Any]) -> Self:
+    def extend(self, modules: Iterable[Module]) -> Self:
         """Add modules at the end."""
         for module in modules:
             self.append(module)
         return self
 
-    def insert(self, index: int, module: Any) -> Self:
+    def insert(self, index: int, module: Module) -> Self:
         """Add a module before another one."""
         modules = list(self._modules.values())
         modules.insert(index, module)
         self._renumber(modules)
         return self
 
-    def pop(self, key: Any) -> Any:
+    def pop(self, key: SupportsIndex | slice) -> Any:
         """Remove a module and return it."""
         found = self[key]
         del self[key]
         return found
 
-    def __iadd__(self, modules: Iterable[Any]) -> Self:
+    def __iadd__(self, modules: Iterable[Module]) -> Self:
         return self.extend(modules)
 
 
@@ -111,7 +111,7 @@ class Sequential(_Listed):
             for place, module in enumerate(args):
                 self.add_module(str(place), module)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         value = input
         for module in self._modules.values():
             value = module(value)
@@ -130,7 +130,7 @@ class Sequential(_Listed):
 
 
 class ModuleList(_Listed):
-    """A list of modules, which their owner knows of."""
+    """A list of modules, which are its submodules."""
 
     def __init__(self, modules: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -142,7 +142,7 @@ class ModuleList(_Listed):
 
 
 class ModuleDict(Module):
-    """A dict of modules, which their owner knows of."""
+    """A dict of modules, which are its submodules."""
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
@@ -158,7 +158,7 @@ class ModuleDict(Module):
     def __getitem__(self, key: str) -> Any:
         return self._modules[key]
 
-    def __setitem__(self, key: str, module: Any) -> None:
+    def __setitem__(self, key: str, module: Module) -> None:
         self.add_module(key, module)
 
     def __delitem__(self, key: str) -> None:
@@ -187,14 +187,14 @@ class ModuleDict(Module):
 
 
 class ParameterList(Module):
-    """A list of parameters, which their owner knows of."""
+    """A list of parameters, which are parameters of this module."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
         for value in values or ():
             self.append(value)
 
-    def append(self, value: Any) -> Self:
+    def append(self, value: Tensor) -> Self:
         """Add a parameter at the end; a tensor becomes one."""
         if not isinstance(value, Parameter):
             value = Parameter(value)
@@ -220,14 +220,14 @@ class Identity(Module):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return input
 
 
 class Linear(Module):
     """`input @ weight.T + bias`: weight (out_features, in_features), bias (out_features).
 
-    Both are drawn evenly between -1 and 1, over the root of in_features.
+    Both are drawn uniformly between -k and k, where k = 1 / sqrt(in_features).
     """
 
     def __init__(
@@ -235,8 +235,8 @@ class Linear(Module):
         in_features: int,
         out_features: int,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: device | str | None = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         given = default_float() if dtype is None else as_numpy(dtype)
@@ -256,7 +256,7 @@ class Linear(Module):
             bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
             init.uniform_(self.bias, -bound, bound)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         known = self._parameters
         try:
             return linear(input, known["weight"], known["bias"])
@@ -271,14 +271,14 @@ class Linear(Module):
 
 
 class Flatten(Module):
-    """All dimensions from start_dim to end_dim as one."""
+    """Joins the dimensions from start_dim to end_dim into one."""
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
         self.start_dim = start_dim
         self.end_dim = end_dim
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
@@ -286,7 +286,7 @@ class Flatten(Module):
 
 
 class Dropout(Module):
-    """While training, each element 0 with probability p, the others over 1 - p."""
+    """While training, sets elements to 0 with probability p, and divides the others by 1 - p."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
@@ -295,7 +295,7 @@ class Dropout(Module):
         self.p = p
         self.inplace = inplace
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.dropout(input, self.p, self.training, self.inplace)
 
     def extra_repr(self) -> str:
@@ -307,9 +307,9 @@ class AvgPool2d(Module):
 
     def __init__(
         self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
+        kernel_size: int | tuple[int, ...] | list[int],
+        stride: int | tuple[int, ...] | list[int] | None = None,
+        padding: int | tuple[int, ...] | list[int] = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         divisor_override: int | None = None,
@@ -322,7 +322,7 @@ class AvgPool2d(Module):
         self.count_include_pad = count_include_pad
         self.divisor_override = divisor_override
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.avg_pool2d(
             input,
             self.kernel_size,
@@ -341,13 +341,13 @@ class AvgPool2d(Module):
 
 
 class ReLU(Module):
-    """The greater of 0 and each element; inplace: written into the argument."""
+    """The maximum of 0 and each element; inplace writes it into the argument."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return input.relu_() if self.inplace else input.relu()
 
     def extra_repr(self) -> str:
@@ -357,25 +357,25 @@ class ReLU(Module):
 class Tanh(Module):
     """The hyperbolic tangent."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return input.tanh()
 
 
 class Sigmoid(Module):
     """1 / (1 + exp(-x))."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return input.sigmoid()
 
 
 class Softmax(Module):
-    """Exponentials over their sum along a dimension."""
+    """exp(x) divided by its sum along a dimension."""
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.softmax(input, self.dim)
 
     def extra_repr(self) -> str:
@@ -389,7 +389,7 @@ class LogSoftmax(Module):
         super().__init__()
         self.dim = dim
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.log_softmax(input, self.dim)
 
 
@@ -400,7 +400,7 @@ class _Loss(Module):
     reduction: str
 
     def __init__(
-        self, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
     ) -> None:
         super().__init__()
         self.reduction = word_for(size_average, reduce, reduction)
@@ -409,9 +409,9 @@ class _Loss(Module):
 class _WeightedLoss(_Loss):
     def __init__(
         self,
-        weight: Any = None,
-        size_average: Any = None,
-        reduce: Any = None,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
@@ -421,14 +421,14 @@ class _WeightedLoss(_Loss):
 class MSELoss(_Loss):
     """The mean of the squares of `input - target`."""
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return functional.mse_loss(input, target, reduction=self.reduction)
 
 
 class L1Loss(_Loss):
     """The mean of the absolute values of `input - target`."""
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return functional.l1_loss(input, target, reduction=self.reduction)
 
 
@@ -437,15 +437,15 @@ class SmoothL1Loss(_Loss):
 
     def __init__(
         self,
-        size_average: Any = None,
-        reduce: Any = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
         beta: float = 1.0,
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.beta = beta
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return functional.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
 
@@ -456,24 +456,24 @@ class HuberLoss(_Loss):
         super().__init__(reduction=reduction)
         self.delta = delta
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return functional.huber_loss(input, target, self.reduction, self.delta)
 
 
 class KLDivLoss(_Loss):
-    """The divergence of probabilities `target` from those whose logarithms are `input`."""
+    """The Kullback-Leibler divergence of `target` from the probabilities exp(`input`)."""
 
     def __init__(
         self,
-        size_average: Any = None,
-        reduce: Any = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
         log_target: bool = False,
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.log_target = log_target
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return functional.kl_div(
             input, target, reduction=self.reduction, log_target=self.log_target
         )
@@ -484,16 +484,16 @@ class NLLLoss(_WeightedLoss):
 
     def __init__(
         self,
-        weight: Any = None,
-        size_average: Any = None,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
         ignore_index: int = -100,
-        reduce: Any = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return functional.nll_loss(
             input,
             target,
@@ -508,10 +508,10 @@ class CrossEntropyLoss(_WeightedLoss):
 
     def __init__(
         self,
-        weight: Any = None,
-        size_average: Any = None,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
         ignore_index: int = -100,
-        reduce: Any = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
         label_smoothing: float = 0.0,
     ) -> None:
@@ -519,7 +519,7 @@ class CrossEntropyLoss(_WeightedLoss):
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return functional.cross_entropy(
             input,
             target,
@@ -531,30 +531,30 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class BCELoss(_WeightedLoss):
-    """The cross entropy of probabilities with those of `target`, of one class each."""
+    """The binary cross entropy of the probabilities `input` and `target`."""
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return functional.binary_cross_entropy(
             input, target, self.weight, reduction=self.reduction
         )
 
 
 class BCEWithLogitsLoss(_Loss):
-    """`BCELoss` of `sigmoid(input)`, without its rounding."""
+    """`BCELoss` of `sigmoid(input)`, computed without the rounding of sigmoid."""
 
     def __init__(
         self,
-        weight: Any = None,
-        size_average: Any = None,
-        reduce: Any = None,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
-        pos_weight: Any = None,
+        pos_weight: Tensor | None = None,
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
         self.register_buffer("pos_weight", pos_weight)
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return functional.binary_cross_entropy_with_logits(
             input,
             target,
@@ -572,5 +572,5 @@ class CosineSimilarity(Module):
         self.dim = dim
         self.eps = eps
 
-    def forward(self, x1: Any, x2: Any) -> Any:
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         return functional.cosine_similarity(x1, x2, self.dim, self.eps)

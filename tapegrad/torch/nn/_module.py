@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Self
 
+from tapegrad._core.types import Function
 from tapegrad.torch import _dtypes
 from tapegrad.torch._graph.hooks import Handle, Hooks
 from tapegrad.torch._graph.modes import no_grad
@@ -18,7 +19,7 @@ from tapegrad.torch.nn._parameter import Buffer, Parameter
 
 
 class IncompatibleKeys(NamedTuple):
-    """Paths that a loaded state lacked, and those that only it had."""
+    """The paths that a loaded state lacked, and the paths that only it had."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -126,14 +127,14 @@ class Module:
         return result if watch is None else watch.around_outputs(result)
 
     def register_forward_pre_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+        self, hook: Function, *, prepend: bool = False, with_kwargs: bool = False
     ) -> Handle:
         """Call `hook(module, args)` before `forward`; it may return other arguments."""
         return _registered(self._forward_pre_hooks, (hook, with_kwargs), prepend)
 
     def register_forward_hook(
         self,
-        hook: Callable[..., Any],
+        hook: Function,
         *,
         prepend: bool = False,
         with_kwargs: bool = False,
@@ -142,9 +143,7 @@ class Module:
         """Call `hook(module, args, output)` after `forward`; it may return another output."""
         return _registered(self._forward_hooks, (hook, with_kwargs, always_call), prepend)
 
-    def register_full_backward_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
-    ) -> Handle:
+    def register_full_backward_hook(self, hook: Function, prepend: bool = False) -> Handle:
         """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are known.
 
         It may return other gradients for the inputs.
@@ -153,9 +152,7 @@ class Module:
 
     register_backward_hook = register_full_backward_hook
 
-    def register_full_backward_pre_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
-    ) -> Handle:
+    def register_full_backward_pre_hook(self, hook: Function, prepend: bool = False) -> Handle:
         """Call `hook(module, grad_output)` when the gradients of the outputs are known."""
         return _registered(self._backward_pre_hooks, hook, prepend)
 
@@ -214,7 +211,7 @@ class Module:
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self._parameters, *self._buffers, *self._modules})
 
-    def _check_name(self, name: Any, what: str) -> None:
+    def _check_name(self, name: object, what: str) -> None:
         if not isinstance(name, str):
             raise TypeError(f"{what} name should be a string. Got {_type_name(name)}")
         if "." in name:
@@ -222,7 +219,7 @@ class Module:
         if name == "":
             raise KeyError(f'{what} name can\'t be empty string ""')
 
-    def register_parameter(self, name: str, param: Any) -> None:
+    def register_parameter(self, name: str, param: object) -> None:
         """Add a parameter (or None in the place of one) under a name."""
         self._check_name(name, "parameter")
         if hasattr(self, name) and name not in self._parameters:
@@ -234,7 +231,7 @@ class Module:
             )
         self._parameters[name] = param
 
-    def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
+    def register_buffer(self, name: str, tensor: object, persistent: bool = True) -> None:
         """Add a tensor that is not trained; `state_dict` has it if it is persistent."""
         self._check_name(name, "buffer")
         if hasattr(self, name) and name not in self._buffers:
@@ -250,7 +247,7 @@ class Module:
         else:
             self._non_persistent_buffers_set.add(name)
 
-    def add_module(self, name: str, module: Any) -> None:
+    def add_module(self, name: str, module: object) -> None:
         """Add a module (or None in the place of one) under a name."""
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{_type_name(module)} is not a Module subclass")
@@ -291,7 +288,7 @@ class Module:
     # -- walking ---------------------------------------------------------------------------------
 
     def named_modules(
-        self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Named:
         """This module and all below it, each once, with their paths."""
         seen = set() if memo is None else memo
@@ -391,7 +388,7 @@ class Module:
         for parameter in self.parameters():
             forget_gradient(parameter, set_to_none)
 
-    def _apply(self, convert: Callable[[Any], Any]) -> Self:
+    def _apply(self, convert: Callable[[Tensor], Tensor]) -> Self:
         """Replace the values of parameters and buffers."""
         for module in self.modules():
             for parameter in module._parameters.values():
@@ -441,7 +438,7 @@ class Module:
         return self.to(_dtypes.BY_NAME["float16"])
 
     def cpu(self) -> Self:
-        """Itself: there is no other place."""
+        """The module itself: the CPU is the only device."""
         return self
 
     # -- state -----------------------------------------------------------------------------------
@@ -450,7 +447,7 @@ class Module:
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> Any:
         """All parameters and persistent buffers by path, detached unless `keep_vars`."""
-        if args:  # the old way to give them
+        if args:  # the older form has positional arguments
             given: Any = (*args, *(destination, prefix, keep_vars)[len(args) :])
             destination, prefix, keep_vars = given
         found: Any = OrderedDict() if destination is None else destination
@@ -499,7 +496,7 @@ class Module:
         return IncompatibleKeys(missing, unexpected)
 
     def _own_state(self) -> dict[str, tuple[Any, str, Any]]:
-        """Where each entry of `state_dict` lives."""
+        """The module, the name and the value of each path of `state_dict`."""
         found = {}
         for path, module in self.named_modules(remove_duplicate=False):
             for name, value in (*module._parameters.items(), *module._buffers.items()):
@@ -529,7 +526,7 @@ class Module:
         return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"
 
 
-def _type_name(value: Any) -> str:
+def _type_name(value: object) -> str:
     kind = type(value)
     name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
     return name.replace("tapegrad.torch._tensor", "torch").replace("tapegrad.torch", "torch")
@@ -550,7 +547,7 @@ def _registered(hooks: Hooks, entry: Any, prepend: bool) -> Handle:
     return handle
 
 
-def forget_gradient(parameter: Any, set_to_none: bool) -> None:
+def forget_gradient(parameter: Tensor, set_to_none: bool) -> None:
     """Drop the gradient of a parameter, or make it zero, without history."""
     own = parameter.__dict__
     gradient = own.get("_grad")
@@ -565,8 +562,10 @@ def forget_gradient(parameter: Any, set_to_none: bool) -> None:
         overwrite(gradient, 0)
 
 
-def _load(module: Any, name: str, value: Any, path: str, given: Any, assign: bool) -> list[str]:
-    """Load one entry; what is wrong with it."""
+def _load(
+    module: Module, name: str, value: Tensor, path: str, given: object, assign: bool
+) -> list[str]:
+    """Load one entry of a state; return the errors found."""
     if not isinstance(given, Tensor):
         wrong = (
             f'While copying the parameter named "{path}", expected torch.Tensor or Tensor-like '

@@ -1,20 +1,23 @@
-"""Elements before and after those of a tensor.
+"""Padding: elements before and after those of a tensor.
 
 Knows PyTorch's modes, and what NumPy calls them. Must not know modules.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad.torch._ops.declare import private
+from tapegrad.torch._tensor.tensor import Tensor
 
 _MODES: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
-def _pad_label(_input: Any, pad: Any, mode: str, _value: Any) -> str:
+def _pad_label(_input: Tensor, pad: Sequence[int], mode: str, _value: Value) -> str:
     if mode == "constant":
         return "ConstantPadNdBackward0"
     if mode == "circular":
@@ -24,7 +27,7 @@ def _pad_label(_input: Any, pad: Any, mode: str, _value: Any) -> str:
 
 
 @private(_pad_label)
-def _pad(input: Any, pad: Any, mode: str, value: Any) -> Any:
+def _pad(input: Value, pad: Sequence[int], mode: str, value: Value) -> Value:
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) // 2 > len(input.shape):
@@ -51,8 +54,10 @@ def _pad(input: Any, pad: Any, mode: str, value: Any) -> Any:
     return np.pad(cropped, widths, constant_values=0 if value is None else value)
 
 
-def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
-    """The tensor with elements before and after: of the last dimension first.
+def pad(
+    input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
+) -> Any:
+    """The tensor padded before and after; the widths begin with the last dimension.
 
     mode: "constant" (`value`, else 0), "reflect", "replicate" or "circular". Negative widths crop.
     """

@@ -1,6 +1,6 @@
-"""Means over windows of images.
+"""Average pooling: means over windows of images.
 
-Knows PyTorch's parameters and checks. Must not know how windows are summed (`_windows`).
+Knows PyTorch's parameters and checks. Must not know how windows are summed (`_rules.windows`).
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad.torch._ops.declare import private
 from tapegrad.torch._rules import windows
+from tapegrad.torch._tensor.tensor import Tensor
 
 
-def _two(value: Any) -> tuple[int, int]:
+def _two(value: int | tuple[int, ...] | list[int]) -> tuple[int, int]:
     if isinstance(value, (tuple, list)):
         return (int(value[0]), int(value[-1]))
     return (int(value), int(value))
@@ -21,14 +23,14 @@ def _two(value: Any) -> tuple[int, int]:
 
 @private("AvgPool2DBackward0")
 def _avg_pool2d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
+    input: Value,
+    kernel_size: int | tuple[int, ...] | list[int],
+    stride: int | tuple[int, ...] | list[int] | None,
+    padding: int | tuple[int, ...] | list[int],
     ceil_mode: bool,
     count_include_pad: bool,
     divisor_override: int | None,
-) -> Any:
+) -> Value:
     if len(input.shape) not in (3, 4):
         raise RuntimeError("non-empty 3D or 4D (batch mode) tensor expected for input")
     kernel, pads = _two(kernel_size), _two(padding)
@@ -59,18 +61,19 @@ def _avg_pool2d(
 
 
 def avg_pool2d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    input: Tensor,
+    kernel_size: int | tuple[int, ...] | list[int],
+    stride: int | tuple[int, ...] | list[int] | None = None,
+    padding: int | tuple[int, ...] | list[int] = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Any:
     """Means over windows of images (n, channels, height, width), or (channels, height, width).
 
-    kernel_size, stride (as kernel_size unless given) and padding: an int or two. ceil_mode: the
-    windows that reach beyond the edge count. count_include_pad: so do the zeros of the padding.
+    kernel_size, stride (as kernel_size unless given) and padding: an int or two. ceil_mode: also
+    the windows that reach beyond the edge. count_include_pad: the zeros of the padding count as
+    elements.
     """
     return _avg_pool2d(
         input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override

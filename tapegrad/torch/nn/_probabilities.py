@@ -1,6 +1,7 @@
 """Losses of probabilities: kl_div, and the cross entropy of two classes, also from logits.
 
-Knows PyTorch's parameters and checks. Must not know the rules (`_losses`), or modules.
+Knows PyTorch's parameters and checks. Must not know the rules (`_rules.losses`), or
+modules.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._core.values import raw_value, untraced
 from tapegrad._warning import warn
 from tapegrad.torch._ops.declare import private
@@ -16,12 +18,13 @@ from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._ops.elementwise.functions import _xlogy
 from tapegrad.torch._rules import losses as _losses
 from tapegrad.torch._rules.reducing import reduced, word_for
+from tapegrad.torch._tensor.tensor import Tensor
 
 _KL_LABELS = {"mean": "MeanBackward0", "batchmean": "DivBackward0", "none": "SubBackward0"}
 
 
 @private(lambda _x, _y, word, _: _KL_LABELS.get(word, "SumBackward0"), name="kl_div")
-def _kl(input: Any, target: Any, reduction: str, log_target: bool) -> Any:
+def _kl(input: Value, target: Value, reduction: str, log_target: bool) -> Value:
     x, y = promoted(input, target)
     losses = np.exp(y) * (y - x) if log_target else _xlogy(y, y) - y * x
     if reduction == "batchmean":
@@ -30,14 +33,14 @@ def _kl(input: Any, target: Any, reduction: str, log_target: bool) -> Any:
 
 
 def kl_div(
-    input: Any,
-    target: Any,
-    size_average: Any = None,
-    reduce: Any = None,
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Any:
-    """The divergence of probabilities `target` from those whose logarithms are `input`."""
+    """The Kullback-Leibler divergence of `target` from the probabilities exp(`input`)."""
     word = word_for(size_average, reduce, reduction)
     if word == "mean":
         warn(
@@ -50,7 +53,7 @@ def kl_div(
 
 
 @private("BinaryCrossEntropyBackward0")
-def _binary(input: Any, target: Any, weight: Any, reduction: str) -> Any:
+def _binary(input: Value, target: Value, weight: Value, reduction: str) -> Value:
     if input.shape != target.shape:
         raise ValueError(
             f"Using a target size (torch.Size({list(target.shape)})) that is different to the "
@@ -66,19 +69,21 @@ def _binary(input: Any, target: Any, weight: Any, reduction: str) -> Any:
 
 
 def binary_cross_entropy(
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """The cross entropy of probabilities `input` with those of `target`, of one class each."""
+    """The binary cross entropy of the probabilities `input` and `target`."""
     return _binary(input, target, weight, word_for(size_average, reduce, reduction))
 
 
 @private("BinaryCrossEntropyWithLogitsBackward0")
-def _with_logits(input: Any, target: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
+def _with_logits(
+    input: Value, target: Value, weight: Value, pos_weight: Value, reduction: str
+) -> Value:
     if input.shape != target.shape:
         raise ValueError(
             f"Target size (torch.Size({list(target.shape)})) must be the same as input size "
@@ -90,14 +95,14 @@ def _with_logits(input: Any, target: Any, weight: Any, pos_weight: Any, reductio
 
 
 def binary_cross_entropy_with_logits(
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
-    pos_weight: Any = None,
+    pos_weight: Tensor | None = None,
 ) -> Any:
-    """`binary_cross_entropy` of `sigmoid(input)`, without its rounding."""
+    """`binary_cross_entropy` of `sigmoid(input)`, computed without the rounding of sigmoid."""
     word = word_for(size_average, reduce, reduction)
     return _with_logits(input, target, weight, pos_weight, word)

@@ -1,6 +1,6 @@
 """`torch.nn.functional`: activations, losses, pooling and the like, as functions of tensors.
 
-Knows where each function stands; it is a table of contents. Must not know modules.
+Knows in which module each function is: it is a table of contents. Must not know modules.
 """
 
 from __future__ import annotations

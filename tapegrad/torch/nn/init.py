@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._warning import warn
 from tapegrad.torch._graph.modes import no_grad
+from tapegrad.torch._ops.create.generator import Generator
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch._tensor.writes import overwrite
 
@@ -21,8 +23,8 @@ _UNIT = (
 ).split()
 
 
-def calculate_gain(nonlinearity: str, param: Any = None) -> float:
-    """The factor on standard deviations that suits what comes after a layer."""
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """The recommended factor on standard deviations for the nonlinearity after a layer."""
     if nonlinearity in _UNIT:
         return 1.0
     if nonlinearity == "leaky_relu":
@@ -36,7 +38,7 @@ def calculate_gain(nonlinearity: str, param: Any = None) -> float:
 
 
 def _fans(tensor: Tensor) -> tuple[int, int]:
-    """How many inputs an output has, and how many outputs an input."""
+    """The fan in, the number of inputs of an output, and the fan out, of outputs of an input."""
     if tensor.ndim < 2:
         raise ValueError(
             "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
@@ -55,69 +57,73 @@ def _fan(tensor: Tensor, mode: str) -> int:
     return _fans(tensor)[word == "fan_out"]
 
 
-def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
-    """Numbers drawn evenly between a and b."""
+def uniform_(
+    tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
+) -> Any:
+    """Fill with numbers from the uniform distribution between a and b."""
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
-def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
-    """Numbers drawn from a normal distribution."""
+def normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
+) -> Any:
+    """Fill with numbers from a normal distribution."""
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
 
-def constant_(tensor: Any, val: Any) -> Any:
-    """The same value everywhere."""
+def constant_(tensor: Tensor, val: Value) -> Any:
+    """Fill with one value."""
     return _put(tensor, np.asarray(val))
 
 
-def zeros_(tensor: Any) -> Any:
-    """Zeros."""
+def zeros_(tensor: Tensor) -> Any:
+    """Fill with zeros."""
     return constant_(tensor, 0)
 
 
-def ones_(tensor: Any) -> Any:
-    """Ones."""
+def ones_(tensor: Tensor) -> Any:
+    """Fill with ones."""
     return constant_(tensor, 1)
 
 
-def eye_(tensor: Any) -> Any:
-    """The identity matrix."""
+def eye_(tensor: Tensor) -> Any:
+    """Fill with the identity matrix."""
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     return _put(tensor, np.eye(*tensor.shape))
 
 
-def _put(tensor: Any, value: Any) -> Any:
+def _put(tensor: Tensor, value: Value) -> Any:
     with no_grad():
         filled = np.broadcast_to(value, tensor.shape).astype(tensor.value.dtype)
         return overwrite(tensor, of_value(filled))
 
 
-def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
-    """Even numbers of a variance that keeps that of layers: X. Glorot, Y. Bengio (2010)."""
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Any:
+    """Fill with uniform numbers that keep the variance: X. Glorot, Y. Bengio (2010)."""
     bound = gain * math.sqrt(6.0 / sum(_fans(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
-    """As xavier_uniform_, from a normal distribution."""
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Any:
+    """Like xavier_uniform_, from a normal distribution."""
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))), generator)
 
 
-def _kaiming_deviation(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
+def _kaiming_deviation(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     return calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
 
 
 def kaiming_uniform_(
-    tensor: Any,
+    tensor: Tensor,
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator: Any = None,
+    generator: Generator | None = None,
 ) -> Any:
-    """Even numbers of a variance that rectifiers keep: K. He and others (2015)."""
+    """Fill with uniform numbers that keep a rectifier's variance: K. He and others (2015)."""
     if 0 in tensor.shape:
         warn("Initializing zero-element tensors is a no-op")
         return tensor
@@ -126,13 +132,13 @@ def kaiming_uniform_(
 
 
 def kaiming_normal_(
-    tensor: Any,
+    tensor: Tensor,
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator: Any = None,
+    generator: Generator | None = None,
 ) -> Any:
-    """As kaiming_uniform_, from a normal distribution."""
+    """Like kaiming_uniform_, from a normal distribution."""
     if 0 in tensor.shape:
         warn("Initializing zero-element tensors is a no-op")
         return tensor
@@ -140,14 +146,14 @@ def kaiming_normal_(
 
 
 def trunc_normal_(
-    tensor: Any,
+    tensor: Tensor,
     mean: float = 0.0,
     std: float = 1.0,
     a: float = -2.0,
     b: float = 2.0,
-    generator: Any = None,
+    generator: Generator | None = None,
 ) -> Any:
-    """Numbers of a normal distribution, drawn again until they lie between a and b."""
+    """Fill with normal numbers, drawn again until they lie between a and b."""
     normal_(tensor, mean, std, generator)
     fresh = of_value(np.empty_like(tensor.value))
     while True:
@@ -158,8 +164,8 @@ def trunc_normal_(
         _put(tensor, np.where(outside, fresh.value, tensor.value))
 
 
-def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
-    """A matrix whose rows, or columns, are orthonormal, times gain."""
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Any:
+    """Fill with gain times a matrix whose rows, or columns, are orthonormal."""
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad.torch._dtypes import default_float
 from tapegrad.torch._graph.versions import count_write
-from tapegrad.torch._tensor.tensor import of_value
+from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch.optim._optimizer import Optimizer, as_real, number_of, require_not_negative
 
 
 class Adam(Optimizer):
-    """Steps of the mean of the gradients, over the root of the mean of their squares.
+    """Steps against the average gradient, divided by the root of the average square.
 
-    lr: the length of a step. betas: how much of either mean stays at a step. eps: is added to the
-    root. weight_decay: the part of the parameter that is added to its gradient. amsgrad: the
-    largest mean of squares so far counts. maximize: steps along the gradient.
+    Both averages decay exponentially; betas are the factors. lr: the learning rate. eps: is added
+    to the root. weight_decay: this times the parameter is added to its gradient. amsgrad: divide
+    by the largest average square so far. maximize: go along the gradient, not against it.
     """
 
     decoupled = False
 
     def __init__(
         self,
-        params: Any,
-        lr: Any = 1e-3,
-        betas: tuple[Any, Any] = (0.9, 0.999),
+        params: Iterable[Any],
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
         amsgrad: bool = False,
@@ -77,7 +79,9 @@ class Adam(Optimizer):
             self._move(param, value, step, rate, group)
             count_write(param)
 
-    def _move(self, param: Any, value: Any, step: Any, rate: float, group: dict[str, Any]) -> None:
+    def _move(
+        self, param: Tensor, value: Value, step: Value, rate: float, group: dict[str, Any]
+    ) -> None:
         known = self.state[param]
         if not known:
             known["step"] = of_value(np.zeros((), default_float()))
@@ -102,15 +106,15 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam whose weight decay shrinks the parameters themselves, not by their gradients."""
+    """Adam with decoupled weight decay, which scales the parameters, not their gradients."""
 
     decoupled = True
 
     def __init__(
         self,
-        params: Any,
-        lr: Any = 1e-3,
-        betas: tuple[Any, Any] = (0.9, 0.999),
+        params: Iterable[Any],
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 1e-2,
         amsgrad: bool = False,

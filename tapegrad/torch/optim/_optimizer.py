@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Function, Value
 from tapegrad.torch._graph.hooks import Handle, Hooks
 from tapegrad.torch._graph.modes import enable_grad
 from tapegrad.torch._tensor.tensor import Tensor, of_value
@@ -16,13 +17,13 @@ from tapegrad.torch.nn._module import forget_gradient
 
 
 class Optimizer:
-    """The base of optimizers: `param_groups`, dicts with "params" and settings; `state`.
+    """The base class of optimizers; a subclass defines `update(group)`.
 
-    params: tensors that are leaves, pairs of names and such, or dicts with "params" and settings
-    of their own. A subclass defines `update(group)`.
+    params: leaf tensors, pairs of a name and a leaf tensor, or dicts with "params" and settings of
+    their own. `param_groups` are such dicts, and `state` has a dict for each parameter.
     """
 
-    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or "
@@ -93,18 +94,18 @@ class Optimizer:
         """Change the parameters of a group."""
         raise NotImplementedError
 
-    def register_step_pre_hook(self, hook: Callable[..., Any]) -> Handle:
+    def register_step_pre_hook(self, hook: Function) -> Handle:
         """Call `hook(optimizer, args, kwargs)` before a step."""
         return self._before.add(hook)
 
-    def register_step_post_hook(self, hook: Callable[..., Any]) -> Handle:
+    def register_step_post_hook(self, hook: Function) -> Handle:
         """Call `hook(optimizer, args, kwargs)` after a step."""
         return self._after.add(hook)
 
     # -- state -----------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """The state by the number of the parameter, and the settings of the groups."""
+        """The state of each parameter, by its number, and the settings of the groups."""
         numbers = {id(param): i for i, param in enumerate(self._params())}
         state = {numbers[id(param)]: dict(known) for param, known in self.state.items()}
         groups = [
@@ -133,7 +134,7 @@ class Optimizer:
         for given, group in zip(groups, self.param_groups, strict=True):
             group.update(copy.deepcopy(_rest(given)))
 
-    def _params(self) -> Iterable[Any]:
+    def _params(self) -> Iterable[Tensor]:
         return (param for group in self.param_groups for param in group["params"])
 
     def __repr__(self) -> str:
@@ -152,17 +153,17 @@ def _copied(value: Any) -> Any:
     return of_value(value.value.copy()) if isinstance(value, Tensor) else value
 
 
-def number_of(setting: Any) -> float:
+def number_of(setting: float | Tensor) -> float:
     """A setting that may be a tensor, as a number."""
     return float(setting.value) if isinstance(setting, Tensor) else setting
 
 
-def require_not_negative(value: Any, what: str) -> None:
+def require_not_negative(value: float | Tensor, what: str) -> None:
     """Raise ValueError for a setting below zero."""
     if not number_of(value) >= 0:
         raise ValueError(f"Invalid {what}: {value}")
 
 
-def as_real(array: Any) -> Any:
+def as_real(array: Value) -> Value:
     """Complex numbers as pairs of real ones, in the same memory."""
     return array.view(np.finfo(array.dtype).dtype) if array.dtype.kind == "c" else array

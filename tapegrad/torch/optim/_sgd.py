@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad.torch._graph.versions import count_write
-from tapegrad.torch._tensor.tensor import of_value
+from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch.optim._optimizer import Optimizer, number_of, require_not_negative
 
 
 class SGD(Optimizer):
-    """Steps against the gradient, with momentum if wanted.
+    """Steps against the gradient, with optional momentum.
 
-    lr: the length of a step. momentum: the part of the last step that goes on. dampening: what the
-    gradient loses beside it. weight_decay: the part of the parameter that is added to its
-    gradient. nesterov: the gradient counts beside the momentum that it is part of. maximize: steps
-    along the gradient.
+    lr: the learning rate. momentum: the factor on the last step, to which the gradient is added.
+    dampening: the gradient is added times 1 - dampening. weight_decay: this times the parameter is
+    added to its gradient. nesterov: the step is the gradient plus momentum times that sum.
+    maximize: go along the gradient, not against it.
 
     >>> import tapegrad.torch as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
@@ -30,11 +32,11 @@ class SGD(Optimizer):
 
     def __init__(
         self,
-        params: Any,
-        lr: Any = 1e-3,
+        params: Iterable[Any],
+        lr: float | Tensor = 1e-3,
         momentum: float = 0,
         dampening: float = 0,
-        weight_decay: Any = 0,
+        weight_decay: float | Tensor = 0,
         nesterov: bool = False,
         *,
         maximize: bool = False,
@@ -78,7 +80,7 @@ class SGD(Optimizer):
             np.subtract(value, step * rate, out=value)
             count_write(param)
 
-    def _with_momentum(self, param: Any, step: Any, group: dict[str, Any]) -> Any:
+    def _with_momentum(self, param: Tensor, step: Value, group: dict[str, Any]) -> Value:
         momentum, known = group["momentum"], self.state[param]
         buffer = known.get("momentum_buffer")
         if buffer is None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._arrays.creation import arange, array
+from tapegrad._core.types import Index, Value
 from tapegrad._core.values import holds_in_trace
 from tapegrad._errors import NotDifferentiableError
 
@@ -34,7 +35,7 @@ class _Layout(NamedTuple):
             raise ValueError(f"unknown special directive {directive!r}") from None
         return _Layout(*numbers, *self[len(numbers) :])
 
-    def place(self, part: Any) -> Any:
+    def place(self, part: Value) -> Value:
         """A part with as many axes as asked for, its own where the layout has them."""
         missing = self.ndmin - part.ndim
         if missing <= 0:
@@ -50,7 +51,7 @@ class Concatenator:
         self.plain = plain  # NumPy's own, for parts without tracing
         self.layout = layout
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Index) -> Value:
         parts = key if isinstance(key, tuple) else (key,)
         if not any(map(_is_traced, parts)):
             return self.plain[key]
@@ -72,13 +73,13 @@ class Concatenator:
         return 0
 
 
-def _is_traced(part: Any) -> bool:
+def _is_traced(part: Index) -> bool:
     if isinstance(part, slice):
         return holds_in_trace([part.start, part.stop, part.step])
     return holds_in_trace(part)
 
 
-def _range(part: slice) -> Any:
+def _range(part: slice) -> Value:
     """`start:stop:step` as np.arange, `start:stop:5j` as five numbers with both ends."""
     start = 0 if part.start is None else part.start
     step = 1 if part.step is None else part.step
@@ -94,7 +95,7 @@ class Grid:
         self.plain = plain  # NumPy's own, for bounds without tracing
         self.sparse = sparse
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Index) -> Value:
         if not any(map(_is_traced, key if isinstance(key, tuple) else (key,))):
             return self.plain[key]
         if isinstance(key, slice):

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable
 from typing import Any
 
 from tapegrad._arrays.creation import gather
 from tapegrad._core.rule import REGISTRY
+from tapegrad._core.types import Function, Tree
 from tapegrad._core.values import holds_in_trace
 
 # By module, the functions that take lists for arrays here.
@@ -60,7 +60,7 @@ def look_up(module: types.ModuleType, name: str) -> Any:
 
 
 @functools.cache
-def _lifting(function: Callable[..., Any], module: str) -> Callable[..., Any]:
+def _lifting(function: Function, module: str) -> Function:
     name = function.__name__
 
     @functools.wraps(function)
@@ -76,5 +76,5 @@ def _lifting(function: Callable[..., Any], module: str) -> Callable[..., Any]:
     return call
 
 
-def _lift(value: Any, name: str) -> Any:
+def _lift(value: Tree, name: str) -> Tree:
     return gather(value, f"np.{name}") if isinstance(value, (list, tuple)) else value

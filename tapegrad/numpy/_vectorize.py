@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from tapegrad._arrays.creation import array, asarray
+from tapegrad._core.types import Function, Value
 from tapegrad._core.values import holds_in_trace, is_ndarray
 
 
@@ -32,7 +33,7 @@ class vectorize(np.vectorize):
         names = [name for name in kwargs if name not in kept]
         arrays = [asarray(args[i]) for i in positions] + [asarray(kwargs[name]) for name in names]
 
-        def call(*elements: Any) -> Any:
+        def call(*elements: Value) -> Any:
             replaced = list(args)
             for i, element in zip(positions, elements, strict=False):
                 replaced[i] = element
@@ -51,7 +52,7 @@ class vectorize(np.vectorize):
             raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
         return self._collected(results, shape)
 
-    def _collected(self, results: list[Any], shape: tuple[int, ...]) -> Any:
+    def _collected(self, results: list[Any], shape: tuple[int, ...]) -> Value | tuple[Value, ...]:
         """The results of all calls as one array, or a tuple of arrays."""
         several = isinstance(results[0], tuple) if results else len(self.otypes) > 1
         columns = list(zip(*results, strict=True)) if several else [results]
@@ -64,7 +65,7 @@ class vectorize(np.vectorize):
             outs.append(_joined(list(column), dtype).reshape(shape))
         return tuple(outs) if several else outs[0]
 
-    def _over_cores(self, call: Callable[..., Any], arrays: list[Any]) -> Any:
+    def _over_cores(self, call: Function, arrays: list[Value]) -> Value | tuple[Value, ...]:
         """The function of subarrays, whose axes the signature names."""
         cores, out_cores = _parsed(self.signature)
         if len(cores) != len(arrays):
@@ -94,13 +95,13 @@ class vectorize(np.vectorize):
         return tuple(outs) if len(out_cores) > 1 else outs[0]
 
 
-def _elements(x: Any, shape: tuple[int, ...]) -> Iterator[Any]:
+def _elements(x: Value, shape: tuple[int, ...]) -> Iterator[Value]:
     """The numbers of a broadcast array: traced ones, or Python's own as NumPy passes them."""
     whole = np.broadcast_to(x, shape)
     return iter(whole.astype(object).ravel() if is_ndarray(x) else np.ravel(whole))
 
 
-def _joined(column: list[Any], dtype: Any) -> Any:
+def _joined(column: list[Value], dtype: Any) -> Value:
     if holds_in_trace(column):
         return array(column, dtype)
     objects = np.empty(len(column), object)  # lists among the results stay as they are
@@ -118,7 +119,7 @@ def _parsed(signature: str) -> tuple[list[list[str]], list[list[str]]]:
     return ins, outs
 
 
-def _check_core(x: Any, core: list[str], sizes: dict[str, int], *, exact: bool = False) -> None:
+def _check_core(x: Value, core: list[str], sizes: dict[str, int], *, exact: bool = False) -> None:
     """Raise ValueError where the last axes of x are not as the signature has them."""
     if x.ndim < len(core) or (exact and x.ndim != len(core)):
         raise ValueError(

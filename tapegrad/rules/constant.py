@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad._core.forms import composite, constant
+from tapegrad._core.types import Function, Value
 from tapegrad._core.values import lift, untraced
 from tapegrad._numpy_versions import EXPIRING, FIX_WARNS, FORMATS_BY_STYLE
 from tapegrad._warning import warn
@@ -42,7 +44,7 @@ for names, batch, arrays in (
 # --- deprecated: by what NumPy recommends instead, with its warning at the program's line
 
 
-def _fixed(x: Any, out: Any = None) -> Any:
+def _fixed(x: Value, out: Value = None) -> Value:
     if FIX_WARNS:
         warn(
             "numpy.fix is deprecated. Use numpy.trunc instead, "
@@ -53,8 +55,8 @@ def _fixed(x: Any, out: Any = None) -> Any:
 
 
 def _in1d(
-    ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
-) -> Any:
+    ar1: Value, ar2: Value, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+) -> Value:
     warn("`in1d` is deprecated. Use `np.isin` instead.", DeprecationWarning)
     return np.ravel(np.isin(ar1, ar2, assume_unique, invert, kind=kind))
 
@@ -69,12 +71,12 @@ for name in EXPIRING:
 
 
 def _array2string(
-    a: Any,
-    max_line_width: Any = None,
-    precision: Any = None,
-    suppress_small: Any = None,
-    separator: Any = " ",
-    prefix: Any = "",
+    a: Value,
+    max_line_width: int | None = None,
+    precision: int | None = None,
+    suppress_small: bool | None = None,
+    separator: str = " ",
+    prefix: str = "",
     style: Any = np._NoValue,
     *args: Any,
     **options: Any,
@@ -97,7 +99,7 @@ constant(
 )
 
 
-def side_by_side(x: Any, y: Any) -> tuple[Any, Any]:
+def side_by_side(x: Value, y: Value) -> tuple[Value, Value]:
     """Two arrays with their examples along axis 0, as arrays that broadcast."""
     rank = max(x.ndim, y.ndim)
     return (
@@ -106,22 +108,22 @@ def side_by_side(x: Any, y: Any) -> tuple[Any, Any]:
     )
 
 
-def _all_of_each(found: Any) -> Any:
+def _all_of_each(found: Value) -> Value:
     return np.all(found, axis=tuple(range(1, found.ndim)))
 
 
-def _all_close(a: Any, b: Any, *args: Any, **options: Any) -> Any:
+def _all_close(a: Value, b: Value, *args: Any, **options: Any) -> Value:
     return _all_of_each(np.isclose(*side_by_side(a, b), *args, **options))
 
 
-def _all_equal(a: Any, b: Any, equal_nan: bool = False) -> Any:
+def _all_equal(a: Value, b: Value, equal_nan: bool = False) -> Value:
     if a.shape != b.shape:
         return np.zeros(a.shape[0], bool)
     same = a == b
     return _all_of_each(same | ((a != a) & (b != b)) if equal_nan else same)
 
 
-def _all_equivalent(a: Any, b: Any) -> Any:
+def _all_equivalent(a: Value, b: Value) -> Value:
     a, b = side_by_side(a, b)
     try:
         np.broadcast_shapes(a.shape, b.shape)
@@ -130,7 +132,7 @@ def _all_equivalent(a: Any, b: Any) -> Any:
     return _all_of_each(a == b)
 
 
-def _lexsorted(keys: Any, axis: int = -1) -> Any:
+def _lexsorted(keys: Value, axis: int = -1) -> Value:
     if keys.ndim == 2:  # the keys of an example are numbers, which NumPy sorts as one element
         np.lexsort(np.zeros(keys.shape[1:]), axis)  # its errors
         return np.zeros(len(keys), np.intp)
@@ -143,7 +145,7 @@ constant(np.array_equiv, arrays=2, batch=_all_equivalent)
 constant(np.lexsort, arrays=1, batch=_lexsorted)
 
 
-def _like(create: Any, holder: Any, *args: Any, **kwargs: Any) -> Any:
+def _like(create: Function, holder: Value, *args: Any, **kwargs: Any) -> Value:
     """A constant made like a traced array: traced if traced values can be written to it."""
     made = create(*map(untraced, args), **kwargs)
     if made.dtype.kind in "fc" and hasattr(holder, "tape"):
@@ -151,38 +153,38 @@ def _like(create: Any, holder: Any, *args: Any, **kwargs: Any) -> Any:
     return made
 
 
-def _zeros_like(a: Any, *args: Any, **kwargs: Any) -> Any:
+def _zeros_like(a: Value, *args: Any, **kwargs: Any) -> Value:
     return _like(np.zeros_like, a, a, *args, **kwargs)
 
 
-def _ones_like(a: Any, *args: Any, **kwargs: Any) -> Any:
+def _ones_like(a: Value, *args: Any, **kwargs: Any) -> Value:
     return _like(np.ones_like, a, a, *args, **kwargs)
 
 
 def _empty_like(
-    prototype: Any,
+    prototype: Value,
     /,
     dtype: Any = None,
-    order: Any = "K",
+    order: str = "K",
     subok: bool = True,
-    shape: Any = None,
+    shape: int | Sequence[int] | None = None,
     *,
-    device: Any = None,
-) -> Any:
+    device: str | None = None,
+) -> Value:
     # Zeros: a derivative must not depend on what the memory held.
     return _zeros_like(prototype, dtype, order, subok, shape, device=device)
 
 
 def _full_like(
-    a: Any,
-    fill_value: Any,
+    a: Value,
+    fill_value: Value,
     dtype: Any = None,
-    order: Any = "K",
+    order: str = "K",
     subok: bool = True,
-    shape: Any = None,
+    shape: int | Sequence[int] | None = None,
     *,
-    device: Any = None,
-) -> Any:
+    device: str | None = None,
+) -> Value:
     base = np.zeros_like(untraced(a), dtype, order, subok, shape, device=device)
     fill_value = lift(fill_value)
     if not hasattr(fill_value, "tape"):
@@ -192,14 +194,16 @@ def _full_like(
     return np.copy(np.broadcast_to(fill_value, base.shape).astype(base.dtype))
 
 
-def _with_examples(a: Any, shape: Any) -> Any:
+def _with_examples(a: Value, shape: int | Sequence[int] | None) -> Any:
     """The parameter shape= of the functions below, for a batch."""
     if shape is None:
         return None
     return (a.shape[0], *(shape if isinstance(shape, (tuple, list)) else (shape,)))
 
 
-def _full_like_batch(a: Any, fill_value: Any, shape: Any = None, **options: Any) -> Any:
+def _full_like_batch(
+    a: Value, fill_value: Value, shape: int | Sequence[int] | None = None, **options: Any
+) -> Value:
     made = np.zeros_like(a, shape=_with_examples(a, shape), **options)
     ones = (1,) * (made.ndim - fill_value.ndim)
     made[...] = fill_value.reshape(fill_value.shape[:1] + ones + fill_value.shape[1:])

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad._core.forms import composite, general, linear
+from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
 from tapegrad.rules.constant import side_by_side
 
 
-def _shares(num: int, endpoint: bool) -> Any:
+def _shares(num: int, endpoint: bool) -> Value:
     """The position of each number of a sequence, from 0 at the start to 1 at the stop."""
     return np.linspace(0.0, 1.0, num, endpoint)
 
 
-def _along(shares: Any, g: Any, axis: int) -> Any:
+def _along(shares: Value, g: Cotangent, axis: int) -> tuple[Cotangent, Value]:
     """The cotangent with its sequence in front, and the shares shaped to multiply it."""
     g = np.moveaxis(g, axis, 0)
     return g, shares.reshape(-1, *[1] * (g.ndim - 1))
@@ -26,21 +28,27 @@ def _along(shares: Any, g: Any, axis: int) -> Any:
 # --- Evenly spaced ------------------------------------------------------------------------------
 
 
-def _line(start: Any, stop: Any, num: Any, endpoint: Any = True, axis: Any = 0) -> Any:
+def _line(start: Value, stop: Value, num: int, endpoint: bool = True, axis: int = 0) -> Value:
     return np.linspace(start, stop, num, endpoint, axis=axis)
 
 
-def _line_to_start(g: Any, _out: Any, _start: Any, _stop: Any, num: Any, **params: Any) -> Any:
+def _line_to_start(
+    g: Cotangent, _out: Value, _start: Value, _stop: Value, num: int, **params: Any
+) -> Cotangent:
     g, shares = _along(_shares(num, params.get("endpoint", True)), g, params.get("axis", 0))
     return np.sum(g * (1 - shares), axis=0)
 
 
-def _line_to_stop(g: Any, _out: Any, _start: Any, _stop: Any, num: Any, **params: Any) -> Any:
+def _line_to_stop(
+    g: Cotangent, _out: Value, _start: Value, _stop: Value, num: int, **params: Any
+) -> Cotangent:
     g, shares = _along(_shares(num, params.get("endpoint", True)), g, params.get("axis", 0))
     return np.sum(g * shares, axis=0)
 
 
-def _many_lines(start: Any, stop: Any, num: Any, endpoint: Any = True, axis: Any = 0) -> Any:
+def _many_lines(
+    start: Value, stop: Value, num: int, endpoint: bool = True, axis: int = 0
+) -> Value:
     start, stop = side_by_side(start, stop)
     axis = normalize_axis_index(axis, max(start.ndim, stop.ndim)) + 1
     return np.linspace(start, stop, num, endpoint, axis=axis)
@@ -49,20 +57,20 @@ def _many_lines(start: Any, stop: Any, num: Any, endpoint: Any = True, axis: Any
 LINE = linear(_line, _line_to_start, _line_to_stop, name="np.linspace", batch=_many_lines)
 
 
-def _as_dtype(sequence: Any, dtype: Any) -> Any:
+def _as_dtype(sequence: Value, dtype: Any) -> Value:
     return sequence if dtype is None else sequence.astype(dtype, copy=False)
 
 
 def _linspace(
-    start: Any,
-    stop: Any,
-    num: Any = 50,
-    endpoint: Any = True,
-    retstep: Any = False,
+    start: Value,
+    stop: Value,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
     dtype: Any = None,
-    axis: Any = 0,
+    axis: int = 0,
     *,
-    device: Any = None,
+    device: str | None = None,
 ) -> Any:
     if dtype is not None and np.dtype(dtype).kind not in "fc":
         # Numbers cast to integers are constant; the step is not, and the second call finds it.
@@ -85,14 +93,14 @@ composite(np.linspace, _linspace)
 
 
 def _logspace(
-    start: Any,
-    stop: Any,
-    num: Any = 50,
-    endpoint: Any = True,
-    base: Any = 10.0,
+    start: Value,
+    stop: Value,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Value = 10.0,
     dtype: Any = None,
-    axis: Any = 0,
-) -> Any:
+    axis: int = 0,
+) -> Value:
     if np.ndim(base):
         rank = max(np.ndim(start), np.ndim(stop), np.ndim(base))
         start, stop, base = (
@@ -107,12 +115,14 @@ composite(np.logspace, _logspace)
 
 
 def _curve(
-    start: Any, stop: Any, num: Any, endpoint: Any = True, dtype: Any = None, axis: Any = 0
-) -> Any:
+    start: Value, stop: Value, num: int, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Value:
     return np.geomspace(start, stop, num, endpoint, dtype, axis)
 
 
-def _curve_pull(g: Any, out: Any, start: Any, stop: Any, num: Any, **params: Any) -> Any:
+def _curve_pull(
+    g: Cotangent, out: Value, start: Value, stop: Value, num: int, **params: Any
+) -> tuple[Cotangent, Cotangent]:
     """Each number is start**(1 - share) * stop**share, so its logarithm is linear in theirs."""
     axis = params.get("axis", 0)
     shares = _shares(num, params.get("endpoint", True))
@@ -120,7 +130,9 @@ def _curve_pull(g: Any, out: Any, start: Any, stop: Any, num: Any, **params: Any
     return np.sum(g * (1 - shares), axis=0) / start, np.sum(g * shares, axis=0) / stop
 
 
-def _curve_push(dots: Any, out: Any, start: Any, stop: Any, num: Any, **params: Any) -> Any:
+def _curve_push(
+    dots: Sequence[Tangent], out: Value, start: Value, stop: Value, num: int, **params: Any
+) -> Tangent:
     axis = params.get("axis", 0)
     shares = _shares(num, params.get("endpoint", True))
     shares = np.moveaxis(shares.reshape(-1, *[1] * (out.ndim - 1)), 0, axis)
@@ -133,8 +145,8 @@ def _curve_push(dots: Any, out: Any, start: Any, stop: Any, num: Any, **params: 
 
 
 def _many_curves(
-    start: Any, stop: Any, num: Any, endpoint: Any = True, dtype: Any = None, axis: Any = 0
-) -> Any:
+    start: Value, stop: Value, num: int, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Value:
     start, stop = side_by_side(start, stop)
     axis = normalize_axis_index(axis, max(start.ndim, stop.ndim)) + 1
     return np.geomspace(start, stop, num, endpoint, dtype, axis)
@@ -151,13 +163,13 @@ CURVE = general(
 
 
 def _geomspace(
-    start: Any,
-    stop: Any,
-    num: Any = 50,
-    endpoint: Any = True,
+    start: Value,
+    stop: Value,
+    num: int = 50,
+    endpoint: bool = True,
     dtype: Any = None,
-    axis: Any = 0,
-) -> Any:
+    axis: int = 0,
+) -> Value:
     if dtype is not None and np.dtype(dtype).kind not in "fc":
         return np.geomspace(untraced(start), untraced(stop), num, endpoint, dtype, axis)
     params = {"num": num, "endpoint": endpoint, "dtype": dtype, "axis": axis}

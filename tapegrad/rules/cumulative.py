@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.forms import general, linear
+from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
 from tapegrad.rules.reduction import of_kind
 
 
-def cumsum_transpose(g: Any, _out: Any, _x: Any, axis: Any = None, dtype: Any = None) -> Any:
+def cumsum_transpose(
+    g: Cotangent, _out: Value, _x: Value, axis: int | None = None, dtype: Any = None
+) -> Cotangent:
     """The cumulative sum from the other end."""
     return np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis).reshape(_x.shape)
 
 
-def cumprod_jvp(dots: Any, _out: Any, x: Any, axis: Any = None, dtype: Any = None) -> Any:
+def cumprod_jvp(
+    dots: Sequence[Tangent], _out: Value, x: Value, axis: int | None = None, dtype: Any = None
+) -> Tangent:
     """Doubling: after k rounds an element has the product of the last 2**k and its derivative.
 
     No division, so it is exact at zeros.
@@ -34,7 +40,9 @@ def cumprod_jvp(dots: Any, _out: Any, x: Any, axis: Any = None, dtype: Any = Non
     return x_dot if axis is None else np.moveaxis(x_dot, -1, axis)
 
 
-def cumprod_vjp(g: Any, out: Any, x: Any, axis: Any = None, dtype: Any = None) -> Any:
+def cumprod_vjp(
+    g: Cotangent, out: Value, x: Value, axis: Any = None, dtype: Any = None
+) -> Cotangent:
     """The product before an element, times what comes after it: s[j] = g[j] + x[j + 1] s[j + 1].
 
     Solved by doubling: after k rounds s[j] has the next 2**k terms. No division either.
@@ -58,38 +66,43 @@ def cumprod_vjp(g: Any, out: Any, x: Any, axis: Any = None, dtype: Any = None) -
     return x_bar.reshape(shape) if flat else np.moveaxis(x_bar, -1, axis)
 
 
-def _without_start(g: Any, axis: Any, include_initial: bool) -> Any:
+def _without_start(g: Value, axis: int | None, include_initial: bool) -> Value:
     if not include_initial:
         return g
     return np.moveaxis(np.moveaxis(g, axis or 0, 0)[1:], 0, axis or 0)
 
 
 def _cumulative_sum_transpose(
-    g: Any, _out: Any, _x: Any, axis: Any = None, dtype: Any = None, include_initial: bool = False
-) -> Any:
+    g: Cotangent,
+    _out: Value,
+    _x: Value,
+    axis: int | None = None,
+    dtype: Any = None,
+    include_initial: bool = False,
+) -> Cotangent:
     return cumsum_transpose(_without_start(g, axis, include_initial), _out, _x, axis or 0)
 
 
 def _cumulative_prod_vjp(
-    g: Any,
-    out: Any,
-    x: Any,
-    axis: Any = None,
+    g: Cotangent,
+    out: Value,
+    x: Value,
+    axis: int | None = None,
     dtype: Any = None,
     include_initial: bool = False,
-) -> Any:
+) -> Cotangent:
     g, out = (_without_start(part, axis, include_initial) for part in (g, out))
     return cumprod_vjp(g, out, x, axis or 0, dtype)
 
 
 def _cumulative_prod_jvp(
-    dots: Any,
-    _out: Any,
-    x: Any,
-    axis: Any = None,
+    dots: Sequence[Tangent],
+    _out: Value,
+    x: Value,
+    axis: int | None = None,
     dtype: Any = None,
     include_initial: bool = False,
-) -> Any:
+) -> Tangent:
     axis = axis or 0
     out_dot = cumprod_jvp(dots, _out, x, axis, dtype)
     if not include_initial:

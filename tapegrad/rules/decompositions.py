@@ -9,12 +9,14 @@ are symmetric, and of a tangent only the symmetric part counts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.forms import Constant, composite, general
 from tapegrad._core.limits import derivatives_along
+from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad._warning import warn
 from tapegrad.rules.limits import replays_to_come
@@ -33,12 +35,12 @@ from tapegrad.rules.matrices import (
 # --- Cholesky: I. Murray, "Differentiation of the Cholesky decomposition" (2016), section 3
 
 
-def _lower_with_half_diagonal(x: Any) -> Any:
+def _lower_with_half_diagonal(x: Value) -> Value:
     mask = np.tril(np.ones(x.shape[-2:])) - np.eye(x.shape[-1]) / 2
     return x * mask.astype(x.real.dtype)
 
 
-def _cholesky_vjp(g: Any, out: Any, _a: Any, upper: bool = False) -> Any:
+def _cholesky_vjp(g: Cotangent, out: Value, _a: Value, upper: bool = False) -> Cotangent:
     lower = adjoint(out) if upper else out
     lower_bar = transposed(g) if upper else conjugated(g)
     inner = _lower_with_half_diagonal(np.matmul(adjoint(lower), lower_bar))
@@ -48,7 +50,7 @@ def _cholesky_vjp(g: Any, out: Any, _a: Any, upper: bool = False) -> Any:
     return conjugated(hermitian_part(whole))
 
 
-def _cholesky_jvp(dots: Any, out: Any, _a: Any, upper: bool = False) -> Any:
+def _cholesky_jvp(dots: Sequence[Tangent], out: Value, _a: Value, upper: bool = False) -> Tangent:
     lower = adjoint(out) if upper else out
     left = np.linalg.solve(lower, hermitian_part(dots[0]))
     inner = adjoint(np.linalg.solve(lower, adjoint(left)))
@@ -61,7 +63,7 @@ general(np.linalg.cholesky, vjp=[_cholesky_vjp], jvp=_cholesky_jvp, batch="(m,m)
 # --- QR: S. Walter, L. Lehmann, "Algorithmic differentiation of linear algebra functions" (2010)
 
 
-def _qr_vjp(g: Any, out: Any, _a: Any) -> Any:
+def _qr_vjp(g: Cotangent, out: Value, _a: Value) -> tuple[Cotangent]:
     q, r = out
     q_bar, r_bar = conjugated(g[0]), conjugated(g[1])
     count = q.shape[-1]
@@ -76,14 +78,14 @@ def _qr_vjp(g: Any, out: Any, _a: Any) -> Any:
     return (conjugated(np.concatenate([left, np.matmul(q, wide_bar)], axis=-1)),)
 
 
-def _qr_square(q: Any, r: Any, q_bar: Any, r_bar: Any, whole: Any) -> Any:
+def _qr_square(q: Value, r: Value, q_bar: Cotangent, r_bar: Cotangent, whole: Value) -> Cotangent:
     inner = np.matmul(r, adjoint(r_bar)) - np.matmul(adjoint(q_bar), q)
     # The lower triangle, mirrored; the diagonal of r is real.
     lower = _lower_with_half_diagonal(inner)
     return _over_adjoint(q_bar + np.matmul(q, lower + adjoint(lower)), r, whole)
 
 
-def _over_adjoint(x: Any, r: Any, whole: Any) -> Any:
+def _over_adjoint(x: Value, r: Value, whole: Value) -> Value:
     """x @ inv(r^H); of an r with zeros on its diagonal the limit as these grow.
 
     Where n spans what r^H makes zero, x n must be zero too, or the function is not differentiable.
@@ -115,19 +117,19 @@ def _over_adjoint(x: Any, r: Any, whole: Any) -> Any:
     return adjoint(np.linalg.solve(adjoint(grown), adjoint(right)))
 
 
-def _zeros_on_diagonal(r: Any) -> Any:
+def _zeros_on_diagonal(r: Value) -> Value:
     size = np.abs(diagonal(r))
     largest = np.max(np.abs(r), axis=(-2, -1), initial=0)
     return size <= 8 * r.shape[-1] * np.finfo(r.dtype).eps * column(largest)
 
 
-def _smallest(r: Any) -> Any:
+def _smallest(r: Value) -> Value:
     """Which singular values are zero."""
     s = np.linalg.svdvals(r)
     return s <= 8 * r.shape[-1] * np.finfo(r.dtype).eps * s[..., :1]
 
 
-def _has_zeros_on_diagonal(out: Any) -> bool:
+def _has_zeros_on_diagonal(out: Value) -> bool:
     r = untraced(out[1])
     return any_true(_zeros_on_diagonal(r[..., : r.shape[-2]]))
 
@@ -141,7 +143,7 @@ QR = general(
 )
 
 
-def _complete(a: Any) -> Any:
+def _complete(a: Value) -> Value:
     return np.linalg.qr(a, "complete")[0]
 
 
@@ -150,7 +152,7 @@ _QRResult: Any = type(np.linalg.qr(np.eye(1)))
 _OLD_MODES = {"f": "reduced", "full": "reduced", "e": "economic", "economic": "economic"}
 
 
-def _qr(a: Any, mode: str = "reduced") -> Any:
+def _qr(a: Value, mode: str = "reduced") -> Any:
     if mode in _OLD_MODES:
         warn(f"np.linalg.qr: mode={mode!r} is deprecated.", DeprecationWarning)
         mode = _OLD_MODES[mode]
@@ -168,7 +170,7 @@ def _qr(a: Any, mode: str = "reduced") -> Any:
     return r if mode == "r" else _QRResult(q, r)
 
 
-def _completed(q: Any, r: Any, value: Any) -> Any:
+def _completed(q: Value, r: Value, value: Value) -> Any:
     """The columns that complete q, by the reflections that it is made of.
 
     With q = (e - v t v1^H) and e the first columns of the unit matrix, the same v and t make the
@@ -196,14 +198,14 @@ def _completed(q: Any, r: Any, value: Any) -> Any:
     return _QRResult(np.concatenate([q, beside], -1), np.concatenate([r, zeros], -2))
 
 
-def _beside(q: Any, others: Any) -> Any:
+def _beside(q: Value, others: Value) -> Value:
     """Columns orthogonal to q that turn no more than they must, as q turns."""
     left = others - np.matmul(q, np.matmul(adjoint(q), others))
     lower = np.linalg.cholesky(np.matmul(adjoint(left), left))
     return adjoint(np.linalg.solve(lower, adjoint(left)))
 
 
-def _householder(a: Any) -> Any:
+def _householder(a: Value) -> tuple[Value, Value]:
     """The reflections that LAPACK's geqrf takes, packed below the transposed r, and their scales.
 
     E. Anderson et al., "LAPACK Users' Guide" (1999), section 5.4: each is 1 - tau v v^H.
@@ -230,12 +232,12 @@ def _householder(a: Any) -> Any:
     return np.stack(columns, -2), np.stack(taus, -1)
 
 
-def _passed(tops: list[Any], count: int) -> list[tuple[Any, int]]:
+def _passed(tops: list[Value], count: int) -> list[tuple[Value, int]]:
     """The finished rows of r, each with the place in it that belongs to one column."""
     return [(top, count - 1 - i) for i, top in enumerate(tops)]
 
 
-def _reflection(x: Any) -> tuple[Any, Any, Any]:
+def _reflection(x: Value) -> tuple[Value, Value, Value]:
     """The v, with v[0] = 1, and the tau that take vectors x to `top` times the first unit vector.
 
     None is taken where x is that already, and its first element real.

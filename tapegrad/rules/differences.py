@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from tapegrad._core.forms import composite, general, linear
+from tapegrad._core.types import Cotangent, Index, Value
 from tapegrad._core.values import innermost, lift, untraced
 
 
-def as_array(value: Any) -> Any:
+def as_array(value: Value) -> Value:
     """An argument that may be a number or a list, also one with traced values in it."""
     value = lift(value)
     return value if hasattr(value, "shape") else np.asarray(value)
 
 
-def part(x: Any, axis: int, index: Any) -> Any:
+def part(x: Value, axis: int, index: Index) -> Value:
     """`x[index]`, taken along an axis that is not negative."""
     return x[(slice(None),) * axis + (index,)]
 
@@ -25,11 +27,11 @@ def part(x: Any, axis: int, index: Any) -> Any:
 # --- np.diff, np.ediff1d
 
 
-def _neighbours_apart(a: Any, n: int = 1, axis: int = -1) -> Any:
+def _neighbours_apart(a: Value, n: int = 1, axis: int = -1) -> Value:
     return np.diff(a, n, axis)
 
 
-def _diff_transpose(g: Any, _out: Any, _a: Any, n: int = 1, axis: int = -1) -> Any:
+def _diff_transpose(g: Cotangent, _out: Value, _a: Value, n: int = 1, axis: int = -1) -> Cotangent:
     """The transpose of a difference is the negative difference of the cotangent between zeros."""
     count = _a.shape[axis]
     if n >= count:
@@ -44,8 +46,8 @@ DIFF = linear(_neighbours_apart, _diff_transpose, name="np.diff", batch="axis")
 
 
 def _diff(
-    a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue
-) -> Any:
+    a: Value, n: int = 1, axis: int = -1, prepend: Value = np._NoValue, append: Value = np._NoValue
+) -> Value:
     if n == 0:
         return a
     if n < 0:
@@ -62,14 +64,14 @@ def _diff(
     return DIFF.apply_bound([a], {"n": n, "axis": axis})
 
 
-def _end(end: Any, a: Any, axis: int) -> Any:
+def _end(end: Value, a: Value, axis: int) -> Value:
     """The slice that np.diff puts before or after an array; a number is broadcast to a slice."""
     if end.ndim:
         return end
     return np.broadcast_to(end, (*a.shape[:axis], 1, *a.shape[axis + 1 :]))
 
 
-def _ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def _ediff1d(ary: Value, to_end: Value = None, to_begin: Value = None) -> Value:
     flat = np.ravel(as_array(ary))
     parts = [_loose_end(to_begin, "to_begin", flat.dtype)] if to_begin is not None else []
     parts.append(flat[1:] - flat[:-1])
@@ -78,7 +80,7 @@ def _ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _loose_end(end: Any, name: str, dtype: Any) -> Any:
+def _loose_end(end: Value, name: str, dtype: Any) -> Value:
     end = np.ravel(as_array(end))
     if not np.can_cast(end.dtype, dtype, casting="same_kind"):
         raise TypeError(
@@ -93,7 +95,9 @@ composite(np.ediff1d, _ediff1d)
 # --- np.gradient
 
 
-def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+def _gradient(
+    f: Value, *varargs: Value, axis: int | tuple[int, ...] | None = None, edge_order: int = 1
+) -> Value | tuple[Value, ...]:
     f = as_array(f)
     axes = tuple(range(f.ndim)) if axis is None else normalize_axis_tuple(axis, f.ndim)
     spacings = _spacings(f, axes, varargs)
@@ -113,7 +117,7 @@ def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> A
     return slopes[0] if len(slopes) == 1 else slopes
 
 
-def _spacings(f: Any, axes: tuple[int, ...], varargs: tuple[Any, ...]) -> list[Any]:
+def _spacings(f: Value, axes: tuple[int, ...], varargs: tuple[Value, ...]) -> list[Value]:
     """The distance between neighbours along each axis: a number, or an array of distances."""
     given = [as_array(spacing) for spacing in varargs]
     if not given:
@@ -128,7 +132,7 @@ def _spacings(f: Any, axes: tuple[int, ...], varargs: tuple[Any, ...]) -> list[A
     ]
 
 
-def _distances(coordinates: Any, count: int) -> Any:
+def _distances(coordinates: Value, count: int) -> Value:
     if coordinates.ndim != 1:
         raise ValueError("distances must be either scalars or 1d")
     if len(coordinates) != count:
@@ -142,7 +146,7 @@ def _distances(coordinates: Any, count: int) -> Any:
     return apart if varies or not (apart == apart[0]).all() else apart[0]
 
 
-def _slope(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
+def _slope(f: Value, axis: int, spacing: Value, edge_order: int) -> Value:
     """Central differences within, differences to one side at the ends, each of this order."""
     if not getattr(spacing, "ndim", 0):
         inner = (part(f, axis, slice(2, None)) - part(f, axis, slice(None, -2))) / (2.0 * spacing)
@@ -162,7 +166,7 @@ def _slope(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
     return np.concatenate([first, inner, last], axis).astype(f.dtype)
 
 
-def _end_slope(values: list[Any], gaps: Any, edge_order: int) -> Any:
+def _end_slope(values: list[Value], gaps: Sequence[Value], edge_order: int) -> Value:
     """The slope at the first of three values, in direction of the others."""
     near = gaps[0]
     if edge_order == 1:
@@ -181,7 +185,7 @@ composite(np.gradient, _gradient)
 # --- np.trapezoid, np.unwrap
 
 
-def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+def _trapezoid(y: Value, x: Value = None, dx: Value = 1.0, axis: int = -1) -> Value:
     y = as_array(y)
     axis = normalize_axis_index(axis, y.ndim)
     widths = dx if x is None else _widths(as_array(x), y, axis)
@@ -189,13 +193,15 @@ def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     return np.sum(widths * pairs / 2.0, axis)
 
 
-def _widths(x: Any, y: Any, axis: int) -> Any:
+def _widths(x: Value, y: Value, axis: int) -> Value:
     if x.ndim != 1:
         return np.diff(x, axis=axis)
     return np.reshape(np.diff(x), [-1 if i == axis else 1 for i in range(y.ndim)])
 
 
-def _plain_unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
+def _plain_unwrap(
+    p: Value, discont: Value = None, axis: int = -1, *, period: Value = 2 * np.pi
+) -> Value:
     return np.unwrap(p, discont, axis, period=period)
 
 
@@ -209,7 +215,9 @@ UNWRAP = general(
 )
 
 
-def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
+def _unwrap(
+    p: Value, discont: Value = None, axis: int = -1, *, period: Value = 2 * np.pi
+) -> Value:
     p = as_array(p)
     options = {"discont": untraced(discont), "axis": axis}
     if untraced(period) is period:

@@ -6,11 +6,12 @@ marks those that can be infinite, at a singularity or by overflow.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from tapegrad._core.forms import composite, elementwise, general, linear
+from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 
 LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
@@ -29,7 +30,7 @@ elementwise(np.sqrt, lambda out, _x: 0.5 / out, strong=True)
 elementwise(np.cbrt, lambda out, _x: 1 / (3 * out * out), strong=True)
 
 
-def _power_by_base(_out: Any, x: Any, y: Any) -> Any:
+def _power_by_base(_out: Value, x: Value, y: Value) -> Value:
     """y * x**(y - 1); where that is 0 * inf, at x = y = 0 and at infinite y, it is 0."""
     if isinstance(y, (int, float, complex)):
         if y == 2:
@@ -51,7 +52,7 @@ def _power_by_base(_out: Any, x: Any, y: Any) -> Any:
 _INFINITIES = (np.inf, -np.inf)
 
 
-def _power_by_exponent(out: Any, x: Any, _y: Any) -> Any:
+def _power_by_exponent(out: Value, x: Value, _y: Value) -> Value:
     """out * log(x); the limit 0 where x is 0."""
     if isinstance(x, (int, float)):
         return (
@@ -79,13 +80,13 @@ elementwise(np.log10, lambda _out, x: 1 / (LN10 * x), strong=True)
 elementwise(np.log1p, lambda _out, x: 1 / (1 + x), strong=True)
 
 
-def _share(x: Any, out: Any) -> Any:
+def _share(x: Value, out: Value) -> Value:
     """The logarithm of the share of exp(x) in a sum of exponentials; 0 where all are 0."""
     empty = untraced(out) == -np.inf
     return np.where(empty, 0, x - out) if any_true(empty) else x - out
 
 
-def _share_of(x: Any, out: Any) -> Any:
+def _share_of(x: Value, out: Value) -> Value:
     empty = untraced(out) == -np.inf
     return np.exp(x - out) if not any_true(empty) else np.where(empty, 0, np.exp(_share(x, out)))
 
@@ -102,7 +103,7 @@ elementwise(
 # --- trigonometric and hyperbolic functions, and their inverses
 
 
-def _other_side(x: Any) -> Any:
+def _other_side(x: Value) -> Value:
     """sqrt(1 - x**2), on the branch of arcsin and arccos also for complex x.
 
     A complex x on their cuts has a zero as imaginary part, whose sign is the side of the cut; it
@@ -132,7 +133,7 @@ elementwise(np.arccosh, lambda _out, x: 1 / np.sqrt(x - 1) / np.sqrt(x - -1), st
 elementwise(np.arctanh, lambda _out, x: 1 / ((1 - x) * (1 + x)), strong=True)
 
 
-def _squared_radius(x: Any, y: Any) -> Any:
+def _squared_radius(x: Value, y: Value) -> Value:
     """x**2 + y**2, and 1 at the origin, where arctan2 gets the gradient 0."""
     square = x * x + y * y
     return np.where(untraced(square) == 0, 1, square)
@@ -145,7 +146,7 @@ elementwise(
 )
 
 
-def _nonzero(out: Any) -> Any:
+def _nonzero(out: Value) -> Value:
     return np.where(untraced(out) == 0, 1, out)
 
 
@@ -170,20 +171,20 @@ linear(np.real, lambda g, _out, _x: g, batch="align", view="part")
 linear(np.imag, lambda g, _out, _x: g * -1j, batch="align", view="part")
 
 
-def _sign_vjp(g: Any, out: Any, x: Any) -> Any:
+def _sign_vjp(g: Cotangent, out: Value, x: Value) -> Cotangent:
     """x / |x| turns by the part of x_dot across x; a sign of real numbers stays as it is."""
     if x.dtype.kind != "c":
         return g * 0
     return np.imag(g * out) * (1j * np.conjugate(out)) / _nonzero(np.absolute(x))
 
 
-def _sign_jvp(dots: Any, out: Any, x: Any) -> Any:
+def _sign_jvp(dots: Sequence[Tangent], out: Value, x: Value) -> Tangent:
     if x.dtype.kind != "c":
         return dots[0] * 0
     return np.imag(dots[0] * np.conjugate(out)) * (1j * out) / _nonzero(np.absolute(x))
 
 
-def _angle(z: Any, deg: bool = False) -> Any:
+def _angle(z: Value, deg: bool = False) -> Value:
     radians = np.arctan2(np.imag(z), np.real(z))
     return np.degrees(radians) if deg else radians
 
@@ -193,7 +194,7 @@ composite(np.angle, _angle)
 
 
 # --- the larger and the smaller: ties share the cotangent evenly
-def _wins(out: Any, x: Any, y: Any) -> Any:
+def _wins(out: Value, x: Value, y: Value) -> Value:
     """1 where x is the result, 1/2 where y is as well, 0 elsewhere."""
     x, y, out = untraced(x), untraced(y), untraced(out)
     taken = (x == out) | ((x != x) & (out != out))
@@ -224,8 +225,8 @@ composite(np.divmod, lambda x, y: (np.floor_divide(x, y), np.remainder(x, y)))
 
 
 def _nan_to_num(
-    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
-) -> Any:
+    x: Value, copy: bool = True, nan: Value = 0.0, posinf: Value = None, neginf: Value = None
+) -> Value:
     """A replaced element has the derivative 0, and the replacement the derivative 1."""
     limits = np.finfo(x.dtype)
     replacements = (
@@ -244,7 +245,7 @@ def _nan_to_num(
     return result if result.shape else result[()]  # NumPy makes a number of a 0-d array
 
 
-def _replaced(x: Any, replacements: tuple[Any, Any, Any]) -> Any:
+def _replaced(x: Value, replacements: tuple[Value, Value, Value]) -> Value:
     values, result = untraced(x), np.copy(x)
     for absent, replacement in zip(
         (np.isnan(values), np.isposinf(values), np.isneginf(values)), replacements, strict=True
@@ -255,7 +256,7 @@ def _replaced(x: Any, replacements: tuple[Any, Any, Any]) -> Any:
     return result
 
 
-def _real_if_close(a: Any, tol: float = 100) -> Any:
+def _real_if_close(a: Value, tol: float = 100) -> Value:
     if a.dtype.kind != "c":
         return a
     if tol > 1:

@@ -6,18 +6,17 @@ its cotangent is real. Whether a result is complex depends on all the values tog
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tapegrad._core.forms import composite
+from tapegrad._core.types import Function, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad.rules.differences import as_array
 
 _SMALL = np.dtype("f"), np.dtype("F"), np.dtype("b"), np.dtype("B"), np.dtype("h"), np.dtype("H")
 
 
-def _complex_where(x: Any, outside: Any) -> Any:
+def _complex_where(x: Value, outside: Function) -> Value:
     """x unchanged, or complex if some of its real elements are outside of the domain."""
     values = untraced(x)
     if not any_true(np.isreal(values) & outside(values)):
@@ -25,15 +24,15 @@ def _complex_where(x: Any, outside: Any) -> Any:
     return x.astype(np.complex64 if x.dtype in _SMALL else np.complex128)
 
 
-def _negative_as_complex(x: Any) -> Any:
+def _negative_as_complex(x: Value) -> Value:
     return _complex_where(as_array(x), lambda values: values < 0)
 
 
-def _large_as_complex(x: Any) -> Any:
+def _large_as_complex(x: Value) -> Value:
     return _complex_where(as_array(x), lambda values: np.absolute(values) > 1)
 
 
-def _power(x: Any, p: Any) -> Any:
+def _power(x: Value, p: Value) -> Value:
     p = as_array(p)
     if p.dtype.kind == "i" and any_true(p < 0):
         p = p * 1.0  # integers have no negative powers

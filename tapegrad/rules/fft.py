@@ -12,16 +12,17 @@ for an even length, the highest one. The transposes count them so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.forms import composite, linear
+from tapegrad._core.types import Cotangent, Function, Value
 from tapegrad._warning import warn
 
 
-def _of_length(x: Any, count: int, axis: int) -> Any:
+def _of_length(x: Value, count: int, axis: int) -> Value:
     """The array cut, or padded with zeros, to `count` elements along an axis."""
     size = x.shape[axis]
     if size == count:
@@ -37,14 +38,14 @@ def _of_length(x: Any, count: int, axis: int) -> Any:
 
 
 def _fft_transpose(
-    g: Any, _out: Any, _a: Any, n: int | None = None, axis: int = -1, norm: Any = None
-) -> Any:
+    g: Cotangent, _out: Value, _a: Value, n: int | None = None, axis: int = -1, norm: Any = None
+) -> Cotangent:
     return _of_length(np.fft.fft(g, None, axis, norm), _a.shape[axis], axis)
 
 
 def _ifft_transpose(
-    g: Any, _out: Any, _a: Any, n: int | None = None, axis: int = -1, norm: Any = None
-) -> Any:
+    g: Cotangent, _out: Value, _a: Value, n: int | None = None, axis: int = -1, norm: Any = None
+) -> Cotangent:
     return _of_length(np.fft.ifft(g, None, axis, norm), _a.shape[axis], axis)
 
 
@@ -54,7 +55,7 @@ linear(np.fft.ifft, _ifft_transpose, batch="axis")
 # --- from and to real numbers
 
 
-def _weights(n: int, between: float, like: Any, axis: int) -> Any:
+def _weights(n: int, between: float, like: Value, axis: int) -> Value:
     """One for the frequencies that stand for themselves, another number for those between."""
     weights = np.full(n // 2 + 1, between, like.dtype.type(0).real.dtype)
     weights[0] = 1
@@ -64,8 +65,8 @@ def _weights(n: int, between: float, like: Any, axis: int) -> Any:
 
 
 def _rfft_transpose(
-    g: Any, _out: Any, _a: Any, n: int | None = None, axis: int = -1, norm: Any = None
-) -> Any:
+    g: Cotangent, _out: Value, _a: Value, n: int | None = None, axis: int = -1, norm: Any = None
+) -> Cotangent:
     n = _a.shape[axis] if n is None else n
     # hfft counts the frequencies between twice, the sum over those of `g` counts them once.
     bar = np.fft.hfft(g * _weights(n, 0.5, g, axis), n, axis, norm)
@@ -73,8 +74,8 @@ def _rfft_transpose(
 
 
 def _irfft_transpose(
-    g: Any, _out: Any, _a: Any, n: int | None = None, axis: int = -1, norm: Any = None
-) -> Any:
+    g: Cotangent, _out: Value, _a: Value, n: int | None = None, axis: int = -1, norm: Any = None
+) -> Cotangent:
     n = g.shape[axis]
     bar = np.fft.ihfft(g, None, axis, norm) * _weights(n, 2.0, g, axis)
     return _of_length(bar, _a.shape[axis], axis)
@@ -96,12 +97,16 @@ def _opposite(norm: Any) -> Any:
         ) from None
 
 
-def _hfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+def _hfft(
+    a: Value, n: int | None = None, axis: int = -1, norm: Any = None, out: Value = None
+) -> Value:
     n = 2 * (np.shape(a)[axis] - 1) if n is None else n
     return np.fft.irfft(np.conjugate(a), n, axis, _opposite(norm))
 
 
-def _ihfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+def _ihfft(
+    a: Value, n: int | None = None, axis: int = -1, norm: Any = None, out: Value = None
+) -> Value:
     return np.conjugate(np.fft.rfft(a, n, axis, _opposite(norm)))
 
 
@@ -114,7 +119,7 @@ Sides = Sequence[int] | None
 
 
 def _sides_and_axes(
-    a: Any, s: Sides, axes: Sides, *, to_real: bool = False
+    a: Value, s: Sides, axes: Sides, *, to_real: bool = False
 ) -> tuple[list[int], list[int]]:
     """The length of the transform along each axis, and the axes, as NumPy reads `s` and `axes`."""
     if axes is None:
@@ -147,39 +152,45 @@ def _sides_and_axes(
     return sides, list(axes)
 
 
-def _in_turn(
-    function: Callable[..., Any], a: Any, sides: list[int], axes: list[int], norm: Any
-) -> Any:
+def _in_turn(function: Function, a: Value, sides: list[int], axes: list[int], norm: Any) -> Value:
     for n, axis in zip(reversed(sides), reversed(axes), strict=True):
         a = function(a, n, axis, norm)
     return a
 
 
-def _fftn(a: Any, s: Sides = None, axes: Sides = None, norm: Any = None, out: Any = None) -> Any:
+def _fftn(
+    a: Value, s: Sides = None, axes: Sides = None, norm: Any = None, out: Value = None
+) -> Value:
     return _in_turn(np.fft.fft, a, *_sides_and_axes(a, s, axes), norm)
 
 
-def _ifftn(a: Any, s: Sides = None, axes: Sides = None, norm: Any = None, out: Any = None) -> Any:
+def _ifftn(
+    a: Value, s: Sides = None, axes: Sides = None, norm: Any = None, out: Value = None
+) -> Value:
     return _in_turn(np.fft.ifft, a, *_sides_and_axes(a, s, axes), norm)
 
 
-def _rfftn(a: Any, s: Sides = None, axes: Sides = None, norm: Any = None, out: Any = None) -> Any:
+def _rfftn(
+    a: Value, s: Sides = None, axes: Sides = None, norm: Any = None, out: Value = None
+) -> Value:
     sides, given = _sides_and_axes(a, s, axes)
     a = np.fft.rfft(a, sides[-1], given[-1], norm)
     return _in_turn(np.fft.fft, a, sides[:-1], given[:-1], norm)
 
 
-def _irfftn(a: Any, s: Sides = None, axes: Sides = None, norm: Any = None, out: Any = None) -> Any:
+def _irfftn(
+    a: Value, s: Sides = None, axes: Sides = None, norm: Any = None, out: Value = None
+) -> Value:
     sides, given = _sides_and_axes(a, s, axes, to_real=True)
     # NumPy goes from the first axis to the last but one here, where an axis may come twice.
     a = _in_turn(np.fft.ifft, a, sides[-2::-1], given[-2::-1], norm)
     return np.fft.irfft(a, sides[-1], given[-1], norm)
 
 
-def _over_two_axes(function: Callable[..., Any]) -> Callable[..., Any]:
+def _over_two_axes(function: Function) -> Function:
     def transform(
-        a: Any, s: Sides = None, axes: Sides = (-2, -1), norm: Any = None, out: Any = None
-    ) -> Any:
+        a: Value, s: Sides = None, axes: Sides = (-2, -1), norm: Any = None, out: Value = None
+    ) -> Value:
         return function(a, s, axes, norm)
 
     return transform
@@ -197,7 +208,7 @@ composite(np.fft.irfft2, _over_two_axes(_irfftn))
 # --- zero frequency to the middle, and back
 
 
-def _rolled(x: Any, axes: Any, sign: int) -> Any:
+def _rolled(x: Value, axes: int | Sequence[int] | None, sign: int) -> Value:
     if axes is None:
         axes = tuple(range(x.ndim))
     elif isinstance(axes, (int, np.integer)):

@@ -6,11 +6,13 @@ with its edges.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.forms import composite, linear
+from tapegrad._core.types import Cotangent, Tree, Value
 from tapegrad._core.values import getitem, innermost, lift, raw_value, untraced
 from tapegrad._errors import BatchingError
 from tapegrad._numpy_versions import BINCOUNT_TAKES_NONE
@@ -20,14 +22,14 @@ from tapegrad.rules.index import plain_array
 # --- Edges
 
 
-def _deep_plain(value: Any) -> Any:
+def _deep_plain(value: Tree) -> Tree:
     """Bins or ranges without tracing, also inside nested lists."""
     if isinstance(value, (list, tuple)):
         return type(value)(map(_deep_plain, value))
     return untraced(value)
 
 
-def _edges_of(edges: Any, sample: Any, bins: Any, limits: Any) -> Any:
+def _edges_of(edges: Value, sample: Value, bins: Any, limits: Tree) -> Value:
     """NumPy's edges, with the derivative by the limits or edges that were given."""
     bins = lift(bins)
     if not isinstance(bins, str) and np.ndim(untraced(bins)) == 1:
@@ -45,27 +47,27 @@ def _edges_of(edges: Any, sample: Any, bins: Any, limits: Any) -> Any:
     return edges + ((1 - share) * (first - untraced(first)) + share * (last - untraced(last)))
 
 
-def _bin_of(values: Any, edges: Any) -> tuple[Any, Any]:
+def _bin_of(values: Value, edges: Value) -> tuple[Value, Value]:
     """The bin of each value, and whether it is in a bin; the last bin includes both edges."""
     inside = (values >= edges[0]) & (values <= edges[-1])
     found = np.searchsorted(edges, values, side="right") - 1
     return np.clip(found, 0, max(edges.shape[0] - 2, 0)), inside
 
 
-def _widths(edges: Any) -> Any:
+def _widths(edges: Value) -> Value:
     return (edges[1:] - edges[:-1]).astype(float)
 
 
 # --- One dimension
 
 
-def _weighted_histogram(a: Any, edges: Any, weights: Any, bins: Any, range: Any) -> Any:
+def _weighted_histogram(a: Value, edges: Value, weights: Value, bins: Any, range: Tree) -> Value:
     return np.histogram(a, bins, range, weights=weights)[0]
 
 
 def _weighted_histogram_transpose(
-    g: Any, _out: Any, a: Any, edges: Any, _weights: Any, bins: Any, range: Any
-) -> Any:
+    g: Cotangent, _out: Value, a: Value, edges: Value, _weights: Value, bins: Any, range: Tree
+) -> Cotangent:
     found, inside = _bin_of(np.ravel(a), edges)
     return np.reshape(np.where(inside, g[found], 0), _weights.shape)
 
@@ -76,8 +78,12 @@ HISTOGRAM = linear(
 
 
 def _histogram(
-    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
-) -> Any:
+    a: Value,
+    bins: Any = 10,
+    range: Tree = None,
+    density: bool | None = None,
+    weights: Value = None,
+) -> tuple[Value, Value]:
     a, weights = lift(a), lift(weights)
     values, plain_bins, limits = plain_array(a), _deep_plain(bins), _deep_plain(range)
     if innermost([weights]) is not None:
@@ -92,7 +98,9 @@ def _histogram(
     return counts, edges
 
 
-def _histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+def _histogram_bin_edges(
+    a: Value, bins: Any = 10, range: Tree = None, weights: Value = None
+) -> Value:
     a = lift(a)
     edges = np.histogram_bin_edges(
         untraced(a), _deep_plain(bins), _deep_plain(range), untraced(lift(weights))
@@ -107,13 +115,21 @@ composite(np.histogram_bin_edges, _histogram_bin_edges, batch="loop")
 # --- Several dimensions
 
 
-def _weighted_histogramdd(sample: Any, weights: Any, bins: Any, range: Any, edges: Any) -> Any:
+def _weighted_histogramdd(
+    sample: Value, weights: Value, bins: Any, range: Tree, edges: Sequence[Value]
+) -> Value:
     return np.histogramdd(sample, bins, range, weights=weights)[0]
 
 
 def _weighted_histogramdd_transpose(
-    g: Any, _out: Any, sample: Any, _weights: Any, bins: Any, range: Any, edges: Any
-) -> Any:
+    g: Cotangent,
+    _out: Value,
+    sample: Value,
+    _weights: Value,
+    bins: Any,
+    range: Tree,
+    edges: Sequence[Value],
+) -> Cotangent:
     found, inside = zip(*map(_bin_of, sample.T, edges), strict=True)
     chosen = np.logical_and.reduce(inside)
     return np.where(chosen, g[found], 0)
@@ -124,7 +140,7 @@ HISTOGRAMDD = linear(
 )
 
 
-def _columns(sample: Any) -> list[Any]:
+def _columns(sample: Tree) -> list[Value]:
     """One array per dimension, from a sample with a column or a list entry for each."""
     listed = not hasattr(sample, "shape")
     sample = lift(sample)
@@ -139,8 +155,12 @@ def _is_several(bins: Any) -> bool:
 
 
 def _histogramdd(
-    sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
-) -> Any:
+    sample: Tree,
+    bins: Any = 10,
+    range: Tree = None,
+    density: bool | None = None,
+    weights: Value = None,
+) -> tuple[Value, Sequence[Value]]:
     weights = lift(weights)
     plain_bins, limits = _deep_plain(bins), _deep_plain(range)
     counts, edges = np.histogramdd(untraced(sample), plain_bins, limits, weights=untraced(weights))
@@ -162,13 +182,13 @@ def _histogramdd(
 
 
 def _histogram2d(
-    x: Any,
-    y: Any,
+    x: Value,
+    y: Value,
     bins: Any = 10,
-    range: Any = None,
-    density: Any = None,
-    weights: Any = None,
-) -> Any:
+    range: Tree = None,
+    density: bool | None = None,
+    weights: Value = None,
+) -> tuple[Value, Value, Value]:
     if len(x) != len(y):
         raise ValueError("x and y must have the same length.")
     if _is_several(bins) and len(bins) not in (1, 2):
@@ -184,11 +204,11 @@ composite(np.histogram2d, _histogram2d, batch="loop")
 # --- bincount
 
 
-def _counted(x: Any, weights: Any, minlength: int = 0) -> Any:
+def _counted(x: Value, weights: Value, minlength: int = 0) -> Value:
     return np.bincount(x, weights, minlength)
 
 
-def _counted_examples(x: Any, weights: Any, minlength: int = 0) -> Any:
+def _counted_examples(x: Value, weights: Value, minlength: int = 0) -> Value:
     known = raw_value(x)
     sizes = np.maximum(np.max(known, axis=-1, initial=-1) + 1, minlength)
     size = int(np.max(sizes, initial=minlength))
@@ -211,7 +231,7 @@ BINCOUNT = linear(
 )
 
 
-def _bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
+def _bincount(x: Value, /, weights: Value = None, minlength: Any = 0) -> Value:
     if minlength is None and BINCOUNT_TAKES_NONE:
         warn(
             "0 should be passed as minlength instead of None; this will error in future.",

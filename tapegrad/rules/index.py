@@ -11,18 +11,19 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad._core.forms import composite, constant, linear
+from tapegrad._core.types import Cotangent, Index, Value
 from tapegrad._core.values import getitem, is_ndarray, lift, untraced
 
 
-def _where_x(g: Any, _out: Any, condition: Any, _x: Any, _y: Any) -> Any:
+def _where_x(g: Cotangent, _out: Value, condition: Value, _x: Value, _y: Value) -> Cotangent:
     return np.where(condition, g, 0)
 
 
-def _where_y(g: Any, _out: Any, condition: Any, _x: Any, _y: Any) -> Any:
+def _where_y(g: Cotangent, _out: Value, condition: Value, _x: Value, _y: Value) -> Cotangent:
     return np.where(condition, 0, g)
 
 
-def _where(condition: Any, *branches: Any) -> Any:
+def _where(condition: Value, *branches: Value) -> Any:
     """np.where; the condition is constant, and with it alone the result is positions."""
     condition = untraced(condition)
     if not branches:
@@ -35,7 +36,7 @@ def _where(condition: Any, *branches: Any) -> Any:
     return WHERE.apply_bound([condition, x, y], {})
 
 
-def _choose_branch(condition: Any, x: Any, y: Any) -> Any:
+def _choose_branch(condition: Value, x: Value, y: Value) -> Value:
     return np.where(condition, x, y)
 
 
@@ -47,18 +48,18 @@ composite(np.where, _where)
 # --- taking
 
 
-def plain_array(value: Any) -> Any:
+def plain_array(value: Value) -> Value:
     """Positions or conditions as an untraced array."""
     value = untraced(lift(value))
     return value if hasattr(value, "shape") else np.asarray(value)
 
 
-def picked(x: Any, positions: Any) -> Any:
+def picked(x: Value, positions: Index) -> Value:
     """The elements of x at flat positions, in the shape of the positions."""
     return np.reshape(getitem(np.reshape(x, -1), np.ravel(positions)), np.shape(positions))
 
 
-def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
+def take(a: Value, indices: Index, axis: int | None = None, mode: str = "raise") -> Value:
     """np.take; here the indices may also differ between the examples of a vmap."""
     a = a if hasattr(a, "shape") else np.asarray(a)
     indices = plain_array(indices)
@@ -81,7 +82,7 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
     return getitem(a, (*(slice(None),) * axis, indices))
 
 
-def along(arr: Any, indices: Any, axis: Any) -> Any:
+def along(arr: Value, indices: Index, axis: int | None) -> Index:
     """The index that np.take_along_axis applies, of a flattened array if axis is None."""
     if not np.issubdtype(indices.dtype, np.integer):
         raise IndexError("`indices` must be an integer array")
@@ -96,20 +97,20 @@ def along(arr: Any, indices: Any, axis: Any) -> Any:
     return tuple(grid)
 
 
-def _take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+def _take_along_axis(arr: Value, indices: Index, axis: int | None = -1) -> Value:
     arr = arr if hasattr(arr, "shape") else np.asarray(arr)
     index = along(arr, plain_array(indices), axis)
     return getitem(np.ravel(arr) if axis is None else arr, index)
 
 
-def _compress(condition: Any, a: Any, axis: Any = None) -> Any:
+def _compress(condition: Value, a: Value, axis: int | None = None) -> Value:
     condition = plain_array(condition)
     if condition.ndim != 1:
         raise ValueError("condition must be a 1-d array")
     return take(a, np.flatnonzero(condition), axis)
 
 
-def _extract(condition: Any, arr: Any) -> Any:
+def _extract(condition: Value, arr: Value) -> Value:
     return np.ravel(arr)[np.flatnonzero(untraced(condition))]
 
 
@@ -122,8 +123,8 @@ composite(np.extract, _extract)
 
 
 def _diagonal_transpose(
-    g: Any, _out: Any, _x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1
-) -> Any:
+    g: Cotangent, _out: Value, _x: Value, offset: int = 0, axis1: int = 0, axis2: int = 1
+) -> Cotangent:
     x_bar = np.zeros(_x.shape, g.dtype, like=g)
     moved = np.moveaxis(x_bar, (axis1, axis2), (-2, -1))
     i = np.arange(g.shape[-1])
@@ -131,13 +132,13 @@ def _diagonal_transpose(
     return x_bar
 
 
-def _diag(v: Any, k: int = 0) -> Any:
+def _diag(v: Value, k: int = 0) -> Value:
     if v.ndim not in (1, 2):
         raise ValueError("Input must be 1- or 2-d.")
     return np.diagonal(v, k) if v.ndim == 2 else _diagflat(v, k)
 
 
-def _diagflat(v: Any, k: int = 0) -> Any:
+def _diagflat(v: Value, k: int = 0) -> Value:
     flat = np.ravel(v)
     size = flat.shape[0] + abs(k)
     i = np.arange(flat.shape[0])
@@ -151,11 +152,11 @@ composite(np.diag, _diag)
 composite(np.diagflat, _diagflat)
 
 
-def _tril(m: Any, k: int = 0) -> Any:
+def _tril(m: Value, k: int = 0) -> Value:
     return np.where(np.tri(*m.shape[-2:], k=k, dtype=bool), m, 0)
 
 
-def _triu(m: Any, k: int = 0) -> Any:
+def _triu(m: Value, k: int = 0) -> Value:
     return np.where(np.tri(*m.shape[-2:], k=k - 1, dtype=bool), 0, m)
 
 
@@ -174,7 +175,7 @@ constant(
 constant(np.diag_indices_from, np.tril_indices_from, np.triu_indices_from, batch="example")
 
 
-def _open_mesh(*args: Any) -> Any:
+def _open_mesh(*args: Value) -> tuple[Value, ...]:
     """np.ix_ of numbers keeps them: only their shapes are new."""
     made = []
     for position, given in enumerate(map(lift, args)):

@@ -5,53 +5,56 @@ A knot, where two segments meet, has the mean of both sides' derivatives.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.forms import Constant, composite, general, linear, transpose_linear
-from tapegrad._core.types import Function
+from tapegrad._core.types import Cotangent, Function, Index, Tangent, Value
 from tapegrad._core.values import any_true, innermost, untraced
 from tapegrad.rules.differences import as_array
 
 
-def _plain_interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+def _plain_interp(
+    x: Value, xp: Value, fp: Value, left: Value = None, right: Value = None
+) -> Value:
     return np.interp(x, xp, fp, left, right)
 
 
-def _segments(values: Any, first: Any, last: Any) -> Any:
+def _segments(values: Value, first: float, last: float) -> Value:
     """The values at the knots with one more at each end, for the constants beyond."""
     return np.concatenate([values[:1] + first, values, values[-1:] + last])
 
 
-def _places(xp: Any, x: Any, side: Any) -> Any:
+def _places(xp: Value, x: Value, side: str) -> Index:
     return np.searchsorted(xp, x, side)
 
 
-def _places_of_examples(xp: Any, x: Any, side: Any) -> Any:
+def _places_of_examples(xp: Value, x: Value, side: str) -> Index:
     return np.stack([np.searchsorted(*pair, side) for pair in zip(xp, x, strict=True)])
 
 
 PLACES = Constant(_places, batch=_places_of_examples)
 
 
-def _place(xp: Any, x: Any, side: str) -> Any:
+def _place(xp: Value, x: Value, side: str) -> Index:
     """The number of knots below x, or not above it."""
     return PLACES.apply_bound([untraced(xp), untraced(x)], {"side": side})
 
 
-def _take_positions(places: Any, values: Any) -> Any:
+def _take_positions(places: Index, values: Value) -> Value:
     if innermost([places, values]) is not None:
         return TAKE_POSITIONS.apply_bound([places, values], {})
     return np.take(values, places)
 
 
-def _pick_of_examples(places: Any, values: Any) -> Any:
+def _pick_of_examples(places: Index, values: Value) -> Value:
     flat = np.reshape(places, (len(places), -1))
     return np.reshape(np.take_along_axis(values, flat, 1), places.shape)
 
 
-def _add_at_positions(places: Any, picked: Any, size: int) -> Any:
+def _add_at_positions(places: Index, picked: Value, size: int) -> Value:
     if innermost([places, picked]) is not None:
         return ADD_AT_POSITIONS.apply_bound([places, picked], {"size": size})
     values = np.zeros(size, picked.dtype)
@@ -59,7 +62,7 @@ def _add_at_positions(places: Any, picked: Any, size: int) -> Any:
     return values
 
 
-def _add_at_positions_of_examples(places: Any, picked: Any, size: int) -> Any:
+def _add_at_positions_of_examples(places: Index, picked: Value, size: int) -> Value:
     count = len(places)
     starts = np.reshape(np.arange(count) * size, (count, *(1,) * (places.ndim - 1)))
     return np.reshape(_add_at_positions(places + starts, picked, count * size), (count, size))
@@ -84,12 +87,12 @@ ADD_AT_POSITIONS: Any = linear(
 )
 
 
-def _picked(values: Any, places: Any) -> Any:
+def _picked(values: Value, places: Index) -> Value:
     """`values[places]`."""
     return TAKE_POSITIONS.apply_bound([places, values], {})
 
 
-def _tangent_after(places: Any, dots: Any, args: Any) -> Any:
+def _tangent_after(places: Index, dots: Sequence[Tangent], args: Sequence[Value]) -> Tangent:
     """The tangent where so many knots are before each x, should it be a knot itself."""
     x, xp, fp, left, right = args
     x_dot, xp_dot, fp_dot, left_dot, right_dot = dots
@@ -118,8 +121,14 @@ def _tangent_after(places: Any, dots: Any, args: Any) -> Any:
 
 
 def _interp_jvp(
-    dots: Any, _out: Any, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None
-) -> Any:
+    dots: Sequence[Tangent],
+    _out: Value,
+    x: Value,
+    xp: Value,
+    fp: Value,
+    left: Value = None,
+    right: Value = None,
+) -> Tangent:
     """At a knot, where two segments meet, the mean of both sides."""
     args = (as_array(x), as_array(xp), as_array(fp), left, right)
     places = _place(args[1], args[0], "right")
@@ -131,15 +140,23 @@ def _interp_jvp(
     return out_dot
 
 
-def _by_x(g: Any, out: Any, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+def _by_x(
+    g: Cotangent,
+    out: Value,
+    x: Value,
+    xp: Value,
+    fp: Value,
+    left: Value = None,
+    right: Value = None,
+) -> Cotangent:
     return g * _interp_jvp((1.0, None, None, None, None), out, x, xp, fp, left, right)
 
 
 def _by(position: int) -> Function:
     """The pullback by an argument, as the transpose of its tangent."""
 
-    def pullback(g: Any, out: Any, *args: Any) -> Any:
-        def tangents(dots: list[Any]) -> list[Any]:
+    def pullback(g: Cotangent, out: Value, *args: Value) -> Cotangent:
+        def tangents(dots: list[Tangent]) -> list[Tangent]:
             placed = [dots[0] if i == position else None for i in range(5)]
             return [_interp_jvp(placed, out, *args)]
 
@@ -154,8 +171,8 @@ INTERP = general(
 
 
 def _interp(
-    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
-) -> Any:
+    x: Value, xp: Value, fp: Value, left: Value = None, right: Value = None, period: Value = None
+) -> Value:
     x, xp, fp = (as_array(value) for value in (x, xp, fp))
     if period is not None:
         if period == 0:
@@ -165,7 +182,7 @@ def _interp(
     return INTERP.apply_bound([x, xp, fp, left, right], {})
 
 
-def _one_period(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
+def _one_period(x: Value, xp: Value, fp: Value, period: Value) -> tuple[Value, Value, Value]:
     """Everything taken into one period, with the knots sorted and one more at each end."""
     if xp.ndim != 1 or fp.ndim != 1:
         raise ValueError("Data points must be 1-D sequences")

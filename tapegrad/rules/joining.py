@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.forms import composite, linear
+from tapegrad._core.types import Cotangent, Params, Tree, Value
 from tapegrad._core.values import lift
 from tapegrad.rules.shape import behind, padded
 
 
 def _concatenate_transpose(
-    g: Any, _out: Any, *_xs: Any, wanted: Any, axis: Any = 0, **_: Any
-) -> list[Any]:
+    g: Cotangent, _out: Value, *_xs: Value, wanted: Sequence[bool], axis: int | None = 0, **_: Any
+) -> list[Cotangent]:
     bars, start = [], 0
     for x, want in zip(_xs, wanted, strict=True):
         if axis is None:
@@ -29,13 +31,13 @@ def _concatenate_transpose(
 
 
 def _stack_transpose(
-    g: Any, _out: Any, *_xs: Any, wanted: Any, axis: int = 0, **_: Any
-) -> list[Any]:
+    g: Cotangent, _out: Value, *_xs: Value, wanted: Sequence[bool], axis: int = 0, **_: Any
+) -> list[Cotangent]:
     lead = (slice(None),) * (axis % g.ndim)
     return [g[(*lead, i)] if want else None for i, want in enumerate(wanted)]
 
 
-def _concatenated_examples(arrays: Any, axis: Any = 0, **options: Any) -> Any:
+def _concatenated_examples(arrays: Sequence[Value], axis: int | None = 0, **options: Any) -> Value:
     if axis is None:
         arrays = [np.reshape(x, (x.shape[0], math.prod(x.shape[1:]))) for x in arrays]
         return np.concatenate(arrays, axis=1, **options)
@@ -43,7 +45,7 @@ def _concatenated_examples(arrays: Any, axis: Any = 0, **options: Any) -> Any:
     return np.concatenate(arrays, axis=axis, **options)
 
 
-def _stacked_examples(arrays: Any, axis: int = 0, **options: Any) -> Any:
+def _stacked_examples(arrays: Sequence[Value], axis: int = 0, **options: Any) -> Value:
     (axis,) = behind(axis, arrays[0].ndim)
     return np.stack(arrays, axis=axis, **options)
 
@@ -58,32 +60,32 @@ linear(np.concatenate, _concatenate_transpose, batch=_concatenated_examples, **J
 linear(np.stack, _stack_transpose, batch=_stacked_examples, **JOINING)
 
 
-def _cast_options(options: dict[str, Any]) -> dict[str, Any]:
+def _cast_options(options: Params) -> Params:
     """The options that differ from the default, because not every library has all of them."""
     return {key: value for key, value in options.items() if value not in (None, "same_kind")}
 
 
-def _hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def _hstack(tup: Sequence[Value], *, dtype: Any = None, casting: str = "same_kind") -> Value:
     parts = [padded(part, 1) for part in tup]
     options = _cast_options({"dtype": dtype, "casting": casting})
     return np.concatenate(parts, axis=0 if parts[0].ndim == 1 else 1, **options)
 
 
-def _vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def _vstack(tup: Sequence[Value], *, dtype: Any = None, casting: str = "same_kind") -> Value:
     options = _cast_options({"dtype": dtype, "casting": casting})
     return np.concatenate([padded(part, 2) for part in tup], axis=0, **options)
 
 
-def _dstack(tup: Any) -> Any:
+def _dstack(tup: Sequence[Value]) -> Value:
     return np.concatenate([padded(part, 3) for part in tup], axis=2)
 
 
-def _column_stack(tup: Any) -> Any:
+def _column_stack(tup: Sequence[Value]) -> Value:
     columns = [part if np.ndim(part) > 1 else padded(part, 2).T for part in tup]
     return np.concatenate(columns, axis=1)
 
 
-def _append(arr: Any, values: Any, axis: Any = None) -> Any:
+def _append(arr: Value, values: Value, axis: int | None = None) -> Value:
     arr, values = lift(arr), lift(values)
     if axis is None:
         return np.concatenate([np.ravel(arr), np.ravel(values)])
@@ -97,7 +99,7 @@ composite(np.column_stack, _column_stack)
 composite(np.append, _append)
 
 
-def _block(arrays: Any) -> Any:
+def _block(arrays: Tree) -> Value:
     """The innermost lists join along the last axis, each list around them one axis earlier."""
     depth = _depth(arrays)
     ndim = max(depth, *(np.ndim(leaf) for leaf in _leaves(arrays)))
@@ -105,7 +107,7 @@ def _block(arrays: Any) -> Any:
     return joined if depth else np.copy(joined)
 
 
-def _depth(arrays: Any) -> int:
+def _depth(arrays: Tree) -> int:
     if isinstance(arrays, tuple):
         raise TypeError(
             "np.block: expected nested lists of arrays, got a tuple. Only lists arrange blocks."
@@ -120,13 +122,13 @@ def _depth(arrays: Any) -> int:
     return 1 + depths.pop()
 
 
-def _leaves(arrays: Any) -> list[Any]:
+def _leaves(arrays: Tree) -> list[Value]:
     if isinstance(arrays, list):
         return [leaf for part in arrays for leaf in _leaves(part)]
     return [arrays]
 
 
-def _block_level(arrays: Any, depth: int, ndim: int) -> Any:
+def _block_level(arrays: Tree, depth: int, ndim: int) -> Value:
     if depth == 0:
         array = arrays if hasattr(arrays, "shape") else np.asarray(arrays)
         return array.reshape((1,) * (ndim - array.ndim) + array.shape)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tapegrad._core.forms import composite, general
+from tapegrad._core.types import Cotangent, Value
 from tapegrad._core.values import any_true, innermost, untraced
 from tapegrad.rules.matrices import adjoint, column, conjugated, shaped
 
 # --- The solution of a system whose rank stays
 
 
-def _plain_solution(a: Any, b: Any, rcond: Any) -> Any:
+def _plain_solution(a: Value, b: Value, rcond: Value) -> tuple[Value, Value]:
     """The least squares solution and the rank, as LAPACK finds them.
 
     By the pseudo-inverse its error would be that of the condition squared.
@@ -24,7 +23,9 @@ def _plain_solution(a: Any, b: Any, rcond: Any) -> Any:
     return solution, rank
 
 
-def _solution_vjp(g: Any, out: Any, a: Any, b: Any, rcond: Any) -> Any:
+def _solution_vjp(
+    g: Cotangent, out: Value, a: Value, b: Value, rcond: Value
+) -> tuple[Cotangent, Cotangent]:
     """G. H. Golub and V. Pereyra, "The differentiation of pseudo-inverses" (1973), equation 4.12.
 
     By a the solution moves as much as b - a_dot x does, with the residual seen by the transpose,
@@ -46,7 +47,7 @@ def _solution_vjp(g: Any, out: Any, a: Any, b: Any, rcond: Any) -> Any:
 SOLUTION = general(_plain_solution, vjp=_solution_vjp, arrays=2, name="np.linalg.lstsq")
 
 
-def residuals_of(a: Any, b: Any, solution: Any, rank: Any) -> Any:
+def residuals_of(a: Value, b: Value, solution: Value, rank: Value) -> Value:
     """The sums of squared residuals; empty where NumPy's are."""
     if any_true(rank < a.shape[1]) or a.shape[0] <= a.shape[1]:
         return np.zeros(0, np.real(untraced(solution)).dtype)
@@ -57,7 +58,7 @@ def residuals_of(a: Any, b: Any, solution: Any, rank: Any) -> Any:
 # --- np.linalg.lstsq
 
 
-def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+def _lstsq(a: Value, b: Value, rcond: Value = None) -> tuple[Value, Value, Value, Value]:
     a, b = shaped(a), shaped(b)
     if a.ndim != 2 or b.ndim not in (1, 2) or len(a) != len(b):
         np.linalg.lstsq(np.zeros(a.shape), np.zeros(b.shape))  # raises
@@ -73,7 +74,7 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     return solution, residuals_of(a, b, solution, rank), rank, s
 
 
-def _cutoffs(a: Any, rcond: Any) -> tuple[float, float]:
+def _cutoffs(a: Value, rcond: Value) -> tuple[float, float]:
     """Up to which part of the largest a singular value is none: as told, and by rounding."""
     epsilon = float(np.finfo(float).eps)  # NumPy uses this for every dtype
     size = max(a.shape)
@@ -83,7 +84,7 @@ def _cutoffs(a: Any, rcond: Any) -> tuple[float, float]:
     return float(rcond) if 0 < rcond < 1 else epsilon / 2, 8 * epsilon * size
 
 
-def _cut_off(s: Any, cutoff: float) -> Any:
+def _cut_off(s: Value, cutoff: float) -> Value:
     return untraced(s) <= cutoff * np.max(untraced(s), initial=0)
 
 

@@ -12,16 +12,16 @@ Values are equal if they differ by no more than 8 n eps times the largest.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from tapegrad._core.limits import derivatives_along
+from tapegrad._core.types import Index, Tangent, Value
 from tapegrad._core.values import any_true, raw_value, untraced
 from tapegrad.rules.matrices import column, row
 
 
-def are_close(distance: Any, w: Any) -> Any:
+def are_close(distance: Value, w: Value) -> Value:
     """Which distances between eigen- or singular values are zero to a solver's precision."""
     size = np.max(np.abs(untraced(w)), axis=-1, initial=0)
     tolerance = 8 * w.shape[-1] * np.finfo(w.dtype).eps * size
@@ -29,22 +29,22 @@ def are_close(distance: Any, w: Any) -> Any:
     return np.abs(untraced(distance)) <= np.expand_dims(tolerance, beside)
 
 
-def over_differences(x: Any, w: Any) -> Any:
+def over_differences(x: Value, w: Value) -> Value:
     """x_ij / (w_j - w_i), zero on the diagonal."""
     return _over_pairs(x, row(w) - column(w), w, -1)
 
 
-def over_conjugate_differences(x: Any, w: Any) -> Any:
+def over_conjugate_differences(x: Value, w: Value) -> Value:
     """x_ij / conj(w_j - w_i), zero on the diagonal."""
     return _over_pairs(x, np.conjugate(row(w) - column(w)), w, -1)
 
 
-def over_sums(x: Any, w: Any) -> Any:
+def over_sums(x: Value, w: Value) -> Value:
     """x_ij / (w_j + w_i)."""
     return _over_pairs(x, row(w) + column(w), w, 1)
 
 
-def over_columns(x: Any, w: Any) -> Any:
+def over_columns(x: Value, w: Value) -> Value:
     """x_ij / w_j."""
     zero = are_close(w, w)
     close = np.broadcast_to(row(zero), x.shape)
@@ -55,14 +55,14 @@ def over_columns(x: Any, w: Any) -> Any:
     return result
 
 
-def over_zeros(x: Any, w: Any) -> Any:
+def over_zeros(x: Value, w: Value) -> Value:
     """x / w, element by element, where some of w are exactly zero."""
     zero = untraced(w) == 0
     direction = np.where(zero, 1, untraced(w) * 0)
     return np.where(zero, _series(_changes(x, w, direction), w), x / np.where(zero, 1, w))
 
 
-def _over_pairs(x: Any, distance: Any, w: Any, sign: int) -> Any:
+def _over_pairs(x: Value, distance: Value, w: Value, sign: int) -> Value:
     """x_ij / distance_ij for distances w_j + sign * w_i; where both vanish, the limit.
 
     Along (e_j + sign * e_i) / 2 the distance grows by one.
@@ -83,7 +83,7 @@ def _over_pairs(x: Any, distance: Any, w: Any, sign: int) -> Any:
     return result
 
 
-def _limits_of_pairs(x: Any, distance: Any, w: Any, limits: Any, sign: int) -> Any:
+def _limits_of_pairs(x: Value, distance: Value, w: Value, limits: Value, sign: int) -> Value:
     total = np.zeros(limits.shape, x.dtype)
     involved = _in_any_example(limits, limits.ndim)
     for *matrix, i, j in np.argwhere(np.triu(involved)):
@@ -99,7 +99,7 @@ def _limits_of_pairs(x: Any, distance: Any, w: Any, limits: Any, sign: int) -> A
     return total
 
 
-def _changes(x: Any, w: Any, direction: Any) -> list[Any]:
+def _changes(x: Value, w: Value, direction: Tangent) -> list[Value]:
     """Derivatives of x along a direction: the first, and one for each replay that is to come."""
     changes = derivatives_along(x, w, [direction])
     for _ in range(replays_to_come(w)):
@@ -107,7 +107,7 @@ def _changes(x: Any, w: Any, direction: Any) -> list[Any]:
     return changes
 
 
-def _series(changes: list[Any], distance: Any) -> Any:
+def _series(changes: list[Value], distance: Value) -> Value:
     """x / distance where both are zero, from derivatives as the distance d grows by one.
 
     x(0) = 0 = x(d) - x'(d) d + x''(d) d**2 / 2 - ..., so the quotient is x'(d) - x''(d) d / 2 +
@@ -121,7 +121,7 @@ def _series(changes: list[Any], distance: Any) -> Any:
     return total
 
 
-def replays_to_come(w: Any) -> int:
+def replays_to_come(w: Value) -> int:
     """How often the replay that uses a rule's own result may be differentiated again."""
     tape = getattr(w, "tape", None)
     if tape is None or not tape.root.singular:
@@ -132,7 +132,7 @@ def replays_to_come(w: Any) -> int:
     return count
 
 
-def _directions(w: Any, involved: Any) -> Iterator[Any]:
+def _directions(w: Value, involved: Value) -> Iterator[Tangent]:
     """Unit tangents of w, one for each index that is involved.
 
     A first derivative may go along all matrices of a stack at once; a second one must not.
@@ -145,13 +145,13 @@ def _directions(w: Any, involved: Any) -> Iterator[Any]:
             yield _tangent(w, (..., index))
 
 
-def _in_any_example(condition: Any, ndim: int) -> Any:
+def _in_any_example(condition: Value, ndim: int) -> Value:
     """Where a condition holds in its last axes, of any matrix of the stack and any example."""
     found = raw_value(condition)
     return found.any(axis=tuple(range(found.ndim - ndim)))
 
 
-def _tangent(w: Any, place: Any) -> Any:
+def _tangent(w: Value, place: Index) -> Tangent:
     tangent = np.zeros(w.shape, w.dtype)
     tangent[tuple(place)] = 1
     return tangent

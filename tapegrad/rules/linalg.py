@@ -8,11 +8,13 @@ collection of matrix derivative results for forward and reverse mode algorithmic
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.forms import Constant, composite, constant, general, strong_product
+from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import any_true, innermost, untraced
 from tapegrad._numpy_versions import COND_IS_REAL
 from tapegrad.rules.matrices import (
@@ -30,33 +32,33 @@ from tapegrad.rules.matrices import (
 # --- inverse and solve
 
 
-def _inv_vjp(g: Any, out: Any, _a: Any) -> Any:
+def _inv_vjp(g: Cotangent, out: Value, _a: Value) -> Cotangent:
     inverse = transposed(out)
     return -np.matmul(np.matmul(inverse, g), inverse)
 
 
-def _inv_jvp(dots: Any, out: Any, _a: Any) -> Any:
+def _inv_jvp(dots: Sequence[Tangent], out: Value, _a: Value) -> Tangent:
     return -np.matmul(np.matmul(out, dots[0]), out)
 
 
 general(np.linalg.inv, vjp=[_inv_vjp], jvp=_inv_jvp, batch="(m,m)")
 
 
-def _solve_b(g: Any, _out: Any, a: Any, _b: Any) -> Any:
+def _solve_b(g: Cotangent, _out: Value, a: Value, _b: Value) -> Cotangent:
     flipped = transposed(shaped(a))
     if len(_b.shape) == 1:  # a vector for all matrices; anything else is a stack of matrices
         return np.linalg.solve(flipped, column(g))[..., 0]
     return np.linalg.solve(flipped, g)
 
 
-def _solve_a(g: Any, out: Any, a: Any, _b: Any) -> Any:
+def _solve_a(g: Cotangent, out: Value, a: Value, _b: Value) -> Cotangent:
     b_bar = _solve_b(g, out, a, _b)
     if len(_b.shape) == 1:
         return -column(b_bar) * row(out)
     return -np.matmul(b_bar, transposed(out))
 
 
-def _solve_jvp(dots: Any, out: Any, a: Any, _b: Any) -> Any:
+def _solve_jvp(dots: Sequence[Tangent], out: Value, a: Value, _b: Value) -> Tangent:
     a_dot, b_dot = dots
     vector = len(_b.shape) == 1
     x = column(out) if vector else out
@@ -69,7 +71,7 @@ def _solve_jvp(dots: Any, out: Any, a: Any, _b: Any) -> Any:
 general(np.linalg.solve, vjp=[_solve_a, _solve_b], jvp=_solve_jvp, batch="(m,m),(m,k?)->(m,k?)")
 
 
-def _tensorinv(a: Any, ind: int = 2) -> Any:
+def _tensorinv(a: Value, ind: int = 2) -> Value:
     if ind <= 0:
         raise ValueError("Invalid ind argument.")
     shape = a.shape[ind:] + a.shape[:ind]
@@ -77,7 +79,7 @@ def _tensorinv(a: Any, ind: int = 2) -> Any:
     return np.reshape(np.linalg.inv(np.reshape(a, (-1, size))), shape)
 
 
-def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+def _tensorsolve(a: Value, b: Value, axes: Sequence[int] | None = None) -> Value:
     a, b = shaped(a), shaped(b)
     if axes is not None:
         order = list(range(a.ndim))
@@ -105,7 +107,7 @@ composite(np.linalg.tensorsolve, _tensorsolve)
 _ILL_CONDITIONED = 1e5
 
 
-def _cofactors(a: Any, det: Any) -> Any:
+def _cofactors(a: Value, det: Value) -> Value:
     """The matrix of cofactors, d det / d a.
 
     det(a) * inv(a).T where that is well conditioned. Elsewhere an expansion about the singular
@@ -125,7 +127,7 @@ def _cofactors(a: Any, det: Any) -> Any:
     return np.where(scalar(ill), expanded, scalar(det) * transposed(np.linalg.inv(safe)))
 
 
-def _orders_to_come(x: Any) -> int:
+def _orders_to_come(x: Value) -> int:
     """How many transforms may still differentiate a result of x."""
     count = 0
     while hasattr(x, "tape"):
@@ -135,7 +137,7 @@ def _orders_to_come(x: Any) -> int:
     return count
 
 
-def _adjugate(a: Any, *_: Any) -> Any:
+def _adjugate(a: Value, *_: Any) -> Value:
     """The cofactors as a polynomial of the matrix, by the recursion of Faddeev and LeVerrier.
 
     Exact to any order, but less so for large matrices than the expansion of low order: F. R.
@@ -149,7 +151,7 @@ def _adjugate(a: Any, *_: Any) -> Any:
     return transposed(power) * (-1.0) ** (count - 1)
 
 
-def _expanded_cofactors(a: Any, u: Any, s: Any, v: Any) -> Any:
+def _expanded_cofactors(a: Value, u: Value, s: Value, v: Value) -> Value:
     """Cofactors of a near u @ diag(s) @ v, to first order in the difference.
 
     That is zero in value, and traced. In the basis of u and v the matrix is diag(s) + e, and its
@@ -170,18 +172,18 @@ def _expanded_cofactors(a: Any, u: Any, s: Any, v: Any) -> Any:
     return phase * np.matmul(np.matmul(np.conjugate(u), inner), np.conjugate(v))
 
 
-def _det_vjp(g: Any, out: Any, a: Any) -> Any:
+def _det_vjp(g: Cotangent, out: Value, a: Value) -> Cotangent:
     return scalar(g) * _cofactors(a, out)
 
 
-def _det_jvp(dots: Any, out: Any, a: Any) -> Any:
+def _det_jvp(dots: Sequence[Tangent], out: Value, a: Value) -> Tangent:
     return np.sum(_cofactors(a, out) * dots[0], axis=(-2, -1))
 
 
 general(np.linalg.det, vjp=[_det_vjp], jvp=_det_jvp, batch="(m,m)")
 
 
-def _inverse_for_logarithm(a: Any, sign: Any) -> Any:
+def _inverse_for_logarithm(a: Value, sign: Value) -> Value:
     """The inverse; nan for singular matrices, where log|det| is -inf and has no derivative."""
     singular = scalar(untraced(sign) == 0)
     if not any_true(singular):
@@ -189,7 +191,7 @@ def _inverse_for_logarithm(a: Any, sign: Any) -> Any:
     return np.where(singular, np.nan, np.linalg.inv(np.where(singular, unit(a), a)))
 
 
-def _slogdet_vjp(g: Any, out: Any, a: Any) -> Any:
+def _slogdet_vjp(g: Cotangent, out: Value, a: Value) -> tuple[Cotangent]:
     sign, _ = out
     sign_bar, log_bar = g
     if sign.dtype.kind == "c":
@@ -198,7 +200,7 @@ def _slogdet_vjp(g: Any, out: Any, a: Any) -> Any:
     return (strong_product(scalar(log_bar), transposed(_inverse_for_logarithm(a, sign))),)
 
 
-def _slogdet_jvp(dots: Any, out: Any, a: Any) -> Any:
+def _slogdet_jvp(dots: Sequence[Tangent], out: Value, a: Value) -> tuple[Tangent, Tangent]:
     sign, _ = out
     inverse = transposed(_inverse_for_logarithm(a, sign))
     change = np.sum(strong_product(dots[0], inverse), axis=(-2, -1))
@@ -212,7 +214,7 @@ general(np.linalg.slogdet, vjp=_slogdet_vjp, jvp=_slogdet_jvp, batch="(m,m)")
 # --- Pseudo-inverse: G. Golub, V. Pereyra, "The differentiation of pseudo-inverses" (1973), 4.12
 
 
-def _pinv_vjp(g: Any, out: Any, a: Any, **_: Any) -> Any:
+def _pinv_vjp(g: Cotangent, out: Value, a: Value, **_: Any) -> Cotangent:
     p, p_bar = out, conjugated(g)
     beside_range = np.matmul(a, p) - np.eye(a.shape[-2], dtype=a.dtype)
     beside_rows = np.matmul(p, a) - np.eye(a.shape[-1], dtype=a.dtype)
@@ -223,7 +225,7 @@ def _pinv_vjp(g: Any, out: Any, a: Any, **_: Any) -> Any:
     return -conjugated(total)
 
 
-def _pinv_of_constant_rank(a: Any, rcond: Any = None, *, rtol: Any = ...) -> Any:
+def _pinv_of_constant_rank(a: Value, rcond: Value = None, *, rtol: Value = ...) -> Value:
     options = {} if rtol is ... else {"rtol": rtol}
     return np.linalg.pinv(a, rcond, **options)
 
@@ -231,7 +233,7 @@ def _pinv_of_constant_rank(a: Any, rcond: Any = None, *, rtol: Any = ...) -> Any
 PINV = general(_pinv_of_constant_rank, vjp=[_pinv_vjp], name="np.linalg.pinv", batch="(m,n)")
 
 
-def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = ...) -> Any:
+def _pinv(a: Value, rcond: Value = None, hermitian: bool = False, *, rtol: Value = ...) -> Value:
     """The formula for matrices of the rank that the cutoff leaves, or by singular values.
 
     The formula needs singular values below the cutoff to be zero: those that are not turn with
@@ -251,7 +253,7 @@ def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = ...
     return np.matmul(adjoint(vh) * row(inverse), adjoint(u))
 
 
-def _relative_cutoff(a: Any, rcond: Any, rtol: Any) -> Any:
+def _relative_cutoff(a: Value, rcond: Value, rtol: Value) -> Value:
     if rtol is None:
         return np.asarray(max(a.shape[-2:]) * np.finfo(a.dtype).eps)
     return shaped(1e-15 if rcond is None and rtol is ... else rcond if rtol is ... else rtol)
@@ -263,14 +265,14 @@ composite(np.linalg.pinv, _pinv)
 # --- condition and rank
 
 
-def _plain_cond(x: Any, p: Any) -> Any:
+def _plain_cond(x: Value, p: Any) -> Value:
     return np.linalg.cond(x, p)
 
 
 COND = Constant(_plain_cond, batch=_plain_cond)
 
 
-def _cond(x: Any, p: Any = None) -> Any:
+def _cond(x: Value, p: Any = None) -> Value:
     given = x = shaped(x)
     value = COND.apply_bound([untraced(x)], {"p": p})
     infinite, undefined = np.isinf(value), np.isnan(value)
@@ -295,7 +297,7 @@ def _cond(x: Any, p: Any = None) -> Any:
 composite(np.linalg.cond, _cond)
 
 
-def _ranks(A: Any, tol: Any = None, hermitian: bool = False, **options: Any) -> Any:
+def _ranks(A: Value, tol: Value = None, hermitian: bool = False, **options: Any) -> Value:
     if A.ndim < 3:  # numbers and vectors have the rank 1 unless they are zero
         return np.any(A != 0, axis=tuple(range(1, A.ndim))).astype(int)
     return np.linalg.matrix_rank(A, tol, hermitian, **options)

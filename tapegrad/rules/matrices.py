@@ -2,56 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from tapegrad._core.types import Value
 
-def transposed(x: Any) -> Any:
+
+def transposed(x: Value) -> Value:
     """The transpose."""
     return np.swapaxes(x, -1, -2)
 
 
-def adjoint(x: Any) -> Any:
+def adjoint(x: Value) -> Value:
     """The conjugate transpose."""
     return np.conjugate(transposed(x)) if x.dtype.kind == "c" else transposed(x)
 
 
-def conjugated(x: Any) -> Any:
+def conjugated(x: Value) -> Value:
     """The conjugate; of real arrays nothing is copied."""
     return np.conjugate(x) if x.dtype.kind == "c" else x
 
 
-def hermitian_part(x: Any) -> Any:
+def hermitian_part(x: Value) -> Value:
     """The Hermitian matrix nearest to a matrix."""
     return (x + adjoint(x)) / 2
 
 
-def column(x: Any) -> Any:
+def column(x: Value) -> Value:
     """Vectors as matrices of one column."""
     return np.expand_dims(x, -1)
 
 
-def row(x: Any) -> Any:
+def row(x: Value) -> Value:
     """Vectors as matrices of one row."""
     return np.expand_dims(x, -2)
 
 
-def diagonal(x: Any) -> Any:
+def diagonal(x: Value) -> Value:
     """The diagonals of a stack of matrices."""
     return np.diagonal(x, 0, -2, -1)
 
 
-def scalar(x: Any) -> Any:
+def scalar(x: Value) -> Value:
     """Numbers, one per matrix, in a shape that broadcasts with the matrices."""
     return column(column(x))
 
 
-def unit(x: Any) -> Any:
+def unit(x: Value) -> Value:
     """The unit matrix, of the size and dtype of square matrices."""
     return np.eye(x.shape[-1], dtype=x.dtype)
 
 
-def shaped(x: Any) -> Any:
+def shaped(x: Value) -> Value:
     """Lists and numbers as arrays; any other value unchanged."""
     return x if hasattr(x, "shape") else np.asarray(x)

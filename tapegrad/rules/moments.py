@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.forms import composite, general, strong_product
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import any_true, is_numpy, lift, untraced
 from tapegrad._numpy_versions import TAKES_BIAS, refuse_deprecated
 from tapegrad._warning import warn
@@ -15,7 +17,9 @@ from tapegrad.rules.reduction import Reduced, axes_of, masked, spread
 # --- means
 
 
-def mean_transpose(g: Any, _out: Any, _x: Any, axis: Any = None, **params: Any) -> Any:
+def mean_transpose(
+    g: Cotangent, _out: Value, _x: Value, axis: int | tuple[int, ...] | None = None, **params: Any
+) -> Cotangent:
     """The cotangent of a mean, divided among the elements that took part."""
     if axis is None and params.get("where", True) is True:
         return spread(g / (_x.size or 1), _x, None, False)
@@ -23,7 +27,7 @@ def mean_transpose(g: Any, _out: Any, _x: Any, axis: Any = None, **params: Any) 
     return reduced.spread(g / reduced.divisor())
 
 
-def mean_jvp(dots: Any, _out: Any, _x: Any, **params: Any) -> Any:
+def mean_jvp(dots: Sequence[Tangent], _out: Value, _x: Value, **params: Any) -> Tangent:
     """Not the function itself: of no elements the mean is NaN, its derivative zero."""
     reduced = Reduced(_x, **params)
     return reduced.sum(dots[0]) / reduced.divisor()
@@ -32,7 +36,7 @@ def mean_jvp(dots: Any, _out: Any, _x: Any, **params: Any) -> Any:
 general(np.mean, vjp=[mean_transpose], jvp=mean_jvp, batch="axis")
 
 
-def weights_beside(a: Any, axis: Any, weights: Any) -> Any:
+def weights_beside(a: Value, axis: int | tuple[int, ...] | None, weights: Value) -> Value:
     """Weights of the shape of `a`, or of its chosen axes, as an array that broadcasts with it."""
     weights = lift(weights)
     if not hasattr(weights, "shape"):
@@ -47,8 +51,13 @@ def weights_beside(a: Any, axis: Any, weights: Any) -> Any:
 
 
 def _average(
-    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
-) -> Any:
+    a: Value,
+    axis: int | tuple[int, ...] | None = None,
+    weights: Value = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = False,
+) -> Value | tuple[Value, Value]:
     a = lift(a)
     a = a if hasattr(a, "shape") else np.asarray(a)
     keepdims = bool(keepdims)
@@ -77,7 +86,7 @@ composite(np.average, _average)
 # --- variances
 
 
-def _mean_of(reduced: Reduced) -> Any:
+def _mean_of(reduced: Reduced) -> Value:
     """The mean as NumPy's variance computes it, without a warning for no elements."""
     a = reduced.x
     count = reduced.divisor(keepdims=True)
@@ -86,17 +95,21 @@ def _mean_of(reduced: Reduced) -> Any:
     return total / (count if reduced.where is True else count.astype(np.finfo(a.dtype).dtype))
 
 
-def _deviation(reduced: Reduced, mean: Any) -> Any:
+def _deviation(reduced: Reduced, mean: Value) -> Value:
     return masked(reduced.x - (_mean_of(reduced) if mean is None else mean), reduced.where)
 
 
-def _conjugated(x: Any) -> Any:
+def _conjugated(x: Value) -> Value:
     return np.conjugate(x) if x.dtype.kind == "c" else x
 
 
 def _per_degree(
-    g: Any, reduced: Reduced, ddof: Any = 0, correction: Any = None, **_params: Any
-) -> Any:
+    g: Cotangent,
+    reduced: Reduced,
+    ddof: float = 0,
+    correction: float | None = None,
+    **_params: Any,
+) -> Cotangent:
     """2 g over the degrees of freedom; without any, a zero g stays zero and others go astray."""
     degrees = reduced.count() - (ddof if correction is None else correction)
     if not any_true(degrees <= 0):
@@ -106,7 +119,9 @@ def _per_degree(
     return strong_product(g, factor)
 
 
-def var_vjp_by_values(g: Any, _out: Any, a: Any, mean: Any = None, **params: Any) -> Any:
+def var_vjp_by_values(
+    g: Cotangent, _out: Value, a: Value, mean: Value = None, **params: Any
+) -> Cotangent:
     """2 (a - mean) over the degrees of freedom."""
     reduced = Reduced(a, **params)
     deviation = _deviation(reduced, mean)
@@ -117,12 +132,14 @@ def var_vjp_by_values(g: Any, _out: Any, a: Any, mean: Any = None, **params: Any
         return masked(g * _conjugated(deviation), reduced.where)
 
 
-def var_vjp_by_mean(g: Any, _out: Any, a: Any, mean: Any, **params: Any) -> Any:
+def var_vjp_by_mean(g: Cotangent, _out: Value, a: Value, mean: Value, **params: Any) -> Cotangent:
     """A given mean moves against the values."""
     return -var_vjp_by_values(g, _out, a, mean, **params)
 
 
-def var_jvp(dots: Any, _out: Any, a: Any, mean: Any = None, **params: Any) -> Any:
+def var_jvp(
+    dots: Sequence[Tangent], _out: Value, a: Value, mean: Value = None, **params: Any
+) -> Tangent:
     """Twice the mean product of the deviations and their tangents."""
     reduced = Reduced(a, **params)
     a_dot, mean_dot = (*dots, None)[:2]
@@ -136,7 +153,7 @@ def var_jvp(dots: Any, _out: Any, a: Any, mean: Any = None, **params: Any) -> An
     return _per_degree(reduced.sum(products), reduced, **params)
 
 
-def _is_flat(out: Any, reduced: Reduced, mean: Any) -> Any:
+def _is_flat(out: Value, reduced: Reduced, mean: Value) -> Value:
     """Where all values are equal, even if rounding makes their mean differ from them."""
     out, a, where = untraced(out), reduced.x, reduced.where
     if mean is not None:
@@ -154,7 +171,7 @@ def _is_flat(out: Any, reduced: Reduced, mean: Any) -> Any:
     return near | (out == 0)
 
 
-def _slope_of_root(out: Any, a: Any, mean: Any, params: dict[str, Any]) -> Any:
+def _slope_of_root(out: Value, a: Value, mean: Value, params: Params) -> Value:
     """1 / (2 out), and 0 where all values are equal."""
     flat = _is_flat(out, Reduced(untraced(a), **params), mean)
     if not any_true(flat):
@@ -162,33 +179,39 @@ def _slope_of_root(out: Any, a: Any, mean: Any, params: dict[str, Any]) -> Any:
     return np.where(flat, 0, 0.5 / np.where(flat, 1, out))
 
 
-def std_vjp_by_values(g: Any, out: Any, a: Any, mean: Any = None, **params: Any) -> Any:
+def std_vjp_by_values(
+    g: Cotangent, out: Value, a: Value, mean: Value = None, **params: Any
+) -> Cotangent:
     """That of the variance over twice the deviation."""
     g = strong_product(g, _slope_of_root(out, a, mean, params))
     return var_vjp_by_values(g, None, a, mean, **params)
 
 
-def std_vjp_by_mean(g: Any, out: Any, a: Any, mean: Any, **params: Any) -> Any:
+def std_vjp_by_mean(g: Cotangent, out: Value, a: Value, mean: Value, **params: Any) -> Cotangent:
     """A given mean moves against the values."""
     return -std_vjp_by_values(g, out, a, mean, **params)
 
 
-def std_jvp(dots: Any, out: Any, a: Any, mean: Any = None, **params: Any) -> Any:
+def std_jvp(
+    dots: Sequence[Tangent], out: Value, a: Value, mean: Value = None, **params: Any
+) -> Tangent:
     """That of the variance over twice the deviation."""
     out_dot = var_jvp(dots, None, a, mean, **params)
     return strong_product(out_dot, _slope_of_root(out, a, mean, params))
 
 
-def _with_mean(function: Any) -> Any:
+def _with_mean(function: Function) -> Function:
     """A variance whose `mean=` is an array like its first argument."""
 
-    def called(a: Any, mean: Any = None, **params: Any) -> Any:
+    def called(a: Value, mean: Value = None, **params: Any) -> Value:
         return function(a, **params) if mean is None else function(a, mean=mean, **params)
 
     return called
 
 
-def declare_spread(function: Any, by_values: Any, by_mean: Any, jvp: Any) -> None:
+def declare_spread(
+    function: Function, by_values: Function, by_mean: Function, jvp: Function
+) -> None:
     """One declaration of a variance or standard deviation."""
     general(
         function,
@@ -209,12 +232,12 @@ declare_spread(np.std, *DEVIATION)
 # --- covariances
 
 
-def _as_array(x: Any) -> Any:
+def _as_array(x: Value) -> Value:
     x = lift(x)
     return x if hasattr(x, "shape") else np.asarray(x)
 
 
-def _variables(m: Any, y: Any, rowvar: bool, dtype: Any) -> Any:
+def _variables(m: Value, y: Value, rowvar: bool, dtype: Any) -> Value:
     """The variables as rows."""
     rows = np.reshape(m, (1, -1)) if m.ndim < 2 else m
     rows = rows.astype(dtype)
@@ -228,7 +251,9 @@ def _variables(m: Any, y: Any, rowvar: bool, dtype: Any) -> Any:
     return np.concatenate([rows, others.astype(dtype)], axis=0)
 
 
-def _centred(rows: Any, fweights: Any, aweights: Any, ddof: Any) -> tuple[Any, Any, Any]:
+def _centred(
+    rows: Value, fweights: Value, aweights: Value, ddof: float
+) -> tuple[Value, Value, Value]:
     """The rows about their means, the same weighted, and the degrees of freedom."""
     parts = [_as_array(w).astype(float) for w in (fweights, aweights) if w is not None]
     if not parts:
@@ -245,16 +270,16 @@ def _centred(rows: Any, fweights: Any, aweights: Any, ddof: Any) -> tuple[Any, A
 
 
 def _cov(
-    m: Any,
-    y: Any = None,
+    m: Value,
+    y: Value = None,
     rowvar: bool = True,
     bias: bool = False,
     ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
+    fweights: Value = None,
+    aweights: Value = None,
     *,
     dtype: Any = None,
-) -> Any:
+) -> Value:
     m, y = _as_array(m), None if y is None else _as_array(y)
     if dtype is None:
         dtype = np.result_type(float, m.dtype, *(() if y is None else (y.dtype,)))
@@ -275,7 +300,13 @@ def _cov(
 
 
 def _is_estimate(
-    m: Any, y: Any, rowvar: Any, ddof: Any, fweights: Any, aweights: Any, dtype: Any
+    m: Value,
+    y: Value,
+    rowvar: bool,
+    ddof: float | None,
+    fweights: Value,
+    aweights: Value,
+    dtype: Any,
 ) -> bool:
     """Whether there is something to estimate, from arguments of the shapes and signs expected."""
     if m.ndim > 2 or (y is not None and y.ndim > 2) or np.dtype(dtype).kind not in "fc":
@@ -293,7 +324,7 @@ def _is_estimate(
     return bool(variables > 0)
 
 
-def _corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+def _corrcoef(x: Value, y: Value = None, rowvar: bool = True, *, dtype: Any = None) -> Value:
     c = np.cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c
@@ -312,14 +343,14 @@ composite(np.cov, _cov)
 
 
 def _corrcoef_with_bias(
-    x: Any,
-    y: Any = None,
+    x: Value,
+    y: Value = None,
     rowvar: bool = True,
     bias: Any = np._NoValue,
     ddof: Any = np._NoValue,
     *,
     dtype: Any = None,
-) -> Any:
+) -> Value:
     for name, value in (("bias", bias), ("ddof", ddof)):
         if value is not np._NoValue:
             refuse_deprecated("np.corrcoef", name, "It has no effect: leave it away.")

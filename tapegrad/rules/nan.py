@@ -6,38 +6,42 @@ medians and quantiles among them are in `statistics`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.forms import composite, constant, general
+from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad.rules import moments, reduction
 
 
-def _present(x: Any, where: Any) -> Any:
+def _present(x: Value, where: Value) -> Value:
     there = ~np.isnan(untraced(x))
     return there if where is True else there & where
 
 
-def _without_nan(derivative: Any) -> Any:
+def _without_nan(derivative: Any) -> Function:
     """A vjp or jvp of a reduction, changed to ignore NaN."""
 
-    def masked(given: Any, out: Any, x: Any, *more: Any, where: Any = True, **params: Any) -> Any:
+    def masked(
+        given: Any, out: Value, x: Value, *more: Value, where: Value = True, **params: Any
+    ) -> Any:
         return derivative(given, out, x, *more, where=_present(x, where), **params)
 
     return masked
 
 
-def _extremum_vjp(g: Any, out: Any, x: Any, **params: Any) -> Any:
+def _extremum_vjp(g: Cotangent, out: Value, x: Value, **params: Any) -> Cotangent:
     return reduction.extremum_vjp(g, out, x, **params, takes_nan=False)
 
 
-def _extremum_jvp(dots: Any, out: Any, x: Any, **params: Any) -> Any:
+def _extremum_jvp(dots: Sequence[Tangent], out: Value, x: Value, **params: Any) -> Tangent:
     return reduction.extremum_jvp(dots, out, x, **params, takes_nan=False)
 
 
-def _declare(function: Any, vjp: Any, jvp: Any = None) -> None:
+def _declare(function: Function, vjp: Function, jvp: Function | None = None) -> None:
     general(function, vjp=[vjp], jvp=jvp, batch="axis")
 
 
@@ -51,16 +55,16 @@ moments.declare_spread(np.nanstd, *map(_without_nan, moments.DEVIATION))
 constant(np.nanargmax, np.nanargmin, batch="flat")
 
 
-def _filled(a: Any, value: int) -> Any:
+def _filled(a: Value, value: int) -> Value:
     missing = np.isnan(untraced(a))
     return np.where(missing, value, a) if any_true(missing) else a
 
 
-def _nancumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+def _nancumsum(a: Value, axis: int | None = None, dtype: Any = None) -> Value:
     return np.cumsum(_filled(a, 0), axis=axis, dtype=dtype)
 
 
-def _nancumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+def _nancumprod(a: Value, axis: int | None = None, dtype: Any = None) -> Value:
     return np.cumprod(_filled(a, 1), axis=axis, dtype=dtype)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from tapegrad._core.forms import composite, general, strong_product
+from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad._numpy_versions import NORM_OF_NOTHING_IS_ZERO
 from tapegrad.rules.limits import over_zeros
@@ -16,7 +18,7 @@ from tapegrad.rules.matrices import conjugated
 # --- the root of a sum of squares
 
 
-def _beside(value: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+def _beside(value: Value, x: Value, axis: int | tuple[int, ...] | None, keepdims: bool) -> Value:
     """A norm, or its cotangent, in a shape that broadcasts with the array."""
     if keepdims:
         return value
@@ -24,12 +26,20 @@ def _beside(value: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     return np.expand_dims(value, axes)
 
 
-def _euclidean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def _euclidean(
+    x: Value, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
+) -> Value:
     """The root of the sum of squares, in NumPy's own way for these axes."""
     return np.linalg.norm(x, None, axis, keepdims)
 
 
-def _euclidean_vjp(g: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def _euclidean_vjp(
+    g: Cotangent,
+    out: Value,
+    x: Value,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+) -> Cotangent:
     """g * x / out: the gradient at zero is zero.
 
     The quotient g / out is formed first. In norm(x)**2, g is 2 * out: the quotient has a limit at
@@ -41,13 +51,21 @@ def _euclidean_vjp(g: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = 
     return strong_product(conjugated(x), _beside(over_zeros(g, out), x, axis, keepdims))
 
 
-def _euclidean_jvp(dots: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def _euclidean_jvp(
+    dots: Sequence[Tangent],
+    out: Value,
+    x: Value,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+) -> Tangent:
     zero = untraced(out) == 0
     change = np.sum(np.real(conjugated(x) * dots[0]), axis=axis, keepdims=keepdims)
     return np.where(zero, 0, change / np.where(zero, 1, out)) if any_true(zero) else change / out
 
 
-def _euclidean_examples(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def _euclidean_examples(
+    x: Value, axis: tuple[int, ...] | None = None, keepdims: bool = False
+) -> Value:
     ndim = x.ndim - 1
     if axis is not None:
         return np.linalg.norm(x, None, tuple(i % ndim + 1 for i in axis), keepdims)
@@ -55,7 +73,7 @@ def _euclidean_examples(x: Any, axis: Any = None, keepdims: bool = False) -> Any
     return np.reshape(norms, (x.shape[0], *(1,) * ndim)) if keepdims else norms
 
 
-def _has_zeros(out: Any) -> bool:
+def _has_zeros(out: Value) -> bool:
     return any_true(untraced(out) == 0)
 
 
@@ -69,7 +87,9 @@ EUCLIDEAN = general(
 )
 
 
-def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+def _norm(
+    x: Value, ord: Any = None, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
+) -> Value:
     x = _lifted(x)
     if axis is None and (
         ord is None or ord in ("f", "fro") and x.ndim == 2 or ord == 2 and x.ndim == 1
@@ -88,18 +108,18 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
     raise ValueError("Improper number of dimensions to norm.")
 
 
-def _normalized(axis: Any, ndim: int) -> tuple[int, ...]:
+def _normalized(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
     return normalize_axis_tuple(range(ndim) if axis is None else axis, ndim, allow_duplicate=True)
 
 
 # --- other orders
 
 
-def _lifted(x: Any) -> Any:
+def _lifted(x: Value) -> Value:
     return np.stack(list(map(_lifted, x))) if isinstance(x, (list, tuple)) else x
 
 
-def _norm_of_vectors(x: Any, order: Any, axis: int, keepdims: bool) -> Any:
+def _norm_of_vectors(x: Value, order: Any, axis: int, keepdims: bool) -> Value:
     if isinstance(order, str):
         raise ValueError(f"Invalid norm order '{order}' for vectors")  # noqa: TRY004 - as NumPy
     if order is None or order == 2:
@@ -122,7 +142,7 @@ def _norm_of_vectors(x: Any, order: Any, axis: int, keepdims: bool) -> Any:
     return np.where(flat, untraced(total) ** root, np.where(flat, 1, total) ** root)
 
 
-def _norm_of_matrices(x: Any, order: Any, axes: tuple[int, int], keepdims: bool) -> Any:
+def _norm_of_matrices(x: Value, order: Any, axes: tuple[int, int], keepdims: bool) -> Value:
     if axes[0] == axes[1]:
         raise ValueError("Duplicate axes given.")
     if order is None or order in ("f", "fro"):
@@ -139,19 +159,21 @@ def _norm_of_matrices(x: Any, order: Any, axes: tuple[int, int], keepdims: bool)
     return np.expand_dims(reduced, axes) if keepdims else reduced
 
 
-def _reduced_spectrum(values: Any, order: Any) -> Any:
+def _reduced_spectrum(values: Value, order: Any) -> Value:
     if order == "nuc":
         return np.sum(values, axis=-1)
     return _largest(values) if order == 2 else np.min(values, axis=-1)
 
 
-def _largest(sizes: Any, axis: int = -1, keepdims: bool = False) -> Any:
+def _largest(sizes: Value, axis: int = -1, keepdims: bool = False) -> Value:
     """The largest of some sizes. That of none is zero, or NumPy's error before 2.3."""
     initial = {"initial": 0} if NORM_OF_NOTHING_IS_ZERO else {}
     return np.max(sizes, axis=axis, keepdims=keepdims, **initial)
 
 
-def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def _vector_norm(
+    x: Value, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, ord: Any = 2
+) -> Value:
     x = _lifted(x)
     axes = normalize_axis_tuple(range(x.ndim) if axis is None else axis, x.ndim)
     rest = [side for i, side in enumerate(x.shape) if i not in axes]
@@ -161,7 +183,7 @@ def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: An
     return np.expand_dims(result, axes) if keepdims else result
 
 
-def _matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+def _matrix_norm(x: Value, /, *, keepdims: bool = False, ord: Any = "fro") -> Value:
     return _norm(x, ord, (-2, -1), keepdims)
 
 

@@ -5,19 +5,20 @@ Later axes see what earlier ones have added, as in NumPy, so that corners come o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.forms import composite, general
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import is_numpy, lift, untraced
 from tapegrad._numpy_versions import PADS_BY_AXIS
 
 Sides = tuple[Any, Any]
 
 
-def _pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+def _pad(array: Value, pad_width: Any, mode: str | Function = "constant", **kwargs: Any) -> Value:
     array = array if hasattr(array, "shape") else np.asarray(array)
     widths = _widths(pad_width, array.ndim)
     if callable(mode):
@@ -41,7 +42,7 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> A
 # --- what the arguments mean
 
 
-def _pairs(value: Any, ndim: int) -> list[Any]:
+def _pairs(value: Value, ndim: int) -> list[tuple[Value, Value]]:
     """A pair for each axis: from one value, one pair, a value per axis, or a pair per axis."""
     value = lift(value)
     value = value if hasattr(value, "shape") else np.asarray(value)
@@ -71,13 +72,17 @@ def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
 _VALID = {"constant_values": 0, "end_values": 0, "stat_length": 1, "reflect_type": "even"}
 
 
-def _check_keywords(mode: Any, kwargs: dict[str, Any]) -> None:
+def _check_keywords(mode: str, kwargs: Params) -> None:
     """Raise NumPy's errors, by a call on a tiny array."""
     np.pad(np.zeros(1), 0, mode, **{name: _VALID.get(name) for name in kwargs})
 
 
 def _options(
-    mode: str, ndim: int, end_values: Any = 0, stat_length: Any = None, reflect_type: str = "even"
+    mode: str,
+    ndim: int,
+    end_values: Value = 0,
+    stat_length: Value = None,
+    reflect_type: str = "even",
 ) -> list[Any]:
     """The options of the mode, one entry per axis."""
     if mode == "linear_ramp":
@@ -92,20 +97,36 @@ def _options(
 # --- constants
 
 
-def _pad_vjp(g: Any, _out: Any, _x: Any, pad_width: Any, constant_values: Any = 0) -> Any:
+def _pad_vjp(
+    g: Cotangent,
+    _out: Value,
+    _x: Value,
+    pad_width: list[tuple[int, int]],
+    constant_values: Value = 0,
+) -> Cotangent:
     inner = [slice(low, low + size) for (low, _), size in zip(pad_width, _x.shape, strict=True)]
     return g[tuple(inner)]
 
 
-def _pad_jvp(dots: Any, _out: Any, _x: Any, pad_width: Any, constant_values: Any = 0) -> Any:
+def _pad_jvp(
+    dots: Sequence[Tangent],
+    _out: Value,
+    _x: Value,
+    pad_width: list[tuple[int, int]],
+    constant_values: Value = 0,
+) -> Tangent:
     return _pad_plainly(dots[0], pad_width)
 
 
-def _pad_plainly(array: Any, pad_width: Any, constant_values: Any = 0) -> Any:
+def _pad_plainly(
+    array: Value, pad_width: list[tuple[int, int]], constant_values: Value = 0
+) -> Value:
     return np.pad(array, pad_width or 0, constant_values=constant_values)
 
 
-def _pad_examples(array: Any, pad_width: Any, constant_values: Any = 0) -> Any:
+def _pad_examples(
+    array: Value, pad_width: list[tuple[int, int]], constant_values: Value = 0
+) -> Value:
     values = [(0, 0), *_pairs(constant_values, array.ndim - 1)]
     return np.pad(array, [(0, 0), *pad_width], constant_values=values)
 
@@ -113,7 +134,7 @@ def _pad_examples(array: Any, pad_width: Any, constant_values: Any = 0) -> Any:
 PAD = general(_pad_plainly, vjp=[_pad_vjp], jvp=_pad_jvp, name="np.pad", batch=_pad_examples)
 
 
-def _pad_constant(array: Any, widths: list[tuple[int, int]], values: Any) -> Any:
+def _pad_constant(array: Value, widths: list[tuple[int, int]], values: Value) -> Value:
     values = lift(values)
     if is_numpy(values) or isinstance(values, (int, float, complex, list, tuple)):
         params = {"pad_width": widths, "constant_values": untraced(values)}
@@ -125,13 +146,13 @@ def _pad_constant(array: Any, widths: list[tuple[int, int]], values: Any) -> Any
     return array
 
 
-def _filled(array: Any, axis: int, size: int, value: Any) -> Any:
+def _filled(array: Value, axis: int, size: int, value: Value) -> Value:
     shape = [*array.shape]
     shape[axis] = size
     return np.broadcast_to(value, shape).astype(array.dtype)
 
 
-def _pad_nothing(array: Any, widths: list[tuple[int, int]]) -> Any:
+def _pad_nothing(array: Value, widths: list[tuple[int, int]]) -> Value:
     """An array without elements: an empty axis has nothing that could be repeated."""
     for axis, width in enumerate(widths):
         if array.shape[axis] == 0 and any(width):
@@ -144,34 +165,36 @@ def _pad_nothing(array: Any, widths: list[tuple[int, int]]) -> Any:
 # --- modes that read the array
 
 
-def _cut(array: Any, axis: int, start: Any, stop: Any, step: Any = None) -> Any:
+def _cut(
+    array: Value, axis: int, start: int | None, stop: int | None, step: int | None = None
+) -> Value:
     return array[(slice(None),) * axis + (slice(start, stop, step),)]
 
 
-def _between(left: Any, array: Any, right: Any, axis: int) -> Any:
+def _between(left: Value, array: Value, right: Value, axis: int) -> Value:
     return np.concatenate([left, array, right], axis=axis)
 
 
-def _pad_edge(array: Any, axis: int, width: Sides, *_: Any) -> Any:
+def _pad_edge(array: Value, axis: int, width: Sides, *_: Any) -> Value:
     first, last = _cut(array, axis, 0, 1), _cut(array, axis, -1, None)
     return _between(_repeated(first, axis, width[0]), array, _repeated(last, axis, width[1]), axis)
 
 
-def _repeated(side: Any, axis: int, count: int) -> Any:
+def _repeated(side: Value, axis: int, count: int) -> Value:
     """A side that repeats one element."""
     shape = [*side.shape]
     shape[axis] = count
     return np.broadcast_to(side, shape)
 
 
-def _pad_ramp(array: Any, axis: int, width: Sides, _mode: str, ends: Sides) -> Any:
+def _pad_ramp(array: Value, axis: int, width: Sides, _mode: str, ends: Sides) -> Value:
     first, last = _cut(array, axis, 0, 1), _cut(array, axis, -1, None)
     left = _ramp(first, axis, width[0], ends[0])
     right = np.flip(_ramp(last, axis, width[1], ends[1]), axis)
     return _between(left.astype(array.dtype), array, right.astype(array.dtype), axis)
 
 
-def _ramp(edge: Any, axis: int, count: int, end: Any) -> Any:
+def _ramp(edge: Value, axis: int, count: int, end: Value) -> Value:
     """From `end` up to, but without, the edge, in the order of np.linspace's arithmetic."""
     steps = np.arange(count).reshape([-1 if i == axis else 1 for i in range(edge.ndim)])
     real = np.real(np.zeros(0, edge.dtype)).dtype
@@ -187,7 +210,7 @@ _STATISTICS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _pad_statistic(array: Any, axis: int, width: Sides, mode: str, lengths: Sides) -> Any:
+def _pad_statistic(array: Value, axis: int, width: Sides, mode: str, lengths: Sides) -> Value:
     statistic, most = _STATISTICS[mode], array.shape[axis]
     left, right = (most if n is None else min(int(n), most) for n in lengths)
     if 0 in (left, right) and mode in ("maximum", "minimum"):
@@ -199,7 +222,7 @@ def _pad_statistic(array: Any, axis: int, width: Sides, mode: str, lengths: Side
     return _between(_repeated(first, axis, width[0]), array, _repeated(last, axis, width[1]), axis)
 
 
-def _pad_mirror(array: Any, axis: int, width: Sides, mode: str, odd: bool) -> Any:
+def _pad_mirror(array: Value, axis: int, width: Sides, mode: str, odd: bool) -> Value:
     if array.shape[axis] == 1:
         return _pad_edge(array, axis, width)  # no second element to reflect, says NumPy
     shared = 0 if mode == "symmetric" else 1  # elements that array and mirror image share
@@ -209,7 +232,7 @@ def _pad_mirror(array: Any, axis: int, width: Sides, mode: str, odd: bool) -> An
     return _between(_cut(left, axis, None, None, -1), array, right, axis)
 
 
-def _mirrored(array: Any, axis: int, count: int, shared: int, odd: bool) -> Any:
+def _mirrored(array: Value, axis: int, count: int, shared: int, odd: bool) -> Value:
     """The `count` elements beyond the end: reflections, repeated as often as needed."""
     start = array.shape[axis]
     while array.shape[axis] < start + count:
@@ -221,7 +244,7 @@ def _mirrored(array: Any, axis: int, count: int, shared: int, odd: bool) -> Any:
     return _cut(array, axis, start, start + count)
 
 
-def _pad_wrap(array: Any, axis: int, width: Sides, *_: Any) -> Any:
+def _pad_wrap(array: Value, axis: int, width: Sides, *_: Any) -> Value:
     size = array.shape[axis]
     left, right = (-(-amount // size) for amount in width)  # whole copies, rounded up
     row = np.concatenate([array] * (left + 1 + right), axis=axis)
@@ -240,8 +263,8 @@ _BY_MODE: dict[str, Callable[..., Any]] = {
 
 
 def _pad_by_function(
-    array: Any, widths: list[tuple[int, int]], function: Any, kwargs: dict[str, Any]
-) -> Any:
+    array: Value, widths: list[tuple[int, int]], function: Function, kwargs: Params
+) -> Value:
     """The function writes into each lane, which gets an array of its own for that."""
     padded = PAD.apply_bound([array], {"pad_width": widths})
     for axis, width in enumerate(widths):

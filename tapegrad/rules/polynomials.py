@@ -6,56 +6,58 @@ that of what remains. `np.poly1d` arguments give `np.poly1d` results, as in NumP
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.forms import composite, general, strong_product
+from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import any_true, innermost, raw_value, untraced
 from tapegrad._warning import warn
 from tapegrad.rules.differences import as_array
 from tapegrad.rules.least_squares import SOLUTION, residuals_of
 
 
-def _given(p: Any) -> Any:
+def _given(p: Value) -> Value:
     """The coefficients as an array, of any dimension."""
     return as_array(p.coeffs if isinstance(p, np.poly1d) else p)
 
 
-def _coefficients(p: Any) -> Any:
+def _coefficients(p: Value) -> Value:
     return np.atleast_1d(_given(p))
 
 
-def _like_arguments(result: Any, *args: Any) -> Any:
+def _like_arguments(result: Value, *args: Value) -> Value:
     return np.poly1d(result) if any(isinstance(arg, np.poly1d) for arg in args) else result
 
 
 # --- Arithmetic
 
 
-def _padded(p: Any, count: int) -> Any:
+def _padded(p: Value, count: int) -> Value:
     if len(p) == count:
         return p
     return np.concatenate([np.zeros(count - len(p), p.dtype), p])
 
 
-def _same_length(a1: Any, a2: Any) -> tuple[Any, Any]:
+def _same_length(a1: Value, a2: Value) -> tuple[Value, Value]:
     p, q = _coefficients(a1), _coefficients(a2)
     count = max(len(p), len(q))
     return _padded(p, count), _padded(q, count)
 
 
-def _polyadd(a1: Any, a2: Any) -> Any:
+def _polyadd(a1: Value, a2: Value) -> Value:
     p, q = _same_length(a1, a2)
     return _like_arguments(p + q, a1, a2)
 
 
-def _polysub(a1: Any, a2: Any) -> Any:
+def _polysub(a1: Value, a2: Value) -> Value:
     p, q = _same_length(a1, a2)
     return _like_arguments(p - q, a1, a2)
 
 
-def _length_without_leading_zeros(p: Any, small: float = 0.0) -> int:
+def _length_without_leading_zeros(p: Value, small: float = 0.0) -> int:
     """How many coefficients remain, at least one; under vmap as many as in any example."""
     magnitudes, length = np.absolute(untraced(p)), len(p)
     if not np.size(raw_value(magnitudes)):
@@ -65,7 +67,7 @@ def _length_without_leading_zeros(p: Any, small: float = 0.0) -> int:
     return length
 
 
-def _polymul(a1: Any, a2: Any) -> Any:
+def _polymul(a1: Value, a2: Value) -> Value:
     p, q = _coefficients(a1), _coefficients(a2)
     if p.ndim > 1 or q.ndim > 1:
         raise ValueError("Polynomial must be 1d only.")
@@ -78,7 +80,7 @@ def _polymul(a1: Any, a2: Any) -> Any:
     return _like_arguments(product[len(product) - count :], a1, a2)
 
 
-def _polydiv(u: Any, v: Any) -> Any:
+def _polydiv(u: Value, v: Value) -> tuple[Value, Value]:
     """Long division."""
     p, q = _coefficients(u) + 0.0, _coefficients(v) + 0.0
     dtype = np.result_type(p.dtype, q.dtype)
@@ -94,14 +96,14 @@ def _polydiv(u: Any, v: Any) -> Any:
     return _like_arguments(whole, u, v), _like_arguments(remainder, u, v)
 
 
-def _length_of_remainder(p: Any, q: Any, remainder: Any) -> int:
+def _length_of_remainder(p: Value, q: Value, remainder: Value) -> int:
     """NumPy leaves out what its rounding leaves small, and keeps what it leaves large."""
     if innermost([untraced(p), untraced(q)]) is None:
         return len(np.polydiv(untraced(p), untraced(q))[1])
     return _length_without_leading_zeros(remainder, 1e-8)
 
 
-def _polyder(p: Any, m: int = 1) -> Any:
+def _polyder(p: Value, m: int = 1) -> Value:
     if int(m) < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
     coefficients = _given(p)
@@ -112,7 +114,7 @@ def _polyder(p: Any, m: int = 1) -> Any:
     return _like_arguments(coefficients, p)
 
 
-def _polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+def _polyint(p: Value, m: int = 1, k: Value = None) -> Value:
     m = int(m)
     if m < 0:
         raise ValueError("Order of integral must be positive (see polyder)")
@@ -128,7 +130,7 @@ def _polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     return _like_arguments(coefficients, p)
 
 
-def _polyval(p: Any, x: Any) -> Any:
+def _polyval(p: Value, x: Value) -> Value:
     """Horner's scheme. Of a polynomial x it is the composition, which is a polynomial."""
     coefficients = _given(p)
     if isinstance(x, np.poly1d):
@@ -152,7 +154,7 @@ composite(np.polyval, _polyval)
 # --- Powers
 
 
-def _vander_slopes(x: Any, N: Any, increasing: bool) -> Any:
+def _vander_slopes(x: Value, N: int | None, increasing: bool) -> Value:
     """The derivative of each element by its x: k x**(k - 1) in the column of x**k."""
     count = len(x) if N is None else N
     if count < 2:
@@ -181,18 +183,18 @@ general(
 # --- Roots, and the polynomial with given ones
 
 
-def _roots_slope(out: Any, p: Any) -> Any:
+def _roots_slope(out: Value, p: Value) -> Value:
     """-1 over the slope of the polynomial at each root: infinite where roots meet."""
     return -1.0 / np.polyval(np.polyder(p), out)
 
 
-def _roots_vjp(g: Any, out: Any, p: Any) -> Any:
+def _roots_vjp(g: Cotangent, out: Value, p: Value) -> Cotangent:
     """A coefficient of x**k moves a root r by -r**k / p'(r): also one that NumPy leaves out."""
     powers = np.vander(out, len(p))
     return np.matmul(strong_product(g, _roots_slope(out, p)), powers)
 
 
-def _roots_jvp(dots: Any, out: Any, p: Any) -> Any:
+def _roots_jvp(dots: Sequence[Tangent], out: Value, p: Value) -> Tangent:
     moved = np.matmul(np.vander(out, len(p)), dots[0])
     return strong_product(moved, _roots_slope(out, p))
 
@@ -201,18 +203,18 @@ ROOTS = general(lambda p: np.roots(p), vjp=[_roots_vjp], jvp=_roots_jvp, name="n
 composite(np.roots, lambda p: _roots(p))
 
 
-def _roots(p: Any) -> Any:
+def _roots(p: Value) -> Value:
     coefficients = _coefficients(p)
     if coefficients.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
     return ROOTS.apply_bound([coefficients], {})
 
 
-def _characteristic(a: Any) -> Any:
+def _characteristic(a: Value) -> Value:
     return np.poly(a)
 
 
-def _characteristic_vjp(g: Any, out: Any, a: Any) -> Any:
+def _characteristic_vjp(g: Cotangent, out: Value, a: Value) -> Cotangent:
     """By the coefficients of adj(t - a), whose trace with a_dot is minus the tangent at t.
 
     They are sums of powers of a, so equal eigenvalues do no harm: F. R. Gantmacher, "The theory of
@@ -229,7 +231,7 @@ def _characteristic_vjp(g: Any, out: Any, a: Any) -> Any:
 CHARACTERISTIC = general(_characteristic, vjp=[_characteristic_vjp], name="np.poly")
 
 
-def _poly(seq_of_zeros: Any) -> Any:
+def _poly(seq_of_zeros: Value) -> Value:
     zeros = _coefficients(seq_of_zeros)
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] != 0:
         return CHARACTERISTIC.apply_bound([zeros], {})
@@ -255,13 +257,13 @@ composite(np.poly, _poly)
 
 
 def _polyfit(
-    x: Any,
-    y: Any,
-    deg: Any,
-    rcond: Any = None,
+    x: Value,
+    y: Value,
+    deg: int,
+    rcond: Value = None,
     full: bool = False,
-    w: Any = None,
-    cov: Any = False,
+    w: Value = None,
+    cov: bool | str = False,
 ) -> Any:
     order = int(deg) + 1
     x, y = as_array(x) + 0.0, as_array(y) + 0.0
@@ -297,7 +299,7 @@ def _polyfit(
     return solution, (covariance if y.ndim == 1 else covariance[:, :, None]) * factor
 
 
-def _check_points(x: Any, y: Any, deg: Any) -> None:
+def _check_points(x: Value, y: Value, deg: int) -> None:
     if deg < 0:
         raise ValueError("expected deg >= 0")
     if x.ndim != 1:
@@ -310,7 +312,7 @@ def _check_points(x: Any, y: Any, deg: Any) -> None:
         raise TypeError("expected x and y to have same length")
 
 
-def _weights(w: Any, y: Any) -> Any:
+def _weights(w: Value, y: Value) -> Value:
     weights = as_array(w) + 0.0
     if weights.ndim != 1:
         raise TypeError("expected a 1-d array for weights")

@@ -14,26 +14,27 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite, constant, linear, multilinear
+from tapegrad._core.types import Cotangent, Tree, Value
 from tapegrad._numpy_versions import CROSSES_PAIRS, HAS_MATVEC
 from tapegrad._warning import warn
 
 
-def _shaped(x: Any) -> Any:
+def _shaped(x: Value) -> Value:
     """A list or number as an array; any other argument unchanged."""
     if type(x) is np.ndarray:
         return x
     return np.asarray(x) if isinstance(x, (list, tuple, int, float, complex)) else x
 
 
-def _column(x: Any) -> Any:
+def _column(x: Value) -> Value:
     return np.expand_dims(x, -1)
 
 
-def _row(x: Any) -> Any:
+def _row(x: Value) -> Value:
     return np.expand_dims(x, -2)
 
 
-def _flipped(x: Any) -> Any:
+def _flipped(x: Value) -> Value:
     if type(x) is np.ndarray and x.ndim == 2:
         return x.T  # the frequent case, at a fraction of the cost
     return x.swapaxes(-1, -2)  # not every library's arrays have mT
@@ -42,7 +43,7 @@ def _flipped(x: Any) -> Any:
 # --- matmul
 
 
-def _matmul_x(g: Any, _out: Any, _x: Any, y: Any) -> Any:
+def _matmul_x(g: Cotangent, _out: Value, _x: Value, y: Value) -> Cotangent:
     y = _shaped(y)
     if y.ndim == 1:
         return _column(g) * y
@@ -51,7 +52,7 @@ def _matmul_x(g: Any, _out: Any, _x: Any, y: Any) -> Any:
     return np.matmul(g, _flipped(y))
 
 
-def _matmul_y(g: Any, _out: Any, x: Any, _y: Any) -> Any:
+def _matmul_y(g: Cotangent, _out: Value, x: Value, _y: Value) -> Cotangent:
     x = _shaped(x)
     if len(_y.shape) == 1:
         if x.ndim <= 2:
@@ -68,7 +69,7 @@ composite(np.linalg.matmul, lambda x1, x2: np.matmul(x1, x2))
 # --- contractions of any pair of axes
 
 
-def _contracted(x: Any, y: Any, axes: Any) -> tuple[list[int], list[int]]:
+def _contracted(x: Value, y: Value, axes: int | Sequence[Any]) -> tuple[list[int], list[int]]:
     """The axes of x and of y that a tensordot sums over, none negative, pair by pair."""
     if isinstance(axes, (int, np.integer)):
         count = int(axes)
@@ -81,7 +82,9 @@ def _others(ndim: int, axes: Sequence[int]) -> list[int]:
     return [axis for axis in range(ndim) if axis not in axes]
 
 
-def _tensordot_x(g: Any, _out: Any, _x: Any, y: Any, axes: Any = 2) -> Any:
+def _tensordot_x(
+    g: Cotangent, _out: Value, _x: Value, y: Value, axes: int | Sequence[Any] = 2
+) -> Cotangent:
     y = _shaped(y)
     x_axes, y_axes = _contracted(_x, y, axes)
     x_kept, y_kept = _others(len(_x.shape), x_axes), _others(y.ndim, y_axes)
@@ -92,7 +95,9 @@ def _tensordot_x(g: Any, _out: Any, _x: Any, y: Any, axes: Any = 2) -> Any:
     return np.transpose(bar, tuple(np.argsort(came)))
 
 
-def _tensordot_y(g: Any, _out: Any, x: Any, _y: Any, axes: Any = 2) -> Any:
+def _tensordot_y(
+    g: Cotangent, _out: Value, x: Value, _y: Value, axes: int | Sequence[Any] = 2
+) -> Cotangent:
     x = _shaped(x)
     x_axes, y_axes = _contracted(x, _y, axes)
     x_kept, y_kept = _others(x.ndim, x_axes), _others(len(_y.shape), y_axes)
@@ -101,7 +106,7 @@ def _tensordot_y(g: Any, _out: Any, x: Any, _y: Any, axes: Any = 2) -> Any:
     return np.transpose(bar, tuple(np.argsort(came)))
 
 
-def _tensordot_examples(a: Any, b: Any, axes: Any = 2) -> Any:
+def _tensordot_examples(a: Value, b: Value, axes: int | Sequence[Any] = 2) -> Value:
     """One einsum over all examples: summed axes share a letter, the examples have one too."""
     x_axes, y_axes = _contracted(a[0], b[0], axes)
     letters = iter(ascii_letters[1:])
@@ -114,7 +119,7 @@ def _tensordot_examples(a: Any, b: Any, axes: Any = 2) -> Any:
     return np.einsum(terms + "->a" + "".join(kept), a, b)
 
 
-def _matmul_examples(x: Any, y: Any) -> Any:
+def _matmul_examples(x: Value, y: Value) -> Value:
     """A product of matrices or vectors, each with its examples along axis 0."""
     left = np.expand_dims(x, 1) if x.ndim == 2 else x
     product = np.matmul(left, np.expand_dims(y, -1) if y.ndim == 2 else y)
@@ -122,7 +127,7 @@ def _matmul_examples(x: Any, y: Any) -> Any:
     return np.squeeze(product, dropped) if dropped else product
 
 
-def _dot_examples(a: Any, b: Any) -> Any:
+def _dot_examples(a: Value, b: Value) -> Value:
     if a.ndim == 1 or b.ndim == 1:
         rank = max(a.ndim, b.ndim)
         return _padded_to(a, rank) * _padded_to(b, rank)
@@ -131,18 +136,18 @@ def _dot_examples(a: Any, b: Any) -> Any:
     return _tensordot_examples(a, b, ([-1], [-2]))
 
 
-def _inner_examples(a: Any, b: Any) -> Any:
+def _inner_examples(a: Value, b: Value) -> Value:
     if a.ndim == 1 or b.ndim == 1:
         return _dot_examples(a, b)
     return _tensordot_examples(a, b, ([-1], [-1]))
 
 
-def _vdot_examples(a: Any, b: Any) -> Any:
+def _vdot_examples(a: Value, b: Value) -> Value:
     rows = (len(a), -1)
     return _matmul_examples(np.conjugate(np.reshape(a, rows)), np.reshape(b, rows))
 
 
-def _padded_to(x: Any, rank: int) -> Any:
+def _padded_to(x: Value, rank: int) -> Value:
     return np.reshape(x, (x.shape[0], *(1,) * (rank - x.ndim), *x.shape[1:]))
 
 
@@ -150,7 +155,7 @@ multilinear(np.tensordot, _tensordot_x, _tensordot_y, batch=_tensordot_examples)
 composite(np.linalg.tensordot, lambda x1, x2, /, *, axes=2: np.tensordot(x1, x2, axes))
 
 
-def _dot_x(g: Any, out: Any, x: Any, y: Any) -> Any:
+def _dot_x(g: Cotangent, out: Value, x: Value, y: Value) -> Cotangent:
     y = _shaped(y)
     if y.ndim == 0:
         return g * y
@@ -161,7 +166,7 @@ def _dot_x(g: Any, out: Any, x: Any, y: Any) -> Any:
     return _tensordot_x(g, out, x, y, ([-1], [-2]))
 
 
-def _dot_y(g: Any, out: Any, x: Any, y: Any) -> Any:
+def _dot_y(g: Cotangent, out: Value, x: Value, y: Value) -> Cotangent:
     x = _shaped(x)
     if x.ndim == 0:
         return x * g
@@ -172,14 +177,14 @@ def _dot_y(g: Any, out: Any, x: Any, y: Any) -> Any:
     return _tensordot_y(g, out, x, y, ([-1], [-2 if len(y.shape) > 1 else 0]))
 
 
-def _inner_x(g: Any, out: Any, x: Any, y: Any) -> Any:
+def _inner_x(g: Cotangent, out: Value, x: Value, y: Value) -> Cotangent:
     y = _shaped(y)
     if y.ndim == 0 or len(x.shape) == 0:
         return _dot_x(g, out, x, y)
     return _tensordot_x(g, out, x, y, ([-1], [-1]))
 
 
-def _inner_y(g: Any, out: Any, x: Any, y: Any) -> Any:
+def _inner_y(g: Cotangent, out: Value, x: Value, y: Value) -> Cotangent:
     x = _shaped(x)
     if x.ndim == 0 or len(y.shape) == 0:
         return _dot_y(g, out, x, y)
@@ -192,11 +197,11 @@ multilinear(np.inner, _inner_x, _inner_y, signature="a, b", batch=_inner_example
 # --- products that conjugate their first argument
 
 
-def _vdot_x(g: Any, _out: Any, _x: Any, y: Any) -> Any:
+def _vdot_x(g: Cotangent, _out: Value, _x: Value, y: Value) -> Cotangent:
     return np.reshape(np.conjugate(g * _shaped(y)), _x.shape)
 
 
-def _vdot_y(g: Any, _out: Any, x: Any, _y: Any) -> Any:
+def _vdot_y(g: Cotangent, _out: Value, x: Value, _y: Value) -> Cotangent:
     return np.reshape(g * np.conjugate(_shaped(x)), _y.shape)
 
 
@@ -227,7 +232,7 @@ if HAS_MATVEC:
     )
 
 
-def _vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def _vecdot(x1: Value, x2: Value, /, *, axis: int = -1) -> Value:
     return np.vecdot(np.moveaxis(_shaped(x1), axis, -1), np.moveaxis(_shaped(x2), axis, -1))
 
 
@@ -236,11 +241,11 @@ composite(np.linalg.vecdot, _vecdot)
 # --- outer products
 
 
-def _outer(a: Any, b: Any) -> Any:
+def _outer(a: Value, b: Value) -> Value:
     return _column(np.ravel(a)) * np.ravel(b)
 
 
-def _kron(a: Any, b: Any) -> Any:
+def _kron(a: Value, b: Value) -> Value:
     a, b = _shaped(a), _shaped(b)
     ndim = max(a.ndim, b.ndim)
     a_shape = (1,) * (ndim - a.ndim) + a.shape
@@ -252,8 +257,8 @@ def _kron(a: Any, b: Any) -> Any:
 
 
 def _cross(
-    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
-) -> Any:
+    a: Value, b: Value, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Value:
     if axis is not None:
         axisa = axisb = axisc = axis
     x = np.moveaxis(_shaped(a), axisa, 0)
@@ -280,7 +285,7 @@ def _cross(
 composite(np.outer, _outer)
 
 
-def _outer_of_vectors(x1: Any, x2: Any, /) -> Any:
+def _outer_of_vectors(x1: Value, x2: Value, /) -> Value:
     x1, x2 = _shaped(x1), _shaped(x2)
     if x1.ndim != 1 or x2.ndim != 1:
         raise ValueError(
@@ -295,7 +300,7 @@ composite(np.kron, _kron)
 composite(np.cross, _cross)
 
 
-def _cross_of_three(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def _cross_of_three(x1: Value, x2: Value, /, *, axis: int = -1) -> Value:
     x1, x2 = _shaped(x1), _shaped(x2)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ValueError(
@@ -310,11 +315,13 @@ composite(np.linalg.cross, _cross_of_three)
 # --- chains of matrices
 
 
-def _chain(matrices: Sequence[Any]) -> Any:
+def _chain(matrices: Sequence[Value]) -> Value:
     return matrices[0] if len(matrices) == 1 else np.linalg.multi_dot(list(matrices))
 
 
-def _chain_transpose(g: Any, _out: Any, *xs: Any, wanted: Any) -> list[Any]:
+def _chain_transpose(
+    g: Cotangent, _out: Value, *xs: Value, wanted: Sequence[bool]
+) -> list[Cotangent]:
     """One cotangent per factor: g between the transposed products to its left and right."""
     shapes = [_shaped(x).shape for x in xs]
     sizes = [(1, s[0]) if i == 0 else (s[0], 1) for i, s in enumerate(shapes) if len(s) == 1]
@@ -322,7 +329,7 @@ def _chain_transpose(g: Any, _out: Any, *xs: Any, wanted: Any) -> list[Any]:
     matrix_shapes = [next(flat) if len(s) == 1 else s for s in shapes]
     whole = np.reshape(g, (matrix_shapes[0][0], matrix_shapes[-1][1]))
 
-    def factor_bar(i: int) -> Any:
+    def factor_bar(i: int) -> Cotangent:
         left = [_matrix(xs[k], matrix_shapes[k]).T for k in reversed(range(i))]
         right = [_matrix(xs[k], matrix_shapes[k]).T for k in reversed(range(i + 1, len(xs)))]
         return np.reshape(_chain([*left, whole, *right]), shapes[i])
@@ -330,11 +337,11 @@ def _chain_transpose(g: Any, _out: Any, *xs: Any, wanted: Any) -> list[Any]:
     return [factor_bar(i) if want else None for i, want in enumerate(wanted)]
 
 
-def _matrix(x: Any, shape: tuple[int, ...]) -> Any:
+def _matrix(x: Value, shape: tuple[int, ...]) -> Value:
     return np.reshape(_shaped(x), shape)
 
 
-def _multi_dot_examples(arrays: Sequence[Any]) -> Any:
+def _multi_dot_examples(arrays: Sequence[Value]) -> Value:
     first, *rest = arrays
     for factor in rest:
         first = _matmul_examples(first, factor)
@@ -352,7 +359,7 @@ multilinear(
 )
 
 
-def _matrix_power(a: Any, n: int) -> Any:
+def _matrix_power(a: Value, n: int) -> Value:
     """The power by squaring, in the order in which NumPy multiplies."""
     try:
         n = operator.index(n)
@@ -384,14 +391,20 @@ composite(np.linalg.matrix_power, _matrix_power)
 
 
 def _trace_transpose(
-    g: Any, _out: Any, _x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None
-) -> Any:
+    g: Cotangent,
+    _out: Value,
+    _x: Value,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: Any = None,
+) -> Cotangent:
     rows, columns = _x.shape[axis1], _x.shape[axis2]
     unit = np.eye(rows, columns, offset, dtype=_x.dtype)
     return np.moveaxis(_column(_column(g)) * unit, (-2, -1), (axis1, axis2))
 
 
-def _trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+def _trace(x: Value, /, *, offset: int = 0, dtype: Any = None) -> Value:
     return np.trace(x, offset, -2, -1, dtype)
 
 
@@ -412,7 +425,7 @@ class _Term:
         self.unique = "".join(dict.fromkeys(labels))
 
 
-def _einsum(*operands: Any, optimize: Any = False, **options: Any) -> Any:
+def _einsum(*operands: Any, optimize: Any = False, **options: Any) -> Value:
     """np.einsum in all its ways to write subscripts, on one of them: letters only, with `->`."""
     if isinstance(operands[0], str):
         text, given = operands[0].replace(" ", ""), operands[1:]
@@ -430,7 +443,7 @@ def _einsum(*operands: Any, optimize: Any = False, **options: Any) -> Any:
     return EINSUM.apply_bound(arrays, params)
 
 
-def _rearranged(array: Any, labels: str, result: str) -> Any:
+def _rearranged(array: Value, labels: str, result: str) -> Value:
     """One operand whose axes are moved, or run along a diagonal, and not summed: a view."""
     if set(labels) != set(result):
         return None
@@ -444,14 +457,14 @@ def _rearranged(array: Any, labels: str, result: str) -> Any:
     return np.transpose(array, tuple(map(labels.index, result)))
 
 
-def _lifted(array: Any) -> Any:
+def _lifted(array: Tree) -> Value:
     return np.stack(list(map(_lifted, array))) if isinstance(array, (list, tuple)) else array
 
 
 def _from_interleaved(operands: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     """`einsum(x, [0, 1], y, [1, 2], [0, 2])` as "AB,BC->AC" and (x, y)."""
 
-    def written(labels: Any) -> str:
+    def written(labels: Sequence[Any]) -> str:
         # In this order, by which NumPy sorts an output that is not written.
         letters = ascii_uppercase + ascii_lowercase
         return "".join("..." if label is Ellipsis else letters[label] for label in labels)
@@ -484,13 +497,19 @@ def _explicit(text: str, ndims: Sequence[int]) -> str:
     return ",".join(expanded) + "->" + result.replace("...", widest)
 
 
-def _einsum_letters(*operands: Any, subscripts: str, **options: Any) -> Any:
+def _einsum_letters(*operands: Value, subscripts: str, **options: Any) -> Value:
     return np.einsum(subscripts, *operands, **options)
 
 
 def _einsum_transpose(
-    g: Any, out: Any, *xs: Any, wanted: Any, subscripts: str, optimize: Any = False, **_: Any
-) -> list[Any]:
+    g: Cotangent,
+    out: Value,
+    *xs: Value,
+    wanted: Sequence[bool],
+    subscripts: str,
+    optimize: Any = False,
+    **_: Any,
+) -> list[Cotangent]:
     given, _arrow, result = subscripts.partition("->")
     terms = [_Term(t, x.shape) for t, x in zip(given.split(","), xs, strict=True)]
     sizes: dict[str, int] = {}
@@ -498,7 +517,7 @@ def _einsum_transpose(
         for label, size in zip(term.labels, term.sizes, strict=True):
             sizes[label] = size if sizes.get(label, 1) == 1 else sizes[label]
 
-    def operand_bar(position: int) -> Any:
+    def operand_bar(position: int) -> Cotangent:
         others = [i for i in range(len(xs)) if i != position]
         labels = [result, *(terms[i].labels for i in others)]
         arrays = [g, *(xs[i] for i in others)]
@@ -509,8 +528,8 @@ def _einsum_transpose(
 
 
 def _transposed_term(
-    term: _Term, labels: list[str], arrays: list[Any], sizes: dict[str, int], path: Any
-) -> Any:
+    term: _Term, labels: list[str], arrays: list[Value], sizes: dict[str, int], path: Any
+) -> Cotangent:
     """The product of g and the other operands, brought to the axes of one operand."""
     present = set("".join(labels))
     found = "".join(label for label in term.unique if label in present)
@@ -522,7 +541,7 @@ def _transposed_term(
     return bar if term.unique == term.labels else _on_diagonal(bar, term, sizes)
 
 
-def _on_diagonal(bar: Any, term: _Term, sizes: dict[str, int]) -> Any:
+def _on_diagonal(bar: Cotangent, term: _Term, sizes: dict[str, int]) -> Cotangent:
     """A label that the operand repeats ran along its diagonal: zero beside it."""
     spare = (label for label in ascii_letters if label not in term.labels)
     labels, seen, units = "", set(), []
@@ -536,7 +555,7 @@ def _on_diagonal(bar: Any, term: _Term, sizes: dict[str, int]) -> Any:
     return np.einsum(subscripts, bar, *(unit for _, unit in units))
 
 
-def _einsum_examples(*operands: Any, subscripts: str, **options: Any) -> Any:
+def _einsum_examples(*operands: Value, subscripts: str, **options: Any) -> Value:
     spare = next(label for label in ascii_letters if label not in subscripts)
     given, _, result = subscripts.partition("->")
     terms = ",".join(spare + term for term in given.split(","))

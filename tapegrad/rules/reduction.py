@@ -7,15 +7,19 @@ families; moments are in `moments`, what leaves NaN out in `nan`.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.forms import composite, elementwise, general
+from tapegrad._core.types import Cotangent, Params, Tangent, Value
 from tapegrad._core.values import any_true, cast, lift, untraced
 
 
-def spread(g: Any, x: Any, axis: Any, keepdims: Any) -> Any:
+def spread(
+    g: Cotangent, x: Value, axis: int | tuple[int, ...] | None, keepdims: bool
+) -> Cotangent:
     """A reduced value broadcast to the shape of the array that it was reduced from."""
     if isinstance(g, np.generic):
         # As np.broadcast_to, ten times faster: one number with strides of 0.
@@ -32,7 +36,7 @@ def spread(g: Any, x: Any, axis: Any, keepdims: Any) -> Any:
     return np.broadcast_to(g, x.shape)
 
 
-def _repeated(g: Any, shape: tuple[int, ...], axis: int | None, keepdims: Any) -> Any:
+def _repeated(g: Cotangent, shape: tuple[int, ...], axis: int | None, keepdims: bool) -> Cotangent:
     """An array beside the one it was reduced from, by one axis or by all: also a fast way."""
     if axis is None:
         strides: tuple[int, ...] = (0,) * len(shape)
@@ -45,7 +49,7 @@ def _repeated(g: Any, shape: tuple[int, ...], axis: int | None, keepdims: Any) -
     return made
 
 
-def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
+def axes_of(x: Value, axis: int | tuple[int, ...] | None) -> tuple[int, ...]:
     """Axes as a tuple of positions; NumPy lets a 0-d array have an axis 0 and -1."""
     if axis is None or not x.ndim:
         return tuple(range(x.ndim))
@@ -53,7 +57,7 @@ def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
     return tuple(a % x.ndim for a in axes)
 
 
-def masked(x: Any, where: Any) -> Any:
+def masked(x: Value, where: Value) -> Value:
     """x, and 0 where it is left out."""
     return x if where is True else np.where(where, x, 0)
 
@@ -64,11 +68,16 @@ class Reduced:
     __slots__ = ("axis", "keepdims", "where", "x")
 
     def __init__(
-        self, x: Any, axis: Any = None, keepdims: Any = False, where: Any = True, **_others: Any
+        self,
+        x: Value,
+        axis: int | tuple[int, ...] | None = None,
+        keepdims: bool = False,
+        where: Value = True,
+        **_others: Any,
     ) -> None:
         self.x, self.axis, self.keepdims, self.where = x, axis, keepdims, where
 
-    def count(self, keepdims: Any = None) -> Any:
+    def count(self, keepdims: bool | None = None) -> Value:
         """How many elements each result is made from."""
         x = self.x
         if self.where is True:
@@ -77,22 +86,22 @@ class Reduced:
         keepdims = self.keepdims if keepdims is None else keepdims
         return np.sum(chosen, axis=self.axis, keepdims=bool(keepdims))
 
-    def divisor(self, keepdims: Any = None) -> Any:
+    def divisor(self, keepdims: bool | None = None) -> Value:
         """How many elements, but 1 where there are none: what is made of them is zero."""
         count = self.count(keepdims)
         return np.intp(count or 1) if self.where is True else np.maximum(count, 1)
 
-    def sum(self, values: Any) -> Any:
+    def sum(self, values: Value) -> Value:
         """The sums of values in the place of the array's."""
         values = masked(values, self.where)
         return np.sum(values, axis=self.axis, keepdims=bool(self.keepdims))
 
-    def spread(self, g: Any) -> Any:
+    def spread(self, g: Cotangent) -> Value:
         """Reduced values at each element that took part."""
         return masked(spread(g, self.x, self.axis, self.keepdims), self.where)
 
 
-def of_kind(x: Any, dtype: Any) -> Any:
+def of_kind(x: Value, dtype: Any) -> Value:
     """x as real numbers where a reduction of complex ones is asked for in a real dtype."""
     if dtype is None or x.dtype.kind == np.dtype(dtype).kind:
         return x
@@ -103,28 +112,28 @@ def of_kind(x: Any, dtype: Any) -> Any:
 
 
 def sum_transpose(
-    g: Any,
-    _out: Any,
-    _x: Any,
-    axis: Any = None,
+    g: Cotangent,
+    _out: Value,
+    _x: Value,
+    axis: int | tuple[int, ...] | None = None,
     dtype: Any = None,
-    keepdims: Any = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
+    keepdims: bool = False,
+    initial: Value = None,
+    where: Value = True,
+) -> Cotangent:
     """The cotangent of a sum at each element that took part."""
     if where is True:
         return spread(g, _x, axis, keepdims)
     return masked(spread(g, _x, axis, keepdims), where)
 
 
-def sum_jvp(dots: Any, _out: Any, _x: Any, **params: Any) -> Any:
+def sum_jvp(dots: Sequence[Tangent], _out: Value, _x: Value, **params: Any) -> Tangent:
     """The function itself but for `initial`, which is a constant."""
     params.pop("initial", None)
     return np.sum(dots[0], **params)
 
 
-def _sum(a: Any, **params: Any) -> Any:
+def _sum(a: Value, **params: Any) -> Value:
     """np.sum; the frequent sum of everything without its wrapper, which costs as much again."""
     whole = not params and type(a) is np.ndarray
     return np.add.reduce(a, None) if whole else np.sum(a, **params)
@@ -136,7 +145,7 @@ general(np.sum, vjp=[sum_transpose], jvp=sum_jvp, batch="axis", implementation=_
 # --- products
 
 
-def _products_of_others(x: Any) -> Any:
+def _products_of_others(x: Value) -> Value:
     """For each element the product of the others along the last axis, also where some are zero.
 
     A tree of pairwise products up, then down again, each node taking its sibling's product: no
@@ -158,7 +167,9 @@ def _products_of_others(x: Any) -> Any:
     return others[..., :count]
 
 
-def prod_vjp(g: Any, _out: Any, x: Any, dtype: Any = None, initial: Any = 1, **params: Any) -> Any:
+def prod_vjp(
+    g: Cotangent, _out: Value, x: Value, dtype: Any = None, initial: Value = 1, **params: Any
+) -> Cotangent:
     """The cotangent times the product of the other elements."""
     if x.size == 0:
         return np.zeros(x.shape, x.dtype)
@@ -180,7 +191,7 @@ general(np.prod, vjp=[prod_vjp], batch="axis")
 # --- extrema: ties share evenly
 
 
-def _ties(reduced: Reduced, out: Any, initial: Any, takes_nan: bool) -> tuple[Any, Any]:
+def _ties(reduced: Reduced, out: Value, initial: Value, takes_nan: bool) -> tuple[Value, Value]:
     """Which elements are the result, and how many: a start takes part in ties."""
     x, out = untraced(reduced.x), untraced(out)
     best = spread(out, x, reduced.axis, reduced.keepdims)
@@ -196,8 +207,13 @@ def _ties(reduced: Reduced, out: Any, initial: Any, takes_nan: bool) -> tuple[An
 
 
 def extremum_vjp(
-    g: Any, out: Any, x: Any, initial: Any = None, takes_nan: bool = True, **params: Any
-) -> Any:
+    g: Cotangent,
+    out: Value,
+    x: Value,
+    initial: Value = None,
+    takes_nan: bool = True,
+    **params: Any,
+) -> Cotangent:
     """`takes_nan`: the result is NaN where there is one, which then gets the whole cotangent."""
     reduced = Reduced(x, **params)
     ties, count = _ties(reduced, out, initial, takes_nan)
@@ -206,8 +222,13 @@ def extremum_vjp(
 
 
 def extremum_jvp(
-    dots: Any, out: Any, x: Any, initial: Any = None, takes_nan: bool = True, **params: Any
-) -> Any:
+    dots: Sequence[Tangent],
+    out: Value,
+    x: Value,
+    initial: Value = None,
+    takes_nan: bool = True,
+    **params: Any,
+) -> Tangent:
     """The mean of the tangents of the elements that tie."""
     reduced = Reduced(x, **params)
     ties, count = _ties(reduced, out, initial, takes_nan)
@@ -215,7 +236,7 @@ def extremum_jvp(
     return np.sum(chosen, axis=reduced.axis, keepdims=bool(reduced.keepdims)) / count
 
 
-def _ptp(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+def _ptp(a: Value, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Value:
     largest = np.max(a, axis=axis, keepdims=bool(keepdims))
     return largest - np.min(a, axis=axis, keepdims=bool(keepdims))
 
@@ -230,12 +251,12 @@ composite(np.ptp, _ptp)
 # --- clipping: an element on a bound shares with it
 
 
-def _takes(out: Any, x: Any) -> Any:
+def _takes(out: Value, x: Value) -> Value:
     """Where x equals the result."""
     return (x == out) | ((x != x) & (out != out))
 
 
-def _clip_by_x(out: Any, x: Any, low: Any, high: Any) -> Any:
+def _clip_by_x(out: Value, x: Value, low: Value, high: Value) -> Value:
     """1 between the bounds, 1/2 on one; 0 where the bounds leave x no choice."""
     x, low, high, out = untraced(x), untraced(low), untraced(high), untraced(out)
     if not any_true(np.logical_not(low < high)):  # the usual bounds, at a third of the cost
@@ -246,20 +267,20 @@ def _clip_by_x(out: Any, x: Any, low: Any, high: Any) -> Any:
     return np.where((low >= high) & (x == x), 0, part).astype(out.dtype)
 
 
-def _clip_by_low(out: Any, x: Any, low: Any, high: Any) -> Any:
+def _clip_by_low(out: Value, x: Value, low: Value, high: Value) -> Value:
     x, low, high, out = untraced(x), untraced(low), untraced(high), untraced(out)
     part = _takes(out, low) / np.where(_takes(out, x), 2, 1)
     return np.where(low == high, 0.5 * (x <= low), part).astype(out.dtype)
 
 
-def _clip_by_high(out: Any, x: Any, low: Any, high: Any) -> Any:
+def _clip_by_high(out: Value, x: Value, low: Value, high: Value) -> Value:
     x, low, high, out = untraced(x), untraced(low), untraced(high), untraced(out)
     part = _takes(out, high) / np.where(_takes(out, x), 2, 1)
     part = np.where(low == high, 1 - 0.5 * (x <= low), part)
     return np.where(low > high, 1, part).astype(out.dtype)
 
 
-def _between(x: Any, low: Any, high: Any) -> Any:
+def _between(x: Value, low: Value, high: Value) -> Value:
     return np.clip(x, low, high)
 
 
@@ -268,7 +289,7 @@ BETWEEN = elementwise(
 )
 
 
-def _bounds(a_min: Any, a_max: Any, given: dict[str, Any]) -> tuple[Any, Any]:
+def _bounds(a_min: Value, a_max: Value, given: Params) -> tuple[Value, Value]:
     """The bounds under either of their names, with NumPy's errors for half of them or both."""
     if a_min is np._NoValue and a_max is np._NoValue:
         return given.get("min"), given.get("max")
@@ -284,15 +305,15 @@ def _bounds(a_min: Any, a_max: Any, given: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def _clip(
-    a: Any,
-    a_min: Any = np._NoValue,
-    a_max: Any = np._NoValue,
+    a: Value,
+    a_min: Value = np._NoValue,
+    a_max: Value = np._NoValue,
     *,
-    min: Any = np._NoValue,
-    max: Any = np._NoValue,
-    where: Any = True,
+    min: Value = np._NoValue,
+    max: Value = np._NoValue,
+    where: Value = True,
     **options: Any,
-) -> Any:
+) -> Value:
     given = {"min": min, "max": max}
     given = {name: bound for name, bound in given.items() if bound is not np._NoValue}
     values = [_value(value) for value in (a, *_bounds(a_min, a_max, given))]
@@ -314,12 +335,12 @@ def _clip(
     return np.maximum(x, low) if high is None else BETWEEN.apply_bound([x, low, high], {})
 
 
-def _one_like(x: Any) -> Any:
+def _one_like(x: Value) -> Value:
     """What tells NumPy the dtype of an argument; a vmap would hand over the argument itself."""
     return np.ones((), x.dtype) if hasattr(x, "dtype") else x
 
 
-def _value(x: Any, dtype: Any = None) -> Any:
+def _value(x: Value, dtype: Any = None) -> Value:
     """An array of a list; numbers as they are, for their dtype gives way to that of arrays."""
     x = lift(x)
     if isinstance(x, (list, tuple)):

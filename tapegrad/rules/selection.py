@@ -6,12 +6,14 @@ Where NumPy's bookkeeping is long, NumPy does it on positions, and the elements 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad._core.forms import composite
+from tapegrad._core.types import Function, Index, Tree, Value
 from tapegrad._core.values import any_true, getitem, innermost, lift, untraced
 from tapegrad._errors import BatchingError
 from tapegrad._numpy_versions import INSERTS_BY_MASK
@@ -19,7 +21,7 @@ from tapegrad._warning import warn
 from tapegrad.rules.index import picked, plain_array
 
 
-def _array(value: Any) -> Any:
+def _array(value: Value) -> Value:
     value = lift(value)
     return value if hasattr(value, "shape") else np.asarray(value)
 
@@ -27,7 +29,7 @@ def _array(value: Any) -> Any:
 # --- choosing
 
 
-def _choose(a: Any, choices: Any, mode: str = "raise") -> Any:
+def _choose(a: Value, choices: Sequence[Value], mode: str = "raise") -> Value:
     # A Python number gives way to the dtype of the arrays, as in NumPy.
     choices = [x if type(x) in (bool, int, float, complex) else _array(x) for x in choices]
     empty = [np.empty(0, x.dtype) if hasattr(x, "dtype") else x for x in choices]
@@ -42,7 +44,7 @@ def _choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     return picked(np.concatenate(parts).astype(dtype), chosen)
 
 
-def _chosen(a: Any, positions: list[Any], mode: str) -> Any:
+def _chosen(a: Value, positions: list[Index], mode: str) -> Value:
     if innermost([a]) is None:
         return np.choose(a, positions, mode=mode)
     count = len(positions)
@@ -55,7 +57,7 @@ def _chosen(a: Any, positions: list[Any], mode: str) -> Any:
     return chosen
 
 
-def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+def _select(condlist: Sequence[Value], choicelist: Sequence[Value], default: Value = 0) -> Value:
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
     if len(condlist) == 0:
@@ -76,11 +78,11 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     return result
 
 
-def _as_dtype(value: Any, dtype: Any) -> Any:
+def _as_dtype(value: Value, dtype: Any) -> Value:
     return value.astype(dtype) if hasattr(value, "astype") else np.asarray(value, dtype)
 
 
-def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+def _piecewise(x: Value, condlist: Tree, funclist: Sequence[Any], *args: Any, **kw: Any) -> Value:
     """Each function computes the elements of its condition alone, so that no other adds a NaN."""
     differ = innermost([x, condlist]) if innermost(untraced([condlist])) is not None else None
     if differ is not None:
@@ -101,7 +103,7 @@ def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> A
     return made
 
 
-def _conditions(x: Any, condlist: Any) -> list[Any]:
+def _conditions(x: Value, condlist: Tree) -> list[Value]:
     if innermost([condlist]) is not None:
         listed = condlist if isinstance(condlist, (list, tuple)) else [condlist]
         return [plain_array(condition) != 0 for condition in listed]
@@ -119,7 +121,7 @@ composite(np.piecewise, _piecewise)
 # --- editing
 
 
-def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+def _insert(arr: Value, obj: Index, values: Value, axis: int | None = None) -> Value:
     arr, values = _array(arr), _array(values)
     if arr.dtype.kind not in "fc":
         values = untraced(values)  # cast to integers: piecewise constant
@@ -142,7 +144,7 @@ def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     return picked(together, positions)
 
 
-def _delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+def _delete(arr: Value, obj: Index, axis: int | None = None) -> Value:
     arr = _array(arr)
     if axis is None:
         arr, axis = np.ravel(arr), 0
@@ -155,7 +157,7 @@ def _delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     return getitem(arr, (slice(None),) * axis + (kept,))
 
 
-def _without(place: Any, size: int) -> Any:
+def _without(place: Index, size: int) -> Value:
     """The positions but one, which each example has of its own."""
     if place.ndim or place.dtype.kind == "b":
         raise BatchingError(
@@ -174,7 +176,7 @@ composite(np.delete, _delete)
 # --- functions of parts
 
 
-def _apply_along_axis(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
+def _apply_along_axis(func1d: Function, axis: int, arr: Value, *args: Any, **kwargs: Any) -> Value:
     axis = normalize_axis_index(axis, arr.ndim)
     lanes = np.moveaxis(arr, axis, -1)
     loop = lanes.shape[:-1]
@@ -188,7 +190,7 @@ def _apply_along_axis(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: An
     return np.moveaxis(np.reshape(stacked, (*loop, *shape)), tuple(sides), tuple(places))
 
 
-def _apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
+def _apply_over_axes(func: Function, a: Value, axes: int | Sequence[int]) -> Value:
     for axis in np.atleast_1d(axes).tolist():
         axis = axis % a.ndim if axis < 0 else axis
         result = func(a, axis)

@@ -5,13 +5,13 @@ A basis is told by `steps(k)`: numbers (a, b, d) with P[k+1] = (a x + b) P[k] - 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.polynomial import polynomial
 
 from tapegrad._core.forms import composite
+from tapegrad._core.types import Value
 from tapegrad._numpy_versions import HAS_VALND, POLYNOMIALS_DISPATCH
 
 Steps = Callable[[int], tuple[float, float, float]]
@@ -22,7 +22,7 @@ def powers(_k: int) -> tuple[float, float, float]:
     return 1.0, 0.0, 0.0
 
 
-def next_of(steps: Steps, k: int, x: Any, now: Any, before: Any) -> Any:
+def next_of(steps: Steps, k: int, x: Value, now: Value, before: Value) -> Value:
     """`(a x + b) now - d before` with the k-th numbers of a recurrence."""
     a, b, d = steps(k)
     following = x * now if a == 1 else (a * x) * now
@@ -31,7 +31,7 @@ def next_of(steps: Steps, k: int, x: Any, now: Any, before: Any) -> Any:
     return following - d * before if d else following
 
 
-def evaluate(steps: Steps, x: Any, c: Any) -> Any:
+def evaluate(steps: Steps, x: Value, c: Value) -> Value:
     """The sum of c[k] P[k](x), by Clenshaw's recurrence from the last coefficient down."""
     after, total = 0, c[-1] + x * 0
     for k in range(len(c) - 2, -1, -1):
@@ -46,20 +46,20 @@ def evaluate(steps: Steps, x: Any, c: Any) -> Any:
     return total
 
 
-def _series_of_powers(x: Any, c: Any, *, tensor: bool = True) -> Any:
+def _series_of_powers(x: Value, c: Value, *, tensor: bool = True) -> Value:
     x, c = _numbers(x), np.atleast_1d(_numbers(c))
     return evaluate(powers, x, c.reshape(c.shape + (1,) * x.ndim) if tensor else c)
 
 
-def _numbers(x: Any) -> Any:
+def _numbers(x: Value) -> Value:
     return x if hasattr(x, "shape") else np.asarray(x)
 
 
-def _polygrid2d(x: Any, y: Any, c: Any) -> Any:
+def _polygrid2d(x: Value, y: Value, c: Value) -> Value:
     return _series_of_powers(y, _series_of_powers(x, c))
 
 
-def _polyvalnd(pts: Any, c: Any) -> Any:
+def _polyvalnd(pts: Sequence[Value], c: Value) -> Value:
     first, *others = map(_numbers, pts)
     if any(x.shape != first.shape for x in others):
         names = ", ".join("xyz"[: len(others) + 1]) if len(others) in (1, 2) else "ordinates"

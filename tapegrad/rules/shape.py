@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +14,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view
 
 from tapegrad._core.forms import Linear, composite, linear
+from tapegrad._core.types import Cotangent, Value
 from tapegrad._core.values import Scatter, getitem, innermost, lift, memory_of, untraced
 from tapegrad._numpy_versions import MESHGRID_IS_TUPLE, TRIMS_AXES, TRIMS_SEVERAL_AXES
 
@@ -20,18 +22,23 @@ from tapegrad._numpy_versions import MESHGRID_IS_TUPLE, TRIMS_AXES, TRIMS_SEVERA
 
 
 def _reshape_transpose(
-    g: Any, _out: Any, _x: Any, shape: Any = None, order: str = "C", **_: Any
-) -> Any:
+    g: Cotangent,
+    _out: Value,
+    _x: Value,
+    shape: int | Sequence[int] | None = None,
+    order: str = "C",
+    **_: Any,
+) -> Cotangent:
     # 'A' and 'K' depend on the memory of the argument, which the tape has made plain.
     return _reshaped(g, _x.shape, order)
 
 
-def _reshaped(x: Any, shape: Any, order: str) -> Any:
+def _reshaped(x: Value, shape: int | Sequence[int] | None, order: str) -> Value:
     """np.reshape; not every library's arrays know another order than NumPy's usual one."""
     return np.reshape(x, shape, order="F") if order == "F" else np.reshape(x, shape)
 
 
-def _ravel(a: Any, order: str) -> Any:
+def _ravel(a: Value, order: str) -> Value:
     """The elements in a row; "A" and "K" ask for the order in memory, known here and not later."""
     order = (order or "C").upper()
     if order == "A":
@@ -47,17 +54,19 @@ def _ravel(a: Any, order: str) -> Any:
     return row.copy()
 
 
-def _transposed(g: Any, _out: Any, _x: Any, axes: Any = None) -> Any:
+def _transposed(
+    g: Cotangent, _out: Value, _x: Value, axes: Sequence[int] | None = None
+) -> Cotangent:
     if axes is None:
         return np.transpose(g)
     return np.transpose(g, tuple(np.argsort(_positive(axes, _x.ndim))))
 
 
-def _positive(axes: Any, ndim: int) -> list[int]:
+def _positive(axes: Sequence[int], ndim: int) -> list[int]:
     return [int(axis) % ndim for axis in axes]
 
 
-def _to_argument(g: Any, _out: Any, _x: Any, *_: Any, **__: Any) -> Any:
+def _to_argument(g: Cotangent, _out: Value, _x: Value, *_: Any, **__: Any) -> Cotangent:
     """For functions that keep the elements in C order: back to the argument's shape."""
     return np.reshape(g, _x.shape)
 
@@ -65,28 +74,28 @@ def _to_argument(g: Any, _out: Any, _x: Any, *_: Any, **__: Any) -> Any:
 # --- the same of many examples, which lie along the first axis
 
 
-def behind(axis: Any, ndim: int) -> tuple[int, ...]:
+def behind(axis: int | Sequence[int], ndim: int) -> tuple[int, ...]:
     """Axes of one example, as axes of the whole."""
     return tuple(i + 1 for i in normalize_axis_tuple(axis, ndim, None, True))
 
 
-def _transposed_examples(a: Any, axes: Any = None) -> Any:
+def _transposed_examples(a: Value, axes: Sequence[int] | None = None) -> Value:
     axes = tuple(range(a.ndim - 1))[::-1] if axes is None else axes
     return np.transpose(a, (0, *behind(axes, a.ndim - 1)))
 
 
-def _squeezed_examples(a: Any, axis: Any = None) -> Any:
+def _squeezed_examples(a: Value, axis: Any = None) -> Value:
     if axis is None:
         axis = [i for i, side in enumerate(a.shape[1:]) if side == 1]
     return np.squeeze(a, behind(axis, a.ndim - 1))
 
 
-def _expanded_examples(a: Any, axis: Any) -> Any:
+def _expanded_examples(a: Value, axis: int | Sequence[int]) -> Value:
     count = len(axis) if isinstance(axis, (tuple, list)) else 1
     return np.expand_dims(a, behind(axis, a.ndim - 1 + count))
 
 
-def _rolled_examples(a: Any, shift: Any, axis: Any = None) -> Any:
+def _rolled_examples(a: Value, shift: Value, axis: int | tuple[int, ...] | None = None) -> Value:
     if axis is not None:
         return np.roll(a, shift, behind(axis, a.ndim - 1))
     rows = np.reshape(a, (a.shape[0], math.prod(a.shape[1:])))
@@ -94,8 +103,8 @@ def _rolled_examples(a: Any, shift: Any, axis: Any = None) -> Any:
 
 
 def _reshaped_examples(
-    a: Any, shape: Any = None, order: str = "C", copy: bool | None = None
-) -> Any:
+    a: Value, shape: Any = None, order: str = "C", copy: bool | None = None
+) -> Value:
     sides = list(shape) if isinstance(shape, (tuple, list)) else [shape]
     if -1 in sides:  # NumPy cannot tell where there are no examples
         known = -math.prod(sides)
@@ -107,7 +116,7 @@ def _reshaped_examples(
     return np.reshape(a, (a.shape[0], *sides), order="F" if order == "F" else "C", **options)
 
 
-def _copied_examples(a: Any, order: str = "K", **_: Any) -> Any:
+def _copied_examples(a: Value, order: str = "K", **_: Any) -> Value:
     if order == "A":
         order = "F" if a.shape[0] and memory_of(a)[0].flags.fnc else "C"
     if order != "F":
@@ -152,19 +161,19 @@ linear(
 )
 
 
-def _fliplr(m: Any) -> Any:
+def _fliplr(m: Value) -> Value:
     if m.ndim < 2:
         raise ValueError("Input must be >= 2-d.")
     return m[:, ::-1]
 
 
-def _flipud(m: Any) -> Any:
+def _flipud(m: Value) -> Value:
     if m.ndim < 1:
         raise ValueError("Input must be >= 1-d.")
     return m[::-1, ...]
 
 
-def _rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+def _rollaxis(a: Value, axis: int, start: int = 0) -> Value:
     axis = normalize_axis_index(axis, a.ndim)
     start = normalize_axis_index(start, a.ndim + 1) if start >= 0 else start + a.ndim
     if start < 0:
@@ -177,14 +186,16 @@ composite(np.flipud, _flipud)
 composite(np.rollaxis, _rollaxis)
 
 
-def _roll_transpose(g: Any, _out: Any, _x: Any, shift: Any, axis: Any = None) -> Any:
+def _roll_transpose(
+    g: Cotangent, _out: Value, _x: Value, shift: Value, axis: int | tuple[int, ...] | None = None
+) -> Cotangent:
     return np.roll(g, [-s for s in shift] if isinstance(shift, (tuple, list)) else -shift, axis)
 
 
 ROLL = Linear(np.roll, [_roll_transpose], batch=_rolled_examples)
 
 
-def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
+def _roll(a: Value, shift: Value, axis: int | tuple[int, ...] | None = None) -> Value:
     if innermost([shift]) is None:
         return ROLL.apply_bound([a], {"shift": shift, "axis": axis})
     shift = untraced(lift(shift))  # of each example another one
@@ -198,7 +209,7 @@ def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
     return a
 
 
-def _rolled_by_positions(a: Any, shift: Any, axis: int) -> Any:
+def _rolled_by_positions(a: Value, shift: Value, axis: int) -> Value:
     size = a.shape[axis]
     positions = (np.arange(size) - shift) % max(size, 1)
     return getitem(a, (*(slice(None),) * axis, positions))
@@ -208,7 +219,7 @@ composite(np.roll, _roll)
 linear(np.copy, lambda g, _out, _x, *_a, **_k: g, fresh=True, batch=_copied_examples)
 
 
-def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+def _astype(x: Value, dtype: Any, /, *, copy: bool = True, device: str | None = None) -> Value:
     if device not in (None, "cpu"):
         raise ValueError(f'Device not understood. Only "cpu" is allowed, but received: {device}')
     return x.astype(dtype, copy=copy)
@@ -217,12 +228,12 @@ def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> 
 composite(np.astype, _astype)
 
 
-def _at_least(count: int, *arrays: Any) -> Any:
+def _at_least(count: int, *arrays: Value) -> Value | tuple[Value, ...]:
     made = [padded(array, count) for array in arrays]
     return made[0] if len(made) == 1 else tuple(made)
 
 
-def padded(array: Any, count: int) -> Any:
+def padded(array: Value, count: int) -> Value:
     """The array with at least so many axes, new ones where np.atleast_3d and its kin put them."""
     array = lift(array)
     array = array if hasattr(array, "shape") else np.asarray(array)
@@ -250,7 +261,7 @@ linear(
 )
 
 
-def _broadcast_copy(x: Any, shape: Any) -> Any:
+def _broadcast_copy(x: Value, shape: Sequence[int]) -> Value:
     return np.broadcast_to(x, shape)
 
 
@@ -260,16 +271,18 @@ BROADCAST_COPY = linear(
 )
 
 
-def _broadcast_into_copy(x: Any, shape: Any) -> Any:
+def _broadcast_into_copy(x: Value, shape: Sequence[int]) -> Value:
     return BROADCAST_COPY.apply_bound([x], {"shape": tuple(shape)})
 
 
-def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
+def _broadcast_arrays(*args: Value, subok: bool = False) -> tuple[Value, ...]:
     shape = np.broadcast_shapes(*(np.shape(x) for x in args))
     return tuple(np.broadcast_to(x, shape) for x in args)
 
 
-def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+def _meshgrid(
+    *xi: Value, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> Sequence[Value]:
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     places = list(range(len(xi)))
@@ -290,7 +303,9 @@ composite(np.broadcast_arrays, _broadcast_arrays)
 composite(np.meshgrid, _meshgrid)
 
 
-def _repeat_transpose(g: Any, _out: Any, _x: Any, repeats: Any, axis: Any = None) -> Any:
+def _repeat_transpose(
+    g: Cotangent, _out: Value, _x: Value, repeats: Value, axis: int | None = None
+) -> Cotangent:
     """Each element gets the sum of its copies: differences of a running sum at their ends."""
     count = _x.size if axis is None else _x.shape[axis]
     if np.ndim(repeats) == 0:
@@ -303,7 +318,7 @@ def _repeat_transpose(g: Any, _out: Any, _x: Any, repeats: Any, axis: Any = None
     return Scatter((slice(None),) * (axis % _x.ndim) + (owner,), g)
 
 
-def _tile(A: Any, reps: Any) -> Any:
+def _tile(A: Value, reps: Any) -> Value:
     counts = (reps,) if np.ndim(reps) == 0 else tuple(reps)
     ndim = max(len(counts), A.ndim)
     shape = (1,) * (ndim - A.ndim) + A.shape
@@ -314,7 +329,7 @@ def _tile(A: Any, reps: Any) -> Any:
     return _broadcast_into_copy(A.reshape(doubled), wide).reshape(total)
 
 
-def _resize(a: Any, new_shape: Any) -> Any:
+def _resize(a: Value, new_shape: Any) -> Value:
     """The elements again and again, until the new shape is full."""
     shape = (new_shape,) if np.ndim(new_shape) == 0 else tuple(new_shape)
     if any(side < 0 for side in shape):
@@ -332,8 +347,13 @@ composite(np.resize, _resize)
 
 
 def _windows_transpose(
-    g: Any, _out: Any, _x: Any, window_shape: Any, axis: Any = None, **_: Any
-) -> Any:
+    g: Cotangent,
+    _out: Value,
+    _x: Value,
+    window_shape: int | Sequence[int],
+    axis: int | tuple[int, ...] | None = None,
+    **_: Any,
+) -> Cotangent:
     """Each element gets the sum over the windows that it is in: one slice a place in a window."""
     axes = range(_x.ndim) if axis is None else normalize_axis_tuple(axis, _x.ndim, None, True)
     sizes = g.shape[_x.ndim :]
@@ -352,7 +372,9 @@ linear(sliding_window_view, _windows_transpose, view="part", batch="axis")
 # --- cutting
 
 
-def _cuts(ary: Any, indices_or_sections: Any, axis: int, *, equal: bool) -> list[Any]:
+def _cuts(
+    ary: Value, indices_or_sections: int | Sequence[int], axis: int, *, equal: bool
+) -> list[Value]:
     total = ary.shape[axis]
     lead = (slice(None),) * (axis % ary.ndim)
     cuts = untraced(indices_or_sections)
@@ -371,27 +393,29 @@ def _evenly(total: int, sections: int, equal: bool) -> list[int]:
     return [size * i + min(i, larger) for i in range(1, sections)]
 
 
-def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+def _split(ary: Value, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[Value]:
     return _cuts(ary, indices_or_sections, axis, equal=True)
 
 
-def _array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+def _array_split(
+    ary: Value, indices_or_sections: int | Sequence[int], axis: int = 0
+) -> list[Value]:
     return _cuts(ary, indices_or_sections, axis, equal=False)
 
 
-def _hsplit(ary: Any, indices_or_sections: Any) -> Any:
+def _hsplit(ary: Value, indices_or_sections: int | Sequence[int]) -> list[Value]:
     if ary.ndim == 0:
         raise ValueError("hsplit only works on arrays of 1 or more dimensions")
     return _split(ary, indices_or_sections, min(ary.ndim, 2) - 1)
 
 
-def _vsplit(ary: Any, indices_or_sections: Any) -> Any:
+def _vsplit(ary: Value, indices_or_sections: int | Sequence[int]) -> list[Value]:
     if ary.ndim < 2:
         raise ValueError("vsplit only works on arrays of 2 or more dimensions")
     return _split(ary, indices_or_sections, 0)
 
 
-def _dsplit(ary: Any, indices_or_sections: Any) -> Any:
+def _dsplit(ary: Value, indices_or_sections: int | Sequence[int]) -> list[Value]:
     if ary.ndim < 3:
         raise ValueError("dsplit only works on arrays of 3 or more dimensions")
     return _split(ary, indices_or_sections, 2)
@@ -404,7 +428,7 @@ composite(np.vsplit, _vsplit)
 composite(np.dsplit, _dsplit)
 
 
-def _unstack(x: Any, /, *, axis: int = 0) -> Any:
+def _unstack(x: Value, /, *, axis: int = 0) -> tuple[Value, ...]:
     if x.ndim == 0:
         raise ValueError("Input array must be at least 1-d.")
     lead = (slice(None),) * normalize_axis_index(axis, x.ndim)
@@ -414,7 +438,7 @@ def _unstack(x: Any, /, *, axis: int = 0) -> Any:
 composite(np.unstack, _unstack)
 
 
-def _trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+def _trim_zeros(filt: Value, trim: str = "fb", axis: Any = None) -> Value:
     """What is left depends on which elements are zero; the elements that stay just pass."""
     sides = trim.lower()
     if sides not in ("fb", "bf", "f", "b"):
@@ -435,7 +459,7 @@ def _trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     return filt[tuple(cut)] if len(axes) else filt
 
 
-def _trim_zeros_of_sequence(filt: Any, trim: str = "fb") -> Any:
+def _trim_zeros_of_sequence(filt: Value, trim: str = "fb") -> Value:
     """As NumPy before 2.2, whose elements have to be numbers."""
     sides = trim.upper()
     nonzero = [i for i, number in enumerate(untraced(filt)) if number != 0]

@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import Elementwise, composite, elementwise, multilinear
-from tapegrad._core.types import Function
+from tapegrad._core.types import Cotangent, Function, Value
 from tapegrad._core.values import innermost
 from tapegrad.rules.differences import as_array
 
 # --- Convolution
 
 
-def _mode_name(mode: Any) -> str:
+def _mode_name(mode: str | int) -> str:
     """NumPy reads the first letter alone, and knows the modes by number too."""
     return {"v": "valid", "s": "same", "f": "full", 0: "valid", 1: "same", 2: "full"}[
         mode[0].lower() if isinstance(mode, str) else int(mode)
     ]
 
 
-def _cotangent(g: Any, x: Any, other: Any, mode: Any) -> Any:
+def _cotangent(g: Cotangent, x: Value, other: Value, mode: str | int) -> Cotangent:
     """The cotangent of one factor x of a convolution, in as many products as the convolution."""
     other = np.atleast_1d(other)
     size, count = max(x.size, 1), other.size
@@ -39,7 +39,7 @@ def _cotangent(g: Any, x: Any, other: Any, mode: Any) -> Any:
     return np.reshape(np.convolve(g, other[::-1], "valid"), x.shape)
 
 
-def _convolved_examples(a: Any, v: Any, mode: Any = "full") -> Any:
+def _convolved_examples(a: Value, v: Value, mode: str | int = "full") -> Value:
     """Windows of the longer array times the shorter one."""
     a, v = (np.reshape(x, (x.shape[0], -1)) for x in (a, v))
     a, v = (a, v) if a.shape[1] >= v.shape[1] else (v, a)
@@ -64,7 +64,7 @@ multilinear(
 )
 
 
-def _correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
+def _correlate(a: Value, v: Value, mode: str | int = "valid") -> Value:
     """A convolution by the reverse of the second array. NumPy reverses the one that is shorter."""
     a, v = as_array(a), as_array(v)
     if a.ndim != 1 or v.ndim != 1:
@@ -82,7 +82,7 @@ composite(np.correlate, _correlate)
 # I_0' = I_1, so that no order has to divide by x. DLMF 10.29.1.
 
 
-def _bessel(order: int, x: Any) -> Any:
+def _bessel(order: int, x: Value) -> Value:
     """I_n as I_0 times the ratios I_k / I_(k-1), from their continued fraction (DLMF 10.33.1).
 
     All its terms are positive, and an error in where it starts shrinks like exp(-steps**2 / |x|).
@@ -105,7 +105,7 @@ def _bessel(order: int, x: Any) -> Any:
 def _bessel_rule(order: int) -> Elementwise:
     """The rule of the function of one order; each order's derivative needs its neighbours."""
 
-    def partial(_out: Any, x: Any) -> Any:
+    def partial(_out: Value, x: Value) -> Value:
         lower = np.i0(x) if order == 1 else _call(_bessel_rule(order - 1), x)
         return 0.5 * (lower + _call(_bessel_rule(order + 1), x))
 
@@ -115,18 +115,18 @@ def _bessel_rule(order: int) -> Elementwise:
 def _strong(function: Function, partial: Function, name: str) -> Elementwise:
     """A rule for a function that NumPy lacks; it passes traced and batched values to the rule."""
 
-    def dispatched(x: Any) -> Any:
+    def dispatched(x: Value) -> Value:
         return function(x) if innermost([x]) is None else _call(rule, x)
 
     rule = Elementwise(dispatched, (partial,), strong=True, name=name, batch="align")
     return rule
 
 
-def _call(rule: Elementwise, x: Any) -> Any:
+def _call(rule: Elementwise, x: Value) -> Value:
     return rule.apply_bound([x], {})
 
 
-def _i0_partial(_out: Any, x: Any) -> Any:
+def _i0_partial(_out: Value, x: Value) -> Value:
     return _call(_bessel_rule(1), x)
 
 
@@ -136,7 +136,7 @@ elementwise(np.i0, _i0_partial, strong=True)
 # over s from 0 to 1, a function without any singularity.
 
 
-def _moment(order: int, y: Any) -> Any:
+def _moment(order: int, y: Value) -> Value:
     """That integral: by its power series near 0, elsewhere by parts from sin(y) / y.
 
     Each way loses digits where the other is taken: the sum by cancellation, as exp(|y|), the
@@ -148,7 +148,7 @@ def _moment(order: int, y: Any) -> Any:
     return np.where(near, _moment_series(order, radius, small), _moment_by_parts(order, large))
 
 
-def _moment_series(order: int, radius: float, y: Any) -> Any:
+def _moment_series(order: int, radius: float, y: Value) -> Value:
     total = y * 0
     power: Any = 1.0
     for m in range(int(26 + 4 * radius)):
@@ -158,7 +158,7 @@ def _moment_series(order: int, radius: float, y: Any) -> Any:
     return total
 
 
-def _moment_by_parts(order: int, y: Any) -> Any:
+def _moment_by_parts(order: int, y: Value) -> Value:
     sine, cosine = np.sin(y), np.cos(y)
     moment = sine / y
     for n in range(1, order + 1):
@@ -168,7 +168,7 @@ def _moment_by_parts(order: int, y: Any) -> Any:
 
 @functools.cache
 def _moment_rule(order: int) -> Elementwise:
-    def partial(_out: Any, y: Any) -> Any:
+    def partial(_out: Value, y: Value) -> Value:
         return _call(_moment_rule(order + 1), y)
 
     return _strong(lambda y: _moment(order, y), partial, f"sinc, derivative {order}")

@@ -5,18 +5,20 @@ Of equal elements, sorting takes them in their order in the array, and a set tak
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.forms import composite
+from tapegrad._core.types import Function, Index, Value
 from tapegrad._core.values import is_ndarray, is_numpy, memory_of, untraced
 from tapegrad.rules.index import picked
 
 # --- order
 
 
-def _picked_along(a: Any, axis: Any, order: Any) -> Any:
+def _picked_along(a: Value, axis: int | None, order: Function) -> Value:
     if axis is None:
         a, axis = np.ravel(a), -1
     turn = _axes_in_memory(a)
@@ -26,7 +28,7 @@ def _picked_along(a: Any, axis: Any, order: Any) -> Any:
     return np.transpose(turned, [turn.index(i) for i in range(a.ndim)])
 
 
-def _axes_in_memory(a: Any) -> list[int] | None:
+def _axes_in_memory(a: Value) -> list[int] | None:
     """The axes as they lie in memory, where the result is to lie too; None if as they count."""
     values = memory_of(a)
     if not is_ndarray(values) or values.flags.c_contiguous:
@@ -36,14 +38,14 @@ def _axes_in_memory(a: Any) -> list[int] | None:
 
 
 def _sort(
-    a: Any,
-    axis: Any = -1,
+    a: Value,
+    axis: int | None = -1,
     kind: Any = None,
     order: Any = None,
     *,
-    stable: Any = None,
+    stable: bool | None = None,
     **descending: Any,
-) -> Any:
+) -> Value:
     # NumPy chooses the method: how it orders ties does not change the values.
     np.sort(np.zeros(1), kind=kind, order=order, stable=stable, **descending)  # its errors
     keep_ties: dict[str, Any] = {"stable": True} if descending else {"kind": "stable"}
@@ -53,9 +55,13 @@ def _sort(
 
 
 def _partition(
-    a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
-) -> Any:
-    def order_of(values: Any, along: Any) -> Any:
+    a: Value,
+    kth: int | Sequence[int],
+    axis: int | None = -1,
+    kind: Any = "introselect",
+    order: Any = None,
+) -> Value:
+    def order_of(values: Value, along: int) -> Index:
         if not is_numpy(values):
             return np.argsort(values, along)  # sorted is partitioned, by any library
         # Not np.argpartition, which leaves other elements on either side than np.partition.
@@ -66,7 +72,7 @@ def _partition(
     return _picked_along(a, axis, order_of)
 
 
-def _sort_complex(a: Any) -> Any:
+def _sort_complex(a: Value) -> Value:
     values = _sort(a)
     if values.dtype.kind == "c":
         return values
@@ -80,22 +86,22 @@ composite(np.sort_complex, _sort_complex)
 # --- sets
 
 
-def _located(flat: Any, values: Any) -> Any:
+def _located(flat: Value, values: Value) -> Index:
     """The first position of each value in a flat array that holds them all."""
     order = np.argsort(flat, kind="stable")
     return order[np.searchsorted(flat[order], values)]
 
 
-def _together(*arrays: Any) -> Any:
+def _together(*arrays: Value) -> Value:
     return np.concatenate([np.ravel(x) for x in arrays])
 
 
 def _unique(
-    ar: Any,
+    ar: Value,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
-    axis: Any = None,
+    axis: int | None = None,
     **options: Any,
 ) -> Any:
     others = {"return_inverse": return_inverse, "return_counts": return_counts, "axis": axis}
@@ -109,14 +115,14 @@ def _unique(
     return results if len(results) > 1 else values
 
 
-def _unique_values(x: Any) -> Any:
+def _unique_values(x: Value) -> Value:
     return picked(x, _located(np.ravel(untraced(x)), np.unique_values(untraced(x))))
 
 
-def _unique_tuple(function: Any) -> Any:
+def _unique_tuple(function: Function) -> Function:
     """A function of a named tuple with the values first."""
 
-    def result(x: Any) -> Any:
+    def result(x: Value) -> Any:
         found = function(untraced(x))
         return found._replace(values=picked(x, _located(np.ravel(untraced(x)), found.values)))
 
@@ -130,7 +136,7 @@ for _function in (np.unique_all, np.unique_counts, np.unique_inverse):
 
 
 def _intersect1d(
-    ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
+    ar1: Value, ar2: Value, assume_unique: bool = False, return_indices: bool = False
 ) -> Any:
     if not return_indices:
         values = np.intersect1d(untraced(ar1), untraced(ar2), assume_unique)
@@ -142,23 +148,23 @@ def _intersect1d(
     return _shared(ar1, ar2, first, second), first, second
 
 
-def _shared(x: Any, y: Any, first: Any, second: Any) -> Any:
+def _shared(x: Value, y: Value, first: Index, second: Index) -> Value:
     """Elements that two arrays have in common: a tie, which np.maximum shares evenly."""
     return np.maximum(np.ravel(x)[first], np.ravel(y)[second])
 
 
-def _setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+def _setdiff1d(ar1: Value, ar2: Value, assume_unique: bool = False) -> Value:
     values = np.setdiff1d(untraced(ar1), untraced(ar2), assume_unique)
     return np.ravel(ar1)[_located(np.ravel(untraced(ar1)), values)]
 
 
-def _setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+def _setxor1d(ar1: Value, ar2: Value, assume_unique: bool = False) -> Value:
     together = _together(ar1, ar2)
     values = np.setxor1d(untraced(ar1), untraced(ar2), assume_unique)
     return together[_located(untraced(together), values)]
 
 
-def _union1d(ar1: Any, ar2: Any) -> Any:
+def _union1d(ar1: Value, ar2: Value) -> Value:
     return _unique(_together(ar1, ar2))
 
 

@@ -16,11 +16,13 @@ of eig have the length and phase that NumPy gives them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.forms import composite, general, strong_product
+from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad.rules.limits import (
     are_close,
@@ -44,7 +46,7 @@ from tapegrad.rules.matrices import (
 # --- Symmetric eigenvalues
 
 
-def _eigh_vjp(g: Any, out: Any, _a: Any, UPLO: str = "L") -> Any:
+def _eigh_vjp(g: Cotangent, out: Value, _a: Value, UPLO: str = "L") -> tuple[Cotangent]:
     """M. Giles (2008), section 3.1, for Hermitian matrices, in a form that has limits."""
     w, v = out
     w_bar, v_bar = g
@@ -53,18 +55,20 @@ def _eigh_vjp(g: Any, out: Any, _a: Any, UPLO: str = "L") -> Any:
     return (conjugated(np.matmul(np.matmul(v, inner), adjoint(v))),)
 
 
-def _eigh_jvp(dots: Any, out: Any, _a: Any, UPLO: str = "L") -> Any:
+def _eigh_jvp(
+    dots: Sequence[Tangent], out: Value, _a: Value, UPLO: str = "L"
+) -> tuple[Tangent, Tangent]:
     w, v = out
     turned = np.matmul(np.matmul(adjoint(v), hermitian_part(dots[0])), v)
     return np.real(diagonal(turned)), np.matmul(v, over_differences(turned, w))
 
 
-def _eigvalsh_and_vectors(a: Any, UPLO: str = "L") -> Any:
+def _eigvalsh_and_vectors(a: Value, UPLO: str = "L") -> tuple[Value, Value]:
     """With the values that np.linalg.eigvalsh has: eigh's may differ in the last digit."""
     return np.linalg.eigvalsh(a, UPLO), np.linalg.eigh(a, UPLO)[1]
 
 
-def _has_equal_values(out: Any) -> bool:
+def _has_equal_values(out: Value) -> bool:
     w = untraced(out[0])
     return any_true(are_close(np.diff(w), w))
 
@@ -78,8 +82,8 @@ composite(np.linalg.eigvalsh, lambda a, UPLO="L": EIGVALSH.apply_bound([a], {"UP
 
 
 def _svd_vjp(
-    g: Any, out: Any, _a: Any, full_matrices: bool = True, hermitian: bool = False
-) -> Any:
+    g: Cotangent, out: Value, _a: Value, full_matrices: bool = True, hermitian: bool = False
+) -> tuple[Cotangent]:
     """As `_eigh_vjp` of [[0, a], [a^H, 0]], whose eigenvalues are s and -s.
 
     Sums of the rotations of u and v have the differences of singular values as denominators, and
@@ -105,23 +109,27 @@ def _svd_vjp(
     return (conjugated(hermitian_part(whole) if hermitian else whole),)
 
 
-def _perpendicular(u: Any, x: Any, u_bar: Any, count: int) -> Any:
+def _perpendicular(u: Value, x: Value, u_bar: Cotangent, count: int) -> Cotangent:
     """The part of a cotangent of u that turns its columns out of their span; x is u^H u_bar."""
     if u.shape[-1] == count:
         return u_bar - np.matmul(u, x)
     return np.matmul(u[..., count:], x[..., count:, :count] - adjoint(x[..., :count, count:]))
 
 
-def _svd_parts(a: Any, full_matrices: bool = True, hermitian: bool = False) -> Any:
+def _svd_parts(
+    a: Value, full_matrices: bool = True, hermitian: bool = False
+) -> tuple[Value, Value, Value]:
     return np.linalg.svd(a, full_matrices=full_matrices, hermitian=hermitian)
 
 
-def _singular_values_and_vectors(a: Any, full_matrices: bool, hermitian: bool = False) -> Any:
+def _singular_values_and_vectors(
+    a: Value, full_matrices: bool, hermitian: bool = False
+) -> tuple[Value, Value, Value]:
     u, _, vh = np.linalg.svd(a, full_matrices=full_matrices, hermitian=hermitian)
     return u, np.linalg.svd(a, compute_uv=False, hermitian=hermitian), vh
 
 
-def _has_equal_or_zero_values(out: Any) -> bool:
+def _has_equal_or_zero_values(out: Value) -> bool:
     s = untraced(out[1])
     return any_true(are_close(np.diff(s), s)) or any_true(are_close(s, s))
 
@@ -135,7 +143,7 @@ _SVDResult: Any = type(np.linalg.svd(np.eye(1)))
 
 
 def _svd(
-    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+    a: Value, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
     if hermitian:
         return _svd_of_hermitian(a, compute_uv)
@@ -144,7 +152,7 @@ def _svd(
     return SVDVALS.apply_bound([a], {"full_matrices": False})[1]
 
 
-def _svd_of_hermitian(a: Any, compute_uv: bool) -> Any:
+def _svd_of_hermitian(a: Value, compute_uv: bool) -> Any:
     """By eigenvalues, as NumPy does: those of opposite signs are apart, and so are their vectors.
 
     An eigenvalue of zero counts as positive.
@@ -167,7 +175,7 @@ composite(np.linalg.svdvals, lambda x, /: _svd(x, compute_uv=False))
 # gradients with application to statistically optimum beamforming" (2017), section 4
 
 
-def _eig_vjp(g: Any, out: Any, _a: Any) -> Any:
+def _eig_vjp(g: Cotangent, out: Value, _a: Value) -> tuple[Cotangent]:
     w, v = out
     w_bar, v_bar = conjugated(g[0]), conjugated(g[1])
     above = adjoint(v)
@@ -181,7 +189,7 @@ def _eig_vjp(g: Any, out: Any, _a: Any) -> Any:
     return (conjugated(strong_product(bar, np.where(defective, np.nan, 1))),)
 
 
-def _of_lengths_and_phases(v: Any, v_bar: Any) -> Any:
+def _of_lengths_and_phases(v: Value, v_bar: Cotangent) -> Cotangent:
     """What a cotangent of vectors loses, as each keeps its length, and one component its phase."""
     along = row(np.sum(np.conjugate(v) * v_bar, axis=-2))
     if v.dtype.kind != "c":
@@ -199,7 +207,7 @@ def _of_lengths_and_phases(v: Any, v_bar: Any) -> Any:
     return v * np.real(along) + np.where(pivots, turned, 0)
 
 
-def _is_defective(w: Any, v: Any) -> Any:
+def _is_defective(w: Value, v: Value) -> Value:
     """Of which matrices there are fewer vectors than equal eigenvalues: no derivative exists."""
     w, v = untraced(w), untraced(v)
     if not _has_equal_values_anywhere((w,)):
@@ -207,13 +215,13 @@ def _is_defective(w: Any, v: Any) -> Any:
     return scalar(np.linalg.svdvals(v)[..., -1] <= 8 * v.shape[-1] * np.finfo(v.dtype).eps)
 
 
-def _has_equal_values_anywhere(out: Any) -> bool:
+def _has_equal_values_anywhere(out: Value) -> bool:
     w = untraced(out[0])
     close = are_close(row(w) - column(w), w)
     return any_true(close & ~np.eye(w.shape[-1], dtype=bool))
 
 
-def _eigvals_and_vectors(a: Any) -> Any:
+def _eigvals_and_vectors(a: Value) -> tuple[Value, Value]:
     """NumPy's eigvals, and the vectors in their order, which is not always that of eig."""
     w = np.linalg.eigvals(a)
     values, vectors = np.linalg.eig(a)
@@ -227,7 +235,7 @@ def _eigvals_and_vectors(a: Any) -> Any:
     return w, vectors
 
 
-def _nearest(w: Any, values: Any) -> list[int]:
+def _nearest(w: Value, values: Value) -> list[int]:
     """For each of some numbers the nearest of others, each of which is taken once."""
     rest = list(range(len(values)))
     return [rest.pop(int(np.argmin(np.abs(values[rest] - number)))) for number in w]

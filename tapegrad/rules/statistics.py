@@ -8,12 +8,13 @@ the extrema do; at a `q` that meets an element the slope is the mean of those on
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.forms import general, strong_product
+from tapegrad._core.types import Function, Tangent, Value
 from tapegrad._core.values import any_true, is_ndarray, untraced
 from tapegrad._numpy_versions import refuse_deprecated
 from tapegrad.rules.moments import weights_beside
@@ -22,7 +23,7 @@ from tapegrad.rules.reduction import axes_of
 # --- Elements by rank
 
 
-def _reduced_axes_last(a: Any, axis: Any) -> Any:
+def _reduced_axes_last(a: Value, axis: int | tuple[int, ...] | None) -> Value:
     """The axes that are reduced, as one at the end."""
     if a.ndim == 0 or axis is None:
         return np.reshape(a, (-1,))
@@ -39,7 +40,7 @@ class _Order:
     Ranks are arrays `(..., m)` that broadcast with the rows.
     """
 
-    def __init__(self, values: Any, ranks: list[Any]) -> None:
+    def __init__(self, values: Value, ranks: list[Value]) -> None:
         self.values = values
         self.last = values.shape[-1] - 1
         wanted = _shared_ranks(ranks)
@@ -50,7 +51,7 @@ class _Order:
             self.order = np.argsort(values, -1)
         self.ranked = np.take_along_axis(values, self.order, -1)
 
-    def at(self, ranks: Any) -> Callable[[Any], Any]:
+    def at(self, ranks: Value) -> Callable[[Value], Value]:
         """The index of the elements of these ranks, for an array of the values' shape."""
         ranks = np.broadcast_to(ranks, (*self.values.shape[:-1], ranks.shape[-1]))
         index = np.take_along_axis(self.order, ranks, -1)
@@ -64,18 +65,18 @@ class _Order:
         return lambda part: _shared(part, self.values, found)
 
 
-def _shared_ranks(ranks: list[Any]) -> Any:
+def _shared_ranks(ranks: list[Value]) -> Value:
     """All the ranks in order, where they are the same for each row."""
     if any(type(rank) is not np.ndarray or rank.ndim > 1 for rank in ranks):
         return None
     return np.unique(np.concatenate(ranks))
 
 
-def _alike(x: Any, y: Any) -> Any:
+def _alike(x: Value, y: Value) -> Value:
     return (x == y) | ((x != x) & (y != y))
 
 
-def _shared(part: Any, values: Any, found: Any, chosen: Any = True) -> Any:
+def _shared(part: Value, values: Value, found: Value, chosen: Value = True) -> Tangent:
     """Of `part` the mean over all elements whose value is the one found; 0 if there is none."""
     columns = []
     for j in range(found.shape[-1]):
@@ -85,14 +86,14 @@ def _shared(part: Any, values: Any, found: Any, chosen: Any = True) -> Any:
     return np.stack(columns, axis=-1)
 
 
-def _counts(values: Any, skip_nan: bool) -> Any:
+def _counts(values: Value, skip_nan: bool) -> Value:
     """The number of elements of each row that take part, on an axis of length 1."""
     if not skip_nan:
         return np.array([values.shape[-1]])
     return np.sum(values == values, axis=-1, keepdims=True)
 
 
-def _nan_last(values: Any, ranks: list[Any], skip_nan: bool) -> list[Any]:
+def _nan_last(values: Value, ranks: list[Value], skip_nan: bool) -> list[Value]:
     """The rank of a NaN for the rows whose result is NaN because of it."""
     missing = np.any(values != values, axis=-1, keepdims=True)
     if skip_nan or not any_true(missing):
@@ -103,15 +104,15 @@ def _nan_last(values: Any, ranks: list[Any], skip_nan: bool) -> list[Any]:
 # --- The median: the one in the middle, or the mean of two
 
 
-def _median_rule(function: Any, *, skip_nan: bool) -> None:
+def _median_rule(function: Function, *, skip_nan: bool) -> None:
     def jvp(
-        dots: Any,
-        _out: Any,
-        a: Any,
-        axis: Any = None,
-        overwrite_input: Any = False,
-        keepdims: Any = False,
-    ) -> Any:
+        dots: Sequence[Tangent],
+        _out: Value,
+        a: Value,
+        axis: int | tuple[int, ...] | None = None,
+        overwrite_input: bool = False,
+        keepdims: bool = False,
+    ) -> Tangent:
         values, part = _reduced_axes_last(untraced(a), axis), _reduced_axes_last(dots[0], axis)
         if values.size == 0:
             return np.zeros(_out.shape, _out.dtype)
@@ -125,10 +126,10 @@ def _median_rule(function: Any, *, skip_nan: bool) -> None:
     general(function, jvp=jvp, arrays=1, implementation=_kept(function), batch="axis")
 
 
-def _kept(function: Any) -> Any:
+def _kept(function: Function) -> Function:
     """The function without overwrite_input: the tape still needs the argument."""
 
-    def called(a: Any, overwrite_input: Any = False, **params: Any) -> Any:
+    def called(a: Value, overwrite_input: bool = False, **params: Any) -> Value:
         return function(a, **params)
 
     return called
@@ -154,7 +155,7 @@ _PLACES = {
 _DISCRETE = ("inverted_cdf", "closest_observation", "lower", "higher", "nearest")
 
 
-def _place(q: Any, counts: Any, method: str) -> Any:
+def _place(q: Value, counts: Value, method: str) -> Value:
     """Where q lies among the ranks, as NumPy computes it: its rounding decides on which side."""
     if method == "linear":
         return (counts - 1) * q
@@ -162,12 +163,12 @@ def _place(q: Any, counts: Any, method: str) -> Any:
     return counts * q + (alpha + q * (1 - alpha - beta)) - 1
 
 
-def _ranks_passed(counts: Any, method: str) -> Any:
+def _ranks_passed(counts: Value, method: str) -> Value:
     """The number of ranks that q passes from 0 to 1."""
     return counts + (1 - sum(_PLACES[method]))
 
 
-def _neighbours(q: Any, counts: Any, method: str) -> tuple[list[Any], Any]:
+def _neighbours(q: Value, counts: Value, method: str) -> tuple[list[Value], Value]:
     """The ranks below, of and above the place of q, and the weight of the slope between them."""
     last = np.maximum(counts - 1, 0)
     place = _place(q, counts, method)
@@ -183,7 +184,7 @@ def _neighbours(q: Any, counts: Any, method: str) -> tuple[list[Any], Any]:
     return ranks, weight
 
 
-def _pair(q: Any, counts: Any, method: str) -> list[Any]:
+def _pair(q: Value, counts: Value, method: str) -> list[Value]:
     """The two ranks of which the methods take the mean, often the same twice."""
     if method == "midpoint":
         place = (counts - 1) * q
@@ -196,7 +197,9 @@ def _pair(q: Any, counts: Any, method: str) -> list[Any]:
     return [np.clip(rank, 0, np.maximum(counts - 1, 0)).astype(np.intp) for rank in ranks]
 
 
-def _interpolated(dots: Any, rows: Any, q: Any, counts: Any, method: str, skip_nan: bool) -> Any:
+def _interpolated(
+    dots: Sequence[Tangent], rows: Value, q: Value, counts: Value, method: str, skip_nan: bool
+) -> Tangent:
     """base + (place - floor(place)) * (high - low), and its tangent."""
     values = untraced(rows)
     ranks, weight = _neighbours(untraced(q), counts, method)
@@ -215,28 +218,30 @@ def _interpolated(dots: Any, rows: Any, q: Any, counts: Any, method: str, skip_n
     return terms[0] if len(terms) == 1 else terms[0] + terms[1]
 
 
-def _paired(part: Any, values: Any, q: Any, counts: Any, method: str, skip_nan: bool) -> Any:
+def _paired(
+    part: Value, values: Value, q: Value, counts: Value, method: str, skip_nan: bool
+) -> Tangent:
     ranks = _nan_last(values, _pair(q, counts, method), skip_nan)
     order = _Order(values, ranks)
     low, high = (order.at(rank)(part) for rank in ranks)
     return low / 2 + high / 2
 
 
-def _quantile_rule(function: Any, *, whole: int, skip_nan: bool) -> None:
+def _quantile_rule(function: Function, *, whole: int, skip_nan: bool) -> None:
     """`whole`: the q of the largest element, 1 or 100."""
 
     def jvp(
-        dots: Any,
-        out: Any,
-        a: Any,
-        q: Any,
-        weights: Any = None,
-        axis: Any = None,
-        overwrite_input: Any = False,
+        dots: Sequence[Tangent],
+        out: Value,
+        a: Value,
+        q: Value,
+        weights: Value = None,
+        axis: int | tuple[int, ...] | None = None,
+        overwrite_input: bool = False,
         method: str = "linear",
-        keepdims: Any = False,
-        interpolation: Any = None,
-    ) -> Any:
+        keepdims: bool = False,
+        interpolation: str | None = None,
+    ) -> Tangent:
         part, q_dot = dots[0], dots[1]
         a = a if hasattr(a, "shape") else np.asarray(a)
         part = None if part is None else _reduced_axes_last(part, axis)
@@ -265,15 +270,20 @@ def _quantile_rule(function: Any, *, whole: int, skip_nan: bool) -> None:
         columns = np.where(counts > 0, columns, 0)
         return np.reshape(np.moveaxis(columns, -1, 0), out.shape)
 
-    def called(a: Any, q: Any, weights: Any = None, **params: Any) -> Any:
+    def called(a: Value, q: Value, weights: Value = None, **params: Any) -> Value:
         params.pop("overwrite_input", None)
         if params.pop("interpolation", None) is not None:
             refuse_deprecated(f"np.{function.__name__}", "interpolation", "Write method=.")
         return function(a, q, weights=weights, **params)
 
     def of_examples(
-        a: Any, q: Any, weights: Any = None, *, axis: Any = None, **params: Any
-    ) -> Any:
+        a: Value,
+        q: Value,
+        weights: Value = None,
+        *,
+        axis: int | tuple[int, ...] | None = None,
+        **params: Any,
+    ) -> Value:
         alike = is_ndarray(q) and bool(np.all(q == q[:1]))
         # Where it takes NaN out, NumPy puts several axes of q elsewhere.
         turned = skip_nan and (q.ndim > 2 or axis == ())

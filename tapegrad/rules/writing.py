@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite
+from tapegrad._core.types import Index, Value
 from tapegrad._core.values import innermost, is_ndarray, lift, untraced
 from tapegrad.rules.index import along, picked, plain_array, take
 
 
-def _array(value: Any) -> Any:
+def _array(value: Value) -> Value:
     value = lift(value)
     return value if hasattr(value, "shape") else np.asarray(value)
 
 
-def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+def _copyto(dst: Value, src: Value, casting: Any = "same_kind", where: Value = True) -> None:
     where = untraced(where)
     src = lift(src)
     if is_ndarray(dst):
@@ -39,12 +40,12 @@ def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
     dst[...] = src if where is True else np.where(where, src, dst)
 
 
-def _refused(value: Any) -> Any:
+def _refused(value: Value) -> Value:
     """A value to write into an untraced array; np.asarray of a traced one raises an error."""
     return value if isinstance(value, bool) else np.asarray(value)
 
 
-def _put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
+def _put(a: Value, ind: Index, v: Value, mode: Any = "raise") -> None:
     values = np.ravel(_array(v))
     if is_ndarray(a):
         np.put(a, _refused(plain_array(ind)), _refused(values), mode)
@@ -56,7 +57,7 @@ def _put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     _write_flat(a, positions, values)
 
 
-def _write_flat(a: Any, positions: Any, values: Any) -> None:
+def _write_flat(a: Value, positions: Index, values: Value) -> None:
     """Write at flat positions; too few values start again."""
     if len(positions) == 0:
         return
@@ -70,21 +71,21 @@ def _write_flat(a: Any, positions: Any, values: Any) -> None:
         a[np.unravel_index(positions, a.shape)] = values
 
 
-def _condition(a: Any, mask: Any) -> Any:
+def _condition(a: Value, mask: Value) -> Value:
     mask = plain_array(mask)
     if mask.size != a.size:
         raise ValueError("place or putmask: mask and data must be the same size")
     return np.ravel(mask) != 0
 
 
-def _write_chosen(a: Any, condition: Any, positions: Any, values: Any) -> None:
+def _write_chosen(a: Value, condition: Value, positions: Index, values: Value) -> None:
     """Write the values at these positions wherever a condition of the examples holds."""
     if values.shape[0]:
         given = picked(values, positions % values.shape[0])
         a[...] = np.reshape(np.where(condition, given, np.ravel(a)), a.shape)
 
 
-def _putmask(a: Any, mask: Any, values: Any) -> None:
+def _putmask(a: Value, mask: Value, values: Value) -> None:
     """The k-th element gets the k-th value, counted also where the mask is False."""
     values = np.ravel(_array(values))
     if is_ndarray(a):
@@ -98,7 +99,7 @@ def _putmask(a: Any, mask: Any, values: Any) -> None:
         _write_flat(a, chosen, values[chosen % values.shape[0]])
 
 
-def _place(arr: Any, mask: Any, vals: Any) -> None:
+def _place(arr: Value, mask: Value, vals: Value) -> None:
     """The k-th True of the mask gets the k-th value."""
     values = np.ravel(_array(vals))
     if is_ndarray(arr):
@@ -111,7 +112,7 @@ def _place(arr: Any, mask: Any, vals: Any) -> None:
         _write_flat(arr, np.flatnonzero(condition), values)
 
 
-def _put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
+def _put_along_axis(arr: Value, indices: Index, values: Value, axis: int | None) -> None:
     indices, values = plain_array(indices), _array(values)
     if is_ndarray(arr):
         np.put_along_axis(arr, _refused(indices), _refused(values), axis)
@@ -122,7 +123,7 @@ def _put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     arr[index] = values
 
 
-def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+def _fill_diagonal(a: Value, val: Value, wrap: bool = False) -> None:
     if a.ndim < 2:
         raise ValueError("array must be at least 2-d")
     if a.ndim > 2 and len(set(a.shape)) > 1:

@@ -15,11 +15,12 @@ array([[ 2., -2.,  0.],
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Function, Tree, Value
 from tapegrad._errors import InputError, describe, message, name_of
 from tapegrad._transforms.reverse import grad
 from tapegrad.sparse._arrays import as_pattern, as_scipy
@@ -27,12 +28,11 @@ from tapegrad.sparse._colouring import colour_columns
 from tapegrad.sparse._measured import Measured
 from tapegrad.sparse._recovery import Matrix
 
-Function = Callable[..., Any]
 MODES = ("auto", "forward", "reverse")
 
 
 def jacobian(
-    f: Function, argnums: int | Sequence[int] = 0, *, pattern: Any = None, mode: str = "auto"
+    f: Function, argnums: int | Sequence[int] = 0, *, pattern: Value = None, mode: str = "auto"
 ) -> Function:
     """The Jacobian of f as a SciPy sparse array, a `csr_array`.
 
@@ -62,13 +62,13 @@ def jacobian(
     matrix = Matrix(call, pattern, mode, symmetric=False)
 
     @functools.wraps(f, updated=())
-    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+    def jacobian_of(*args: Tree, **kwargs: Any) -> Value:
         return matrix.of(Measured(call, f, argnums, args, kwargs))
 
     return jacobian_of
 
 
-def hessian(f: Function, argnums: int | Sequence[int] = 0, *, pattern: Any = None) -> Function:
+def hessian(f: Function, argnums: int | Sequence[int] = 0, *, pattern: Value = None) -> Function:
     """The Hessian of a real scalar function as a SciPy sparse array, a `csr_array`.
 
     It is the sparse Jacobian of the gradient, from Hessian-vector products: for `argnums`,
@@ -85,7 +85,7 @@ def hessian(f: Function, argnums: int | Sequence[int] = 0, *, pattern: Any = Non
     gradient = grad(f, argnums)
 
     @functools.wraps(f, updated=())
-    def hessian_of(*args: Any, **kwargs: Any) -> Any:
+    def hessian_of(*args: Tree, **kwargs: Any) -> Value:
         measured = Measured(call, gradient, argnums, args, kwargs)
         if measured.is_complex:
             raise InputError(
@@ -115,14 +115,14 @@ def pattern(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     call = f"sparse.pattern({name_of(f)})"
 
     @functools.wraps(f, updated=())
-    def pattern_of(*args: Any, **kwargs: Any) -> Any:
+    def pattern_of(*args: Tree, **kwargs: Any) -> Value:
         found = Measured(call, f, argnums, args, kwargs).pattern()
         return as_scipy(found, np.ones(found.columns.size, bool))
 
     return pattern_of
 
 
-def colour(pattern: Any) -> Any:
+def colour(pattern: Value) -> Value:
     """A colour (0, 1, ...) for each column, different for columns that share a row.
 
     `pattern` is an array of booleans or a sparse array. Products with one vector of zeros and ones

@@ -5,23 +5,22 @@ Knows SciPy's arrays, and what users may give as a pattern.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._errors import InputError, ShapeMismatchError, describe, message
 from tapegrad.sparse._products import Pattern
 from tapegrad.sparse._scipy import scipy_sparse
 
 
-def as_scipy(pattern: Pattern, entries: Any) -> Any:
+def as_scipy(pattern: Pattern, entries: Value) -> Value:
     """A pattern with entries as a `csr_array`."""
     kind = np.int32 if max(*pattern.shape, entries.size) < 2**31 else np.int64
     parts = (entries, pattern.columns.astype(kind), pattern.starts.astype(kind))
     return scipy_sparse().csr_array(parts, shape=pattern.shape)
 
 
-def as_pattern(call: str, given: Any) -> Pattern:
+def as_pattern(call: str, given: Value) -> Pattern:
     """A pattern of what a user gave: a matrix of anything that is zero or not."""
     if not hasattr(given, "tocsr"):
         given = np.asarray(given)

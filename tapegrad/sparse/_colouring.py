@@ -12,24 +12,26 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
+
 WIDE = 64  # entries in a row above which no regular colouring is looked for
 KINDS = 4096  # different distances between columns up to which one is
 TRIALS = 4096  # colourings that are tried
 
 
-def rows_of(starts: Any) -> Any:
+def rows_of(starts: Value) -> Value:
     """The row of each entry."""
     return np.repeat(np.arange(starts.size - 1), np.diff(starts))
 
 
-def kept_entries(starts: Any, columns: Any, keep: Any) -> tuple[Any, Any]:
+def kept_entries(starts: Value, columns: Value, keep: Value) -> tuple[Value, Value]:
     """The same pattern with some of its entries."""
     rows = rows_of(starts)[keep]
     counts = np.bincount(rows, minlength=starts.size - 1)
     return np.concatenate([[0], np.cumsum(counts)]), columns[keep]
 
 
-def colour_columns(starts: Any, columns: Any, shape: tuple[int, ...]) -> Any:
+def colour_columns(starts: Value, columns: Value, shape: tuple[int, ...]) -> Value:
     """A colour from 0 up for each column; `shape` is that of the columns' array.
 
     Stencils repeat: colours in turn along the axes of the array are tried first, which costs a
@@ -50,7 +52,7 @@ def colour_columns(starts: Any, columns: Any, shape: tuple[int, ...]) -> Any:
     return greedy if regular is None or greedy.max() < regular.max() else regular
 
 
-def _regular(starts: Any, columns: Any, shape: tuple[int, ...], widest: int) -> Any:
+def _regular(starts: Value, columns: Value, shape: tuple[int, ...], widest: int) -> Value | None:
     """Colours that are linear in the index, modulo their number; None where few do not do."""
     count = math.prod(shape)
     shape = tuple(n for n in shape if n > 1)
@@ -80,7 +82,7 @@ def _regular(starts: Any, columns: Any, shape: tuple[int, ...], widest: int) -> 
     return None
 
 
-def _distances(starts: Any, codes: Any, widest: int, limit: int) -> Any:
+def _distances(starts: Value, codes: Value, widest: int, limit: int) -> Value:
     """How far apart two columns of one row are: each distance once."""
     ends = np.repeat(starts[1:], np.diff(starts))
     found = np.zeros(limit, bool)
@@ -90,7 +92,7 @@ def _distances(starts: Any, codes: Any, widest: int, limit: int) -> Any:
     return np.flatnonzero(found)
 
 
-def _greedy(starts: Any, columns: Any, count: int) -> Any:
+def _greedy(starts: Value, columns: Value, count: int) -> Value:
     """The least free colour for each column, those with many neighbours first.
 
     Each row remembers its colours as the bits of an integer, which may be long.
@@ -113,7 +115,7 @@ def _greedy(starts: Any, columns: Any, count: int) -> Any:
     return np.asarray(colours, np.int64)
 
 
-def _costs(starts: Any) -> tuple[Any, Any]:
+def _costs(starts: Value) -> tuple[Value, Value]:
     """Rows from the fullest on, and how many products there are at least without the first k.
 
     Each of them costs a product, and the fullest of the others needs a colour for each entry.
@@ -123,13 +125,13 @@ def _costs(starts: Any) -> tuple[Any, Any]:
     return order, np.arange(order.size + 1) + np.append(widths[order], 0)
 
 
-def fewest_products(starts: Any, *, mixed: bool) -> int:
+def fewest_products(starts: Value, *, mixed: bool) -> int:
     """How many products a pattern takes at least; `mixed`: full rows may be measured apart."""
     _, costs = _costs(starts)
     return int(costs.min() if mixed else costs[0])
 
 
-def heavy_rows(starts: Any) -> Any:
+def heavy_rows(starts: Value) -> Value:
     """The rows that are so full that they are better measured one by one; mostly none."""
     order, costs = _costs(starts)
     best = int(np.argmin(costs))

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Index, Params, Value
+
 PAIRS = 5 * 10**7  # products of two elements up to which each is looked at
 
 
@@ -27,7 +29,7 @@ def _matmul(x: int, y: int, **_: Any) -> str:
     return _aligned(x, y, (f"{rows}k", f"k{columns}", rows + columns))
 
 
-def _tensordot(x: int, y: int, axes: Any = 2, **_: Any) -> str:
+def _tensordot(x: int, y: int, axes: int | Sequence[Any] = 2, **_: Any) -> str:
     if isinstance(axes, (int, np.integer)):
         axes = (list(range(x - int(axes), x)), list(range(int(axes))))
     x_axes, y_axes = ([int(axis) for axis in np.atleast_1d(part)] for part in axes)
@@ -62,21 +64,21 @@ SUBSCRIPTS: dict[str, Callable[..., str]] = {
 }
 
 
-def subscripts_of(name: str, arrays: Sequence[Any], params: dict[str, Any]) -> str | None:
+def subscripts_of(name: str, arrays: Sequence[Value], params: Params) -> str | None:
     """The product as np.einsum writes it, or None for a function that is not known as one."""
     make = SUBSCRIPTS.get(name)
     return None if make is None else make(*(array.ndim for array in arrays), **params)
 
 
-def _single(term: str, array: Any) -> tuple[str, Any]:
+def _single(term: str, array: Value) -> tuple[str, Value]:
     """A term without repeated letters, and the diagonal that it means."""
     letters = "".join(dict.fromkeys(term))
     return letters, array if letters == term else np.einsum(f"{term}->{letters}", array)
 
 
 def products(
-    subscripts: str, labels: Any, position: int, masks: Sequence[Any]
-) -> tuple[Any, Any] | None:
+    subscripts: str, labels: Value, position: int, masks: Sequence[Value]
+) -> tuple[Index, Value] | None:
     """What the elements of a product get from one operand: (positions in the result, labels).
 
     `masks` has for each operand where it is not zero. None where there are too many products.
@@ -121,7 +123,7 @@ def products(
     return target.reshape(-1), found.reshape(-1)
 
 
-def _along(array: Any, letters: str, factor: str) -> Any:
+def _along(array: Value, letters: str, factor: str) -> Value:
     """An array with an axis for each letter of `factor`, of length 1 for those it has not."""
     order = sorted(letters, key=factor.index)
     ordered = np.transpose(array, [letters.index(letter) for letter in order])

@@ -10,17 +10,17 @@ taken, make no dependence.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
 from tapegrad._core.entry import ADD, PROJECT, READ, WRITE, Entry, parents_of
+from tapegrad._core.types import Slot, Value
 from tapegrad.sparse._functions import labels_of
 from tapegrad.sparse._sets import NONE, Sets
 from tapegrad.sparse._steps import Step
 
 
-def live(entries: Iterable[Entry], outputs: Iterable[Any]) -> list[Entry]:
+def live(entries: Iterable[Entry], outputs: Iterable[Slot]) -> list[Entry]:
     """The entries that the values at these slots are made from."""
     needed, found = set(outputs), []
     for entry in reversed(list(entries)):
@@ -30,7 +30,9 @@ def live(entries: Iterable[Entry], outputs: Iterable[Any]) -> list[Entry]:
     return found[::-1]
 
 
-def dependence(entries: Iterable[Entry], inputs: dict[Any, Any], sets: Sets) -> dict[Any, Any]:
+def dependence(
+    entries: Iterable[Entry], inputs: dict[Slot, Value], sets: Sets
+) -> dict[Slot, Value]:
     """Labels by slot: an array of the value's shape, a list for several results.
 
     `inputs` has the labels of the inputs' slots. A value without a slot there is a constant.
@@ -44,7 +46,7 @@ def dependence(entries: Iterable[Entry], inputs: dict[Any, Any], sets: Sets) -> 
     return table
 
 
-def _labels(step: Step) -> Any:
+def _labels(step: Step) -> Value | None:
     """The labels of an entry's result, or None for a constant."""
     if all(part is None for part in step.given):
         return None
@@ -57,14 +59,14 @@ def _labels(step: Step) -> Any:
     return _added(step) if step.rule is ADD else labels_of(step)
 
 
-def _written(step: Step) -> Any:
+def _written(step: Step) -> Value:
     x, v = step.given
     out = np.zeros(step.args[0].shape, np.int64) if x is None else np.array(x)
     out[step.params] = NONE if v is None else v
     return out
 
 
-def _added(step: Step) -> Any:
+def _added(step: Step) -> Value:
     x, v = step.given
     out = np.zeros(step.args[0].shape, np.int64) if x is None else np.array(x)
     if v is not None:

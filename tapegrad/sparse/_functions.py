@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import Outputs, Spec
+from tapegrad._core.types import Value
 from tapegrad.sparse._contractions import PAIRS, products, subscripts_of
 from tapegrad.sparse._sets import NONE
 from tapegrad.sparse._steps import Step
@@ -49,7 +50,7 @@ MIXING = {
 }
 
 
-def labels_of(step: Step) -> Any:
+def labels_of(step: Step) -> Value:
     """The labels of a call's result, or a list of them for several results."""
     name, shape = step.name, step.shape
     if step.short or step.rule.form == "elementwise" or name in ELEMENTWISE:
@@ -76,7 +77,7 @@ def labels_of(step: Step) -> Any:
     return found
 
 
-def _elementwise(step: Step) -> Any:
+def _elementwise(step: Step) -> Value:
     product = step.rule.product or step.name == "strong_product"
     parts = []
     for position, part in enumerate(step.given):
@@ -94,7 +95,7 @@ def _elementwise(step: Step) -> Any:
     return found if shape is None or found.shape == shape else np.broadcast_to(found, shape)
 
 
-def _moved(step: Step) -> Any:
+def _moved(step: Step) -> Value:
     params = {
         name: value for name, value in step.params.items() if name not in ("dtype", "casting")
     }
@@ -104,7 +105,7 @@ def _moved(step: Step) -> Any:
     return np.asarray(step.rule.call(step.filled(), params))
 
 
-def _reduced(step: Step, shape: tuple[int, ...]) -> Any:
+def _reduced(step: Step, shape: tuple[int, ...]) -> Value | None:
     if any(part is not None for part in step.given[1:]):
         return None
     labels, where = step.given[0], step.params.get("where", True)
@@ -113,7 +114,7 @@ def _reduced(step: Step, shape: tuple[int, ...]) -> Any:
     return step.sets.over(labels, step.axes()).reshape(shape)
 
 
-def _mixed(step: Step, shape: tuple[int, ...]) -> Any:
+def _mixed(step: Step, shape: tuple[int, ...]) -> Value:
     default = MIXING[step.name]
     found = step.sets.over(step.given[0], step.axes(default))
     if len(shape) != found.ndim:
@@ -121,7 +122,7 @@ def _mixed(step: Step, shape: tuple[int, ...]) -> Any:
     return np.broadcast_to(found, shape)
 
 
-def _product(step: Step, shape: tuple[int, ...]) -> Any:
+def _product(step: Step, shape: tuple[int, ...]) -> Value | None:
     """A sum of products: each element of an operand where the others are not zero."""
     operands = list(zip(step.args, step.given, strict=True))
     if any(part is None and isinstance(x, Spec) for x, part in operands):
@@ -143,7 +144,7 @@ def _product(step: Step, shape: tuple[int, ...]) -> Any:
     return step.gathered(groups, labels, shape)
 
 
-def _probed(step: Step, shape: tuple[int, ...]) -> Any:
+def _probed(step: Step, shape: tuple[int, ...]) -> Value | None:
     """The dependence of a linear function on one small argument, tried on each element."""
     at = [i for i, part in enumerate(step.given) if part is not None]
     position, labels = at[0], step.given[at[0]]
@@ -171,7 +172,7 @@ def _probed(step: Step, shape: tuple[int, ...]) -> Any:
     return step.gathered(groups, found, shape)
 
 
-def _core(step: Step) -> Any:
+def _core(step: Step) -> Value:
     """Everything on everything, but for the axes before the core of a stacked function."""
     cores = _cores(step.rule.batch, step.args)
     united: Any = np.asarray(NONE, np.int64)
@@ -190,7 +191,7 @@ def _core(step: Step) -> Any:
     return _behind(step, united, step.out.shape)
 
 
-def _behind(step: Step, labels: Any, shape: tuple[int, ...]) -> Any:
+def _behind(step: Step, labels: Value, shape: tuple[int, ...]) -> Value:
     """Labels of the leading axes, the same for all that follow."""
     stretches = all(n in (1, m) for n, m in zip(labels.shape, shape, strict=False))
     if labels.ndim > len(shape) or not stretches:
@@ -198,11 +199,11 @@ def _behind(step: Step, labels: Any, shape: tuple[int, ...]) -> Any:
     return np.broadcast_to(labels.reshape(labels.shape + (1,) * (len(shape) - labels.ndim)), shape)
 
 
-def _ndim(x: Any) -> int:
+def _ndim(x: Value) -> int:
     return len(x.shape) if hasattr(x, "shape") else np.ndim(x)
 
 
-def _cores(batch: Any, args: Sequence[Any]) -> list[int] | None:
+def _cores(batch: Any, args: Sequence[Value]) -> list[int] | None:
     """How many axes the core of each argument has; None where the rule does not say."""
     if not isinstance(batch, str) or not batch.startswith("("):
         return None
@@ -220,7 +221,7 @@ def _cores(batch: Any, args: Sequence[Any]) -> list[int] | None:
 # --- Functions by name --------------------------------------------------------------------------
 
 
-def _diff(step: Step) -> Any:
+def _diff(step: Step) -> Value:
     axis = step.axes(-1)[0]
     labels = np.moveaxis(step.given[0], axis, -1)
     for _ in range(int(step.params.get("n", 1))):
@@ -228,18 +229,18 @@ def _diff(step: Step) -> Any:
     return np.moveaxis(labels, -1, axis)
 
 
-def _trace(step: Step) -> Any:
+def _trace(step: Step) -> Value:
     params = {name: value for name, value in step.params.items() if name != "dtype"}
     along = np.diagonal(step.given[0], **params)
     return step.sets.over(along, (along.ndim - 1,))[..., 0]
 
 
-def _pad(step: Step) -> Any:
+def _pad(step: Step) -> Value:
     """Only constants are padded with: other modes are made of reads and joins."""
     return np.pad(step.given[0], step.params["pad_width"] or 0)
 
 
-def _convolve(step: Step) -> Any:
+def _convolve(step: Step) -> Value | None:
     """Every product of an element of one with a nonzero one of the other, by their places' sum."""
     sizes = [math.prod(x.shape) if hasattr(x, "shape") else np.size(x) for x in step.args]
     groups, labels = [], []
@@ -259,7 +260,7 @@ def _convolve(step: Step) -> Any:
     return full[least - 1 : count - least + 1] if mode == "valid" else full
 
 
-def _vdot(step: Step) -> Any:
+def _vdot(step: Step) -> Value:
     """The sum of the products of elements in a row."""
     parts = [
         np.where(step.present(1 - at).reshape(-1), part.reshape(-1), NONE)
@@ -269,7 +270,7 @@ def _vdot(step: Step) -> Any:
     return np.asarray(step.sets.whole(np.concatenate(parts)))
 
 
-def _interp(step: Step) -> Any:
+def _interp(step: Step) -> Value | None:
     """Elementwise in the first argument."""
     return None if any(part is not None for part in step.given[1:]) else step.given[0]
 

@@ -6,11 +6,11 @@ Knows how `linearize` keeps a recording. Must not know colourings or SciPy.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Tree, Value
 from tapegrad._core.values import cast, in_trace
 from tapegrad._errors import NotDifferentiableError, OutputError, describe, message, name_of
 from tapegrad._transforms.forward import linearize
@@ -25,14 +25,14 @@ class Measured:
     """f at some arguments, as a function of the chosen inputs, all in a row, to its outputs."""
 
     def __init__(
-        self, call: str, f: Callable[..., Any], argnums: Argnums, args: Any, kwargs: Any
+        self, call: str, f: Function, argnums: Argnums, args: tuple[Tree, ...], kwargs: Params
     ) -> None:
         self.call = call
         inputs = Inputs(Selection(call, argnums), args, kwargs)
         self.inputs = inputs.leaves
         _require_plain(call, self.inputs)
 
-        def of_leaves(*leaves: Any) -> Any:
+        def of_leaves(*leaves: Value) -> Tree:
             return inputs.call(f, list(leaves))
 
         of_leaves.__name__ = name_of(f)
@@ -70,11 +70,11 @@ class Measured:
 
     # -- products --------------------------------------------------------------------------------
 
-    def forward(self, vector: Any) -> Any:
+    def forward(self, vector: Tangent) -> Tangent:
         """The Jacobian times a vector."""
         return self._row(flatten(self.pushforward(*_split(vector, self.inputs)))[0])
 
-    def reverse(self, vector: Any) -> Any:
+    def reverse(self, vector: Cotangent) -> Cotangent:
         """The transpose of the Jacobian times a vector."""
         push = self.pushforward
         given = zip(push.out_slots, _split(vector, self.outputs), strict=True)
@@ -83,7 +83,7 @@ class Measured:
         found = push.recording.pull(slots, bars, push.slots)
         return self._row([as_cotangent(b, x) for b, x in zip(found, self.inputs, strict=True)])
 
-    def _row(self, parts: list[Any]) -> Any:
+    def _row(self, parts: list[Value]) -> Value:
         _require_plain(self.call, parts)
         return np.concatenate([np.zeros(0, self.dtype), *(np.reshape(part, -1) for part in parts)])
 
@@ -105,11 +105,11 @@ class Measured:
         return Pattern(np.concatenate([[0], np.cumsum(lengths)]), columns.copy(), self.shape)
 
 
-def _size(leaves: list[Any]) -> int:
+def _size(leaves: list[Value]) -> int:
     return sum(math.prod(leaf.shape) for leaf in leaves)
 
 
-def _split(row: Any, leaves: list[Any]) -> list[Any]:
+def _split(row: Value, leaves: list[Value]) -> list[Value]:
     """A row cut into arrays of the leaves' shapes."""
     parts, start = [], 0
     for leaf in leaves:
@@ -120,7 +120,7 @@ def _split(row: Any, leaves: list[Any]) -> list[Any]:
     return parts
 
 
-def _require_plain(call: str, leaves: list[Any]) -> None:
+def _require_plain(call: str, leaves: list[Value]) -> None:
     if any(in_trace(leaf) for leaf in leaves):
         _refuse(call)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Index, Value
 from tapegrad.sparse._colouring import colour_columns, heavy_rows, kept_entries, rows_of
 from tapegrad.sparse._scipy import scipy_sparse
 
@@ -22,8 +23,8 @@ Product = Callable[[Any], Any]  # a vector times the matrix, or its transpose
 class Pattern:
     """Places of entries in compressed rows, columns in order."""
 
-    starts: Any
-    columns: Any
+    starts: Value
+    columns: Value
     shape: tuple[int, int]
 
     def same(self, other: Pattern) -> bool:
@@ -34,7 +35,7 @@ class Pattern:
             and np.array_equal(self.columns, other.columns)
         )
 
-    def transposed(self) -> tuple[Pattern, Any]:
+    def transposed(self) -> tuple[Pattern, Index]:
         """The pattern of the transpose, and where its entries come from."""
         places = np.arange(self.columns.size, dtype=self.columns.dtype)
         parts = (places, self.columns, self.starts)
@@ -51,8 +52,8 @@ class Plan:
     """
 
     pattern: Pattern
-    colours: Any
-    heavy: Any
+    colours: Value
+    heavy: Value
     symmetric: bool
 
     @property
@@ -66,7 +67,7 @@ class Plan:
         return int(self.colours.max(initial=-1)) + 1
 
     @functools.cached_property
-    def _places(self) -> tuple[Any, Any, Any]:
+    def _places(self) -> tuple[Value, Value, Value]:
         """Entries in order of their colours, where each colour ends, and the entries' rows."""
         colours = self.colours[self.pattern.columns]
         small = np.uint8 if self.count < 255 else np.uint16 if self.count < 65535 else np.int64
@@ -74,7 +75,7 @@ class Plan:
         ends = np.cumsum(np.bincount(colours + 1, minlength=self.count + 1))
         return order, ends, rows_of(self.pattern.starts)[order]
 
-    def entries(self, product: Product, transposed: Product, dtype: Any) -> Any:
+    def entries(self, product: Product, transposed: Product, dtype: Any) -> Value:
         """The matrix's entries, in the pattern's order."""
         pattern, columns = self.pattern, self.pattern.columns
         found = np.zeros(columns.size, dtype)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Index, Value
 from tapegrad._errors import InputError, OutputError, ShapeMismatchError, message
 from tapegrad.sparse._arrays import as_pattern, as_scipy, symmetric_pattern
 from tapegrad.sparse._colouring import fewest_products
@@ -20,14 +21,14 @@ from tapegrad.sparse._products import Pattern, Plan, plan_columns
 class Matrix:
     """What one transform keeps from call to call: the given pattern, and the last plan."""
 
-    def __init__(self, call: str, pattern: Any, mode: str, *, symmetric: bool) -> None:
+    def __init__(self, call: str, pattern: Value, mode: str, *, symmetric: bool) -> None:
         self.call, self.mode, self.symmetric = call, mode, symmetric
         self.given = None if pattern is None else as_pattern(call, pattern)
         if self.given is not None and symmetric:
             self.given = symmetric_pattern(call, self.given)
         self.last: tuple[Any, Pattern, _Route] | None = None
 
-    def of(self, measured: Measured) -> Any:
+    def of(self, measured: Measured) -> Value:
         """The matrix of one run."""
         pattern = self.given
         if pattern is None:
@@ -60,10 +61,10 @@ class Matrix:
 class _Route:
     """A plan, by columns or (with `order`) by rows: then it is that of the transpose."""
 
-    def __init__(self, plan: Plan, order: Any = None) -> None:
+    def __init__(self, plan: Plan, order: Index | None = None) -> None:
         self.plan, self.order = plan, order
 
-    def entries(self, measured: Measured) -> Any:
+    def entries(self, measured: Measured) -> Value:
         plan, dtype = self.plan, measured.dtype
         if plan.symmetric:
             return plan.entries(measured.forward, measured.forward, dtype)
@@ -111,19 +112,19 @@ def _by_columns(measured: Measured, pattern: Pattern, *, mixed: bool, symmetric:
     return _Route(plan_columns(pattern, shape, mixed=mixed, symmetric=symmetric))
 
 
-def _by_rows(measured: Measured, turned: Pattern, order: Any, *, mixed: bool) -> _Route:
+def _by_rows(measured: Measured, turned: Pattern, order: Index, *, mixed: bool) -> _Route:
     shape = _shape(measured.outputs)
     return _Route(plan_columns(turned, shape, mixed=mixed, symmetric=False), order)
 
 
-def _shape(leaves: list[Any]) -> tuple[int, ...]:
+def _shape(leaves: list[Value]) -> tuple[int, ...]:
     """The shape in which a row of all elements is an array: that of a single leaf."""
     if len(leaves) == 1:
         return tuple(leaves[0].shape)
     return (sum(math.prod(leaf.shape) for leaf in leaves),)
 
 
-def _check(call: str, measured: Measured, pattern: Pattern, entries: Any) -> None:
+def _check(call: str, measured: Measured, pattern: Pattern, entries: Value) -> None:
     """Raise InputError where a product with a random vector shows that an entry is missing."""
     random = np.random.default_rng()
     vector = random.choice([-1.0, 1.0], pattern.shape[1]) * random.uniform(

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
 from tapegrad._errors import InputError
 from tapegrad.sparse._scipy import scipy_sparse
 
@@ -56,13 +57,13 @@ class Sets:
         self._joined: dict[tuple[int, int], Any] = {}
         self._kept: list[Any] = []  # arrays whose id is a key above
 
-    def singles(self) -> Any:
+    def singles(self) -> Value:
         """The label of each column."""
         if self.size == 1:
             return np.ones(1, np.int64)
         return np.arange(2, self.size + 2)
 
-    def columns(self, labels: Any) -> tuple[Any, Any]:
+    def columns(self, labels: Value) -> tuple[Value, Value]:
         """The lengths of sets in a row, and their members one set after the other."""
         lengths = self.lengths[labels]
         if not labels.size:
@@ -80,7 +81,7 @@ class Sets:
         places += np.arange(int(ends[-1]))
         return lengths, self.members[places]
 
-    def _keys(self, groups: Any, lengths: Any, columns: Any) -> Any:
+    def _keys(self, groups: Value, lengths: Value, columns: Value) -> Value:
         """Group and column in one number, for each member of sets in a row."""
         shifted = groups << self.bits
         if lengths.size and (lengths == lengths[0]).all():
@@ -89,7 +90,7 @@ class Sets:
 
     # -- unions ----------------------------------------------------------------------------------
 
-    def join(self, x: Any, y: Any) -> Any:
+    def join(self, x: Value, y: Value) -> Value:
         """The union of two arrays of labels, element by element, with broadcasting."""
         if x is y:
             return x
@@ -100,7 +101,7 @@ class Sets:
             self._kept.append((x, y))
         return found
 
-    def _join(self, x: Any, y: Any) -> Any:
+    def _join(self, x: Any, y: Any) -> Value:
         if x.shape != y.shape:
             x, y = np.broadcast_arrays(x, y)
         apart = x != y
@@ -114,7 +115,7 @@ class Sets:
         out[apart] = self._apart(x[apart], y[apart])
         return out
 
-    def _apart(self, x: Any, y: Any) -> Any:
+    def _apart(self, x: Value, y: Value) -> Value:
         """`join` of labels in a row, of which none is empty or full, or equal to its partner."""
         within = self.first[x] == y
         within |= self.second[x] == y
@@ -130,7 +131,7 @@ class Sets:
             return out
         return self._new(x, y)
 
-    def _new(self, x: Any, y: Any) -> Any:
+    def _new(self, x: Value, y: Value) -> Value:
         """`_apart` for partners of which none is known to be part of the other."""
         pairs = x * self.count + y
         if (pairs[1:] > pairs[:-1]).all():
@@ -138,7 +139,7 @@ class Sets:
         pairs, places = np.unique(pairs, return_inverse=True)
         return self._pairs(*np.divmod(pairs, self.count))[places]
 
-    def _pairs(self, x: Any, y: Any) -> Any:
+    def _pairs(self, x: Value, y: Value) -> Value:
         """`_new` for pairs that are all different."""
         before = self.count
         if self.lengths[x].max() == self.lengths[y].max() == 1:
@@ -153,7 +154,7 @@ class Sets:
             self.second[before : self.count] = y[made]
         return found
 
-    def _added_pairs(self, x: Any, y: Any) -> Any:
+    def _added_pairs(self, x: Value, y: Value) -> Value:
         """Labels for pairs of columns."""
         x, y = self.members[self.starts[x]], self.members[self.starts[y]]
         members = np.empty((x.size, 2), x.dtype)
@@ -163,14 +164,14 @@ class Sets:
             return np.full(x.size, ALL)
         return self._added(np.full(x.size, 2), members.reshape(-1))
 
-    def _merged(self, x: Any, y: Any) -> Any:
+    def _merged(self, x: Value, y: Value) -> Value:
         """Labels for the unions of x[i] and y[i]: SciPy adds the rows of two matrices."""
         lengths = self.lengths[x], self.lengths[y]
         total = self._matrix(x, lengths[0]) + self._matrix(y, lengths[1])
         best = np.where(lengths[0] >= lengths[1], x, y)
         return self._labelled(best, np.maximum(*lengths), np.diff(total.indptr), total.indices)
 
-    def _matrix(self, labels: Any, lengths: Any) -> Any:
+    def _matrix(self, labels: Value, lengths: Value) -> Value:
         """Sets as the rows of a matrix."""
         columns = self.columns(labels)[1]
         starts = np.zeros(labels.size + 1, columns.dtype)
@@ -178,7 +179,7 @@ class Sets:
         parts = (np.ones(columns.size, bool), columns, starts)
         return scipy_sparse().csr_array(parts, shape=(labels.size, self.size))
 
-    def _united(self, groups: Any, labels: Any) -> Any:
+    def _united(self, groups: Value, labels: Value) -> Value:
         """Labels for the unions of the labels of each group; groups are in order, none missing."""
         lengths, columns = self.columns(labels)
         total = int(groups[-1]) + 1
@@ -187,7 +188,7 @@ class Sets:
         best, largest = _largest(groups, lengths, labels, total, self.count)
         return self._labelled(best, largest, counts, keys & ((1 << self.bits) - 1))
 
-    def _labelled(self, best: Any, largest: Any, counts: Any, columns: Any) -> Any:
+    def _labelled(self, best: Value, largest: Value, counts: Value, columns: Value) -> Value:
         """Labels for unions of so many columns each, of which `best` is the largest part.
 
         A union that is no greater than one of its parts is that part.
@@ -201,7 +202,7 @@ class Sets:
             best[new] = self._added(counts[new], columns[np.repeat(new, counts)])
         return best
 
-    def _added(self, lengths: Any, columns: Any) -> Any:
+    def _added(self, lengths: Value, columns: Value) -> Value:
         end, count = self.used + columns.size, self.count + lengths.size
         check_size(end)
         self.members = _grown(self.members, end)
@@ -215,7 +216,7 @@ class Sets:
         self.used, self.count = end, count
         return labels
 
-    def gather(self, groups: Any, labels: Any, count: int) -> Any:
+    def gather(self, groups: Value, labels: Value, count: int) -> Value:
         """The union of the labels of each group, for so many groups: one label a group."""
         out = np.zeros(count, np.int64)
         given = labels != NONE
@@ -238,7 +239,7 @@ class Sets:
             out[chosen] = self._united(ranks[groups], labels)
         return out
 
-    def over(self, labels: Any, axes: tuple[int, ...]) -> Any:
+    def over(self, labels: Value, axes: tuple[int, ...]) -> Value:
         """The union along axes, which stay with length 1."""
         if not axes or labels.size == 0:
             kept = [1 if axis in axes else n for axis, n in enumerate(labels.shape)]
@@ -248,13 +249,13 @@ class Sets:
         groups = np.broadcast_to(np.arange(count).reshape(kept), labels.shape)
         return self.gather(groups.reshape(-1), labels.reshape(-1), count).reshape(kept)
 
-    def whole(self, labels: Any) -> int:
+    def whole(self, labels: Value) -> int:
         """The label of the union of all."""
         found = self.gather(np.zeros(labels.size, np.int64), labels.reshape(-1), 1)
         return int(found[0])
 
 
-def _distinct(keys: Any, places: int) -> Any:
+def _distinct(keys: Value, places: int) -> Value:
     """The different keys in order; all are below `places`."""
     if places <= SCATTERED * keys.size:
         marks = np.zeros(places, bool)
@@ -269,7 +270,9 @@ def _distinct(keys: Any, places: int) -> Any:
     return keys
 
 
-def _largest(groups: Any, lengths: Any, labels: Any, total: int, count: int) -> tuple[Any, Any]:
+def _largest(
+    groups: Value, lengths: Value, labels: Value, total: int, count: int
+) -> tuple[Value, Value]:
     """Label and length of each group's longest set; groups are in order."""
     if groups.size == total:
         return labels.copy(), lengths
@@ -280,7 +283,7 @@ def _largest(groups: Any, lengths: Any, labels: Any, total: int, count: int) -> 
     return labels, lengths
 
 
-def _grown(array: Any, size: int) -> Any:
+def _grown(array: Value, size: int) -> Value:
     """An array with room for so many elements, and for as many again."""
     if size <= array.size:
         return array

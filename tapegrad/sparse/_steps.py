@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import Entry, Outputs, Spec, parents_of
+from tapegrad._core.types import Slot, Value
 from tapegrad.sparse._sets import NONE, Sets
 
 
 class Step:
     """An entry: its rule, arguments and parameters, and the labels of the arguments."""
 
-    def __init__(self, entry: Entry, table: dict[Any, Any], sets: Sets) -> None:
+    def __init__(self, entry: Entry, table: dict[Slot, Value], sets: Sets) -> None:
         _, self.rule, self.out, args, params, _, y_slot = entry
         self.sets = sets
         self.short = y_slot is not None
@@ -45,7 +46,7 @@ class Step:
             own = module.split(".")[0] in ("numpy", "tapegrad")
         return self.rule.name if own else ""
 
-    def masked(self, labels: Any, other: int) -> Any:
+    def masked(self, labels: Value, other: int) -> Value:
         """Labels, and none where the other factor is a constant zero."""
         factor, depends = self.args[other], self.given[other]
         if isinstance(factor, Spec) or factor is None:
@@ -55,14 +56,14 @@ class Step:
         present = self.present(other)
         return labels if present.all() else np.where(present, labels, NONE)
 
-    def gathered(self, groups: list[Any], labels: list[Any], shape: tuple[int, ...]) -> Any:
+    def gathered(self, groups: list[Value], labels: list[Value], shape: tuple[int, ...]) -> Value:
         """The result's labels from positions in it and labels there."""
         count = math.prod(shape)
         return self.sets.gather(np.concatenate(groups), np.concatenate(labels), count).reshape(
             shape
         )
 
-    def present(self, position: int) -> Any:
+    def present(self, position: int) -> Value:
         """Where a factor can be other than zero."""
         x, part = self.args[position], self.given[position]
         if isinstance(x, Spec):
@@ -70,7 +71,7 @@ class Step:
         present = np.asarray(x) != 0
         return present if part is None else present | (part != NONE)
 
-    def filled(self) -> list[Any]:
+    def filled(self) -> list[Value]:
         """The arguments with labels in place of values; whole where a rule takes them whole."""
         fixed = getattr(self.rule, "fixed", 0)
         return [
@@ -82,7 +83,7 @@ class Step:
             for position, (part, arg) in enumerate(zip(self.given, self.args, strict=True))
         ]
 
-    def axes(self, default: Any = None) -> tuple[int, ...]:
+    def axes(self, default: int | None = None) -> tuple[int, ...]:
         """The axes that `axis` names, none negative."""
         ndim, axis = self.given[0].ndim, self.params.get("axis", default)
         if axis is None or not ndim:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.types import Tangent, Value
 from tapegrad.testing._tolerances import real_dtype, resolution_of
 
 # A function of leaves that returns a tuple of leaves, all floating or complex.
@@ -17,11 +18,11 @@ FlatFunction = Callable[..., tuple[Any, ...]]
 
 
 def central_differences(
-    function: FlatFunction, leaves: Sequence[Any], dots: Sequence[Any], step: float
-) -> list[Any]:
+    function: FlatFunction, leaves: Sequence[Value], dots: Sequence[Tangent], step: float
+) -> list[Tangent]:
     """The derivative along a direction by the five-point formula: its error is of order step^4."""
 
-    def at(steps: int) -> tuple[Any, ...]:
+    def at(steps: int) -> tuple[Value, ...]:
         moved = [
             x + np.asarray(steps * step).astype(real_dtype(x.dtype)) * dot
             for x, dot in zip(leaves, dots, strict=True)
@@ -36,7 +37,7 @@ def central_differences(
     ]
 
 
-def widened(function: FlatFunction, leaves: Sequence[Any]) -> list[Any]:
+def widened(function: FlatFunction, leaves: Sequence[Value]) -> list[Value]:
     """The leaves in the widest precision that the function computes in.
 
     In longdouble the differences of a smooth function are exact to all digits of float64.
@@ -51,12 +52,12 @@ def widened(function: FlatFunction, leaves: Sequence[Any]) -> list[Any]:
     return list(leaves)
 
 
-def step_of(leaves: Sequence[Any], power: float) -> float:
+def step_of(leaves: Sequence[Value], power: float) -> float:
     """A step that balances rounding against the curvature of the function."""
     return float(resolution_of(*leaves)) ** power
 
 
-def direction(random: np.random.Generator, like: Any) -> Any:
+def direction(random: np.random.Generator, like: Value) -> Value:
     """A random array of the shape and dtype of another, with entries around 1."""
     values = random.uniform(0.5, 1.5, like.shape) * random.choice([-1.0, 1.0], like.shape)
     if like.dtype.kind == "c":

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
+from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
 from tapegrad._errors import InputError, describe, message, name_of
 from tapegrad._transforms.forward import jvp
 from tapegrad._transforms.inputs import as_input
@@ -19,8 +19,8 @@ MODES = ("fwd", "rev")
 
 
 def check_grads(
-    f: Callable[..., Any],
-    args: Sequence[Any],
+    f: Function,
+    args: Sequence[Tree],
     order: int = 2,
     modes: Sequence[str] = MODES,
     *,
@@ -67,7 +67,7 @@ def check_grads(
         leaves += [as_input(leaf, call) for leaf in found]
         names += [_leaf_name(position, i, leaf, structure) for i, leaf in enumerate(found)]
 
-    def of_leaves(*given: Any) -> tuple[Any, ...]:
+    def of_leaves(*given: Value) -> tuple[Value, ...]:
         rest = iter(given)
         return inexact_leaves(f(*(unflatten(structure, rest) for structure in structures)))
 
@@ -76,7 +76,7 @@ def check_grads(
     _check_to_order(subject, 1, order, tuple(modes), exactness, np.random.default_rng(0))
 
 
-def _leaf_name(position: int, i: int, leaf: Any, structure: Structure) -> str:
+def _leaf_name(position: int, i: int, leaf: Value, structure: Structure) -> str:
     inner = f", leaf {i} ({describe(leaf)})" if structure.kind else ""
     return f"argument {position}{inner}"
 
@@ -114,21 +114,21 @@ def derivatives(
     ]
 
 
-def _tangent_function(function: FlatFunction, dots: Sequence[Any]) -> FlatFunction:
-    def tangents(*leaves: Any) -> tuple[Any, ...]:
+def _tangent_function(function: FlatFunction, dots: Sequence[Tangent]) -> FlatFunction:
+    def tangents(*leaves: Value) -> tuple[Tangent, ...]:
         return tuple(jvp(function, leaves, tuple(dots))[1])
 
     return tangents
 
 
-def _cotangent_function(function: FlatFunction, bars: Sequence[Any]) -> FlatFunction:
-    def cotangents(*leaves: Any) -> tuple[Any, ...]:
+def _cotangent_function(function: FlatFunction, bars: Sequence[Cotangent]) -> FlatFunction:
+    def cotangents(*leaves: Value) -> tuple[Cotangent, ...]:
         return tuple(vjp(function, *leaves)[1](tuple(bars)))
 
     return cotangents
 
 
-def inexact_leaves(out: Any) -> tuple[Any, ...]:
+def inexact_leaves(out: Tree) -> tuple[Value, ...]:
     """The floating and complex parts of a result; Python numbers as NumPy's."""
     leaves = [
         np.asarray(leaf)[()] if isinstance(leaf, (float, complex)) else leaf
@@ -137,6 +137,6 @@ def inexact_leaves(out: Any) -> tuple[Any, ...]:
     return tuple(leaf for leaf in leaves if _is_inexact(leaf))
 
 
-def _is_inexact(leaf: Any) -> bool:
+def _is_inexact(leaf: Value) -> bool:
     dtype = getattr(leaf, "dtype", None)
     return isinstance(dtype, np.dtype) and dtype.kind in "fc"  # scalar types have dtype as well

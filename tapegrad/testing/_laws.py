@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._errors import describe
 from tapegrad._transforms.forward import jvp
 from tapegrad._transforms.reverse import vjp
@@ -67,8 +68,8 @@ def check_first_order(
 
 
 def _differences(
-    subject: Subject, dots: list[Any], exactness: Exactness
-) -> tuple[list[Any], float]:
+    subject: Subject, dots: list[Tangent], exactness: Exactness
+) -> tuple[list[Tangent], float]:
     """Differences along a direction, in the dtypes of the results, and their relative error."""
     plain = subject.function(*subject.leaves)
     leaves, power = list(subject.leaves), 1 / 3
@@ -88,11 +89,11 @@ def _differences(
 def _check_jvp(
     subject: Subject,
     position: int,
-    dots: list[Any],
-    expected: list[Any],
+    dots: list[Tangent],
+    expected: list[Tangent],
     error: float,
     exactness: Exactness,
-) -> list[Any]:
+) -> list[Tangent]:
     """The tangents, after a look at their shape, dtype and values."""
     outs, out_dots = jvp(subject.function, subject.leaves, tuple(dots))
     what = f"the jvp by {subject.names[position]}"
@@ -115,7 +116,7 @@ def _check_jvp(
     return list(out_dots)
 
 
-def _check_cotangent(subject: Subject, position: int, bars: Sequence[Any]) -> Any:
+def _check_cotangent(subject: Subject, position: int, bars: Sequence[Cotangent]) -> Cotangent:
     """The cotangent of one leaf, which has that leaf's shape and dtype."""
     leaf, bar = subject.leaves[position], bars[position]
     if describe(bar) != describe(leaf) or type(bar) is not type(leaf):
@@ -154,7 +155,7 @@ def _check_adjoint(
     )
 
 
-def _pairing(bars: Sequence[Any], dots: Sequence[Any]) -> tuple[Any, Any]:
+def _pairing(bars: Sequence[Cotangent], dots: Sequence[Tangent]) -> tuple[Value, Value]:
     """The real part of the sum of products, and that of their sizes, in wide numbers."""
     products = [
         np.asarray(bar, np.clongdouble) * np.asarray(dot, np.clongdouble)
@@ -167,13 +168,13 @@ def _pairing(bars: Sequence[Any], dots: Sequence[Any]) -> tuple[Any, Any]:
 def check_close(
     subject: Subject,
     what: str,
-    expected: Any,
-    got: Any,
+    expected: Value,
+    got: Value,
     exactness: Exactness,
     error: float,
     *,
     scale: float = 1.0,
-    like: Sequence[Any] = (),
+    like: Sequence[Value] = (),
 ) -> None:
     """Fail unless two arrays agree to the tolerance of their dtype and of the leaves'."""
     allowed = tolerance_of(*subject.leaves, *(like or (got,))).rounding + error

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.forms import Composite, Constant
 from tapegrad._core.rule import REGISTRY, Rule
+from tapegrad._core.types import Function, Params, Tree, Value
 from tapegrad._core.values import Traced, is_ndarray, is_numpy
 from tapegrad._errors import describe, name_of
 from tapegrad._transforms.forward import jvp, linearize
@@ -23,7 +24,7 @@ from tapegrad.testing._tolerances import tolerance_of
 WIDE = Exactness(wide=True)
 
 
-def check_rule(function_or_rule: Callable[..., Any] | Rule, /, *args: Any, **params: Any) -> None:
+def check_rule(function_or_rule: Function | Rule, /, *args: Tree, **params: Any) -> None:
     """Check all laws of a rule at `function(*args, **params)`.
 
     Differentiated are all floating and complex NumPy arrays and scalars among the arguments, also
@@ -74,30 +75,30 @@ def _rule_of(function: Any) -> Rule | None:
     return known.get(function) if isinstance(function, Hashable) else None
 
 
-def _snapshot(leaf: Any) -> Any:
+def _snapshot(leaf: Value) -> Any:
     return (leaf.tobytes(), describe(leaf)) if is_ndarray(leaf) else None
 
 
-def _differentiable(leaf: Any) -> bool:
+def _differentiable(leaf: Value) -> bool:
     return is_numpy(leaf) and leaf.dtype.kind in "fc"
 
 
 class Call:
     """The function at its arguments, as a function of those that are differentiable."""
 
-    def __init__(self, function: Callable[..., Any], args: Any, params: dict[str, Any]) -> None:
+    def __init__(self, function: Function, args: Tree, params: Params) -> None:
         self.function = function
         self.everything, self.structure = flatten((args, params))
         self.positions = [i for i, leaf in enumerate(self.everything) if _differentiable(leaf)]
 
-    def __call__(self, *leaves: Any) -> Any:
+    def __call__(self, *leaves: Value) -> Tree:
         replaced = list(self.everything)
         for position, leaf in zip(self.positions, leaves, strict=True):
             replaced[position] = leaf
         args, params = unflatten(self.structure, replaced)
         return self.function(*args, **params)
 
-    def inexact(self, *leaves: Any) -> tuple[Any, ...]:
+    def inexact(self, *leaves: Value) -> tuple[Value, ...]:
         """The floating and complex results alone."""
         return inexact_leaves(self(*leaves))
 
@@ -120,7 +121,7 @@ def _check_values(subject: Subject, call: Call, rule: Rule | None) -> None:
     """A traced call returns what the plain call returns."""
     seen: list[bool] = []
 
-    def traced(*leaves: Any) -> Any:
+    def traced(*leaves: Value) -> Tree:
         out = call(*leaves)
         seen.append(any(isinstance(leaf, Traced) for leaf in flatten(out)[0]))
         return out
@@ -147,7 +148,7 @@ def _check_values(subject: Subject, call: Call, rule: Rule | None) -> None:
         fail(subject, "a constant function returned a traced result", "plain arrays", "Array")
 
 
-def _mismatch(expected: Any, got: Any, *, exact: bool) -> tuple[str, str] | None:
+def _mismatch(expected: Tree, got: Tree, *, exact: bool) -> tuple[str, str] | None:
     """What differs between two results in containers, shapes, dtypes or values, as text."""
     leaves, structure = flatten(expected)
     found, other = flatten(got)
@@ -159,14 +160,14 @@ def _mismatch(expected: Any, got: Any, *, exact: bool) -> tuple[str, str] | None
     return None
 
 
-def _same(leaf: Any, part: Any) -> bool:
+def _same(leaf: Value, part: Value) -> bool:
     if not is_numpy(leaf):
         return bool(leaf == part)
     equal_nan = leaf.dtype.kind in "fc"
     return describe(leaf) == describe(part) and np.array_equal(leaf, part, equal_nan=equal_nan)
 
 
-def _close(leaf: Any, part: Any) -> bool:
+def _close(leaf: Value, part: Value) -> bool:
     if not _differentiable(leaf) or describe(leaf) != describe(part):
         return False
     rounding = tolerance_of(leaf).rounding
@@ -204,7 +205,7 @@ def _check_linearize(subject: Subject, random: np.random.Generator) -> None:
 def _square(function: FlatFunction) -> FlatFunction:
     """The squares of the results: nonlinear, so that second derivatives see first ones too."""
 
-    def squared(*leaves: Any) -> tuple[Any, ...]:
+    def squared(*leaves: Value) -> tuple[Value, ...]:
         return tuple(out * out for out in function(*leaves))
 
     return squared

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tapegrad._core.types import Value
+
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
@@ -95,7 +97,7 @@ def make_array(
     layout: str,
     bounds: tuple[float, float],
     phase: float,
-) -> Any:
+) -> Value:
     """An array of distinct values from a grid, in random order and in a memory layout."""
     random = np.random.default_rng(seed)
     values = _grid_points(random, shape, bounds, phase)
@@ -106,7 +108,7 @@ def make_array(
 
 def _grid_points(
     random: np.random.Generator, shape: tuple[int, ...], bounds: tuple[float, float], phase: float
-) -> Any:
+) -> Value:
     size = int(np.prod(shape, dtype=np.intp))
     low, high = bounds
     count = max(64, 1 << size.bit_length())  # a power of two: 0 lies between points of (-a, a)
@@ -115,7 +117,7 @@ def _grid_points(
     return (low + places * ((high - low) / count)).reshape(shape)
 
 
-def laid_out(values: Any, layout: str) -> Any:
+def laid_out(values: Value, layout: str) -> Value:
     """Equal values in another memory layout; a 0-d array not in C order becomes a scalar."""
     if layout == "C":
         return values

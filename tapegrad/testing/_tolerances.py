@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._core.types import Value
+
 
 class Tolerance(NamedTuple):
     """Relative errors: what rounding may do, and what differences in the same dtype may add."""
@@ -29,12 +31,12 @@ def real_dtype(dtype: Any) -> np.dtype[Any]:
     return np.dtype(dtype).type(0).real.dtype
 
 
-def tolerance_of(*values: Any) -> Tolerance:
+def tolerance_of(*values: Value) -> Tolerance:
     """The row of the coarsest dtype among these values."""
     rows = [TOLERANCES[real_dtype(value.dtype)] for value in values]
     return max(rows, default=TOLERANCES[np.dtype(np.float64)])
 
 
-def resolution_of(*values: Any) -> float:
+def resolution_of(*values: Value) -> float:
     """The coarsest spacing of numbers at 1 among the dtypes of these values."""
     return max((float(np.finfo(value.dtype).eps) for value in values), default=2.0**-52)

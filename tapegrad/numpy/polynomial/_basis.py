@@ -7,7 +7,7 @@ recurrence P[k+1] = (a x + b) P[k] - d P[k-1] alone.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.polynomial._polybase import ABCPolyBase
 
 from tapegrad._arrays.creation import array, asarray
 from tapegrad._core.forms import General, Linear
+from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import holds_in_trace, untraced
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.numpy.polynomial import _coefficients
@@ -44,17 +45,17 @@ class Basis:
         self.integrated = self._linear("int", self._integrated)
         self.solved = primitive(self.plain("roots"), self._roots_rule)
 
-    def plain(self, name: str) -> Any:
+    def plain(self, name: str) -> Function:
         """NumPy's function: `untraced("val")` is chebval in the basis of Chebyshev."""
         return getattr(self.module, self.prefix + name)
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> Function:
         """The same for traced arguments too."""
         return differentiable(self.plain(name), getattr(self, _METHODS.get(name, name)))
 
     # -- values ----------------------------------------------------------------------------------
 
-    def val(self, x: Any, c: Any, tensor: bool = True) -> Any:
+    def val(self, x: Value, c: Value, tensor: bool = True) -> Value:
         """The series at points."""
         c = floating(array(c, ndmin=1, copy=None))
         if isinstance(x, ABCPolyBase):
@@ -62,7 +63,7 @@ class Basis:
         x = asarray(x)
         return evaluate(self.steps, x, c.reshape(c.shape + (1,) * x.ndim) if tensor else c)
 
-    def _at_tuples(self, c: Any, *points: Any) -> Any:
+    def _at_tuples(self, c: Value, *points: Value) -> Value:
         first, *others = map(asarray, points)
         if any(x.shape != first.shape for x in others):
             names = ", ".join("xyz"[: len(points)]) if len(points) in (2, 3) else "ordinates"
@@ -72,22 +73,22 @@ class Basis:
             c = self.val(x, c, tensor=False)
         return c
 
-    def val2d(self, x: Any, y: Any, c: Any) -> Any:
+    def val2d(self, x: Value, y: Value, c: Value) -> Value:
         return self._at_tuples(c, x, y)
 
-    def val3d(self, x: Any, y: Any, z: Any, c: Any) -> Any:
+    def val3d(self, x: Value, y: Value, z: Value, c: Value) -> Value:
         return self._at_tuples(c, x, y, z)
 
-    def valnd(self, pts: Any, c: Any) -> Any:
+    def valnd(self, pts: Sequence[Value], c: Value) -> Value:
         return self._at_tuples(c, *pts)
 
-    def grid2d(self, x: Any, y: Any, c: Any) -> Any:
+    def grid2d(self, x: Value, y: Value, c: Value) -> Value:
         return self.val(y, self.val(x, c))
 
-    def grid3d(self, x: Any, y: Any, z: Any, c: Any) -> Any:
+    def grid3d(self, x: Value, y: Value, z: Value, c: Value) -> Value:
         return self.val(z, self.grid2d(x, y, c))
 
-    def vander(self, x: Any, deg: Any) -> Any:
+    def vander(self, x: Value, deg: int) -> Value:
         """The basis at points, along a last axis."""
         degree = whole(deg, "deg")
         if degree < 0:
@@ -100,7 +101,7 @@ class Basis:
             before = columns[-2]
         return np.stack(columns, axis=-1)
 
-    def _vander_of(self, points: Any, degrees: Any) -> Any:
+    def _vander_of(self, points: Value, degrees: Sequence[int]) -> Value:
         if len(degrees) != len(points):
             raise ValueError(f"Expected {len(points)} dimensions of degrees, got {len(degrees)}")
         points = array(list(points))
@@ -111,18 +112,18 @@ class Basis:
             )
         return made.reshape(*points.shape[1:], -1)
 
-    def vander2d(self, x: Any, y: Any, deg: Any) -> Any:
+    def vander2d(self, x: Value, y: Value, deg: Sequence[int]) -> Value:
         return self._vander_of((x, y), deg)
 
-    def vander3d(self, x: Any, y: Any, z: Any, deg: Any) -> Any:
+    def vander3d(self, x: Value, y: Value, z: Value, deg: Sequence[int]) -> Value:
         return self._vander_of((x, y, z), deg)
 
     # -- linear maps of coefficients -------------------------------------------------------------
 
-    def _linear(self, name: str, function: Callable[..., Any]) -> Callable[[Any], Any]:
+    def _linear(self, name: str, function: Function) -> Callable[[Value], Value]:
         """A map along axis 0 that NumPy computes; its transpose is that of its matrix."""
 
-        def transpose(g: Any, _out: Any, c: Any) -> Any:
+        def transpose(g: Cotangent, _out: Value, c: Value) -> Cotangent:
             return np.tensordot(function(np.eye(c.shape[0])).T, g, 1)
 
         return primitive(function, lambda call: Linear(call, [transpose], name=self._name(name)))
@@ -130,7 +131,7 @@ class Basis:
     def _name(self, name: str) -> str:
         return f"np.polynomial.{self.prefix}{name}"
 
-    def der(self, c: Any, m: Any = 1, scl: Any = 1, axis: Any = 0) -> Any:
+    def der(self, c: Value, m: int = 1, scl: Value = 1, axis: int = 0) -> Value:
         """The derivative of a series."""
         c = floating(array(c, ndmin=1))
         count = whole(m, "the order of derivation")
@@ -142,8 +143,8 @@ class Basis:
         return np.moveaxis(c, 0, axis)
 
     def antiderivative(
-        self, c: Any, m: Any = 1, k: Any = (), lbnd: Any = 0, scl: Any = 1, axis: Any = 0
-    ) -> Any:
+        self, c: Value, m: int = 1, k: Value = (), lbnd: Value = 0, scl: Value = 1, axis: int = 0
+    ) -> Value:
         """The antiderivative of a series."""
         c = floating(array(c, ndmin=1))
         constants = list(k) if np.iterable(k) else [k]
@@ -163,17 +164,17 @@ class Basis:
             c = first if empty else np.concatenate([first, c[1:]])
         return np.moveaxis(c, 0, axis)
 
-    def _integrated(self, c: Any) -> Any:
+    def _integrated(self, c: Value) -> Value:
         if len(c) == 1:  # NumPy makes a shorter series of a zero
             return self.plain("int")(np.ones(1))[(...,) + (None,) * (c.ndim - 1)] * c
         return self.plain("int")(c)
 
-    def mulx(self, c: Any) -> Any:
+    def mulx(self, c: Value) -> Value:
         """A series times x."""
         c = coefficients(c)
         return trimmed(self._times_x(len(c) + 1)[:, : len(c)] @ c)
 
-    def _times_x(self, size: int) -> Any:
+    def _times_x(self, size: int) -> Value:
         """The matrix of a product with x: x P[k] is (P[k+1] - b P[k] + d P[k-1]) / a."""
         made = np.zeros((size + 1, size))
         for k in range(size):
@@ -184,41 +185,41 @@ class Basis:
                 made[k - 1, k] = d / a
         return made[:size]
 
-    def _mapped(self, name: str, series: Any) -> Any:
+    def _mapped(self, name: str, series: Value) -> Value:
         """A linear map of series that NumPy has under a name of its own, by its matrix."""
         c = coefficients(series)
         function = getattr(self.module, name)
         columns = [extended(function(np.eye(1, k + 1, k)[0]), len(c)) for k in range(len(c))]
         return trimmed(np.stack(columns, axis=1) @ c)
 
-    def from_powers(self, pol: Any) -> Any:
+    def from_powers(self, pol: Value) -> Value:
         return self._mapped(f"poly2{self.prefix}", pol)
 
-    def to_powers(self, c: Any) -> Any:
+    def to_powers(self, c: Value) -> Value:
         return self._mapped(f"{self.prefix}2poly", c)
 
     # -- arithmetic ------------------------------------------------------------------------------
 
-    def line(self, off: Any, scl: Any) -> Any:
+    def line(self, off: Value, scl: Value) -> Value:
         """`off + scl x` as a series."""
         a, b, _ = self.steps(0)
         if untraced(scl) == 0:
             return array([off])
         return array([off - scl * (b / a), scl / a])
 
-    def add(self, c1: Any, c2: Any) -> Any:
+    def add(self, c1: Value, c2: Value) -> Value:
         first, second = coefficients(c1), coefficients(c2)
         size = max(len(first), len(second))
         return trimmed(extended(first, size) + extended(second, size))
 
-    def sub(self, c1: Any, c2: Any) -> Any:
+    def sub(self, c1: Value, c2: Value) -> Value:
         return self.add(c1, -coefficients(c2))
 
-    def mul(self, c1: Any, c2: Any) -> Any:
+    def mul(self, c1: Value, c2: Value) -> Value:
         """The product of two series."""
         return trimmed(self._product(coefficients(c1), coefficients(c2)))
 
-    def _product(self, first: Any, second: Any) -> Any:
+    def _product(self, first: Value, second: Value) -> Value:
         """The first series of the operator "times x", applied to the second."""
         if len(first) > len(second):
             first, second = second, first
@@ -232,7 +233,7 @@ class Basis:
             after, total = total, first[k] * second + a * (times_x @ total) + b * total - d * after
         return total
 
-    def div(self, c1: Any, c2: Any) -> Any:
+    def div(self, c1: Value, c2: Value) -> tuple[Value, Value]:
         """Quotient and remainder of two series."""
         rest, divisor = coefficients(c1), coefficients(c2)
         if untraced(divisor)[-1] == 0:
@@ -258,7 +259,7 @@ class Basis:
             quotient.append(factor)
         return np.stack(quotient[::-1])[:shown], trimmed(rest)
 
-    def power(self, c: Any, pow: Any, maxpower: Any = 16) -> Any:
+    def power(self, c: Value, pow: int, maxpower: int | None = 16) -> Value:
         """A series raised to a whole power."""
         c = coefficients(c)
         power = whole(pow, "the power")
@@ -271,7 +272,7 @@ class Basis:
             product = self._product(product, c)
         return trimmed(product)
 
-    def fromroots(self, roots: Any) -> Any:
+    def fromroots(self, roots: Value) -> Value:
         """The series with these roots, and 1 before the highest power."""
         parts = [self.line(-root, 1) for root in coefficients(roots)]
         while len(parts) > 1:  # by halves: series of like lengths round least
@@ -280,13 +281,13 @@ class Basis:
             parts = [self._product(first, second) for first, second in pairs] + odd
         return parts[0]
 
-    def trim(self, c: Any, tol: Any = 0) -> Any:
+    def trim(self, c: Value, tol: Value = 0) -> Value:
         """A series without the small coefficients at its end."""
         return _coefficients.trim(c, tol)
 
     # -- roots and fits --------------------------------------------------------------------------
 
-    def companion(self, c: Any) -> Any:
+    def companion(self, c: Value) -> Value:
         """The companion matrix: only its last column depends on the series."""
         c = self._led(coefficients(c), "companion")
         if len(c) < 2:
@@ -297,7 +298,7 @@ class Basis:
         column = (c[:-1] / c[-1]) * weights
         return last + column[:, None] * np.eye(1, size, size - 1)
 
-    def _led(self, c: Any, name: str) -> Any:
+    def _led(self, c: Value, name: str) -> Value:
         if untraced(c)[-1] == 0:
             raise NotDifferentiableError(
                 f"np.polynomial.{self.prefix}{name}: the leading coefficient is zero, where the "
@@ -305,20 +306,26 @@ class Basis:
             )
         return c
 
-    def roots(self, c: Any) -> Any:
+    def roots(self, c: Value) -> Value:
         """The roots of a series; their derivative by the implicit function theorem."""
         return self.solved(coefficients(c))
 
-    def _roots_rule(self, call: Callable[[Any], Any]) -> General:
-        def move(dots: Any, roots: Any, c: Any) -> Any:
+    def _roots_rule(self, call: Callable[[Value], Value]) -> General:
+        def move(dots: Sequence[Tangent], roots: Value, c: Value) -> Tangent:
             (c_dot,) = dots
             return -self.val(roots, c_dot) / self.val(roots, self.der(c))
 
         return General(call, jvp=move, arrays=1, name=self._name("roots"))
 
     def fit(
-        self, x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None
-    ) -> Any:
+        self,
+        x: Value,
+        y: Value,
+        deg: Any,
+        rcond: Value = None,
+        full: bool = False,
+        w: Value = None,
+    ) -> Value:
         """The series closest to data."""
         if full:
             raise NotDifferentiableError(
@@ -347,14 +354,14 @@ class Basis:
         return found
 
 
-def _least_squares(matrix: Any, y: Any) -> Any:
+def _least_squares(matrix: Value, y: Value) -> Value:
     """The solution for a matrix of full rank, by QR: no condition number is squared."""
     q, r = np.linalg.qr(matrix)
     rows = np.conj(q.T) @ y
     return np.linalg.solve(r, rows)
 
 
-def values_from_roots(x: Any, r: Any, tensor: bool = True) -> Any:
+def values_from_roots(x: Value, r: Value, tensor: bool = True) -> Value:
     """The product of x - r over the roots, at points."""
     x, r = asarray(x), floating(array(r, ndmin=1, copy=None))
     if tensor:

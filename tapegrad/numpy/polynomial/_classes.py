@@ -13,6 +13,7 @@ import numpy.polynomial
 from numpy.polynomial import polyutils
 from numpy.polynomial._polybase import ABCPolyBase
 
+from tapegrad._core.types import Value
 from tapegrad._core.values import holds_in_trace, untraced
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.numpy.polynomial import (
@@ -46,7 +47,7 @@ class _Differentiable(ABCPolyBase):
         _fromroots: Any
 
     def __init__(
-        self, coef: Any, domain: Any = None, window: Any = None, symbol: str = "x"
+        self, coef: Value, domain: Value = None, window: Value = None, symbol: str = "x"
     ) -> None:
         super().__init__(untraced(coef), untraced(domain), untraced(window), symbol)
         if holds_in_trace(coef):
@@ -56,29 +57,29 @@ class _Differentiable(ABCPolyBase):
         if holds_in_trace(window):
             self.window = _coefficients.coefficients(window)
 
-    def _with(self, coef: Any) -> Self:
+    def _with(self, coef: Value) -> Self:
         return type(self)(coef, self.domain, self.window, self.symbol)
 
-    def _get_coefficients(self, other: Any) -> Any:
+    def _get_coefficients(self, other: Value) -> Any:
         """NumPy's check of an operand, which takes NumPy's own class of this basis too."""
         if type(other) in type(self).__mro__:
             other = type(self)(other.coef, other.domain, other.window, other.symbol)
         return super()._get_coefficients(other)  # type: ignore[misc] # not in NumPy's stubs
 
-    def __call__(self, arg: Any) -> Any:
+    def __call__(self, arg: Value) -> Value:
         """The value at points, or the composition with another polynomial."""
         return self._val(mapdomain(arg, self.domain, self.window), self.coef)
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Value) -> Any:
         if holds_in_trace(other) and other.ndim == 0:
             return self._with(self.coef / other)
         return super().__truediv__(other)
 
-    def roots(self) -> Any:
+    def roots(self) -> Value:
         """The roots in the domain."""
         return mapdomain(self._roots(self.coef), self.window, self.domain)
 
-    def trim(self, tol: Any = 0) -> Self:
+    def trim(self, tol: Value = 0) -> Self:
         """The same without small coefficients at the end."""
         return self._with(
             _coefficients.trim(self.coef, tol)
@@ -89,14 +90,14 @@ class _Differentiable(ABCPolyBase):
     @classmethod
     def fit(
         cls,
-        x: Any,
-        y: Any,
+        x: Value,
+        y: Value,
         deg: Any,
-        domain: Any = None,
-        rcond: Any = None,
+        domain: Value = None,
+        rcond: Value = None,
         full: bool = False,
-        w: Any = None,
-        window: Any = None,
+        w: Value = None,
+        window: Value = None,
         symbol: str = "x",
     ) -> Any:
         """The polynomial closest to data; its domain is that of the data."""
@@ -118,7 +119,9 @@ class _Differentiable(ABCPolyBase):
         return cls(coef, domain, window, symbol)
 
     @classmethod
-    def fromroots(cls, roots: Any, domain: Any = (), window: Any = None, symbol: str = "x") -> Any:
+    def fromroots(
+        cls, roots: Value, domain: Value = (), window: Value = None, symbol: str = "x"
+    ) -> Any:
         """The polynomial with these roots."""
         if not any(map(holds_in_trace, (roots, domain, window))):
             domain = [] if isinstance(domain, tuple) and not domain else domain

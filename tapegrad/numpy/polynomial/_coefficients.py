@@ -7,7 +7,7 @@ derivative by such a coefficient is one like any other.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,12 @@ from numpy.polynomial._polybase import ABCPolyBase
 
 from tapegrad._arrays.creation import array, asarray
 from tapegrad._core.rule import Rule
+from tapegrad._core.types import Function, Value
 from tapegrad._core.values import holds_in_trace, untraced
 from tapegrad._errors import NotDifferentiableError
 
 
-def differentiable(function: Callable[..., Any], definition: Callable[..., Any]) -> Any:
+def differentiable(function: Function, definition: Function) -> Function:
     """NumPy's function for plain arguments, the definition for those with traced parts."""
 
     @functools.wraps(function)
@@ -36,22 +37,22 @@ def differentiable(function: Callable[..., Any], definition: Callable[..., Any])
 
 
 def primitive(
-    function: Callable[[Any], Any], rule_of: Callable[[Callable[[Any], Any]], Rule]
-) -> Callable[[Any], Any]:
+    function: Callable[[Value], Value], rule_of: Callable[[Callable[[Value], Value]], Rule]
+) -> Callable[[Value], Value]:
     """NumPy's function of plain coefficients, which follows a rule for traced ones."""
 
-    def call(c: Any) -> Any:
+    def call(c: Value) -> Any:
         return rule.apply_bound([c], {}) if holds_in_trace(c) else function(c)
 
     rule = rule_of(call)
     return call
 
 
-def _needs_definition(value: Any) -> bool:
+def _needs_definition(value: Value) -> bool:
     return holds_in_trace(value) or isinstance(value, ABCPolyBase)
 
 
-def coefficients(c: Any) -> Any:
+def coefficients(c: Value) -> Value:
     """One series as a one-dimensional floating array, nothing cut off."""
     c = floating(array(c, ndmin=1, copy=None))
     if c.size == 0:
@@ -61,21 +62,21 @@ def coefficients(c: Any) -> Any:
     return c
 
 
-def floating(c: Any) -> Any:
+def floating(c: Value) -> Value:
     return c if c.dtype.kind in "fc" else c + 0.0
 
 
-def trimmed(c: Any) -> Any:
+def trimmed(c: Value) -> Value:
     """A series without the zeros at its end; at least one coefficient stays."""
     return c[: len(polyutils.trimseq(untraced(c)))]
 
 
-def extended(c: Any, size: int) -> Any:
+def extended(c: Value, size: int) -> Value:
     missing = size - len(c)
     return np.concatenate([c, np.zeros(missing, c.dtype)]) if missing else c
 
 
-def whole(number: Any, what: str) -> int:
+def whole(number: Value, what: str) -> int:
     """A parameter that counts; traced ones have no derivative."""
     if holds_in_trace(number):
         raise NotDifferentiableError(f"{what} is a whole number: pass stop_gradient of it.")
@@ -88,7 +89,7 @@ def whole(number: Any, what: str) -> int:
 # --- polyutils ----------------------------------------------------------------------------------
 
 
-def trim(c: Any, tol: Any = 0) -> Any:
+def trim(c: Value, tol: Value = 0) -> Value:
     """A series without the coefficients up to a tolerance at its end."""
     c = coefficients(c)
     kept = polyutils.trimcoef(untraced(c), untraced(tol))
@@ -96,25 +97,25 @@ def trim(c: Any, tol: Any = 0) -> Any:
     return c[:1] * 0 if all_small else c[: len(kept)]
 
 
-def as_series(alist: Any, trim: bool = True) -> Any:
+def as_series(alist: Sequence[Value], trim: bool = True) -> list[Value]:
     """Several series, of one dtype."""
     made = [coefficients(c) for c in alist]
     dtype = np.result_type(*(c.dtype for c in made))
     return [(trimmed(c) if trim else c).astype(dtype) for c in made]
 
 
-def mapparms(old: Any, new: Any) -> Any:
+def mapparms(old: Value, new: Value) -> tuple[Value, Value]:
     """Offset and scale of the line between two domains."""
     return polyutils.mapparms(asarray(old), asarray(new))
 
 
-def mapdomain(x: Any, old: Any, new: Any) -> Any:
+def mapdomain(x: Value, old: Value, new: Value) -> Value:
     """Points mapped by the line between two domains."""
     offset, scale = mapparms(old, new)
     return offset + scale * (x if isinstance(x, ABCPolyBase) else asarray(x))
 
 
-def getdomain(x: Any) -> Any:
+def getdomain(x: Value) -> Value:
     """The interval, or rectangle, that holds the points."""
     x = coefficients(x)
     if x.dtype.kind == "c":

@@ -48,13 +48,13 @@ _MODULES = ("fft", "linalg", "polynomial")
 
 
 def __getattr__(name: str) -> Any:
-    """What has no definition here: NumPy's own, or the same with lists of traced values lifted."""
+    """What is not defined here: NumPy's own, or that with lists of traced values made arrays."""
     if name in _MODULES:
         from importlib import import_module
 
         return import_module(f"{__name__}.{name}")
     found = _lists.look_up(np, name)
-    globals()[name] = found  # the next access is one of a plain module, at its price
+    globals()[name] = found  # the next access finds it without this call
     return found
 
 

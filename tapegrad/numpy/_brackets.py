@@ -1,4 +1,4 @@
-"""What stands between brackets: `r_` and `c_` join parts, `mgrid` and `ogrid` span grids.
+"""Objects to index: `r_` and `c_` join what is in the brackets, `mgrid` and `ogrid` span grids.
 
 Parts, and the bounds of ranges, may be traced.
 """
@@ -16,7 +16,7 @@ from tapegrad._errors import NotDifferentiableError
 
 
 class _Layout(NamedTuple):
-    """Where parts are joined, how many axes they get at least, and where their own begin."""
+    """The axis that joins the parts, how many axes each gets at least, where its own begin."""
 
     axis: int
     ndmin: int
@@ -36,7 +36,7 @@ class _Layout(NamedTuple):
         return _Layout(*numbers, *self[len(numbers) :])
 
     def place(self, part: Value) -> Value:
-        """A part with as many axes as asked for, its own where the layout has them."""
+        """A part with as many axes as asked for, its own at the positions that the layout says."""
         missing = self.ndmin - part.ndim
         if missing <= 0:
             return part

@@ -1,8 +1,9 @@
-"""NumPy's functions of arrays, for lists of traced values: NumPy hands over arrays only.
+"""NumPy's functions of arrays, for lists of traced values: NumPy's protocols find arrays only.
 
-`np.mean([x, y])` of NumPy converts the list before anybody is asked. Here a list with traced parts
-becomes a traced array first. Functions that NumPy hands over with their lists (np.concatenate,
-np.stack, np.block) and ufuncs stay NumPy's own; a ufunc refuses a list of traced values.
+NumPy's own `np.mean([x, y])` converts the list before the protocols are asked. Here a list with
+traced parts becomes a traced array first. Functions whose lists the protocols do look into
+(np.concatenate, np.stack, np.block) and ufuncs stay NumPy's own; a ufunc refuses a list of traced
+values.
 """
 
 from __future__ import annotations
@@ -70,9 +71,9 @@ def _lifting(function: Function, module: str) -> Function:
         rule = REGISTRY.get(function)
         if rule is None or rule.view or not any(map(holds_in_trace, (*lifted, *named.values()))):
             return function(*lifted, **named)
-        return rule.apply(*lifted, **named)  # NumPy hands over some arguments only
+        return rule.apply(*lifted, **named)  # the protocols see some arguments only
 
-    call.__module__ = "tapegrad." + module  # where it is to be found again, by pickle for one
+    call.__module__ = "tapegrad." + module  # the module where pickle finds it
     return call
 
 

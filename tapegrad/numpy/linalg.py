@@ -16,7 +16,7 @@ __all__ = list(np.linalg.__all__)
 
 def __getattr__(name: str) -> Any:
     found = _lists.look_up(np.linalg, name)
-    globals()[name] = found  # the next access is one of a plain module, at its price
+    globals()[name] = found  # the next access finds it without this call
     return found
 
 

@@ -41,7 +41,8 @@ for names, batch, arrays in (
     constant(*(getattr(np, name) for name in names), batch=batch, arrays=arrays)
 
 
-# --- deprecated: by what NumPy recommends instead, with its warning at the program's line
+# --- deprecated functions: computed by what NumPy recommends, and the warning names the program's
+# own line
 
 
 def _fixed(x: Value, out: Value = None) -> Value:
@@ -133,8 +134,8 @@ def _all_equivalent(a: Value, b: Value) -> Value:
 
 
 def _lexsorted(keys: Value, axis: int = -1) -> Value:
-    if keys.ndim == 2:  # the keys of an example are numbers, which NumPy sorts as one element
-        np.lexsort(np.zeros(keys.shape[1:]), axis)  # its errors
+    if keys.ndim == 2:  # the keys of one example are scalars, which NumPy sorts as one element
+        np.lexsort(np.zeros(keys.shape[1:]), axis)  # raises NumPy's errors
         return np.zeros(len(keys), np.intp)
     return np.lexsort(np.moveaxis(keys, 1, 0), normalize_axis_index(axis, keys.ndim - 2) + 1)
 
@@ -146,7 +147,7 @@ constant(np.lexsort, arrays=1, batch=_lexsorted)
 
 
 def _like(create: Function, holder: Value, *args: Any, **kwargs: Any) -> Value:
-    """A constant made like a traced array: traced if traced values can be written to it."""
+    """A new constant, traced if `holder` is, so that traced values can be written to it."""
     made = create(*map(untraced, args), **kwargs)
     if made.dtype.kind in "fc" and hasattr(holder, "tape"):
         return holder.tape.wrap(made, -1)
@@ -195,7 +196,7 @@ def _full_like(
 
 
 def _with_examples(a: Value, shape: int | Sequence[int] | None) -> Any:
-    """The parameter shape= of the functions below, for a batch."""
+    """shape= of the functions below, with the number of examples in front."""
     if shape is None:
         return None
     return (a.shape[0], *(shape if isinstance(shape, (tuple, list)) else (shape,)))

@@ -1,4 +1,4 @@
-"""Sequences of numbers between two arrays: evenly spaced, or by a constant factor."""
+"""Sequences of numbers between two arrays: evenly spaced, or with a constant ratio."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _shares(num: int, endpoint: bool) -> Value:
 
 
 def _along(shares: Value, g: Cotangent, axis: int) -> tuple[Cotangent, Value]:
-    """The cotangent with its sequence in front, and the shares shaped to multiply it."""
+    """The cotangent with the sequence on axis 0, and the shares in a shape to multiply it."""
     g = np.moveaxis(g, axis, 0)
     return g, shares.reshape(-1, *[1] * (g.ndim - 1))
 
@@ -73,7 +73,7 @@ def _linspace(
     device: str | None = None,
 ) -> Any:
     if dtype is not None and np.dtype(dtype).kind not in "fc":
-        # Numbers cast to integers are constant; the step is not, and the second call finds it.
+        # Numbers cast to integers are piecewise constant. The step, computed below, is not.
         line = np.linspace(untraced(start), untraced(stop), num, endpoint, dtype=dtype, axis=axis)
     else:
         if device not in (None, "cpu"):
@@ -89,7 +89,7 @@ def _linspace(
 composite(np.linspace, _linspace)
 
 
-# --- By a constant factor -----------------------------------------------------------------------
+# --- With a constant ratio ----------------------------------------------------------------------
 
 
 def _logspace(
@@ -123,7 +123,7 @@ def _curve(
 def _curve_pull(
     g: Cotangent, out: Value, start: Value, stop: Value, num: int, **params: Any
 ) -> tuple[Cotangent, Cotangent]:
-    """Each number is start**(1 - share) * stop**share, so its logarithm is linear in theirs."""
+    """Each number is start**(1 - share) * stop**share: its logarithm is linear in theirs."""
     axis = params.get("axis", 0)
     shares = _shares(num, params.get("endpoint", True))
     g, shares = _along(shares, g * out, axis)

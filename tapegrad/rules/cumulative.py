@@ -23,9 +23,9 @@ def cumsum_transpose(
 def cumprod_jvp(
     dots: Sequence[Tangent], _out: Value, x: Value, axis: int | None = None, dtype: Any = None
 ) -> Tangent:
-    """Doubling: after k rounds an element has the product of the last 2**k and its derivative.
+    """By doubling: after k rounds each position has the product of its last 2**k elements.
 
-    No division, so it is exact at zeros.
+    The tangent of that product goes with it. There is no division, so it is exact at zeros.
     """
     x, x_dot = (
         part.reshape(-1) if axis is None or part.ndim == 0 else np.moveaxis(part, axis, -1)
@@ -43,9 +43,10 @@ def cumprod_jvp(
 def cumprod_vjp(
     g: Cotangent, out: Value, x: Value, axis: Any = None, dtype: Any = None
 ) -> Cotangent:
-    """The product before an element, times what comes after it: s[j] = g[j] + x[j + 1] s[j + 1].
+    """The product of the elements before j, times s[j] = g[j] + x[j + 1] s[j + 1].
 
-    Solved by doubling: after k rounds s[j] has the next 2**k terms. No division either.
+    The recurrence is solved by doubling: after k rounds s[j] has the next 2**k terms. There is no
+    division here either.
     """
     flat = axis is None or x.ndim == 0
     shape, count = x.shape, out.shape[0 if flat else axis]

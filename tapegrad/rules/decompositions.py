@@ -1,7 +1,8 @@
 """Factorisations: Cholesky and QR.
 
-Formulas are derived with conjugate cotangents, where the inner product is Re tr(G^H X), and
-conjugated at the border: a rule's own cotangents take no conjugates.
+Formulas are derived with conjugate cotangents, where the inner product is Re tr(G^H X). The
+cotangents of the tape take no conjugates, so a rule conjugates what it gets and returns, unless
+that cancels.
 
 cholesky reads one triangle of a matrix that is taken to be symmetric (or Hermitian): cotangents
 are symmetric, and of a tangent only the symmetric part counts.
@@ -80,17 +81,18 @@ def _qr_vjp(g: Cotangent, out: Value, _a: Value) -> tuple[Cotangent]:
 
 def _qr_square(q: Value, r: Value, q_bar: Cotangent, r_bar: Cotangent, whole: Value) -> Cotangent:
     inner = np.matmul(r, adjoint(r_bar)) - np.matmul(adjoint(q_bar), q)
-    # The lower triangle, mirrored; the diagonal of r is real.
+    # The Hermitian matrix with this lower triangle: its diagonal is real, as that of r is.
     lower = _lower_with_half_diagonal(inner)
     return _over_adjoint(q_bar + np.matmul(q, lower + adjoint(lower)), r, whole)
 
 
 def _over_adjoint(x: Value, r: Value, whole: Value) -> Value:
-    """x @ inv(r^H); of an r with zeros on its diagonal the limit as these grow.
+    """x @ inv(r^H); where r has zeros on its diagonal, the limit as these become nonzero.
 
-    Where n spans what r^H makes zero, x n must be zero too, or the function is not differentiable.
-    From y r^H = x follows y d^H n = x' n, where d and x' tell how r and x grow; and y is what
-    solves both. That is the first derivative only.
+    Let the columns of n span the kernel of r^H. Then x n must be zero too, or the function is not
+    differentiable. Differentiating y r^H = x gives y d^H n = x' n, where d and x' are the
+    derivatives of r and x as the zeros grow; y solves both equations. This gives the first
+    derivative only.
     """
     zero = _zeros_on_diagonal(untraced(r))
     if not any_true(zero):
@@ -124,7 +126,7 @@ def _zeros_on_diagonal(r: Value) -> Value:
 
 
 def _smallest(r: Value) -> Value:
-    """Which singular values are zero."""
+    """Which singular values are zero to rounding."""
     s = np.linalg.svdvals(r)
     return s <= 8 * r.shape[-1] * np.finfo(r.dtype).eps * s[..., :1]
 
@@ -171,12 +173,12 @@ def _qr(a: Value, mode: str = "reduced") -> Any:
 
 
 def _completed(q: Value, r: Value, value: Value) -> Any:
-    """The columns that complete q, by the reflections that it is made of.
+    """The result with the columns that complete q, by the Householder reflections that make q.
 
     With q = (e - v t v1^H) and e the first columns of the unit matrix, the same v and t make the
     other columns; G. Ballard et al., "Reconstructing Householder vectors from tall-skinny QR"
-    (2014), section 3, find them from q, as long as no reflection is left out: e - q is then
-    regular in its first rows.
+    (2014), section 3, find them from q, provided that no reflection is left out (is the identity):
+    then the first rows of e - q are a regular matrix.
     """
     rows, count = q.shape[-2:]
     others = value[..., count:]
@@ -189,7 +191,7 @@ def _completed(q: Value, r: Value, value: Value) -> Any:
         e = np.eye(rows, dtype=q.dtype)
         turned = np.linalg.solve(adjoint(safe), adjoint(q[..., count:, :]))
         made = e[:, count:] + np.matmul(e[:, :count] - q, turned)
-        beside = made + (others - untraced(made))  # the value to the last digit
+        beside = made + (others - untraced(made))  # NumPy's value to the last digit
     else:
         beside = others
     if any_true(left_out):
@@ -199,7 +201,7 @@ def _completed(q: Value, r: Value, value: Value) -> Any:
 
 
 def _beside(q: Value, others: Value) -> Value:
-    """Columns orthogonal to q that turn no more than they must, as q turns."""
+    """The other columns, kept orthogonal to q as q changes, without rotating among themselves."""
     left = others - np.matmul(q, np.matmul(adjoint(q), others))
     lower = np.linalg.cholesky(np.matmul(adjoint(left), left))
     return adjoint(np.linalg.solve(lower, adjoint(left)))
@@ -233,14 +235,14 @@ def _householder(a: Value) -> tuple[Value, Value]:
 
 
 def _passed(tops: list[Value], count: int) -> list[tuple[Value, int]]:
-    """The finished rows of r, each with the place in it that belongs to one column."""
+    """The finished rows of r, each with the position in it of the column number `count`."""
     return [(top, count - 1 - i) for i, top in enumerate(tops)]
 
 
 def _reflection(x: Value) -> tuple[Value, Value, Value]:
     """The v, with v[0] = 1, and the tau that take vectors x to `top` times the first unit vector.
 
-    None is taken where x is that already, and its first element real.
+    Where x is such a vector already and its first element is real, tau is 0: no reflection.
     """
     first, rest = x[..., 0], x[..., 1:]
     none = ~np.any(untraced(rest), axis=-1) & (np.imag(untraced(first)) == 0)

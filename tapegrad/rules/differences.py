@@ -14,7 +14,7 @@ from tapegrad._core.values import innermost, lift, untraced
 
 
 def as_array(value: Value) -> Value:
-    """An argument that may be a number or a list, also one with traced values in it."""
+    """A number, a list or an array as an array; the list may have traced values in it."""
     value = lift(value)
     return value if hasattr(value, "shape") else np.asarray(value)
 
@@ -147,7 +147,7 @@ def _distances(coordinates: Value, count: int) -> Value:
 
 
 def _slope(f: Value, axis: int, spacing: Value, edge_order: int) -> Value:
-    """Central differences within, differences to one side at the ends, each of this order."""
+    """Central differences inside, and one-sided differences of order `edge_order` at the ends."""
     if not getattr(spacing, "ndim", 0):
         inner = (part(f, axis, slice(2, None)) - part(f, axis, slice(None, -2))) / (2.0 * spacing)
         gaps = [spacing, spacing]
@@ -167,7 +167,7 @@ def _slope(f: Value, axis: int, spacing: Value, edge_order: int) -> Value:
 
 
 def _end_slope(values: list[Value], gaps: Sequence[Value], edge_order: int) -> Value:
-    """The slope at the first of three values, in direction of the others."""
+    """The slope at the first of three values, in the direction of the others."""
     near = gaps[0]
     if edge_order == 1:
         return (values[1] - values[0]) / near
@@ -205,7 +205,7 @@ def _plain_unwrap(
     return np.unwrap(p, discont, axis, period=period)
 
 
-# The jumps that are taken out are whole periods, which do not vary with p.
+# The jumps that np.unwrap removes are whole periods, which do not vary with p.
 UNWRAP = general(
     _plain_unwrap,
     vjp=[lambda g, _out, _p, **_: g],

@@ -40,7 +40,7 @@ def _power_by_base(_out: Value, x: Value, y: Value) -> Value:
             return np.where(untraced(power) == 0, 0, y).astype(power.dtype) * power
         return y * x ** (y - 1) if y else x * 0
     if y.dtype.kind in "ub":
-        y = y.astype(np.result_type(x, 1.0))  # 0 - 1 wraps
+        y = y.astype(np.result_type(x, 1.0))  # an unsigned 0 - 1 wraps
     zero = (untraced(y) == 0) & (untraced(x) == 0)
     power = x ** (np.where(zero, 1, y - 1) if any_true(zero) else y - 1)
     infinite = np.isinf(untraced(y))
@@ -106,8 +106,9 @@ elementwise(
 def _other_side(x: Value) -> Value:
     """sqrt(1 - x**2), on the branch of arcsin and arccos also for complex x.
 
-    A complex x on their cuts has a zero as imaginary part, whose sign is the side of the cut; it
-    gets lost in `1 - x`, in `x + 1` and in a product, and stays in a difference from x.
+    A complex x on their branch cuts has the imaginary part 0.0 or -0.0, whose sign says on which
+    side of the cut x lies. `1 - x`, `x + 1` and products lose that sign; `x - 1` and `x - -1` keep
+    it.
     """
     if x.dtype.kind != "c":
         return np.sqrt((1 - x) * (1 + x))
@@ -125,10 +126,10 @@ elementwise(np.cosh, lambda _out, x: np.sinh(x), strong=True)
 elementwise(np.tanh, lambda out, _x: 1 - out * out)
 elementwise(
     np.arcsinh,
-    # Of complex x the cosine: a square would lose on which side of a branch cut x is.
+    # For complex x the hyperbolic cosine: a square would lose the side of the branch cut.
     lambda _out, x: 1 / (np.cosh(np.arcsinh(x)) if x.dtype.kind == "c" else np.sqrt(1 + x * x)),
 )
-# Two roots, not one of the product: that is the branch on which complex arccosh lies.
+# Two roots, not one root of the product: the two lie on the branch of complex arccosh.
 elementwise(np.arccosh, lambda _out, x: 1 / np.sqrt(x - 1) / np.sqrt(x - -1), strong=True)
 elementwise(np.arctanh, lambda _out, x: 1 / ((1 - x) * (1 + x)), strong=True)
 
@@ -172,7 +173,7 @@ linear(np.imag, lambda g, _out, _x: g * -1j, batch="align", view="part")
 
 
 def _sign_vjp(g: Cotangent, out: Value, x: Value) -> Cotangent:
-    """x / |x| turns by the part of x_dot across x; a sign of real numbers stays as it is."""
+    """x / |x| changes with the part of x_dot perpendicular to x; real signs are constant."""
     if x.dtype.kind != "c":
         return g * 0
     return np.imag(g * out) * (1j * np.conjugate(out)) / _nonzero(np.absolute(x))
@@ -242,7 +243,7 @@ def _nan_to_num(
     if not copy:
         x[...] = result
         result = x
-    return result if result.shape else result[()]  # NumPy makes a number of a 0-d array
+    return result if result.shape else result[()]  # NumPy returns a scalar for a 0-d array
 
 
 def _replaced(x: Value, replacements: tuple[Value, Value, Value]) -> Value:

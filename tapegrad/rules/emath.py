@@ -1,7 +1,7 @@
 """numpy.emath: real arguments outside of the real domain have complex results.
 
-A real number is on the upper side of a branch cut, as in NumPy, and stays real to differentiate:
-its cotangent is real. Whether a result is complex depends on all the values together.
+A real argument lies on the upper side of a branch cut, as in NumPy, and its cotangent is real. One
+element outside of the real domain makes the whole result complex.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Discrete Fourier transforms.
 
 The four transforms along one axis are linear maps, and transposes take no conjugates. The matrix
-exp(-2 pi i j k / n) is symmetric: `fft` is its own transpose, but for the elements that `n` pads
-with or leaves away, of which the transpose does the opposite. Everything else is made of these
-four as NumPy makes it.
+exp(-2 pi i j k / n) is symmetric, so `fft` is its own transpose, except that the transpose cuts
+off what `n` has padded and pads what `n` has cut off. All other transforms are composed of these
+four as NumPy composes them.
 
-A transform to real numbers, or from them, keeps one half of the frequencies, each of which stands
-for two: for itself and for its conjugate at the negative frequency, but for frequency zero and,
-for an even length, the highest one. The transposes count them so.
+A transform to real numbers, or from them, keeps one half of the frequencies. Each of these stands
+for two, itself and its conjugate at the negative frequency, except frequency zero and, for an even
+length, the highest one. The transposes weight them accordingly.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ linear(np.fft.ifft, _ifft_transpose, batch="axis")
 
 
 def _weights(n: int, between: float, like: Value, axis: int) -> Value:
-    """One for the frequencies that stand for themselves, another number for those between."""
+    """1 for the frequencies that stand for themselves alone, `between` for all others."""
     weights = np.full(n // 2 + 1, between, like.dtype.type(0).real.dtype)
     weights[0] = 1
     if n % 2 == 0:
@@ -68,7 +68,7 @@ def _rfft_transpose(
     g: Cotangent, _out: Value, _a: Value, n: int | None = None, axis: int = -1, norm: Any = None
 ) -> Cotangent:
     n = _a.shape[axis] if n is None else n
-    # hfft counts the frequencies between twice, the sum over those of `g` counts them once.
+    # hfft counts the frequencies between twice, but each element of `g` is to count once.
     bar = np.fft.hfft(g * _weights(n, 0.5, g, axis), n, axis, norm)
     return _of_length(bar, _a.shape[axis], axis)
 
@@ -182,7 +182,8 @@ def _irfftn(
     a: Value, s: Sides = None, axes: Sides = None, norm: Any = None, out: Value = None
 ) -> Value:
     sides, given = _sides_and_axes(a, s, axes, to_real=True)
-    # NumPy goes from the first axis to the last but one here, where an axis may come twice.
+    # NumPy goes from the first axis to the last but one here. The order matters where an axis
+    # comes twice.
     a = _in_turn(np.fft.ifft, a, sides[-2::-1], given[-2::-1], norm)
     return np.fft.irfft(a, sides[-1], given[-1], norm)
 

@@ -1,7 +1,7 @@
-"""Histograms and counts: linear in the weights; which bin an element is in is a constant.
+"""Histograms and counts: linear in the weights, while the bin of an element is constant.
 
-Edges that NumPy places between the smallest and the largest element move with those, and a density
-with its edges.
+Edges that NumPy places between the smallest and the largest element depend on these two, and a
+density depends on its edges.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def _where_y(g: Cotangent, _out: Value, condition: Value, _x: Value, _y: Value) 
 
 
 def _where(condition: Value, *branches: Value) -> Any:
-    """np.where; the condition is constant, and with it alone the result is positions."""
+    """np.where. The condition is constant; given alone, it is converted to positions."""
     condition = untraced(condition)
     if not branches:
         return np.nonzero(condition)
@@ -83,7 +83,7 @@ def take(a: Value, indices: Index, axis: int | None = None, mode: str = "raise")
 
 
 def along(arr: Value, indices: Index, axis: int | None) -> Index:
-    """The index that np.take_along_axis applies, of a flattened array if axis is None."""
+    """The index with which np.take_along_axis reads, of the flattened array if axis is None."""
     if not np.issubdtype(indices.dtype, np.integer):
         raise IndexError("`indices` must be an integer array")
     if axis is None:
@@ -176,7 +176,7 @@ constant(np.diag_indices_from, np.tril_indices_from, np.triu_indices_from, batch
 
 
 def _open_mesh(*args: Value) -> tuple[Value, ...]:
-    """np.ix_ of numbers keeps them: only their shapes are new."""
+    """np.ix_; of arrays of numbers it changes the shapes alone, so traced ones stay traced."""
     made = []
     for position, given in enumerate(map(lift, args)):
         shape = [1] * len(args)

@@ -1,6 +1,6 @@
-"""np.interp: by the points, the knots, the values at them, and the values outside.
+"""np.interp, differentiable by the points, the knots, the values at them and those outside.
 
-A knot, where two segments meet, has the mean of both sides' derivatives.
+At a knot, where two segments meet, the derivative is the mean of both sides.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _plain_interp(
 
 
 def _segments(values: Value, first: float, last: float) -> Value:
-    """The values at the knots with one more at each end, for the constants beyond."""
+    """The values at the knots with one more at each end, for the constant segments outside."""
     return np.concatenate([values[:1] + first, values, values[-1:] + last])
 
 
@@ -68,7 +68,8 @@ def _add_at_positions_of_examples(places: Index, picked: Value, size: int) -> Va
     return np.reshape(_add_at_positions(places + starts, picked, count * size), (count, size))
 
 
-# Indexing and its transpose are separate rules, so that the positions may differ under vmap.
+# Indexing and its transpose have rules of their own, so that the positions may differ between the
+# examples of a vmap.
 TAKE_POSITIONS: Any = linear(
     _take_positions,
     lambda g, _out, places, _values: ADD_AT_POSITIONS.apply_bound(
@@ -93,11 +94,15 @@ def _picked(values: Value, places: Index) -> Value:
 
 
 def _tangent_after(places: Index, dots: Sequence[Tangent], args: Sequence[Value]) -> Tangent:
-    """The tangent where so many knots are before each x, should it be a knot itself."""
+    """The tangent on the segment behind the first `places` knots, for each x.
+
+    An x that is a knot belongs to two segments, and `places` chooses one of them.
+    """
     x, xp, fp, left, right = args
     x_dot, xp_dot, fp_dot, left_dot, right_dot = dots
     below, above = untraced(x) < untraced(xp)[0], untraced(x) > untraced(xp)[-1]
-    # Values given for what is outside do not reach the last knots: there the inside counts alone.
+    # left= and right= hold outside of the knots, not at the first and the last knot themselves:
+    # there only the segment inside counts.
     first = 0 if left is None else min(1, len(xp) - 1)
     last = len(xp) if right is None else max(len(xp) - 1, 1)
     places = np.clip(places, first, last)
@@ -129,7 +134,7 @@ def _interp_jvp(
     left: Value = None,
     right: Value = None,
 ) -> Tangent:
-    """At a knot, where two segments meet, the mean of both sides."""
+    """The tangent; at a knot, where two segments meet, the mean of both sides."""
     args = (as_array(x), as_array(xp), as_array(fp), left, right)
     places = _place(args[1], args[0], "right")
     out_dot = _tangent_after(places, dots, args)
@@ -153,7 +158,7 @@ def _by_x(
 
 
 def _by(position: int) -> Function:
-    """The pullback by an argument, as the transpose of its tangent."""
+    """The pullback by one argument, as the transpose of the pushforward."""
 
     def pullback(g: Cotangent, out: Value, *args: Value) -> Cotangent:
         def tangents(dots: list[Tangent]) -> list[Tangent]:
@@ -183,7 +188,7 @@ def _interp(
 
 
 def _one_period(x: Value, xp: Value, fp: Value, period: Value) -> tuple[Value, Value, Value]:
-    """Everything taken into one period, with the knots sorted and one more at each end."""
+    """Points and knots modulo the period, the knots sorted and with one more at each end."""
     if xp.ndim != 1 or fp.ndim != 1:
         raise ValueError("Data points must be 1-D sequences")
     if xp.shape[0] != fp.shape[0]:

@@ -9,13 +9,13 @@ from tapegrad._core.types import Cotangent, Value
 from tapegrad._core.values import any_true, innermost, untraced
 from tapegrad.rules.matrices import adjoint, column, conjugated, shaped
 
-# --- The solution of a system whose rank stays
+# --- The solution of a system whose rank does not change
 
 
 def _plain_solution(a: Value, b: Value, rcond: Value) -> tuple[Value, Value]:
     """The least squares solution and the rank, as LAPACK finds them.
 
-    By the pseudo-inverse its error would be that of the condition squared.
+    A solution by the pseudo-inverse would have an error as of the squared condition number.
     """
     if innermost([a, b]) is not None:
         return SOLUTION.apply_bound([a, b], {"rcond": rcond})
@@ -28,8 +28,9 @@ def _solution_vjp(
 ) -> tuple[Cotangent, Cotangent]:
     """G. H. Golub and V. Pereyra, "The differentiation of pseudo-inverses" (1973), equation 4.12.
 
-    By a the solution moves as much as b - a_dot x does, with the residual seen by the transpose,
-    and where the rank is not full, within what a maps to zero.
+    With p the pseudo-inverse and r = b - a x the residual, a change a_dot moves the solution x by
+    -p a_dot x, as a change of b would; by p p^H a_dot^H r; and, where the rank is not full, by
+    (1 - p a) a_dot^H p^H x, in the kernel of a.
     """
     x, b, x_bar = (v if v.ndim > 1 else column(v) for v in (out[0], b, np.conjugate(g[0])))
     inverse = np.linalg.pinv(a, rcond)
@@ -65,7 +66,8 @@ def _lstsq(a: Value, b: Value, rcond: Value = None) -> tuple[Value, Value, Value
     cutoff, rounding = _cutoffs(a, untraced(rcond))
     s = np.linalg.svd(a, compute_uv=False)
     if cutoff > rounding and any_true(_cut_off(s, rounding) != _cut_off(s, cutoff)):
-        # What is cut off turns with the rest, which the pseudo-inverse's decomposition knows.
+        # Singular vectors that are cut off rotate with the others. The derivative of the
+        # pseudo-inverse, which goes through the decomposition, accounts for that.
         rank = np.linalg.lstsq(untraced(a), untraced(b), cutoff)[2]
         solution = np.matmul(np.linalg.pinv(a, cutoff), b)
     else:
@@ -75,12 +77,12 @@ def _lstsq(a: Value, b: Value, rcond: Value = None) -> tuple[Value, Value, Value
 
 
 def _cutoffs(a: Value, rcond: Value) -> tuple[float, float]:
-    """Up to which part of the largest a singular value is none: as told, and by rounding."""
+    """The fractions of the largest singular value that count as zero: by rcond, by rounding."""
     epsilon = float(np.finfo(float).eps)  # NumPy uses this for every dtype
     size = max(a.shape)
     if rcond is None:
         return epsilon * size, 8 * epsilon * size
-    # LAPACK takes any other number for its own precision.
+    # LAPACK uses its own precision in place of any other number.
     return float(rcond) if 0 < rcond < 1 else epsilon / 2, 8 * epsilon * size
 
 

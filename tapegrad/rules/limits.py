@@ -1,12 +1,12 @@
 """Quotients that are 0/0 where eigenvalues or singular values are equal, or singular values zero.
 
-For a function that is differentiable there the quotients have limits (vectors may turn among
-themselves without changing the function), but these depend on how cotangents change with the
-eigenvalues: `derivatives_along` finds that in the log of the replay. Of functions that are not
+For a function that is differentiable there the quotients have limits (vectors may rotate among
+themselves without changing the function). The limits depend on how cotangents change with the
+eigenvalues, which `derivatives_along` finds in the log of the replay. For functions that are not
 differentiable there, such as one of the vectors or the largest eigenvalue, the result is finite
 and depends on NumPy's choice of vectors.
 
-Values are equal if they differ by no more than 8 n eps times the largest.
+Values count as equal if they differ by no more than 8 n eps times the largest.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _over_pairs(x: Value, distance: Value, w: Value, sign: int) -> Value:
         return result
     if replays_to_come(w):
         return result + _limits_of_pairs(x, distance, w, limits, sign)
-    # A first derivative is linear in the direction: one an index will do, and not one a pair.
+    # A first derivative is linear in the direction: one per index is enough, not one per pair.
     both = 2 + 2 * (sign > 0) * np.eye(w.shape[-1])
     directions = list(_directions(w, limits.any(axis=-1)))
     for direction, change in zip(directions, derivatives_along(x, w, directions), strict=True):
@@ -93,14 +93,14 @@ def _limits_of_pairs(x: Value, distance: Value, w: Value, limits: Value, sign: i
         place = np.zeros(limits.shape, bool)
         place[(*matrix, i, j)] = True
         total = total + np.where(place & limits, _series(changes, distance), 0)
-        if i != j:  # of (j, i) the direction is the opposite one, where it is a difference
+        if i != j:  # (j, i) has the opposite direction where that is a difference
             place = np.swapaxes(place, -1, -2)
             total = total + np.where(place & limits, sign * _series(changes, sign * distance), 0)
     return total
 
 
 def _changes(x: Value, w: Value, direction: Tangent) -> list[Value]:
-    """Derivatives of x along a direction: the first, and one for each replay that is to come."""
+    """Derivatives of x along a direction: the first, and one more for each replay to come."""
     changes = derivatives_along(x, w, [direction])
     for _ in range(replays_to_come(w)):
         changes += derivatives_along(changes[-1], w, [direction])
@@ -111,8 +111,8 @@ def _series(changes: list[Value], distance: Value) -> Value:
     """x / distance where both are zero, from derivatives as the distance d grows by one.
 
     x(0) = 0 = x(d) - x'(d) d + x''(d) d**2 / 2 - ..., so the quotient is x'(d) - x''(d) d / 2 +
-    x'''(d) d**2 / 6 - ...: the terms after the first are zero where d is, and matter to the next
-    derivatives, one to each.
+    x'''(d) d**2 / 6 - ... The terms after the first are zero where d is; each of them contributes
+    to one of the higher derivatives.
     """
     total, factor = changes[0], 1.0
     for order, change in enumerate(changes[1:], 2):
@@ -146,7 +146,7 @@ def _directions(w: Value, involved: Value) -> Iterator[Tangent]:
 
 
 def _in_any_example(condition: Value, ndim: int) -> Value:
-    """Where a condition holds in its last axes, of any matrix of the stack and any example."""
+    """Where in its last `ndim` axes a condition holds for any matrix of the stack or example."""
     found = raw_value(condition)
     return found.any(axis=tuple(range(found.ndim - ndim)))
 

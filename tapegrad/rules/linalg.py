@@ -1,9 +1,10 @@
 """Linear algebra: equations, inverses, determinants, condition numbers.
 
-Formulas are derived with conjugate cotangents, where the inner product is Re tr(G^H X), and
-conjugated at the border: a rule's own cotangents take no conjugates. M. Giles, "An extended
-collection of matrix derivative results for forward and reverse mode algorithmic differentiation"
-(2008), has the real cases; other sources stand where they are used.
+Formulas are derived with conjugate cotangents, where the inner product is Re tr(G^H X). The
+cotangents of the tape take no conjugates, so a rule conjugates what it gets and returns, unless
+that cancels. M. Giles, "An extended collection of matrix derivative results for forward and
+reverse mode algorithmic differentiation" (2008), has the real cases; other sources are cited where
+they are used.
 """
 
 from __future__ import annotations
@@ -154,8 +155,8 @@ def _adjugate(a: Value, *_: Any) -> Value:
 def _expanded_cofactors(a: Value, u: Value, s: Value, v: Value) -> Value:
     """Cofactors of a near u @ diag(s) @ v, to first order in the difference.
 
-    That is zero in value, and traced. In the basis of u and v the matrix is diag(s) + e, and its
-    determinant up to second order in e is prod(s) + sum_i e_ii prod_{j!=i} s_j
+    The difference is zero in value, but traced. In the basis of u and v the matrix is diag(s) + e,
+    and its determinant up to second order in e is prod(s) + sum_i e_ii prod_{j!=i} s_j
     + sum_{i<j} (e_ii e_jj - e_ij e_ji) prod_{k!=i,j} s_k.
     """
     count = a.shape[-1]
@@ -234,10 +235,10 @@ PINV = general(_pinv_of_constant_rank, vjp=[_pinv_vjp], name="np.linalg.pinv", b
 
 
 def _pinv(a: Value, rcond: Value = None, hermitian: bool = False, *, rtol: Value = ...) -> Value:
-    """The formula for matrices of the rank that the cutoff leaves, or by singular values.
+    """The pseudo-inverse by the rule for constant rank, or by the singular value decomposition.
 
-    The formula needs singular values below the cutoff to be zero: those that are not turn with
-    the others, which the decomposition knows.
+    The rule holds if the singular values below the cutoff are zero. The vectors of those that are
+    not rotate with the others, which the derivative of the decomposition accounts for.
     """
     options = {} if rtol is ... else {"rtol": rtol}
     relative = _relative_cutoff(a, rcond, rtol)

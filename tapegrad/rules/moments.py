@@ -110,7 +110,7 @@ def _per_degree(
     correction: float | None = None,
     **_params: Any,
 ) -> Cotangent:
-    """2 g over the degrees of freedom; without any, a zero g stays zero and others go astray."""
+    """2 g over the degrees of freedom; without any, a zero g stays zero, others get infinite."""
     degrees = reduced.count() - (ddof if correction is None else correction)
     if not any_true(degrees <= 0):
         return g * (2 / degrees)
@@ -122,7 +122,7 @@ def _per_degree(
 def var_vjp_by_values(
     g: Cotangent, _out: Value, a: Value, mean: Value = None, **params: Any
 ) -> Cotangent:
-    """2 (a - mean) over the degrees of freedom."""
+    """The derivative is 2 (a - mean) over the degrees of freedom."""
     reduced = Reduced(a, **params)
     deviation = _deviation(reduced, mean)
     if g.dtype.kind == "c":
@@ -133,7 +133,7 @@ def var_vjp_by_values(
 
 
 def var_vjp_by_mean(g: Cotangent, _out: Value, a: Value, mean: Value, **params: Any) -> Cotangent:
-    """A given mean moves against the values."""
+    """A given mean is subtracted from the values, so its cotangent is the negative of theirs."""
     return -var_vjp_by_values(g, _out, a, mean, **params)
 
 
@@ -182,26 +182,26 @@ def _slope_of_root(out: Value, a: Value, mean: Value, params: Params) -> Value:
 def std_vjp_by_values(
     g: Cotangent, out: Value, a: Value, mean: Value = None, **params: Any
 ) -> Cotangent:
-    """That of the variance over twice the deviation."""
+    """The cotangent of the variance over twice the standard deviation."""
     g = strong_product(g, _slope_of_root(out, a, mean, params))
     return var_vjp_by_values(g, None, a, mean, **params)
 
 
 def std_vjp_by_mean(g: Cotangent, out: Value, a: Value, mean: Value, **params: Any) -> Cotangent:
-    """A given mean moves against the values."""
+    """A given mean is subtracted from the values, so its cotangent is the negative of theirs."""
     return -std_vjp_by_values(g, out, a, mean, **params)
 
 
 def std_jvp(
     dots: Sequence[Tangent], out: Value, a: Value, mean: Value = None, **params: Any
 ) -> Tangent:
-    """That of the variance over twice the deviation."""
+    """The tangent of the variance over twice the standard deviation."""
     out_dot = var_jvp(dots, None, a, mean, **params)
     return strong_product(out_dot, _slope_of_root(out, a, mean, params))
 
 
 def _with_mean(function: Function) -> Function:
-    """A variance whose `mean=` is an array like its first argument."""
+    """The function with `mean=` as its second array."""
 
     def called(a: Value, mean: Value = None, **params: Any) -> Value:
         return function(a, **params) if mean is None else function(a, mean=mean, **params)
@@ -254,7 +254,7 @@ def _variables(m: Value, y: Value, rowvar: bool, dtype: Any) -> Value:
 def _centred(
     rows: Value, fweights: Value, aweights: Value, ddof: float
 ) -> tuple[Value, Value, Value]:
-    """The rows about their means, the same weighted, and the degrees of freedom."""
+    """The rows minus their means, the same times the weights, and the degrees of freedom."""
     parts = [_as_array(w).astype(float) for w in (fweights, aweights) if w is not None]
     if not parts:
         centred = rows - np.mean(rows, axis=1, keepdims=True)
@@ -284,7 +284,7 @@ def _cov(
     if dtype is None:
         dtype = np.result_type(float, m.dtype, *(() if y is None else (y.dtype,)))
     if not _is_estimate(m, y, rowvar, ddof, fweights, aweights, dtype):
-        # NumPy raises its errors, and makes empty results.
+        # NumPy raises its errors here, or returns empty results.
         weights = {"fweights": untraced(fweights), "aweights": untraced(aweights)}
         return np.cov(untraced(m), untraced(y), rowvar, bias, ddof, **weights, dtype=dtype)
     if ddof is None:

@@ -1,6 +1,6 @@
 """Reductions that ignore NaN: an element that is NaN gets the derivative 0.
 
-Where the elements are that count is a constant, so each is the reduction itself with a mask. The
+Which elements are NaN is constant, so each function is the plain reduction with a mask. The
 medians and quantiles among them are in `statistics`.
 """
 

@@ -195,7 +195,7 @@ def _pad_ramp(array: Value, axis: int, width: Sides, _mode: str, ends: Sides) ->
 
 
 def _ramp(edge: Value, axis: int, count: int, end: Value) -> Value:
-    """From `end` up to, but without, the edge, in the order of np.linspace's arithmetic."""
+    """From `end` up to, but without, the edge, with the roundings of np.linspace."""
     steps = np.arange(count).reshape([-1 if i == axis else 1 for i in range(edge.ndim)])
     real = np.real(np.zeros(0, edge.dtype)).dtype
     end = end.astype(real if end.dtype.kind != "c" else np.result_type(edge.dtype, end.dtype))
@@ -224,7 +224,7 @@ def _pad_statistic(array: Value, axis: int, width: Sides, mode: str, lengths: Si
 
 def _pad_mirror(array: Value, axis: int, width: Sides, mode: str, odd: bool) -> Value:
     if array.shape[axis] == 1:
-        return _pad_edge(array, axis, width)  # no second element to reflect, says NumPy
+        return _pad_edge(array, axis, width)  # NumPy repeats the only element
     shared = 0 if mode == "symmetric" else 1  # elements that array and mirror image share
     backward = _cut(array, axis, None, None, -1)
     left = _mirrored(backward, axis, width[0], shared, odd)
@@ -265,7 +265,7 @@ _BY_MODE: dict[str, Callable[..., Any]] = {
 def _pad_by_function(
     array: Value, widths: list[tuple[int, int]], function: Function, kwargs: Params
 ) -> Value:
-    """The function writes into each lane, which gets an array of its own for that."""
+    """The function writes into each row along an axis, which is copied for that."""
     padded = PAD.apply_bound([array], {"pad_width": widths})
     for axis, width in enumerate(widths):
         lanes = np.moveaxis(padded, axis, -1)

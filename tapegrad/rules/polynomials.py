@@ -97,7 +97,10 @@ def _polydiv(u: Value, v: Value) -> tuple[Value, Value]:
 
 
 def _length_of_remainder(p: Value, q: Value, remainder: Value) -> int:
-    """NumPy leaves out what its rounding leaves small, and keeps what it leaves large."""
+    """The length of NumPy's remainder, which leaves out leading coefficients near zero.
+
+    Which are near zero depends on NumPy's rounding, so NumPy is asked wherever values are known.
+    """
     if innermost([untraced(p), untraced(q)]) is None:
         return len(np.polydiv(untraced(p), untraced(q))[1])
     return _length_without_leading_zeros(remainder, 1e-8)
@@ -131,7 +134,7 @@ def _polyint(p: Value, m: int = 1, k: Value = None) -> Value:
 
 
 def _polyval(p: Value, x: Value) -> Value:
-    """Horner's scheme. Of a polynomial x it is the composition, which is a polynomial."""
+    """By Horner's scheme. For a polynomial x the result is the composition, a polynomial too."""
     coefficients = _given(p)
     if isinstance(x, np.poly1d):
         value: Any = np.poly1d(0)
@@ -180,16 +183,16 @@ general(
     ),
 )
 
-# --- Roots, and the polynomial with given ones
+# --- Roots, and the polynomial with given roots
 
 
 def _roots_slope(out: Value, p: Value) -> Value:
-    """-1 over the slope of the polynomial at each root: infinite where roots meet."""
+    """-1 over the slope of the polynomial at each root: infinite where roots coincide."""
     return -1.0 / np.polyval(np.polyder(p), out)
 
 
 def _roots_vjp(g: Cotangent, out: Value, p: Value) -> Cotangent:
-    """A coefficient of x**k moves a root r by -r**k / p'(r): also one that NumPy leaves out."""
+    """A coefficient of x**k moves a root r by -r**k / p'(r), even a zero that NumPy leaves out."""
     powers = np.vander(out, len(p))
     return np.matmul(strong_product(g, _roots_slope(out, p)), powers)
 
@@ -215,7 +218,7 @@ def _characteristic(a: Value) -> Value:
 
 
 def _characteristic_vjp(g: Cotangent, out: Value, a: Value) -> Cotangent:
-    """By the coefficients of adj(t - a), whose trace with a_dot is minus the tangent at t.
+    """By the coefficients of adj(t - a): tr(adj(t - a) a_dot) is minus the tangent at t.
 
     They are sums of powers of a, so equal eigenvalues do no harm: F. R. Gantmacher, "The theory of
     matrices" (1959), chapter IV, section 4.
@@ -244,7 +247,7 @@ def _poly(seq_of_zeros: Value) -> Value:
     for zero in zeros:
         longer = np.pad(result, (0, 1))
         result = longer - zero * np.roll(longer, 1)
-    # Zeros that are conjugates of each other have real coefficients.
+    # A polynomial whose roots are conjugates of each other has real coefficients.
     values = untraced(zeros)
     if values.dtype.kind != "c" or any_true(np.sort(values) != np.sort(np.conjugate(values))):
         return result
@@ -275,7 +278,7 @@ def _polyfit(
         weights = _weights(w, y)
         powers = powers * weights[:, None]
         values = values * np.reshape(weights, (-1,) + (1,) * (y.ndim - 1))
-    # Columns of one length give the system a better condition.
+    # Columns of equal norm give the system a better condition.
     scale = np.sqrt(np.sum(powers * powers, axis=0))
     powers = powers / scale
     solution, rank = SOLUTION.apply_bound([powers, values], {"rcond": rcond})

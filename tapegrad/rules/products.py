@@ -90,7 +90,7 @@ def _tensordot_x(
     x_kept, y_kept = _others(len(_x.shape), x_axes), _others(y.ndim, y_axes)
     g_axes = list(range(len(x_kept), g.ndim))
     bar = np.tensordot(g, y, (g_axes, y_kept))
-    # What is left of y are its summed axes in their own order; each stands for one of x.
+    # Of y only the summed axes are left, in their order in y; each stands for an axis of x.
     came = x_kept + [x_axes[pair] for pair in np.argsort(y_axes)]
     return np.transpose(bar, tuple(np.argsort(came)))
 
@@ -417,7 +417,7 @@ composite(np.linalg.matrix_transpose, lambda x, /: np.swapaxes(x, -1, -2))
 
 
 class _Term:
-    """One operand of an einsum: its labels, the same for all broadcast axes."""
+    """One operand of an einsum: a label and a size for each of its axes."""
 
     def __init__(self, labels: str, sizes: tuple[int, ...]) -> None:
         self.labels = labels
@@ -426,7 +426,7 @@ class _Term:
 
 
 def _einsum(*operands: Any, optimize: Any = False, **options: Any) -> Value:
-    """np.einsum in all its ways to write subscripts, on one of them: letters only, with `->`."""
+    """np.einsum; all ways to write subscripts are brought to one: letters only, with `->`."""
     if isinstance(operands[0], str):
         text, given = operands[0].replace(" ", ""), operands[1:]
     else:
@@ -444,14 +444,14 @@ def _einsum(*operands: Any, optimize: Any = False, **options: Any) -> Value:
 
 
 def _rearranged(array: Value, labels: str, result: str) -> Value:
-    """One operand whose axes are moved, or run along a diagonal, and not summed: a view."""
+    """A view, if the einsum of one operand only moves axes or reads diagonals; None if it sums."""
     if set(labels) != set(result):
         return None
     while len(set(labels)) < len(labels):
         label = next(label for label in labels if labels.count(label) > 1)
         first, second = labels.index(label), labels.rindex(label)
         if array.shape[first] != array.shape[second]:
-            return None  # an axis of size 1 stands for any
+            return None  # an axis of size 1 is broadcast
         array = np.diagonal(array, 0, first, second)
         labels = "".join(x for i, x in enumerate(labels) if i not in (first, second)) + label
     return np.transpose(array, tuple(map(labels.index, result)))
@@ -465,7 +465,7 @@ def _from_interleaved(operands: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     """`einsum(x, [0, 1], y, [1, 2], [0, 2])` as "AB,BC->AC" and (x, y)."""
 
     def written(labels: Sequence[Any]) -> str:
-        # In this order, by which NumPy sorts an output that is not written.
+        # Upper case first: an output that is not written has its labels in this order.
         letters = ascii_uppercase + ascii_lowercase
         return "".join("..." if label is Ellipsis else letters[label] for label in labels)
 
@@ -534,15 +534,15 @@ def _transposed_term(
     present = set("".join(labels))
     found = "".join(label for label in term.unique if label in present)
     bar = np.einsum(",".join(labels) + "->" + found, *arrays, optimize=path)
-    # A label of this operand alone was summed: its cotangent is the same all along.
-    # So it is where the others have size 1 and were stretched.
+    # A label that this operand alone has was summed: the cotangent is constant along it. So it is
+    # where the other operands have size 1 and were broadcast.
     shape = [bar.shape[found.index(x)] if x in present else 1 for x in term.unique]
     bar = np.broadcast_to(np.reshape(bar, shape), [sizes[label] for label in term.unique])
     return bar if term.unique == term.labels else _on_diagonal(bar, term, sizes)
 
 
 def _on_diagonal(bar: Cotangent, term: _Term, sizes: dict[str, int]) -> Cotangent:
-    """A label that the operand repeats ran along its diagonal: zero beside it."""
+    """The cotangent of an operand that repeats labels, which read a diagonal: zero beside it."""
     spare = (label for label in ascii_letters if label not in term.labels)
     labels, seen, units = "", set(), []
     for label in term.labels:

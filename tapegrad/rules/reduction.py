@@ -1,7 +1,7 @@
 """Sums, products, extrema along axes, and clipping.
 
 What several reductions share (`Reduced`, `spread`, `axes_of`, `masked`) is public to the other
-families; moments are in `moments`, what leaves NaN out in `nan`.
+families; moments are in `moments`, reductions that ignore NaN in `nan`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def spread(
     if type(g) is np.ndarray:
         one = g.base
         if type(one) is np.ndarray and not one.ndim and one.dtype is g.dtype:
-            g, axis = one, None  # itself one number seen at every place
+            g, axis = one, None  # g is itself one number, broadcast
         if g.flags.c_contiguous and (axis is None or type(axis) is int):
             return _repeated(g, x.shape, axis, keepdims)
     if axis is not None and not keepdims and x.shape:
@@ -37,7 +37,7 @@ def spread(
 
 
 def _repeated(g: Cotangent, shape: tuple[int, ...], axis: int | None, keepdims: bool) -> Cotangent:
-    """An array beside the one it was reduced from, by one axis or by all: also a fast way."""
+    """`spread` of an array that was reduced along one axis or all, by strides of 0: also fast."""
     if axis is None:
         strides: tuple[int, ...] = (0,) * len(shape)
     else:
@@ -58,7 +58,7 @@ def axes_of(x: Value, axis: int | tuple[int, ...] | None) -> tuple[int, ...]:
 
 
 def masked(x: Value, where: Value) -> Value:
-    """x, and 0 where it is left out."""
+    """x, with 0 for the elements that `where` leaves out."""
     return x if where is True else np.where(where, x, 0)
 
 
@@ -87,12 +87,12 @@ class Reduced:
         return np.sum(chosen, axis=self.axis, keepdims=bool(keepdims))
 
     def divisor(self, keepdims: bool | None = None) -> Value:
-        """How many elements, but 1 where there are none: what is made of them is zero."""
+        """The count, but 1 where there are no elements: a sum of none is zero, and stays zero."""
         count = self.count(keepdims)
         return np.intp(count or 1) if self.where is True else np.maximum(count, 1)
 
     def sum(self, values: Value) -> Value:
-        """The sums of values in the place of the array's."""
+        """The sums of `values`, reduced as the array is."""
         values = masked(values, self.where)
         return np.sum(values, axis=self.axis, keepdims=bool(self.keepdims))
 
@@ -102,7 +102,7 @@ class Reduced:
 
 
 def of_kind(x: Value, dtype: Any) -> Value:
-    """x as real numbers where a reduction of complex ones is asked for in a real dtype."""
+    """x cast to a dtype of another kind: its real part for complex numbers summed as real ones."""
     if dtype is None or x.dtype.kind == np.dtype(dtype).kind:
         return x
     return cast(x, np.dtype(dtype))
@@ -134,7 +134,7 @@ def sum_jvp(dots: Sequence[Tangent], _out: Value, _x: Value, **params: Any) -> T
 
 
 def _sum(a: Value, **params: Any) -> Value:
-    """np.sum; the frequent sum of everything without its wrapper, which costs as much again."""
+    """np.sum; the frequent sum of all elements skips its wrapper, which costs as much again."""
     whole = not params and type(a) is np.ndarray
     return np.add.reduce(a, None) if whole else np.sum(a, **params)
 
@@ -192,7 +192,7 @@ general(np.prod, vjp=[prod_vjp], batch="axis")
 
 
 def _ties(reduced: Reduced, out: Value, initial: Value, takes_nan: bool) -> tuple[Value, Value]:
-    """Which elements are the result, and how many: a start takes part in ties."""
+    """Which elements equal the result, and how many; `initial` counts if it does, too."""
     x, out = untraced(reduced.x), untraced(out)
     best = spread(out, x, reduced.axis, reduced.keepdims)
     ties = x == best
@@ -336,12 +336,15 @@ def _clip(
 
 
 def _one_like(x: Value) -> Value:
-    """What tells NumPy the dtype of an argument; a vmap would hand over the argument itself."""
+    """A number of an argument's dtype, by which NumPy finds the dtype of the result.
+
+    With the argument itself, which may be batched, the call would go to vmap.
+    """
     return np.ones((), x.dtype) if hasattr(x, "dtype") else x
 
 
 def _value(x: Value, dtype: Any = None) -> Value:
-    """An array of a list; numbers as they are, for their dtype gives way to that of arrays."""
+    """A list as an array. A number stays one, as its dtype gives way to that of arrays."""
     x = lift(x)
     if isinstance(x, (list, tuple)):
         x = np.asarray(x)

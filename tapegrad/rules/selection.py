@@ -1,6 +1,7 @@
 """Functions that choose between arrays, edit one, or apply a function to parts of it.
 
-Where NumPy's bookkeeping is long, NumPy does it on positions, and the elements follow.
+Where NumPy's own algorithm is long, it is run on the positions of the elements, and its result is
+the index that selects them.
 """
 
 from __future__ import annotations
@@ -158,7 +159,7 @@ def _delete(arr: Value, obj: Index, axis: int | None = None) -> Value:
 
 
 def _without(place: Index, size: int) -> Value:
-    """The positions but one, which each example has of its own."""
+    """All positions but one, which differs between the examples of a vmap."""
     if place.ndim or place.dtype.kind == "b":
         raise BatchingError(
             "np.delete: how many elements are left may differ from example to example of a vmap. "
@@ -183,7 +184,7 @@ def _apply_along_axis(func1d: Function, axis: int, arr: Value, *args: Any, **kwa
     if 0 in loop:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     results = [_array(func1d(lanes[lane], *args, **kwargs)) for lane in np.ndindex(*loop)]
-    dtype, shape = results[0].dtype, results[0].shape  # NumPy's buffer is made for the first
+    dtype, shape = results[0].dtype, results[0].shape  # NumPy's result is like the first
     stacked = np.stack([np.broadcast_to(result, shape).astype(dtype) for result in results])
     sides = range(len(loop), len(loop) + len(shape))
     places = range(axis, axis + len(shape))

@@ -1,6 +1,6 @@
 """Series in orthogonal polynomials and in powers: their values, by the recurrence of their basis.
 
-A basis is told by `steps(k)`: numbers (a, b, d) with P[k+1] = (a x + b) P[k] - d P[k-1].
+A basis is given by `steps(k)`, the numbers (a, b, d) with P[k+1] = (a x + b) P[k] - d P[k-1].
 """
 
 from __future__ import annotations

@@ -29,17 +29,17 @@ def _reshape_transpose(
     order: str = "C",
     **_: Any,
 ) -> Cotangent:
-    # 'A' and 'K' depend on the memory of the argument, which the tape has made plain.
+    # 'A' has been replaced by 'C' or 'F' before: a replay does not know the argument's memory.
     return _reshaped(g, _x.shape, order)
 
 
 def _reshaped(x: Value, shape: int | Sequence[int] | None, order: str) -> Value:
-    """np.reshape; not every library's arrays know another order than NumPy's usual one."""
+    """np.reshape; order= is passed for "F" alone, as not every library's arrays take it."""
     return np.reshape(x, shape, order="F") if order == "F" else np.reshape(x, shape)
 
 
 def _ravel(a: Value, order: str) -> Value:
-    """The elements in a row; "A" and "K" ask for the order in memory, known here and not later."""
+    """np.ravel; "A" and "K" ask for the order in memory, which is known here, not in a replay."""
     order = (order or "C").upper()
     if order == "A":
         order = "F" if memory_of(a).flags.fnc else "C"
@@ -71,11 +71,11 @@ def _to_argument(g: Cotangent, _out: Value, _x: Value, *_: Any, **__: Any) -> Co
     return np.reshape(g, _x.shape)
 
 
-# --- the same of many examples, which lie along the first axis
+# --- the same for a batch, whose examples lie along the first axis
 
 
 def behind(axis: int | Sequence[int], ndim: int) -> tuple[int, ...]:
-    """Axes of one example, as axes of the whole."""
+    """Axes of one example, as axes of the batch."""
     return tuple(i + 1 for i in normalize_axis_tuple(axis, ndim, None, True))
 
 
@@ -106,7 +106,7 @@ def _reshaped_examples(
     a: Value, shape: Any = None, order: str = "C", copy: bool | None = None
 ) -> Value:
     sides = list(shape) if isinstance(shape, (tuple, list)) else [shape]
-    if -1 in sides:  # NumPy cannot tell where there are no examples
+    if -1 in sides:  # without examples NumPy cannot find the missing size
         known = -math.prod(sides)
         sides[sides.index(-1)] = math.prod(a.shape[1:]) // known if known else 0
     options = {} if copy is None else {"copy": copy}
@@ -198,7 +198,7 @@ ROLL = Linear(np.roll, [_roll_transpose], batch=_rolled_examples)
 def _roll(a: Value, shift: Value, axis: int | tuple[int, ...] | None = None) -> Value:
     if innermost([shift]) is None:
         return ROLL.apply_bound([a], {"shift": shift, "axis": axis})
-    shift = untraced(lift(shift))  # of each example another one
+    shift = untraced(lift(shift))  # it differs between the examples
     if axis is None:
         flat = np.reshape(a, -1)
         return np.reshape(_rolled_by_positions(flat, np.sum(shift), 0), a.shape)
@@ -234,7 +234,7 @@ def _at_least(count: int, *arrays: Value) -> Value | tuple[Value, ...]:
 
 
 def padded(array: Value, count: int) -> Value:
-    """The array with at least so many axes, new ones where np.atleast_3d and its kin put them."""
+    """The array with at least `count` axes, new ones where np.atleast_1d, 2d and 3d put them."""
     array = lift(array)
     array = array if hasattr(array, "shape") else np.asarray(array)
     if array.ndim >= count:
@@ -265,7 +265,7 @@ def _broadcast_copy(x: Value, shape: Sequence[int]) -> Value:
     return np.broadcast_to(x, shape)
 
 
-# np.broadcast_to for a result of its own, which does not follow what is written to x.
+# np.broadcast_to whose result is no view: later writes to x do not change it.
 BROADCAST_COPY = linear(
     _broadcast_copy, lambda g, _out, _x, shape: g, name="np.broadcast_to", batch="shape"
 )
@@ -306,7 +306,7 @@ composite(np.meshgrid, _meshgrid)
 def _repeat_transpose(
     g: Cotangent, _out: Value, _x: Value, repeats: Value, axis: int | None = None
 ) -> Cotangent:
-    """Each element gets the sum of its copies: differences of a running sum at their ends."""
+    """Each element gets the sum of the cotangents of its copies."""
     count = _x.size if axis is None else _x.shape[axis]
     if np.ndim(repeats) == 0:
         axis_ = 0 if axis is None else axis % _x.ndim
@@ -354,7 +354,7 @@ def _windows_transpose(
     axis: int | tuple[int, ...] | None = None,
     **_: Any,
 ) -> Cotangent:
-    """Each element gets the sum over the windows that it is in: one slice a place in a window."""
+    """Each element gets the sum over its windows: one slice for each position in a window."""
     axes = range(_x.ndim) if axis is None else normalize_axis_tuple(axis, _x.ndim, None, True)
     sizes = g.shape[_x.ndim :]
     x_bar = np.zeros(_x.shape, g.dtype, like=g)
@@ -439,7 +439,7 @@ composite(np.unstack, _unstack)
 
 
 def _trim_zeros(filt: Value, trim: str = "fb", axis: Any = None) -> Value:
-    """What is left depends on which elements are zero; the elements that stay just pass."""
+    """Which elements are zero is constant, so the result is a slice."""
     sides = trim.lower()
     if sides not in ("fb", "bf", "f", "b"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
@@ -460,7 +460,7 @@ def _trim_zeros(filt: Value, trim: str = "fb", axis: Any = None) -> Value:
 
 
 def _trim_zeros_of_sequence(filt: Value, trim: str = "fb") -> Value:
-    """As NumPy before 2.2, whose elements have to be numbers."""
+    """As NumPy before 2.2, for a sequence of numbers."""
     sides = trim.upper()
     nonzero = [i for i, number in enumerate(untraced(filt)) if number != 0]
     if not nonzero:

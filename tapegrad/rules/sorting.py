@@ -29,7 +29,7 @@ def _picked_along(a: Value, axis: int | None, order: Function) -> Value:
 
 
 def _axes_in_memory(a: Value) -> list[int] | None:
-    """The axes as they lie in memory, where the result is to lie too; None if as they count."""
+    """The axes in their order in memory, which the result is to have too; None for C order."""
     values = memory_of(a)
     if not is_ndarray(values) or values.flags.c_contiguous:
         return None
@@ -46,8 +46,8 @@ def _sort(
     stable: bool | None = None,
     **descending: Any,
 ) -> Value:
-    # NumPy chooses the method: how it orders ties does not change the values.
-    np.sort(np.zeros(1), kind=kind, order=order, stable=stable, **descending)  # its errors
+    # kind= decides the order of ties alone, which does not change the values.
+    np.sort(np.zeros(1), kind=kind, order=order, stable=stable, **descending)  # NumPy's errors
     keep_ties: dict[str, Any] = {"stable": True} if descending else {"kind": "stable"}
     return _picked_along(
         a, axis, lambda values, along: np.argsort(values, along, **keep_ties, **descending)
@@ -63,7 +63,7 @@ def _partition(
 ) -> Value:
     def order_of(values: Value, along: int) -> Index:
         if not is_numpy(values):
-            return np.argsort(values, along)  # sorted is partitioned, by any library
+            return np.argsort(values, along)  # a sorted array is partitioned too, in any library
         # Not np.argpartition, which leaves other elements on either side than np.partition.
         done = np.argsort(np.partition(values, kth, along, kind, order), along, kind="stable")
         ranks = np.argsort(done, along)
@@ -120,7 +120,7 @@ def _unique_values(x: Value) -> Value:
 
 
 def _unique_tuple(function: Function) -> Function:
-    """A function of a named tuple with the values first."""
+    """A function that returns NumPy's named tuple with differentiable values."""
 
     def result(x: Value) -> Any:
         found = function(untraced(x))

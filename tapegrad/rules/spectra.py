@@ -1,15 +1,16 @@
 """Spectra: eigenvalues and singular values, with their vectors.
 
-Formulas are derived with conjugate cotangents, where the inner product is Re tr(G^H X), and
-conjugated at the border: a rule's own cotangents take no conjugates. M. Giles, "An extended
-collection of matrix derivative results for forward and reverse mode algorithmic differentiation"
-(2008), has the real cases; other sources stand where they are used.
+Formulas are derived with conjugate cotangents, where the inner product is Re tr(G^H X). The
+cotangents of the tape take no conjugates, so a rule conjugates what it gets and returns, unless
+that cancels. M. Giles, "An extended collection of matrix derivative results for forward and
+reverse mode algorithmic differentiation" (2008), has the real cases; other sources are cited where
+they are used.
 
 eigh and eigvalsh read one triangle of a matrix that is taken to be symmetric (or Hermitian):
 cotangents are symmetric, and of a tangent only the symmetric part counts.
 
 The vectors of eigh and svd of a complex matrix have arbitrary phases, and the columns of
-`svd(full_matrices=True)` beside the singular ones may turn among themselves: of a function that
+`svd(full_matrices=True)` beside the singular ones may rotate among themselves: for a function that
 depends on these choices the derivative is taken as if the solver never changed them. The vectors
 of eig have the length and phase that NumPy gives them.
 """
@@ -110,7 +111,7 @@ def _svd_vjp(
 
 
 def _perpendicular(u: Value, x: Value, u_bar: Cotangent, count: int) -> Cotangent:
-    """The part of a cotangent of u that turns its columns out of their span; x is u^H u_bar."""
+    """The part of a cotangent of u that moves its columns out of their span; x is u^H u_bar."""
     if u.shape[-1] == count:
         return u_bar - np.matmul(u, x)
     return np.matmul(u[..., count:], x[..., count:, :count] - adjoint(x[..., :count, count:]))
@@ -153,9 +154,10 @@ def _svd(
 
 
 def _svd_of_hermitian(a: Value, compute_uv: bool) -> Any:
-    """By eigenvalues, as NumPy does: those of opposite signs are apart, and so are their vectors.
+    """By eigenvalues, as NumPy does.
 
-    An eigenvalue of zero counts as positive.
+    So equal singular values from eigenvalues of opposite signs keep vectors of their own. An
+    eigenvalue of zero counts as positive.
     """
     w, v = np.linalg.eigh(a) if compute_uv else (np.linalg.eigvalsh(a), None)
     sign = np.copysign(1, untraced(w))
@@ -190,7 +192,7 @@ def _eig_vjp(g: Cotangent, out: Value, _a: Value) -> tuple[Cotangent]:
 
 
 def _of_lengths_and_phases(v: Value, v_bar: Cotangent) -> Cotangent:
-    """What a cotangent of vectors loses, as each keeps its length, and one component its phase."""
+    """The part of a cotangent without effect: vectors keep their length, a component its phase."""
     along = row(np.sum(np.conjugate(v) * v_bar, axis=-2))
     if v.dtype.kind != "c":
         return v * along
@@ -208,7 +210,7 @@ def _of_lengths_and_phases(v: Value, v_bar: Cotangent) -> Cotangent:
 
 
 def _is_defective(w: Value, v: Value) -> Value:
-    """Of which matrices there are fewer vectors than equal eigenvalues: no derivative exists."""
+    """Which matrices have fewer independent eigenvectors than rows: no derivative exists."""
     w, v = untraced(w), untraced(v)
     if not _has_equal_values_anywhere((w,)):
         return np.zeros(())
@@ -236,7 +238,7 @@ def _eigvals_and_vectors(a: Value) -> tuple[Value, Value]:
 
 
 def _nearest(w: Value, values: Value) -> list[int]:
-    """For each of some numbers the nearest of others, each of which is taken once."""
+    """For each number in w the position of the nearest of `values`, each of them taken once."""
     rest = list(range(len(values)))
     return [rest.pop(int(np.argmin(np.abs(values[rest] - number)))) for number in w]
 

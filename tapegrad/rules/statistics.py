@@ -24,7 +24,7 @@ from tapegrad.rules.reduction import axes_of
 
 
 def _reduced_axes_last(a: Value, axis: int | tuple[int, ...] | None) -> Value:
-    """The axes that are reduced, as one at the end."""
+    """The array with the axes that are reduced merged into one, the last."""
     if a.ndim == 0 or axis is None:
         return np.reshape(a, (-1,))
     axes = axes_of(a, axis)
@@ -77,7 +77,7 @@ def _alike(x: Value, y: Value) -> Value:
 
 
 def _shared(part: Value, values: Value, found: Value, chosen: Value = True) -> Tangent:
-    """Of `part` the mean over all elements whose value is the one found; 0 if there is none."""
+    """The mean of `part` over all elements whose value is the one found; 0 if there is none."""
     columns = []
     for j in range(found.shape[-1]):
         ties = _alike(values, found[..., j : j + 1]) & chosen
@@ -285,14 +285,14 @@ def _quantile_rule(function: Function, *, whole: int, skip_nan: bool) -> None:
         **params: Any,
     ) -> Value:
         alike = is_ndarray(q) and bool(np.all(q == q[:1]))
-        # Where it takes NaN out, NumPy puts several axes of q elsewhere.
+        # The functions that ignore NaN put several axes of q elsewhere.
         turned = skip_nan and (q.ndim > 2 or axis == ())
         if weights is not None or not alike or turned:  # one by one
             options = {**params, "axis": axis}
             each = [None] * len(a) if weights is None else weights
             rows = zip(a, q, each, strict=True)
             return np.stack([called(*row, **options) for row in rows])
-        if a.ndim == 1:  # each example is a number, of which NumPy turns the axes of q around
+        if a.ndim == 1:  # each example is a number, for which NumPy reverses the axes of q
             a, axis, params = np.reshape(a, (-1, 1)), 0, {**params, "keepdims": False}
         ndim = a.ndim - 1
         axes = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)

@@ -16,7 +16,7 @@ constant(np.packbits, np.unpackbits, batch="flat")
 constant(*(getattr(np, name) for name in _OF_INTEGERS))
 
 
-# The ufuncs of text. np.strings shows some, but takes its time to import.
+# The ufuncs of text. np.strings has some of them, but is slow to import.
 _OF_TEXT = "isalnum isalpha isdecimal isdigit islower isnumeric isspace istitle isupper str_len"
 _BEHIND_STRINGS = """
     _center _expandtabs _expandtabs_length _ljust _lstrip_chars _lstrip_whitespace _partition

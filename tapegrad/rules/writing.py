@@ -28,7 +28,7 @@ def _copyto(dst: Value, src: Value, casting: Any = "same_kind", where: Value = T
         return
     source_dtype = getattr(src, "dtype", None)
     if source_dtype is None:
-        src = np.asarray(src)  # a Python number has no dtype of its own to be refused for
+        src = np.asarray(src)  # a Python number has no dtype whose cast could be refused
         source_dtype = np.result_type(dst.dtype, src) if src.ndim == 0 else src.dtype
     if not np.can_cast(source_dtype, dst.dtype, casting):
         raise TypeError(
@@ -58,7 +58,7 @@ def _put(a: Value, ind: Index, v: Value, mode: Any = "raise") -> None:
 
 
 def _write_flat(a: Value, positions: Index, values: Value) -> None:
-    """Write at flat positions; too few values start again."""
+    """Write at flat positions; too few values are repeated."""
     if len(positions) == 0:
         return
     if values.shape[0] == 0:

@@ -1,4 +1,4 @@
-"""Colours: which columns of a sparse matrix one product can measure together.
+"""Colours: which columns of a sparse matrix one product with a vector can measure together.
 
 Knows patterns in compressed rows (`starts`, `columns`). Must not know tapes, or how products come.
 Columns that share a row get different colours.
@@ -15,8 +15,8 @@ import numpy as np
 from tapegrad._core.types import Value
 
 WIDE = 64  # entries in a row above which no regular colouring is looked for
-KINDS = 4096  # different distances between columns up to which one is
-TRIALS = 4096  # colourings that are tried
+KINDS = 4096  # distinct distances between columns above which none is looked for either
+TRIALS = 4096  # regular colourings that are tried
 
 
 def rows_of(starts: Value) -> Value:
@@ -53,7 +53,7 @@ def colour_columns(starts: Value, columns: Value, shape: tuple[int, ...]) -> Val
 
 
 def _regular(starts: Value, columns: Value, shape: tuple[int, ...], widest: int) -> Value | None:
-    """Colours that are linear in the index, modulo their number; None where few do not do."""
+    """Colours that are linear in the index, modulo their number; None if no small number does."""
     count = math.prod(shape)
     shape = tuple(n for n in shape if n > 1)
     if not 1 < len(shape) <= 3:
@@ -116,9 +116,9 @@ def _greedy(starts: Value, columns: Value, count: int) -> Value:
 
 
 def _costs(starts: Value) -> tuple[Value, Value]:
-    """Rows from the fullest on, and how many products there are at least without the first k.
+    """The rows from the fullest on, and the least number of products if the first k are apart.
 
-    Each of them costs a product, and the fullest of the others needs a colour for each entry.
+    Each of these k costs a product, and the fullest of the others needs a colour for each entry.
     """
     widths = np.diff(starts)
     order = np.argsort(-widths, kind="stable")

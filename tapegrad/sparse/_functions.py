@@ -160,7 +160,8 @@ def _probed(step: Step, shape: tuple[int, ...]) -> Value | None:
     if any(isinstance(x, Spec) for x in args):
         return None
     groups, found = [], []
-    # A complex argument may be taken apart: its imaginary part may go where the real does not.
+    # The function may take a complex argument apart: its imaginary part may go where the real one
+    # does not.
     for unit in (1, 1j) if dtype.kind == "c" else (1,):
         for i, label in enumerate(labels.reshape(-1)):
             alone = np.zeros(labels.size, dtype)
@@ -173,7 +174,7 @@ def _probed(step: Step, shape: tuple[int, ...]) -> Value | None:
 
 
 def _core(step: Step) -> Value:
-    """Everything on everything, but for the axes before the core of a stacked function."""
+    """Each element of a result depends on all elements of the cores at its place in the stack."""
     cores = _cores(step.rule.batch, step.args)
     united: Any = np.asarray(NONE, np.int64)
     stacked = 0
@@ -236,12 +237,12 @@ def _trace(step: Step) -> Value:
 
 
 def _pad(step: Step) -> Value:
-    """Only constants are padded with: other modes are made of reads and joins."""
+    """The mode is "constant": the others are composed of reads and joins."""
     return np.pad(step.given[0], step.params["pad_width"] or 0)
 
 
 def _convolve(step: Step) -> Value | None:
-    """Every product of an element of one with a nonzero one of the other, by their places' sum."""
+    """An element times a nonzero one of the other argument adds at the sum of their positions."""
     sizes = [math.prod(x.shape) if hasattr(x, "shape") else np.size(x) for x in step.args]
     groups, labels = [], []
     for at, part in enumerate(step.given):

@@ -22,7 +22,7 @@ from tapegrad.sparse._sets import Sets
 
 
 class Measured:
-    """f at some arguments, as a function of the chosen inputs, all in a row, to its outputs."""
+    """f at some arguments, as a map from all elements of the chosen inputs to those of outputs."""
 
     def __init__(
         self, call: str, f: Function, argnums: Argnums, args: tuple[Tree, ...], kwargs: Params
@@ -49,7 +49,7 @@ class Measured:
         recording = self.pushforward.recording
         if recording.dependent:
             _refuse(call)
-        # What only values were made with is of no more use.
+        # Entries on which no output depends are of no more use.
         recording.entries = live(recording.entries, self.pushforward.out_slots)
 
     @property
@@ -59,13 +59,13 @@ class Measured:
 
     @property
     def dtype(self) -> Any:
-        """That of the Jacobian."""
+        """The dtype of the Jacobian."""
         leaves = (*self.inputs, *self.outputs)
         return np.result_type(*leaves) if leaves else np.dtype(np.float64)
 
     @property
     def is_complex(self) -> bool:
-        """Whether an input or output is."""
+        """Whether an input or output is complex."""
         return any(leaf.dtype.kind == "c" for leaf in (*self.inputs, *self.outputs))
 
     # -- products --------------------------------------------------------------------------------

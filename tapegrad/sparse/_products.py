@@ -21,7 +21,7 @@ Product = Callable[[Any], Any]  # a vector times the matrix, or its transpose
 
 @dataclass(frozen=True)
 class Pattern:
-    """Places of entries in compressed rows, columns in order."""
+    """The positions of entries, in compressed rows with their columns in order."""
 
     starts: Value
     columns: Value

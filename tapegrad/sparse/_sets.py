@@ -40,11 +40,11 @@ class Sets:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.bits = max(size - 1, 1).bit_length()  # that a column takes in a key
-        # Room that is not touched costs nothing. Columns take half the memory of labels.
+        self.bits = max(size - 1, 1).bit_length()  # bits that a column takes in a key
+        # Memory that is never written to costs nothing. Columns take half the memory of labels.
         self.members = np.empty(16 * size + 64, np.int32 if size < 2**31 else np.int64)
-        # Where each set's members start, how many they are, and the two sets that it was joined
-        # from: joined with one of them again, it is itself.
+        # Where each set's members start, how many they are, and the two sets whose union it is:
+        # its union with one of these is the set itself.
         self.starts, self.lengths, self.first, self.second = (
             np.empty(8 * size + 64, np.int64) for _ in range(4)
         )
@@ -72,7 +72,7 @@ class Sets:
         check_size(most * labels.size if least == most else int(lengths.sum()))
         starts = self.starts[labels]
         if labels[0] > ALL and (labels[1:] - labels[:-1] == 1).all():
-            return lengths, self.members[starts[0] : starts[-1] + lengths[-1]]  # as they lie
+            return lengths, self.members[starts[0] : starts[-1] + lengths[-1]]  # contiguous
         if least == most:  # as in stencils: no sums, no repeats
             places = starts if most == 1 else (starts[:, None] + np.arange(most)).reshape(-1)
             return lengths, self.members[places]
@@ -217,7 +217,7 @@ class Sets:
         return labels
 
     def gather(self, groups: Value, labels: Value, count: int) -> Value:
-        """The union of the labels of each group, for so many groups: one label a group."""
+        """The union of the labels of each of `count` groups: one label per group."""
         out = np.zeros(count, np.int64)
         given = labels != NONE
         if not given.all():

@@ -30,14 +30,14 @@ class Step:
 
     @property
     def shape(self) -> tuple[int, ...] | None:
-        """That of the result; None where there are several, or in the short layout."""
+        """The shape of the result; None for several results, and in the short layout."""
         if self.short or isinstance(self.out, Outputs):
             return None
         return tuple(self.out.shape)
 
     @property
     def name(self) -> str:
-        """The name of one of NumPy's functions; of a user's, which may have any name, none."""
+        """The name of one of NumPy's functions; empty for a user's, which may have any name."""
         function = getattr(self.rule, "function", None)
         if isinstance(function, np.ufunc):
             own = getattr(np, function.__name__, None) is function
@@ -47,7 +47,7 @@ class Step:
         return self.rule.name if own else ""
 
     def masked(self, labels: Value, other: int) -> Value:
-        """Labels, and none where the other factor is a constant zero."""
+        """The labels, with NONE where the other factor is a constant zero."""
         factor, depends = self.args[other], self.given[other]
         if isinstance(factor, Spec) or factor is None:
             return labels
@@ -72,7 +72,7 @@ class Step:
         return present if part is None else present | (part != NONE)
 
     def filled(self) -> list[Value]:
-        """The arguments with labels in place of values; whole where a rule takes them whole."""
+        """The arguments with labels in place of values, but those that the rule holds fixed."""
         fixed = getattr(self.rule, "fixed", 0)
         return [
             part

@@ -137,7 +137,7 @@ def _check_adjoint(
     exactness: Exactness,
     error: float,
 ) -> None:
-    """Re<vjp(g), t> = Re<g, jvp(t)>, the pairing without conjugates, as rules have none."""
+    """Re<vjp(g), t> = Re<g, jvp(t)>; the pairing takes no conjugates, because rules take none."""
     got, size = _pairing([inner[0]], [inner[1]])
     expected, other_size = _pairing(*outer)
     scale = max(1.0, float(size), float(other_size))
@@ -156,7 +156,7 @@ def _check_adjoint(
 
 
 def _pairing(bars: Sequence[Cotangent], dots: Sequence[Tangent]) -> tuple[Value, Value]:
-    """The real part of the sum of products, and that of their sizes, in wide numbers."""
+    """The real part of the sum of products, and the sum of their sizes, in long doubles."""
     products = [
         np.asarray(bar, np.clongdouble) * np.asarray(dot, np.clongdouble)
         for bar, dot in zip(bars, dots, strict=True)

@@ -30,7 +30,7 @@ from tapegrad.numpy.polynomial._coefficients import (
 )
 from tapegrad.rules.series import Steps, evaluate, next_of
 
-# Methods that are not called as NumPy's functions end: those are names of Python.
+# Methods not named as NumPy's functions end, because Python has functions of these names.
 _METHODS = {"int": "antiderivative", "pow": "power"}
 
 
@@ -46,7 +46,7 @@ class Basis:
         self.solved = primitive(self.plain("roots"), self._roots_rule)
 
     def plain(self, name: str) -> Function:
-        """NumPy's function: `untraced("val")` is chebval in the basis of Chebyshev."""
+        """NumPy's function: `plain("val")` is chebval in the basis of Chebyshev."""
         return getattr(self.module, self.prefix + name)
 
     def function(self, name: str) -> Function:
@@ -158,14 +158,14 @@ class Basis:
         constants += [0] * (count - len(constants))
         c = np.moveaxis(c, whole(axis, "the axis"), 0)
         for constant in constants:
-            empty = len(c) == 1 and np.all(untraced(c) == 0)  # NumPy adds no axis to it
+            empty = len(c) == 1 and np.all(untraced(c) == 0)  # NumPy does not lengthen it
             c = self.integrated(c * scl)
             first = c[:1] + (constant - self.val(lbnd, c))
             c = first if empty else np.concatenate([first, c[1:]])
         return np.moveaxis(c, 0, axis)
 
     def _integrated(self, c: Value) -> Value:
-        if len(c) == 1:  # NumPy makes a shorter series of a zero
+        if len(c) == 1:  # NumPy's integral of a zero series is shorter
             return self.plain("int")(np.ones(1))[(...,) + (None,) * (c.ndim - 1)] * c
         return self.plain("int")(c)
 
@@ -186,7 +186,7 @@ class Basis:
         return made[:size]
 
     def _mapped(self, name: str, series: Value) -> Value:
-        """A linear map of series that NumPy has under a name of its own, by its matrix."""
+        """The linear map of series that is NumPy's function of this name, by its matrix."""
         c = coefficients(series)
         function = getattr(self.module, name)
         columns = [extended(function(np.eye(1, k + 1, k)[0]), len(c)) for k in range(len(c))]
@@ -220,7 +220,7 @@ class Basis:
         return trimmed(self._product(coefficients(c1), coefficients(c2)))
 
     def _product(self, first: Value, second: Value) -> Value:
-        """The first series of the operator "times x", applied to the second."""
+        """The product: the first series of the matrix of "times x", applied to the second."""
         if len(first) > len(second):
             first, second = second, first
         size = len(first) + len(second) - 1
@@ -275,7 +275,7 @@ class Basis:
     def fromroots(self, roots: Value) -> Value:
         """The series with these roots, and 1 before the highest power."""
         parts = [self.line(-root, 1) for root in coefficients(roots)]
-        while len(parts) > 1:  # by halves: series of like lengths round least
+        while len(parts) > 1:  # by halves: series of similar lengths round least
             odd = parts[-1:] if len(parts) % 2 else []
             pairs = zip(parts[::2], parts[1::2], strict=False)
             parts = [self._product(first, second) for first, second in pairs] + odd

@@ -2,7 +2,7 @@
 
 They derive from NumPy's, which are built to be derived from: arithmetic and calculus call the
 functions of a basis, here those of `tapegrad.numpy.polynomial`. What NumPy's base class converts
-to plain arrays itself is defined anew.
+to plain arrays itself is defined anew here.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def extended(c: Value, size: int) -> Value:
 
 
 def whole(number: Value, what: str) -> int:
-    """A parameter that counts; traced ones have no derivative."""
+    """An integer parameter. A traced one is refused, because it has no derivative."""
     if holds_in_trace(number):
         raise NotDifferentiableError(f"{what} is a whole number: pass stop_gradient of it.")
     whole = int(number)

@@ -542,7 +542,7 @@ def _transposed_term(
 
 
 def _on_diagonal(bar: Cotangent, term: _Term, sizes: dict[str, int]) -> Cotangent:
-    """The cotangent of an operand that repeats labels, which read a diagonal: zero beside it."""
+    """The cotangent of an operand that repeats labels, which read a diagonal: zero off it."""
     spare = (label for label in ascii_letters if label not in term.labels)
     labels, seen, units = "", set(), []
     for label in term.labels:

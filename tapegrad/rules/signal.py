@@ -137,7 +137,7 @@ elementwise(np.i0, _i0_partial, strong=True)
 
 
 def _moment(order: int, y: Value) -> Value:
-    """That integral: by its power series near 0, elsewhere by parts from sin(y) / y.
+    """The integral above: by its power series near 0, elsewhere by parts from sin(y) / y.
 
     Each way loses digits where the other is taken: the sum by cancellation, as exp(|y|), the
     recurrence by n! / |y|**n.

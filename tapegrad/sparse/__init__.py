@@ -42,8 +42,9 @@ def jacobian(
     `pattern` says where entries may be other than zero (booleans, or a sparse array of any
     numbers). Without one it is found by running f, which costs a few times as much as f. A given
     one is checked: each result is compared with a product of the Jacobian with a random vector.
-    `mode`: "forward" measures columns, "reverse" rows, "auto" what takes fewer products, with the
-    fullest rows (or columns) apart. Complex inputs or outputs go forward only, as in `jacfwd`.
+    `mode`: "forward" measures columns, "reverse" rows, "auto" what takes fewer products; it may
+    measure the fullest rows (or columns) one by one. Complex inputs or outputs go forward
+    only, as in `jacfwd`.
 
     Entries of the pattern that are zero at this x are stored. Raises InputError where a given
     pattern misses an entry, and where the pattern is too dense to be of use; ShapeMismatchError
@@ -73,7 +74,7 @@ def hessian(f: Function, argnums: int | Sequence[int] = 0, *, pattern: Value = N
 
     It is the sparse Jacobian of the gradient, from Hessian-vector products: for `argnums`,
     `pattern` and what is raised see `jacobian`. A few full rows, as of a parameter that all terms
-    share, are measured apart, and their columns known by symmetry.
+    share, are measured one by one, and symmetry gives their columns.
 
     >>> import tapegrad.sparse
     >>> tapegrad.sparse.hessian(lambda x: np.sum(x**3))(np.array([1.0, 2.0])).toarray()
@@ -125,8 +126,8 @@ def pattern(f: Function, argnums: int | Sequence[int] = 0) -> Function:
 def colour(pattern: Value) -> Value:
     """A colour (0, 1, ...) for each column, different for columns that share a row.
 
-    `pattern` is an array of booleans or a sparse array. Products with one vector of zeros and ones
-    a colour give all entries. For rows pass the transpose.
+    `pattern` is an array of booleans or a sparse array. One product per colour, with a vector
+    of zeros and ones, gives all entries. For rows pass the transpose.
 
     >>> import tapegrad.sparse
     >>> tapegrad.sparse.colour(np.eye(4) + np.eye(4, k=1))

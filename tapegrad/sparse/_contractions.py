@@ -17,7 +17,7 @@ PAIRS = 5 * 10**7  # products of two elements up to which each is looked at
 
 
 def _aligned(x: int, y: int, cores: tuple[str, str, str]) -> str:
-    """Core letters behind axes that broadcast."""
+    """Subscripts with the core letters after those of the axes that broadcast."""
     x_rest, y_rest = x - len(cores[0]), y - len(cores[1])
     loop = ascii_uppercase[: max(x_rest, y_rest)]
     x_loop, y_loop = loop[len(loop) - x_rest :], loop[len(loop) - y_rest :]

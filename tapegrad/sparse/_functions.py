@@ -21,7 +21,7 @@ from tapegrad.sparse._contractions import PAIRS, products, subscripts_of
 from tapegrad.sparse._sets import NONE
 from tapegrad.sparse._steps import Step
 
-SMALL = 64  # elements up to which a linear function is tried on each alone
+SMALL = 64  # elements up to which a linear function is tried on each one separately
 
 # Functions that move elements: applied to labels as they are.
 MOVING = frozenset(

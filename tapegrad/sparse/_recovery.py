@@ -118,7 +118,7 @@ def _by_rows(measured: Measured, turned: Pattern, order: Index, *, mixed: bool) 
 
 
 def _shape(leaves: list[Value]) -> tuple[int, ...]:
-    """The shape in which a row of all elements is an array: that of a single leaf."""
+    """The shape of the array of all elements: that of a single leaf, otherwise one axis."""
     if len(leaves) == 1:
         return tuple(leaves[0].shape)
     return (sum(math.prod(leaf.shape) for leaf in leaves),)

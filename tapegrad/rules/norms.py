@@ -26,9 +26,7 @@ def _beside(value: Value, x: Value, axis: int | tuple[int, ...] | None, keepdims
     return np.expand_dims(value, axes)
 
 
-def _euclidean(
-    x: Value, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
-) -> Value:
+def _euclidean(x: Value, axis: Any = None, keepdims: bool = False) -> Value:
     """The root of the sum of squares, in NumPy's own way for these axes."""
     return np.linalg.norm(x, None, axis, keepdims)
 

@@ -33,7 +33,7 @@ def _reshape_transpose(
     return _reshaped(g, _x.shape, order)
 
 
-def _reshaped(x: Value, shape: int | Sequence[int] | None, order: str) -> Value:
+def _reshaped(x: Value, shape: Sequence[int], order: str) -> Value:
     """np.reshape; order= is passed for "F" alone, as not every library's arrays take it."""
     return np.reshape(x, shape, order="F") if order == "F" else np.reshape(x, shape)
 

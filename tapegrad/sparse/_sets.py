@@ -63,7 +63,7 @@ class Sets:
             return np.ones(1, np.int64)
         return np.arange(2, self.size + 2)
 
-    def columns(self, labels: Value) -> tuple[Value, Value]:
+    def columns(self, labels: Any) -> tuple[Value, Value]:
         """The lengths of sets in a row, and their members one set after the other."""
         lengths = self.lengths[labels]
         if not labels.size:
@@ -139,7 +139,7 @@ class Sets:
         pairs, places = np.unique(pairs, return_inverse=True)
         return self._pairs(*np.divmod(pairs, self.count))[places]
 
-    def _pairs(self, x: Value, y: Value) -> Value:
+    def _pairs(self, x: Any, y: Any) -> Value:
         """`_new` for pairs that are all different."""
         before = self.count
         if self.lengths[x].max() == self.lengths[y].max() == 1:

@@ -21,7 +21,7 @@ from tapegrad._arrays.memory import copy_like, laid_out_as, shares
 from tapegrad._arrays.writes import add_to_part, frozen_index, write_part
 from tapegrad._core.entry import READ, Spec
 from tapegrad._core.forms import UNSUPPORTED_MODULES, linear
-from tapegrad._core.operands import as_operand, has_own_turn
+from tapegrad._core.operands import UNCHANGED, as_arguments, as_operand, has_own_functions
 from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Index, Params, Slot, Value
@@ -165,13 +165,18 @@ class Array(Traced, NdarrayInterface):
         if len(types) > 1:
             if isinstance(innermost((*args, *kwargs.values())), Mapped):
                 return NotImplemented  # a vmap inside this array's transform comes first
-            if any(map(has_own_turn, types)):
+            if any(map(has_own_functions, types)):
                 return NotImplemented  # an array with units, say, which may hold a traced one
         rule = REGISTRY.get(function)
         if rule is None:
             if function in CREATION:
                 return self._created(function, args, kwargs)
             raise no_rule(function)
+        if rule.several or len(types) > 1:
+            for value in args:
+                if kwargs or type(value) not in UNCHANGED:
+                    args, kwargs = as_arguments(args, kwargs)
+                    break
         if rule.view:
             arrays, params = rule.bind(args, kwargs)
             return as_view(rule, arrays[0], params)

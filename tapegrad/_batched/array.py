@@ -32,7 +32,7 @@ from tapegrad._batched.level import VmapLevel
 from tapegrad._batched.ufuncs import call_ufunc
 from tapegrad._core.entry import spec_of
 from tapegrad._core.forms import Composite, Unsupported
-from tapegrad._core.operands import as_operand, call_other, has_own_turn
+from tapegrad._core.operands import as_arguments, as_operand, call_other, has_own_functions
 from tapegrad._core.out import write_out
 from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.types import Index, Params, Value
@@ -200,13 +200,15 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         if rule is None and function in CREATION:
             return self._created(function, args, kwargs)
         inner = innermost((*args, *kwargs.values()))
-        if not isinstance(inner, Batched) or len(types) > 1 and any(map(has_own_turn, types)):
+        if not isinstance(inner, Batched) or len(types) > 1 and any(map(has_own_functions, types)):
             return NotImplemented
         if rule is None:
             raise BatchingError(
                 f"{Rule(function).name}: no rule for it inside vmap. Write it in terms of "
                 "functions that have one, or loop over the examples."
             )
+        if rule.form != "constant":
+            args, kwargs = as_arguments(args, kwargs)
         if isinstance(rule, Composite) and rule.batch == "loop":
             inner.vmap_level.require_open()
             return call_one_by_one(inner.vmap_level, function, args, kwargs)

@@ -512,6 +512,7 @@ class Composite(Rule):
     def __init__(self, function: Function, definition: Function, **options: Any) -> None:
         super().__init__(function, **options)
         self.definition = definition
+        self.several = True
 
     def apply(self, *args: Any, **kwargs: Any) -> Any:
         if self.deprecated:

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import array
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
-from tapegrad._core.types import Value
+from tapegrad._core.types import Params, Value
 from tapegrad._core.values import Mapped, Traced, lift
 from tapegrad._errors import NotDifferentiableError
 
@@ -56,22 +56,44 @@ def as_operand(other: Value) -> Any:
     return (_TAKEN.get(type(other)) or _learn(type(other)))(other)
 
 
-def as_array(value: Value) -> Any:
-    """An array argument of a function, as a rule takes it; else NotDifferentiableError.
+def as_arguments(args: tuple[Any, ...], kwargs: Params) -> tuple[tuple[Any, ...], Params]:
+    """The arguments of a function of NumPy's as its rule takes them.
 
-    NumPy's functions ignore the labels of a value without `__array_function__`, and so do ours.
+    NumPy ignores the labels of a value that does not answer `__array_function__`, and so do ours.
+    Raises NotDifferentiableError for a value that is more than its elements to NumPy as well.
     """
+    if _all_unchanged(args) and (not kwargs or _all_unchanged(kwargs.values())):
+        return args, kwargs
+    return tuple(map(_as_argument, args)), {n: _as_argument(v) for n, v in kwargs.items()}
+
+
+def _all_unchanged(values: Iterable[Any]) -> bool:
+    """Whether `as_arguments` would leave these values as they are: the frequent case."""
+    for value in values:
+        kind = type(value)
+        if kind not in UNCHANGED and not (
+            (kind is tuple or kind is list) and UNCHANGED.issuperset(map(type, value))
+        ):
+            return False
+    return True
+
+
+def _as_argument(value: Any) -> Any:
     kind = type(value)
-    if kind is np.ndarray or value is None:  # None stands for an argument that is not given
-        return value
     if kind is list or kind is tuple:
-        return lift(value)
-    taken = as_operand(value)
-    if taken is not NotImplemented:
-        return taken
-    if hasattr(kind, "__array__") and not hasattr(kind, "__array_function__"):
-        return np.asarray(value)
-    raise refusal(value)
+        return kind([_as_argument(part) for part in value])
+    taken = _TAKEN.get(kind) or _learn(kind)
+    if taken in (_itself, _lifted) and not (taken is _lifted and hasattr(kind, "__array__")):
+        UNCHANGED.add(kind)
+        return value
+    if taken is not _not_ours:
+        return taken(value)
+    if library_of(kind) not in ELEMENTS and not issubclass(kind, np.ndarray):
+        UNCHANGED.add(kind)
+        return value  # a function, a dtype, a word
+    if issubclass(kind, np.ndarray) or not hasattr(kind, "__array__"):
+        raise refusal(value)
+    return np.asarray(value)
 
 
 def follows_numpy(kind: type) -> bool:
@@ -79,9 +101,10 @@ def follows_numpy(kind: type) -> bool:
     return (_TAKEN.get(kind) or _learn(kind)) in (_itself, _lifted, _base_array)
 
 
-def has_own_turn(kind: type) -> bool:
-    """Whether a class that answers NumPy's protocols handles what is called on its values."""
-    return (_TAKEN.get(kind) or _learn(kind)) is _not_ours and hasattr(kind, "__array_ufunc__")
+def has_own_functions(kind: type) -> bool:
+    """Whether a class, not an array that follows NumPy, handles functions called on its values."""
+    own = getattr(kind, "__array_function__", None) is not np.ndarray.__array_function__
+    return own and (_TAKEN.get(kind) or _learn(kind)) is _not_ours
 
 
 def call_other(
@@ -158,6 +181,7 @@ def _not_ours(_value: Value) -> Any:
 
 # The way to take the values of a class, learned at the first value.
 _TAKEN: dict[type, Callable[[Value], Any]] = {}
+UNCHANGED: set[type] = set()  # classes whose values `as_arguments` leaves as they are
 
 
 def _learn(kind: type) -> Callable[[Value], Any]:
@@ -201,12 +225,14 @@ def _decide_subclass(kind: type[np.ndarray]) -> Callable[[Value], Any]:
 
 
 __all__ = [
-    "as_array",
+    "UNCHANGED",
+    "as_arguments",
     "as_operand",
     "call_other",
     "elements_of",
     "follows_numpy",
-    "has_own_turn",
+    "has_own_functions",
+    "library_of",
     "name_of_kind",
     "refusal",
 ]

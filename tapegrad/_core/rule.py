@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import spec_of
-from tapegrad._core.operands import as_array
 from tapegrad._core.out import write_out
 from tapegrad._core.tape import require_numbers
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
@@ -23,6 +22,7 @@ from tapegrad._core.values import (
     Traced,
     holds_traced,
     innermost,
+    lift,
     untraced,
 )
 from tapegrad._errors import NotDifferentiableError, name_of
@@ -72,6 +72,7 @@ class Rule:
         self.implementation = implementation or function  # a faster one for untraced values
         self.name = name or _qualified_name(function)
         self.sequence = sequence  # the first argument is a sequence of arrays
+        self.several = sequence or arrays != 1  # arrays that are not traced may be among them
         self.singular = singular  # a test of a result: whether its cotangent is a limit
         self.batch = batch
         # Whether NumPy may return a view of the first argument. "part": a view that cannot be
@@ -184,9 +185,9 @@ class Rule:
             params["order"] = order.upper()
         given = [params.pop(name, None) for name in self._array_names]
         if self.sequence:
-            parts = [as_array(part) for part in given[0]]
+            parts = [lift(part) for part in given[0]]
             return [x if hasattr(x, "shape") else np.asarray(x) for x in parts], params
-        return [as_array(array) for array in given], params
+        return [lift(array) for array in given], params
 
     def refuse_deprecated(self, kwargs: dict[str, Any]) -> None:
         """Raise TypeError for a keyword that NumPy is about to drop."""

@@ -29,6 +29,7 @@ from tapegrad._core.values import (
 from tapegrad._errors import BatchingError, InputError, RuleError, message, name_of
 from tapegrad._transforms.custom import CustomCall, check_closure
 from tapegrad._transforms.forward import jvp
+from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.reverse import pull_once
 from tapegrad._transforms.wrapper import Transformed
 from tapegrad._tree import Structure, flatten, tree_map, unflatten
@@ -165,6 +166,9 @@ class _CheckpointedCall:
     def _outputs(self, arrays: Sequence[Value]) -> tuple[Any, ...]:
         args, kwargs = self.given.tree(arrays)
         leaves, self.out_structure = flatten(self.f(*args, **kwargs))
+        for leaf in leaves:
+            if type(leaf) is not str:
+                require_known(self.name, leaf, arrays)
         leaves = [_as_scalar(leaf) for leaf in leaves]
         self.fixed_outputs = [_DIFFERENTIABLE if is_inexact(leaf) else leaf for leaf in leaves]
         return tuple(leaf for leaf in leaves if is_inexact(leaf))

@@ -26,6 +26,7 @@ from tapegrad._core.values import (
     untraced,
 )
 from tapegrad._errors import RuleError, message, name_of
+from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.vmap import vmap
 from tapegrad._transforms.wrapper import found_by_name
 from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
@@ -286,6 +287,8 @@ class _Run:
             out = self.run(with_arrays(arrays))
             parts, self.out_structure = flatten(out)
             check_closure(self.name, parts, tape)
+            for part in parts:
+                require_known(self.name, part, arrays)
             return tuple(_as_array(part) for part in parts)
 
         return self.rule_of(forward, with_arrays, differentiable)

@@ -20,6 +20,7 @@ from tapegrad._core.types import Function, Tangent, Tree, Value
 from tapegrad._core.values import Traced, is_array
 from tapegrad._errors import InputError, message, name_of
 from tapegrad._transforms.inputs import Inputs, Selection, as_cotangent, own_copy
+from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.recording import Recording
 from tapegrad._transforms.reverse import LinearMap, as_tangent, run_with_map, split_aux
 from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
@@ -54,6 +55,8 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
         out = inputs.call(f, list(traced))
         out, aux = split_aux(name, out) if has_aux else (out, None)
         leaves, structure = flatten(out)
+        for leaf in leaves:
+            require_known(name, leaf, inputs.leaves)
         pairs = [_primal_and_tangent(leaf, tape) for leaf in leaves]
         aux = tree_map(lambda leaf: _primal_and_tangent(leaf, tape)[0], aux)
     finally:

@@ -13,8 +13,9 @@ import numpy as np
 
 from tapegrad._core.entry import Spec, spec_of
 from tapegrad._core.fit import zeros_of
+from tapegrad._core.operands import elements_of, follows_numpy, name_of_kind
 from tapegrad._core.types import Cotangent, Function, Tree, Value
-from tapegrad._core.values import Mapped, Traced, cast, is_inexact, is_ndarray, snapshot
+from tapegrad._core.values import Mapped, Traced, cast, is_array, is_inexact, is_ndarray, snapshot
 from tapegrad._errors import (
     InputError,
     describe,
@@ -35,8 +36,17 @@ def as_input(leaf: Value, call: str) -> Value:
         return np.float64(leaf)
     elif kind is complex:
         return np.complex128(leaf)
-    elif is_inexact(leaf) and hasattr(leaf, "shape"):
+    elif is_inexact(leaf) and follows_numpy(kind):
         return leaf
+    elif is_array(leaf) and not follows_numpy(kind):
+        raise InputError(
+            message(
+                call,
+                "arrays that are only their elements",
+                f"a {name_of_kind(kind)}",
+                f"Pass {elements_of(kind)}",
+            )
+        )
     raise InputError(
         message(
             call,

@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad._core.entry import spec_of
 from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
-from tapegrad._core.values import is_array, is_inexact
+from tapegrad._core.values import Traced, is_array, is_inexact
 from tapegrad._errors import (
     InputError,
     OutputError,
@@ -23,6 +23,7 @@ from tapegrad._errors import (
     name_of,
 )
 from tapegrad._transforms.inputs import Argnums, Inputs, Selection, own_copy
+from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.recording import Recording
 from tapegrad._transforms.wrapper import Transformed
 from tapegrad._tree import flatten, flatten_like, tree_map
@@ -186,6 +187,8 @@ def _pull_scalar(
 
 
 def _check_scalar(name: str, out: Tree, leaves: list[Value], holomorphic: bool) -> None:
+    if not isinstance(out, Traced) and is_array(out):
+        require_known(f"{name}(x)", out, leaves)
     dtype = getattr(out, "dtype", None)
     real = not holomorphic and dtype is not None and dtype.kind == "f"
     if real and (not out.shape or out.size == 1):
@@ -225,6 +228,8 @@ class LinearMap:
     ) -> None:
         self.name, self.recording, self.inputs, self.slots = name, recording, inputs, slots
         leaves, self.structure = flatten(out)
+        for leaf in leaves:
+            require_known(name, leaf, inputs.leaves)
         self.out_slots = [leaf.slot if recording.owns(leaf) else None for leaf in leaves]
         self.out_leaves = [spec_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
 

@@ -6,6 +6,7 @@ batched array computes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from tapegrad._errors import (
     name_of,
 )
 from tapegrad._transforms.draws import RandomnessCheck
+from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.wrapper import Transformed
 from tapegrad._tree import flatten, flatten_prefix, unflatten
 
@@ -98,7 +100,7 @@ def vmap(
                     draws.refuse(name)
                 axes_of_out = flatten_prefix(out_structure, out_axes, f"out_axes of {name}")
                 return [
-                    _output(name, vmap_level, leaf, axis)
+                    _output(name, vmap_level, leaf, axis, leaves)
                     for leaf, axis in zip(out_leaves, axes_of_out, strict=True)
                 ], (out_structure, axes_of_out)
             except (TypeError, ValueError) as error:
@@ -207,9 +209,13 @@ def _own_copy(x: Value) -> Any:
     return x.copy()
 
 
-def _output(name: str, vmap_level: VmapLevel, leaf: Value, axis: Any) -> Any:
+def _output(
+    name: str, vmap_level: VmapLevel, leaf: Value, axis: Any, inputs: Sequence[Value]
+) -> Any:
     """A result with its axis of examples at `axis`."""
     batched = vmap_level.owns(leaf)
+    if not batched:
+        require_known(name, leaf, inputs)
     if axis is None:
         if batched:
             raise InputError(

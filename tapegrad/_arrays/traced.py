@@ -21,7 +21,7 @@ from tapegrad._arrays.memory import copy_like, laid_out_as, shares
 from tapegrad._arrays.writes import add_to_part, frozen_index, write_part
 from tapegrad._core.entry import READ, Spec
 from tapegrad._core.forms import UNSUPPORTED_MODULES, linear
-from tapegrad._core.operands import UNCHANGED, as_arguments, as_operand, has_own_functions
+from tapegrad._core.operands import as_arguments, as_operand, has_own_functions
 from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Index, Params, Slot, Value
@@ -162,7 +162,7 @@ class Array(Traced, NdarrayInterface):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        if len(types) > 1:
+        if not PLAIN_TYPES.issuperset(types):
             if isinstance(innermost((*args, *kwargs.values())), Mapped):
                 return NotImplemented  # a vmap inside this array's transform comes first
             if any(map(has_own_functions, types)):
@@ -172,11 +172,8 @@ class Array(Traced, NdarrayInterface):
             if function in CREATION:
                 return self._created(function, args, kwargs)
             raise no_rule(function)
-        if rule.several or len(types) > 1:
-            for value in args:
-                if kwargs or type(value) not in UNCHANGED:
-                    args, kwargs = as_arguments(args, kwargs)
-                    break
+        if rule.several or not PLAIN_TYPES.issuperset(types):
+            args, kwargs = as_arguments(args, kwargs)
         if rule.view:
             arrays, params = rule.bind(args, kwargs)
             return as_view(rule, arrays[0], params)
@@ -424,6 +421,9 @@ class Part(View):
             "Assign the whole: z.real = r, or z[...] = v + 1j * z.imag."
         )
 
+
+# Of arguments of these types, none has a turn before a traced array.
+PLAIN_TYPES = frozenset({Array, View, Part, np.ndarray})
 
 View.__name__ = View.__qualname__ = Part.__name__ = Part.__qualname__ = "Array"
 

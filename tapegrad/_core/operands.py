@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import array
 import numbers
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -62,20 +62,15 @@ def as_arguments(args: tuple[Any, ...], kwargs: Params) -> tuple[tuple[Any, ...]
     NumPy ignores the labels of a value that does not answer `__array_function__`, and so do ours.
     Raises NotDifferentiableError for a value that is more than its elements to NumPy as well.
     """
-    if _all_unchanged(args) and (not kwargs or _all_unchanged(kwargs.values())):
-        return args, kwargs
-    return tuple(map(_as_argument, args)), {n: _as_argument(v) for n, v in kwargs.items()}
-
-
-def _all_unchanged(values: Iterable[Any]) -> bool:
-    """Whether `as_arguments` would leave these values as they are: the frequent case."""
-    for value in values:
+    for value in (*args, *kwargs.values()) if kwargs else args:
         kind = type(value)
-        if kind not in UNCHANGED and not (
-            (kind is tuple or kind is list) and UNCHANGED.issuperset(map(type, value))
+        if kind not in _UNCHANGED and not (
+            (kind is list or kind is tuple) and _UNCHANGED.issuperset(map(type, value))
         ):
-            return False
-    return True
+            break
+    else:
+        return args, kwargs  # the frequent case
+    return tuple(map(_as_argument, args)), {n: _as_argument(v) for n, v in kwargs.items()}
 
 
 def _as_argument(value: Any) -> Any:
@@ -84,12 +79,12 @@ def _as_argument(value: Any) -> Any:
         return kind([_as_argument(part) for part in value])
     taken = _TAKEN.get(kind) or _learn(kind)
     if taken in (_itself, _lifted) and not (taken is _lifted and hasattr(kind, "__array__")):
-        UNCHANGED.add(kind)
+        _UNCHANGED.add(kind)
         return value
     if taken is not _not_ours:
         return taken(value)
     if library_of(kind) not in ELEMENTS and not issubclass(kind, np.ndarray):
-        UNCHANGED.add(kind)
+        _UNCHANGED.add(kind)
         return value  # a function, a dtype, a word
     if issubclass(kind, np.ndarray) or not hasattr(kind, "__array__"):
         raise refusal(value)
@@ -181,7 +176,7 @@ def _not_ours(_value: Value) -> Any:
 
 # The way to take the values of a class, learned at the first value.
 _TAKEN: dict[type, Callable[[Value], Any]] = {}
-UNCHANGED: set[type] = set()  # classes whose values `as_arguments` leaves as they are
+_UNCHANGED: set[type] = set()  # classes whose values `as_arguments` leaves as they are
 
 
 def _learn(kind: type) -> Callable[[Value], Any]:
@@ -225,7 +220,6 @@ def _decide_subclass(kind: type[np.ndarray]) -> Callable[[Value], Any]:
 
 
 __all__ = [
-    "UNCHANGED",
     "as_arguments",
     "as_operand",
     "call_other",

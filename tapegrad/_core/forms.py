@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -318,6 +320,28 @@ class Multilinear(Rule):
         return _add_up(terms)
 
 
+# The tangents that rules of Hermitian matrices have got, and None for each replay backward, where
+# a check wants to know them.
+_WATCHED: ContextVar[list[Any] | None] = ContextVar("tapegrad_watched", default=None)
+
+
+@contextmanager
+def watching() -> Iterator[list[Any]]:
+    """Collect the tangents of matrices that are Hermitian by promise: see `general`."""
+    seen: list[Any] = []
+    token = _WATCHED.set(seen)
+    try:
+        yield seen
+    finally:
+        _WATCHED.reset(token)
+
+
+def _watch(dot: Tangent) -> None:
+    seen = _WATCHED.get()
+    if seen is not None:
+        seen.append(dot)
+
+
 class General(Rule):
     """Any other function, by a vjp, a jvp or both; a missing one is derived by transposing."""
 
@@ -385,6 +409,8 @@ class General(Rule):
         params: Params,
         wanted: Sequence[bool],
     ) -> Sequence[Cotangent]:
+        if self.hermitian:
+            _watch(None)
         if isinstance(out, Outputs):
             g = [zeros_of(o) if part is None else part for part, o in zip(g, out, strict=True)]
         if self.foreign:
@@ -443,6 +469,8 @@ class General(Rule):
     def push(
         self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
     ) -> Tangent:
+        if self.hermitian:
+            _watch(dots[0])
         if self._jvp is not None:
             out_dot = self._jvp(dots, out, *args, **params)
             if isinstance(out, Outputs):
@@ -644,6 +672,8 @@ def general(function: Function, **options: Any) -> Rule:
     `vjp`: functions `(g, out, *args, **params)`, one per argument, or one for all that returns a
     tuple. `jvp`: a function `(dots, out, *args, **params)`, with None for an absent tangent. With
     several results, `g` and `out` are tuples, and the jvp returns one tangent (or None) for each.
+    `hermitian=True`: the first argument is a matrix that is Hermitian (or symmetric) by promise,
+    which has a derivative along Hermitian directions; these `tapegrad.testing` takes.
     """
     return _register(General(function, **options))
 

@@ -37,6 +37,9 @@ def check_grads(
     where "fwd" is not asked for. Each order after the first checks the derivative functions of the
     one before it, in all modes.
 
+    A matrix that a rule takes to be symmetric or Hermitian (of np.linalg.eigh, cholesky and the
+    like) moves along Hermitian directions, in which alone it has a derivative: see docs/kinks.md.
+
     `eps` is the step of the differences; `rtol` (relative to the largest element) and `atol` are
     what may differ. All three follow from the dtypes when left away, for values around 1.
 

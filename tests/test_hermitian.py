@@ -135,6 +135,20 @@ def test_a_matrix_that_is_not_symmetric_at_all(a, uplo):
     check_rule(la.eigvalsh, a, UPLO=uplo)
 
 
+@pytest.mark.parametrize("make", [real, complex_])
+@pytest.mark.parametrize("upper", [False, True])
+def test_the_factor_of_a_matrix_that_is_not_symmetric_at_all(upper, make):
+    a = positive(make(3, 3))
+    other = a + (np.tril if upper else np.triu)(make(3, 3), -1 if upper else 1)
+    weights = make(3, 3)
+    results = [vjp(lambda x: la.cholesky(x, upper=upper), x) for x in (a, other)]
+    np.testing.assert_array_equal(results[0][0], results[1][0])
+    bars = [pullback(weights.astype(a.dtype))[0] for _, pullback in results]
+    np.testing.assert_array_equal(*bars)
+    np.testing.assert_allclose(bars[0], adjoint(bars[0]))
+    check_rule(la.cholesky, other, upper=upper)
+
+
 # --- Directions ---------------------------------------------------------------------------------
 
 

@@ -253,6 +253,23 @@ def test_arrays_that_are_named_and_not_first():
         grad(lambda x: solve(np.sin, 1.0, x, 2.0))(1.0)
 
 
+def test_functions_and_words_among_the_arrays():
+    @primitive
+    def applied(function, x, word="plain", y=2.0):
+        return function(x) * y if word == "plain" else x
+
+    rule = [
+        None,
+        lambda g, _out, _function, x, _word, y: g * y * np.cos(x),
+        None,
+        lambda g, _out, _function, x, _word, _y: g * np.sin(x),
+    ]
+    tapegrad.general(applied, vjp=rule)
+    agree(lambda x: applied(np.sin, x), lambda x: np.sin(x) * 2.0, X)
+    agree(lambda x, y: applied(np.sin, x, "plain", y), lambda x, y: np.sin(x) * y, X, Y)
+    agree(lambda x, y: applied(np.sin, x, y=y), lambda x, y: np.sin(x) * y, X, Y)
+
+
 # --- Containers ---------------------------------------------------------------------------------
 
 

@@ -23,6 +23,7 @@ import numpy as np
 from tapegrad._core.backward import replay_backward
 from tapegrad._core.entry import MINUS, Outputs
 from tapegrad._core.fit import apart, fit_cotangent, is_finite, zeros_of
+from tapegrad._core.operands import as_argument
 from tapegrad._core.out import write_out
 from tapegrad._core.rule import BATCH_WORDS, REGISTRY, Rule
 from tapegrad._core.scatter import add_at, zeros_at_level_of
@@ -375,6 +376,8 @@ class General(Rule):
         self._jvp = jvp
         self.declared = None if self._each is None else len(self._each)
         self.hermitian = hermitian
+        if self.foreign:
+            self.taken = as_argument
 
     @property
     def vjp(self) -> Any:

@@ -74,6 +74,18 @@ def as_array(value: Value) -> Any:
     raise refusal(value)
 
 
+def as_argument(value: Value) -> Any:
+    """An argument of a function of the program's own: `as_array` of arrays and numbers.
+
+    What is neither (a function, a name, a solver) is passed on, for nothing differentiates it.
+    """
+    kind = type(value)
+    is_one = (list, tuple, numbers.Number, Traced, Mapped)
+    if issubclass(kind, is_one) or any(hasattr(kind, name) for name in _EXPORTS):
+        return as_array(value)
+    return value
+
+
 def follows_numpy(kind: type) -> bool:
     """Whether values of a class are numbers or arrays that mean no more than their elements."""
     return (_TAKEN.get(kind) or _learn(kind)) in (_itself, _lifted, _base_array)
@@ -201,6 +213,7 @@ def _decide_subclass(kind: type[np.ndarray]) -> Callable[[Value], Any]:
 
 
 __all__ = [
+    "as_argument",
     "as_array",
     "as_operand",
     "call_other",

@@ -53,6 +53,7 @@ class Rule:
     product = False  # x * y: the replay takes the other factor as the partial, without a call
     foreign = True  # the function is the program's own: its rule may keep the arrays that it gets
     hermitian = False  # the first argument is Hermitian by promise: see `general`
+    taken = staticmethod(as_array)  # what an argument becomes
     declared: int | None = None  # for how many arrays there are derivatives; None: for all
     _rest = False  # a function of *args: all that is passed by position are arrays
     _by_name = False  # the arrays are not the first parameters, and go by keyword
@@ -189,7 +190,7 @@ class Rule:
             names = self._learn_names()
         if self._rest:
             given, params = self._bind_all(names, args, kwargs)
-            return ([as_array(array) for array in given] if lifts else given), params
+            return ([self.taken(array) for array in given] if lifts else given), params
         if len(args) > len(names):
             raise TypeError(
                 f"{self.name}: expected at most {len(names)} positional arguments, "
@@ -216,7 +217,7 @@ class Rule:
                 raise TypeError(f"{self.name}: expected a sequence of arrays, got an iterator.")
             parts = [as_array(part) for part in given[0]]
             return [x if hasattr(x, "shape") else np.asarray(x) for x in parts], params
-        return [as_array(array) for array in given], params
+        return [self.taken(array) for array in given], params
 
     def _bind_all(
         self, names: tuple[str, ...], args: tuple[Value, ...], kwargs: dict[str, Any]

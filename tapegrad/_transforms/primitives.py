@@ -21,7 +21,6 @@ from tapegrad._core.values import (
     in_trace,
     innermost,
     is_array,
-    lift,
     untraced,
 )
 from tapegrad._errors import InputError, MissingRuleError, RuleError, message, name_of
@@ -95,7 +94,7 @@ class primitive:
             )
         if isinstance(rule, Constant):
             return self._constant(rule, inner, leaves, structure)
-        if rule.sequence or isinstance(rule, (Composite, Unsupported)) or _is_flat(structure):
+        if _is_flat(structure) or rule.sequence or isinstance(rule, (Composite, Unsupported)):
             return rule.apply(*args, **kwargs)
         given, params = rule.bind(args, kwargs, lifts=False)
         _check_parameters(rule, params)
@@ -103,7 +102,7 @@ class primitive:
             return _call_with_containers(rule, given, params)
         for value in given:
             _refuse_container(rule, value)
-        return rule.apply_bound([lift(value) for value in given], params)
+        return rule.apply_bound([rule.taken(value) for value in given], params)
 
     def _constant(
         self, rule: Constant, inner: Value, leaves: list[Value], structure: Structure
@@ -127,10 +126,11 @@ class primitive:
 
 def _is_flat(structure: Structure) -> bool:
     """Whether no argument of a call, taken apart as `(args, kwargs)`, is a container."""
-    args, kwargs = structure.children
-    return all(
-        child is LEAF or child.kind is type(None) for child in (*args.children, *kwargs.children)
-    )
+    for group in structure.children:
+        for child in group.children:
+            if child is not LEAF and child.kind is not type(None):
+                return False
+    return True
 
 
 def _check_parameters(rule: Rule, params: Params) -> None:
@@ -157,7 +157,10 @@ def _refuse_container(rule: Rule, value: Tree) -> None:
 
 
 def _call_with_containers(rule: General, given: list[Any], params: Params) -> Any:
-    trees = [lift(value) if isinstance(value, list) else value for value in given]
+    trees = [
+        rule.taken(value) if isinstance(value, list) or flatten(value)[1] is LEAF else value
+        for value in given
+    ]
     call = ContainerCall(rule, trees)
     return call.apply_bound(call.arrays_of(trees), params)
 

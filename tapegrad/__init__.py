@@ -22,6 +22,7 @@ from tapegrad._errors import (
     ConversionError,
     InputError,
     LeakedValueError,
+    MissingRuleError,
     NotDifferentiableError,
     OutputError,
     RuleError,
@@ -29,7 +30,7 @@ from tapegrad._errors import (
     TapegradError,
 )
 from tapegrad._transforms.checkpoint import checkpoint, checkpoint_sequence
-from tapegrad._transforms.custom import custom_jvp, custom_vjp, primitive, stop_gradient
+from tapegrad._transforms.custom import custom_jvp, custom_vjp, stop_gradient
 from tapegrad._transforms.derived import (
     elementwise_grad,
     ggnvp,
@@ -42,6 +43,7 @@ from tapegrad._transforms.derived import (
     vhp,
 )
 from tapegrad._transforms.forward import jvp, linearize
+from tapegrad._transforms.primitives import primitive
 from tapegrad._transforms.reverse import IndependentOutputWarning, grad, value_and_grad, vjp
 from tapegrad._transforms.vmap import vmap
 from tapegrad._tree import register as register_pytree
@@ -56,6 +58,7 @@ __all__ = [
     "IndependentOutputWarning",
     "InputError",
     "LeakedValueError",
+    "MissingRuleError",
     "NotDifferentiableError",
     "OutputError",
     "RuleError",

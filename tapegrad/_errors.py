@@ -54,6 +54,10 @@ class RuleError(TapegradError, TypeError):
     """A derivative rule was declared wrongly, or returned something that does not fit."""
 
 
+class MissingRuleError(RuleError, NotImplementedError):
+    """A function for which no derivative has been declared was called on a traced value."""
+
+
 def message(call: str, expected: str, got: str, advice: str) -> str:
     """The text of an error: `call: expected ..., got .... advice.`"""
     return f"{call}: expected {expected}, got {got}. {advice}."

@@ -253,15 +253,6 @@ def settled(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, kth, axis: np.take(function(x, kth, axis=axis), kth, axis)
 
 
-def of_hermitian_part(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that reads one triangle of a Hermitian matrix, as one of all matrices."""
-
-    def result(a: Any, **params: Any) -> Any:
-        return function((a + np.conj(np.swapaxes(a, -1, -2))) / 2, **params)
-
-    return result
-
-
 def unsigned(function: Callable[..., Any]) -> Callable[..., Any]:
     """Eigenvalues, and of the eigenvectors what their arbitrary signs leave determined."""
 

@@ -15,6 +15,7 @@ from tapegrad import (
     ConversionError,
     InputError,
     LeakedValueError,
+    MissingRuleError,
     NotDifferentiableError,
     OutputError,
     RuleError,
@@ -593,6 +594,7 @@ def test_a_warning_for_outputs_that_do_not_depend_on_inputs():
         (NotDifferentiableError, TypeError),
         (ConversionError, TypeError),
         (RuleError, TypeError),
+        (MissingRuleError, NotImplementedError),
     ],
 )
 def test_errors_are_tapegrads_and_pythons(error, builtin):

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tapegrad import grad
 from tapegrad.__main__ import main
 from tapegrad._cli._differences import MOST, compare
 
@@ -277,6 +278,29 @@ def test_many_partials_are_sampled():
 def test_a_wrong_partial_is_found(wrong):
     comparison = compare(lambda x: np.sum(x**2), (np.ones(2),), (np.array([2.0, wrong]),))
     assert not comparison.passed
+
+
+MATRIX = np.array([[2.0, 0.5, 0.1], [0.5, 3.0, 0.2], [0.1, 0.2, 4.0]])
+
+
+@pytest.mark.parametrize("imaginary", [0.0, 0.25j])
+@pytest.mark.parametrize("function", [np.linalg.eigvalsh, np.linalg.cholesky])
+def test_symmetric_matrices_move_so(function, imaginary):
+    """By elements of which NumPy reads one triangle, no gradient would agree."""
+    turned = np.triu(np.full((3, 3), imaginary), 1)
+    a = MATRIX + turned + turned.conj().T if imaginary else MATRIX
+
+    def f(a):
+        return np.sum(np.abs(function(a)) ** 3)
+
+    gradient = grad(f)(a)
+    assert compare(f, (a,), (gradient,)).passed
+    assert compare(lambda x: f(x.reshape(3, 3)), (a.ravel(),), (gradient.ravel(),)).passed
+    assert not compare(f, (a,), (1.001 * gradient,)).passed
+    wrong = gradient.copy()
+    wrong[2, 1] *= 1.01
+    wrong[1, 2] *= 1.01
+    assert not compare(f, (a,), (wrong,)).passed
 
 
 # -- demo --------------------------------------------------------------------------------------

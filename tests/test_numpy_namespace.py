@@ -95,7 +95,7 @@ def test_every_public_name_of_numpy_is_there():
 
 
 def test_plain_functions_are_numpys_own():
-    for name in "sin add exp where_ concatenate stack block zeros ones eye float64".split():
+    for name in "sin add exp where_ linspace zeros ones eye float64".split():
         if hasattr(numpy, name):
             assert getattr(np, name) is getattr(numpy, name)
     for name in "random testing ma char emath lib rec s_ index_exp newaxis".split():
@@ -399,3 +399,67 @@ def test_arange_has_the_signature_of_numpy():
     assert str(inspect.signature(np.arange)) == (
         "(start_or_stop, /, stop=None, step=1, *, dtype=None, device=None, like=None)"
     )
+
+
+# --- Iterables of arrays ------------------------------------------------------------------------
+
+ITERABLES = {
+    "list": list,
+    "tuple": tuple,
+    "values": lambda parts: dict(enumerate(parts)).values(),
+    "generator": lambda parts: (part for part in parts),
+    "map": lambda parts: map(np.negative, map(np.negative, parts)),
+    "zip": lambda parts: (pair[0] for pair in zip(parts, parts, strict=True)),
+}
+JOINS = (
+    "stack vstack hstack dstack column_stack concatenate concat array asarray asanyarray "
+    "ascontiguousarray asfortranarray asarray_chkfinite require"
+).split()
+
+
+@pytest.mark.parametrize("name", JOINS)
+@pytest.mark.parametrize("kind", ITERABLES)
+@pytest.mark.parametrize("traced", [0, 1, 2])
+def test_any_iterable_of_arrays_joins(name, kind, traced):
+    """As the list of its items does, whether none, some or all of them are traced."""
+    join, plain = getattr(np, name), getattr(numpy, name)
+
+    def parts(x):
+        return [x if traced else X, 2 * x if traced > 1 else 2 * X, X - 1]
+
+    def f(x):
+        return join(ITERABLES[kind](parts(x)))
+
+    expected = plain([X, 2 * X, X - 1])
+    numpy.testing.assert_array_equal(f(X), expected)
+    assert type(f(X)) is numpy.ndarray
+    out, out_dot = jvp(f, (X,), (numpy.ones(3),))
+    numpy.testing.assert_array_equal(out, expected)
+    numpy.testing.assert_array_equal(
+        out_dot, plain([numpy.full(3, 1.0 + i if i < traced else 0.0) for i in range(3)])
+    )
+    numpy.testing.assert_array_equal(tapegrad.vmap(f)(A), numpy.stack([f(row) for row in A]))
+
+
+@pytest.mark.parametrize("kind", ITERABLES)
+def test_options_beside_an_iterable(kind):
+    made = grad(lambda x: np.stack(arrays=ITERABLES[kind]([x, X]), axis=1)[2, 0])(X)
+    numpy.testing.assert_array_equal(made, [0, 0, 1])
+    made = grad(lambda x: np.concatenate(ITERABLES[kind]([x, X]), axis=None)[1])(X)
+    numpy.testing.assert_array_equal(made, [0, 1, 0])
+    if kind != "tuple":  # as NumPy: only lists arrange blocks
+        made = grad(lambda x: np.block([ITERABLES[kind]([x, x]), [X, x]])[1, 4])(X)
+        numpy.testing.assert_array_equal(made, [0, 1, 0])
+        made = grad(lambda x: np.block(ITERABLES[kind]([x, x]))[4])(X)
+        numpy.testing.assert_array_equal(made, [0, 1, 0])
+
+
+@pytest.mark.parametrize("name", ["stack", "vstack", "hstack", "dstack", "column_stack"])
+def test_numpys_own_functions_take_what_they_take_of_plain_arrays(name):
+    for kind in ("values", "generator"):
+        with pytest.raises(TypeError, match="sequence"):
+            getattr(numpy, name)(ITERABLES[kind]([X, X]))
+        with pytest.raises(TypeError, match="sequence"):
+            vjp(lambda x, kind=kind: getattr(numpy, name)(ITERABLES[kind]([x, X])), X)
+    with pytest.raises(TypeError, match="sequence"):
+        vjp(lambda x: numpy.concatenate(part for part in (x, X)), X)

@@ -36,6 +36,30 @@ def declare():
         del REGISTRY[function]
 
 
+# --- Hermitian matrices -------------------------------------------------------------------------
+
+
+@settings(max_examples=40)
+@given(st.data(), st.sampled_from([np.float64, np.complex128, np.float32]), st.integers(0, 3))
+def test_hermitian_matrices_are_drawn(data, dtype, side):
+    lead = data.draw(st.sampled_from([(), (2,), (0,)]))
+    layout = data.draw(st.sampled_from(LAYOUTS))
+    a = data.draw(arrays(dtype, (*lead, side, side), hermitian=True, layouts=(layout,)))
+    assert a.dtype == dtype
+    assert a.shape == (*lead, side, side)
+    np.testing.assert_array_equal(a, np.conj(np.swapaxes(a, -1, -2)))
+    upper = a[..., *np.triu_indices(side)]
+    assert len(np.unique(upper)) == upper.size
+    if layout == "C":
+        assert a.flags.c_contiguous
+
+
+@pytest.mark.parametrize("shape", [(), (2,), (2, 3)])
+def test_hermitian_matrices_are_square(shape):
+    with pytest.raises(tapegrad.InputError, match="square matrices, for hermitian=True"):
+        given(arrays(shape=shape, hermitian=True))(lambda a: None)()
+
+
 # --- check_grads --------------------------------------------------------------------------------
 
 

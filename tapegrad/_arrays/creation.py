@@ -8,7 +8,7 @@ Without traced parts each call is NumPy's own.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, ValuesView
 from typing import Any, Literal
 
 import numpy as np
@@ -23,12 +23,23 @@ from tapegrad._core.values import (
     is_scalar,
     lift,
     memory_of,
+    raw_value,
     untraced,
 )
 from tapegrad._errors import BatchingError, NotDifferentiableError
 
 Order = Literal["K", "A", "C", "F"] | None
 _numpy: Any = np  # for calls whose arguments are passed on unchecked
+
+
+def listed(value: Value) -> Any:
+    """The items of an iterator or of a dict's view as a list; any other value unchanged.
+
+    NumPy makes an array of such an object itself, which nobody wants.
+    """
+    if isinstance(value, (Iterator, ValuesView)):
+        return list(value)
+    return value
 
 
 def gather(value: Value, call: str) -> Any:
@@ -103,18 +114,22 @@ def array(
     ndmax: int = 0,
     like: Value = None,
 ) -> Any:
-    """As `numpy.array`; nested lists may have traced parts: `array([x, [1.0, y]])`."""
-    gathered = gather(object, "np.array")
+    """As `numpy.array`; nested lists may have traced parts: `array([x, [1.0, y]])`.
+
+    Of a generator or of `d.values()` it makes the array of the items.
+    """
+    given = listed(object)
+    gathered = gather(given, "np.array")
     if like is not None or not in_trace(gathered):
         rest = _given(like=like, ndmax=ndmax or None)
-        return np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **rest)
+        return np.array(given, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **rest)
     if ndmax and len(gathered.shape) > ndmax:
         raise NotDifferentiableError(
             f"np.array: ndmax={ndmax} would make an object array of traced values. Leave it away."
         )
-    if gathered is not object and copy is False:
+    if gathered is not given and copy is False:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
-    made = _converted(gathered, dtype, order, copy if gathered is object else None, "np.array")
+    made = _converted(gathered, dtype, order, copy if gathered is given else None, "np.array")
     missing = ndmin - made.ndim
     return np.reshape(made, (1,) * missing + made.shape) if missing > 0 else made
 
@@ -147,6 +162,7 @@ def asanyarray(
 
 def _as_array(function: Any, a: Value, dtype: Any, order: Order, options: dict[str, Any]) -> Any:
     call = f"np.{function.__name__}"
+    a = listed(a)
     gathered = gather(a, call)
     if "like" in options or not in_trace(gathered):
         return function(a, dtype, order, **options)
@@ -168,6 +184,7 @@ def asfortranarray(a: Value, dtype: Any = None, *, like: Value = None) -> Any:
 
 
 def _laid_out(function: Any, a: Value, dtype: Any, order: Order, like: Value) -> Any:
+    a = listed(a)
     gathered = gather(a, f"np.{function.__name__}")
     if like is not None or not in_trace(gathered):
         return function(a, dtype, **_given(like=like))
@@ -177,10 +194,11 @@ def _laid_out(function: Any, a: Value, dtype: Any, order: Order, like: Value) ->
 
 def asarray_chkfinite(a: Value, dtype: Any = None, order: Order = None) -> Any:
     """As `numpy.asarray_chkfinite`, of lists with traced parts too."""
+    a = listed(a)
     made = asarray(a, dtype, order)
     if not in_trace(made):
         return np.asarray_chkfinite(a, dtype, order)
-    np.asarray_chkfinite(untraced(made))
+    np.asarray_chkfinite(raw_value(made))
     return made
 
 
@@ -264,6 +282,7 @@ def fromfunction(
 
 def require(a: Value, dtype: Any = None, requirements: Any = None, *, like: Value = None) -> Any:
     """As `numpy.require`, of lists with traced parts too; the memory order is as required."""
+    a = listed(a)
     gathered = gather(a, "np.require")
     if like is not None or not in_trace(gathered):
         return np.require(a, dtype, requirements, **_given(like=like))

@@ -56,6 +56,8 @@ def call_batched(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], params:
         fronted = [whole] if rule.sequence else whole
         return map_results(vmap_level, word(*fronted, **params))
     if word.startswith("("):
+        if any(x is not None for x in arrays[len(_signature(word)[0]) :]):
+            return _loop(vmap_level, rule, arrays, params)  # more arrays, of *args, than it names
         return call_with_signature(vmap_level, word, lambda *xs: rule.call(xs, params), arrays)
     return _WORDS[word](vmap_level, rule, arrays, params)
 

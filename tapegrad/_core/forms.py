@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -52,6 +54,11 @@ def _positional_count(function: Function) -> int:
     if code is None or code.co_flags & inspect.CO_VARARGS:
         return 3
     return int(code.co_argcount) - len(getattr(function, "__defaults__", None) or ())
+
+
+def _of_count(reads: list[bool], count: int) -> list[bool]:
+    """What a derivative reads of a call with another number of arguments, as *args allow."""
+    return reads if len(reads) == count else [*reads, *[True] * count][:count]
 
 
 def _either(first: Sequence[bool], second: Sequence[bool]) -> list[bool]:
@@ -101,6 +108,7 @@ class Elementwise(Rule):
         `product`: the function is np.multiply, or computes the same.
         """
         super().__init__(function, arrays=len(partials), **options)
+        self.declared = len(partials)
         self.partials = [_as_partial(partial) for partial in partials]
         self.unary = len(partials) == 1
         self.to_real = to_real
@@ -125,9 +133,9 @@ class Elementwise(Rule):
 
     def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
         args, out = [False] * len(wanted), False
-        for want, (reads, reads_out) in zip(wanted, self._reads, strict=True):
+        for want, (reads, reads_out) in zip(wanted, self._reads, strict=False):
             if want:
-                args, out = _either(args, reads), out or reads_out
+                args, out = _either(args, _of_count(reads, len(wanted))), out or reads_out
         return args, out
 
     def pull(
@@ -170,7 +178,7 @@ class Elementwise(Rule):
             else -dot
             if partial is MINUS
             else times(dot, partial(out, *args))
-            for dot, partial in zip(dots, self.partials, strict=True)
+            for dot, partial in zip(dots, self.partials, strict=False)
             if dot is not None
         ]
         return _add_up(terms)
@@ -205,6 +213,7 @@ class Linear(Rule):
         """`fixed`: how many leading arrays are not differentiated (the condition of np.where)."""
         options.setdefault("arrays", fixed + len(transposes))
         super().__init__(function, **options)
+        self.declared = None if variadic else fixed + len(transposes)
         self.transposes = transposes
         self.fixed = fixed
         self.variadic = variadic
@@ -269,6 +278,7 @@ class Multilinear(Rule):
     ) -> None:
         options.setdefault("arrays", len(transposes))
         super().__init__(function, **options)
+        self.declared = None if variadic else len(transposes)
         self.transposes = transposes
         self.variadic = variadic
         # A product reads every other argument, whatever its transposes look like.
@@ -293,10 +303,11 @@ class Multilinear(Rule):
                 by_x(g, out, *args, **params) if wanted[0] else None,
                 by_y(g, out, *args, **params) if wanted[1] else None,
             )
-        return [
-            transpose(g, out, *args, **params) if wanted[position] else None
-            for position, transpose in enumerate(self.transposes)
+        bars = [
+            transpose(g, out, *args, **params) if want else None
+            for transpose, want in zip(self.transposes, wanted, strict=False)
         ]
+        return bars + [None] * (len(args) - len(bars))
 
     def push(
         self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
@@ -309,11 +320,32 @@ class Multilinear(Rule):
         return _add_up(terms)
 
 
+# The tangents that rules of Hermitian matrices have got, and None for each replay backward, where
+# a check wants to know them.
+_WATCHED: ContextVar[list[Any] | None] = ContextVar("tapegrad_watched", default=None)
+
+
+@contextmanager
+def watching() -> Iterator[list[Any]]:
+    """Collect the tangents of matrices that are Hermitian by promise: see `general`."""
+    seen: list[Any] = []
+    token = _WATCHED.set(seen)
+    try:
+        yield seen
+    finally:
+        _WATCHED.reset(token)
+
+
+def _watch(dot: Tangent) -> None:
+    seen = _WATCHED.get()
+    if seen is not None:
+        seen.append(dot)
+
+
 class General(Rule):
     """Any other function, by a vjp, a jvp or both; a missing one is derived by transposing."""
 
     form = "general"
-    foreign = True  # the rule is the program's own, and may keep the arrays that it gets
 
     def __init__(
         self,
@@ -321,6 +353,7 @@ class General(Rule):
         *,
         vjp: Function | Sequence[Function | None] | None = None,
         jvp: Function | None = None,
+        hermitian: bool = False,
         **options: Any,
     ) -> None:
         """`vjp(g, out, *args, **params)`: one function per argument, or one that returns them all.
@@ -340,10 +373,18 @@ class General(Rule):
             options.setdefault("arrays", _positional_count(given) - 2)
         super().__init__(function, **options)
         self._jvp = jvp
-        home = (
-            getattr(function, "__module__", None) or "numpy"
-        )  # ufuncs of older releases have none
-        self.foreign = home.partition(".")[0] not in ("numpy", "tapegrad")
+        self.declared = None if self._each is None else len(self._each)
+        self.hermitian = hermitian
+
+    @property
+    def vjp(self) -> Any:
+        """The declared vjp: a function for all arguments, a list of functions, or None."""
+        return self._joint or self._each
+
+    @property
+    def jvp(self) -> Function | None:
+        """The declared jvp, or None."""
+        return self._jvp
 
     def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
         count = len(wanted)
@@ -368,25 +409,38 @@ class General(Rule):
         params: Params,
         wanted: Sequence[bool],
     ) -> Sequence[Cotangent]:
+        if self.hermitian:
+            _watch(None)
         if isinstance(out, Outputs):
             g = [zeros_of(o) if part is None else part for part, o in zip(g, out, strict=True)]
         if self.foreign:
             g = apart(g)
         bars: Sequence[Any]
-        if self._joint is not None:
-            given = self._joint(g, out, *args, **params)
-            bars = self._checked(given if isinstance(given, (tuple, list)) else (given,), args)
-        elif self._each is None:
+        if self._joint is None and self._each is None:
             bars = self._transposed_jvp(g, out, args, params, wanted)
-        elif len(args) == 1 and self._each[0] is not None:  # the frequent case
+        elif self._each and len(args) == 1 and self._each[0] is not None:  # the frequent case
             bars = (self._as_value(self._each[0](g, out, args[0], **params)),)
         else:
-            found = [
-                vjp(g, out, *args, **params) if want and vjp is not None else None
-                for vjp, want in zip(self._each, wanted, strict=False)
-            ]
-            bars = self._checked(found + [None] * (len(args) - len(found)), args)
+            bars = self._checked(self.cotangents(g, out, args, params, wanted), args)
         return apart(bars) if self.foreign else bars
+
+    def cotangents(
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Any],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Any]:
+        """What the functions of the vjp return, one (or None) per argument, unchecked."""
+        if self._joint is not None:
+            given = self._joint(g, out, *args, **params)
+            return given if isinstance(given, (tuple, list)) else (given,)
+        found = [
+            vjp(g, out, *args, **params) if want and vjp is not None else None
+            for vjp, want in zip(self._each or (), wanted, strict=False)
+        ]
+        return found + [None] * (len(args) - len(found))
 
     def _checked(self, parts: Sequence[Value], like: Sequence[Value]) -> Sequence[Any]:
         """The values that a rule returned, one (or None) per argument; numbers become arrays."""
@@ -415,6 +469,8 @@ class General(Rule):
     def push(
         self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
     ) -> Tangent:
+        if self.hermitian:
+            _watch(dots[0])
         if self._jvp is not None:
             out_dot = self._jvp(dots, out, *args, **params)
             if isinstance(out, Outputs):
@@ -617,6 +673,8 @@ def general(function: Function, **options: Any) -> Rule:
     `vjp`: functions `(g, out, *args, **params)`, one per argument, or one for all that returns a
     tuple. `jvp`: a function `(dots, out, *args, **params)`, with None for an absent tangent. With
     several results, `g` and `out` are tuples, and the jvp returns one tangent (or None) for each.
+    `hermitian=True`: the first argument is a matrix that is Hermitian (or symmetric) by promise,
+    which has a derivative along Hermitian directions; these `tapegrad.testing` takes.
     """
     return _register(General(function, **options))
 

@@ -9,8 +9,10 @@ tangent, and `batch` says how the function acts under vmap.
 
 from __future__ import annotations
 
+import ast
+import inspect
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -49,6 +51,11 @@ class Rule:
     fresh = False  # the result is an array with its own memory, also if the argument is a number
     in_order = False  # the result has the argument's elements in C order (or order="F")
     product = False  # x * y: the replay takes the other factor as the partial, without a call
+    foreign = True  # the function is the program's own: its rule may keep the arrays that it gets
+    hermitian = False  # the first argument is Hermitian by promise: see `general`
+    declared: int | None = None  # for how many arrays there are derivatives; None: for all
+    _rest = False  # a function of *args: all that is passed by position are arrays
+    _by_name = False  # the arrays are not the first parameters, and go by keyword
     times: Function
     x_partial: Function | None = None
     y_partial: Function | None = None
@@ -82,15 +89,20 @@ class Rule:
         self.deprecated = deprecated_keywords(function)
         self._arrays = arrays
         self._signature = signature
-        self._names: tuple[str, ...] = ()
+        self._names: tuple[str, ...] | None = None  # known after the first call
         self._array_names: tuple[str, ...] = ()
+        self._defaults: dict[str, Any] = {}  # of arrays that a call may leave out
+        home = getattr(function, "__module__", None) or "numpy"  # older ufuncs have none
+        self.foreign = home.partition(".")[0] not in ("numpy", "tapegrad")
+        # Whether a call with one argument passes one array: else `bind` has to fill in the others.
+        self._short = not sequence and not self.foreign
         self._needed: dict[tuple[bool, ...], tuple[Sequence[bool], bool]] = {}
 
     # -- calling ---------------------------------------------------------------------------------
 
     def apply(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function on arguments, some of which are traced."""
-        if not kwargs and len(args) == 1 and isinstance(args[0], Traced) and not self.sequence:
+        if not kwargs and len(args) == 1 and isinstance(args[0], Traced) and self._short:
             return self._apply_one(args[0], {})
         out = kwargs.pop("out", None)
         arrays, params = self.bind(args, kwargs)
@@ -106,11 +118,13 @@ class Rule:
     def apply_bound(self, arrays: list[Value], params: Params) -> Any:
         for name, value in params.items():
             if holds_traced(value):
-                raise NotDifferentiableError(
-                    f"{self.name}: not differentiable by its argument {name!r}. Pass "
-                    "tapegrad.stop_gradient(...) of it if it is a constant."
-                )
-        if len(arrays) == 1 and isinstance(arrays[0], Traced) and not self.sequence:
+                self.refuse_parameter(name)
+        if (
+            len(arrays) == 1
+            and isinstance(arrays[0], Traced)
+            and not self.sequence
+            and not self._by_name
+        ):
             return self._apply_one(arrays[0], params)
         inner = innermost(arrays)
         if inner is None:
@@ -155,24 +169,34 @@ class Rule:
         """The function on normalised arguments."""
         if self.sequence:
             return self.implementation(list(arrays), **params)
-        if arrays and arrays[-1] is None:
+        if self._by_name:
+            named = zip(self._array_names, arrays, strict=True)
+            return self.implementation(**{k: x for k, x in named if x is not None}, **params)
+        if arrays and arrays[-1] is None and not self._rest:
             arrays = list(arrays)
             while arrays and arrays[-1] is None:
                 arrays.pop()
         return self.implementation(*arrays, **params)
 
     def bind(
-        self, args: tuple[Value, ...], kwargs: dict[str, Any]
+        self, args: tuple[Value, ...], kwargs: dict[str, Any], *, lifts: bool = True
     ) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments of a call: a list of arrays, and keywords for others without defaults."""
-        if not self._names:
-            self._learn_names()
-        if len(args) > len(self._names):
+        """The arguments of a call: a list of arrays, and keywords for others without defaults.
+
+        `lifts`: lists with parts in a trace become arrays.
+        """
+        names = self._names
+        if names is None:
+            names = self._learn_names()
+        if self._rest:
+            given, params = self._bind_all(names, args, kwargs)
+            return ([lift(array) for array in given] if lifts else given), params
+        if len(args) > len(names):
             raise TypeError(
-                f"{self.name}: expected at most {len(self._names)} positional arguments, "
+                f"{self.name}: expected at most {len(names)} positional arguments, "
                 f"got {len(args)}."
             )
-        params = dict(zip(self._names, args, strict=False))
+        params = dict(zip(names, args, strict=False))
         if kwargs:
             twice = params.keys() & kwargs.keys()
             if twice:
@@ -183,11 +207,47 @@ class Rule:
         order = params.get("order")
         if type(order) is str and order in "cfak":
             params["order"] = order.upper()
+        if self._defaults:
+            params = {**self._defaults, **params}
         given = [params.pop(name, None) for name in self._array_names]
+        if not lifts:
+            return given, params
         if self.sequence:
-            parts = [lift(part) for part in given[0]]
-            return [x if hasattr(x, "shape") else np.asarray(x) for x in parts], params
+            if hasattr(given[0], "__next__"):  # NumPy has used it up as it looked for arrays
+                raise TypeError(f"{self.name}: expected a sequence of arrays, got an iterator.")
+            return [_as_part(part) for part in given[0]], params
         return [lift(array) for array in given], params
+
+    def _bind_all(
+        self, names: tuple[str, ...], args: tuple[Value, ...], kwargs: dict[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """`bind` for a function of *args."""
+        twice = kwargs.keys() & set(names[: len(args)])
+        if twice:
+            raise TypeError(f"{self.name}: got two values for argument {min(twice)!r}.")
+        given, params = list(args), dict(kwargs)
+        for name in names[len(args) :]:
+            if name not in params:
+                break
+            given.append(params.pop(name))
+        for position, value in enumerate(given[self.declared :] if self.declared else ()):
+            if holds_traced(value):
+                raise NotDifferentiableError(
+                    f"{self.name}: not differentiable by its argument "
+                    f"{position + (self.declared or 0)}: its rule has derivatives by the first "
+                    f"{self.declared} alone. Declare one for each, or pass "
+                    "tapegrad.stop_gradient(...) of it if it is a constant."
+                )
+        return given, params
+
+    def refuse_parameter(self, name: str) -> NoReturn:
+        """Raise NotDifferentiableError for a traced value where the rule knows no array."""
+        advice = "Pass tapegrad.stop_gradient(...) of it if it is a constant."
+        if self._rest:
+            advice += " To pass an array by keyword, name it in the declaration's signature=."
+        raise NotDifferentiableError(
+            f"{self.name}: not differentiable by its argument {name!r}. {advice}"
+        )
 
     def refuse_deprecated(self, kwargs: dict[str, Any]) -> None:
         """Raise TypeError for a keyword that NumPy is about to drop."""
@@ -203,30 +263,50 @@ class Rule:
         """The same call, with a positional `out` and the arguments after it given by keyword."""
         if len(args) < 2 or isinstance(self.function, np.ufunc):
             return args, kwargs
-        if not self._names:
-            self._learn_names()
-        if "out" not in self._names[: len(args)]:
+        names = self._names or self._learn_names()
+        if "out" not in names[: len(args)]:
             return args, kwargs
-        position = self._names.index("out")
+        position = names.index("out")
         return args[:position], {
-            **dict(zip(self._names[position:], args[position:], strict=False)),
+            **dict(zip(names[position:], args[position:], strict=False)),
             **kwargs,
         }
 
-    def _learn_names(self) -> None:
+    def _learn_names(self) -> tuple[str, ...]:
+        """The names of the positional parameters, and which of them are arrays."""
+        defaults: dict[str, Any] = {}
         if isinstance(self.function, np.ufunc):
             names = [f"x{i + 1}" for i in range(self.function.nin)]
         elif self._signature is not None:
-            names = [name.strip() for name in self._signature.split(",")]
+            parts = [part.partition("=") for part in self._signature.split(",")]
+            names = [name.strip() for name, _, _ in parts]
+            defaults = {
+                name.strip(): ast.literal_eval(text.strip())
+                for name, equals, text in parts
+                if equals
+            }
         else:
-            names = [
-                parameter.name
-                for parameter in signature_of(self.function).parameters.values()
-                if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+            parameters = signature_of(self.function).parameters.values()
+            positional = [
+                x for x in parameters if x.kind in (x.POSITIONAL_ONLY, x.POSITIONAL_OR_KEYWORD)
             ]
+            names = [parameter.name for parameter in positional]
+            if self.foreign:
+                self._rest = any(x.kind is x.VAR_POSITIONAL for x in parameters)
+                defaults = {
+                    x.name: x.default
+                    for x in positional
+                    if x.default is not inspect.Parameter.empty and x.default is not None
+                }
         arrays = self._arrays
         self._array_names = tuple(names[:arrays] if isinstance(arrays, int) else arrays)
+        self._by_name = self.foreign and self._array_names != tuple(
+            names[: len(self._array_names)]
+        )
+        self._defaults = {k: defaults[k] for k in self._array_names if k in defaults}
+        self._short = not (self.sequence or self._defaults or self._by_name)
         self._names = tuple(names)
+        return self._names
 
     def needed(self, wanted: tuple[bool, ...]) -> tuple[Sequence[bool], bool]:
         """`needs`, with its results remembered."""
@@ -274,6 +354,14 @@ def _qualified_name(function: Function) -> str:
         module = "numpy"
     prefix = "np" + module.removeprefix("numpy") + "." if module.startswith("numpy") else ""
     return prefix + name_of(function)
+
+
+def _as_part(part: Value) -> Any:
+    """An element of a sequence of arrays, as an array."""
+    if isinstance(part, Traced):
+        return part
+    part = lift(part)
+    return part if hasattr(part, "shape") else np.asarray(part)
 
 
 def rules_of_form(form: str) -> Iterator[Rule]:

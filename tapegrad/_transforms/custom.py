@@ -1,4 +1,4 @@
-"""Functions whose derivatives the user gives: custom_vjp, custom_jvp, primitive, stop_gradient.
+"""Functions whose derivatives the user gives: custom_vjp, custom_jvp, stop_gradient.
 
 Knows the forms of rules and the tape's logging. A custom function differs from other rules in two
 ways: its arguments are pytrees, and a replay may use the residuals that its forward pass saved.
@@ -13,7 +13,6 @@ from typing import Any
 from tapegrad._core.entry import spec_of
 from tapegrad._core.fit import apart, zeros_of
 from tapegrad._core.forms import General, transpose_linear
-from tapegrad._core.rule import REGISTRY
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Tree, Value
 from tapegrad._core.values import (
@@ -25,7 +24,7 @@ from tapegrad._core.values import (
     level_of,
     untraced,
 )
-from tapegrad._errors import RuleError, message, name_of
+from tapegrad._errors import MissingRuleError, RuleError, message, name_of
 from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.vmap import vmap
 from tapegrad._transforms.wrapper import found_by_name
@@ -40,46 +39,6 @@ def stop_gradient(x: Tree) -> Any:
     np.float64(3.0)
     """
     return tree_map(lambda leaf: untraced(leaf).copy() if isinstance(leaf, Traced) else leaf, x)
-
-
-class primitive:
-    """A function whose calls are not traced inside: a rule form declares its derivative.
-
-    Decorate it, then declare it with `elementwise`, `linear`, `multilinear`, `general`,
-    `composite`, `constant` or `unsupported`. The function gets untraced arrays. A call of it on
-    traced values without a declaration raises RuleError.
-
-    >>> import numpy as np, tapegrad
-    >>> @primitive
-    ... def softplus(x):
-    ...     return np.logaddexp(0.0, x)
-    >>> tapegrad.elementwise(softplus, lambda _, x: 1 / (1 + np.exp(-x)))
-    <elementwise softplus>
-    >>> tapegrad.grad(softplus)(0.0)
-    np.float64(0.5)
-    """
-
-    def __init__(self, function: Function) -> None:
-        functools.update_wrapper(self, function)
-        self.function = function
-
-    def __call__(self, *args: Tree, **kwargs: Any) -> Any:
-        inner = innermost(flatten((args, kwargs))[0])
-        rule = REGISTRY.get(self)
-        if inner is None or (rule is None and isinstance(inner, Mapped)):
-            return self.function(*args, **kwargs)
-        if rule is None:
-            raise RuleError(
-                f"{name_of(self.function)}: called on a traced value, but it has no rule. Declare "
-                "one, for example tapegrad.elementwise(function, partial)."
-            )
-        return rule.apply(*args, **kwargs)
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        return found_by_name(self) or super().__reduce_ex__(protocol)
-
-    def __repr__(self) -> str:
-        return f"<primitive {name_of(self.function)}>"
 
 
 class CustomCall(General):
@@ -414,7 +373,9 @@ class custom_vjp(_Custom):
 
     def _call_of(self, fixed: list[Any], structure: Any) -> _Run:
         if not hasattr(self, "forward"):
-            raise RuleError(f"{name_of(self.function)}: no derivative yet. Call defvjp first.")
+            raise MissingRuleError(
+                f"{name_of(self.function)}: no derivative yet. Call defvjp first."
+            )
         return _VjpRun(self, fixed, structure)
 
 
@@ -469,5 +430,7 @@ class custom_jvp(_Custom):
 
     def _call_of(self, fixed: list[Any], structure: Any) -> _Run:
         if not hasattr(self, "jvp"):
-            raise RuleError(f"{name_of(self.function)}: no derivative yet. Call defjvp first.")
+            raise MissingRuleError(
+                f"{name_of(self.function)}: no derivative yet. Call defjvp first."
+            )
         return _JvpRun(self, fixed, structure)

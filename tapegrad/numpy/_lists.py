@@ -2,8 +2,8 @@
 
 NumPy's own `np.mean([x, y])` converts the list before the protocols are asked. Here a list with
 traced parts becomes a traced array first. Functions whose lists the protocols do look into
-(np.concatenate, np.stack, np.block) and ufuncs stay NumPy's own; a ufunc refuses a list of traced
-values.
+(np.concatenate, np.stack, np.block) take here what NumPy refuses: generators, and the values of a
+dict. Ufuncs stay NumPy's own; a ufunc refuses a list of traced values.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import functools
 import types
 from typing import Any
 
-from tapegrad._arrays.creation import gather
+import numpy as np
+
+from tapegrad._arrays.creation import gather, listed
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.types import Function, Tree
 from tapegrad._core.values import holds_in_trace
@@ -54,10 +56,34 @@ LIFTED: dict[str, frozenset[str]] = {
 }
 
 
+# Functions of a sequence of arrays, which may be any iterable here.
+JOINING = frozenset("block column_stack concat concatenate dstack hstack stack vstack".split())
+
+
 def look_up(module: types.ModuleType, name: str) -> Any:
     """A name of one of NumPy's modules, as `tapegrad.numpy` offers it."""
     found = getattr(module, name)
-    return _lifting(found, module.__name__) if name in LIFTED[module.__name__] else found
+    if name in LIFTED[module.__name__]:
+        return _lifting(found, module.__name__)
+    return _joining(found) if module is np and name in JOINING else found
+
+
+@functools.cache
+def _joining(function: Function) -> Function:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if args:
+            return function(_list_of_arrays(args[0]), *args[1:], **kwargs)
+        return function(**{key: _list_of_arrays(value) for key, value in kwargs.items()})
+
+    call.__module__ = "tapegrad.numpy"
+    return call
+
+
+def _list_of_arrays(value: Tree) -> Tree:
+    """An iterator or a dict's view as a list, also inside lists, as np.block takes them."""
+    value = listed(value)
+    return [listed(part) for part in value] if type(value) is list else value
 
 
 @functools.cache

@@ -59,7 +59,13 @@ def _cholesky_jvp(dots: Sequence[Tangent], out: Value, _a: Value, upper: bool = 
     return adjoint(lower_dot) if upper else lower_dot
 
 
-general(np.linalg.cholesky, vjp=[_cholesky_vjp], jvp=_cholesky_jvp, batch="(m,m)")
+general(
+    np.linalg.cholesky,
+    vjp=[_cholesky_vjp],
+    jvp=_cholesky_jvp,
+    hermitian=True,
+    batch="(m,m)",
+)
 
 # --- QR: S. Walter, L. Lehmann, "Algorithmic differentiation of linear algebra functions" (2010)
 

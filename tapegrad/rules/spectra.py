@@ -74,7 +74,13 @@ def _has_equal_values(out: Value) -> bool:
     return any_true(are_close(np.diff(w), w))
 
 
-SYMMETRIC = {"vjp": _eigh_vjp, "jvp": _eigh_jvp, "singular": _has_equal_values, "batch": "(m,m)"}
+SYMMETRIC = {
+    "vjp": _eigh_vjp,
+    "jvp": _eigh_jvp,
+    "hermitian": True,
+    "singular": _has_equal_values,
+    "batch": "(m,m)",
+}
 general(np.linalg.eigh, **SYMMETRIC)
 EIGVALSH = general(_eigvalsh_and_vectors, name="np.linalg.eigvalsh", **SYMMETRIC)
 composite(np.linalg.eigvalsh, lambda a, UPLO="L": EIGVALSH.apply_bound([a], {"UPLO": UPLO})[0])

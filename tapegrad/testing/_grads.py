@@ -14,6 +14,7 @@ from tapegrad._transforms.reverse import vjp
 from tapegrad._tree import Structure, flatten, unflatten
 from tapegrad.testing._differences import FlatFunction, direction
 from tapegrad.testing._laws import Exactness, Subject, check_first_order
+from tapegrad.testing._promises import Promises
 
 MODES = ("fwd", "rev")
 
@@ -35,6 +36,9 @@ def check_grads(
     "rev" checks the adjoint identity Re<vjp(g), t> = Re<g, jvp(t)>, and compares with differences
     where "fwd" is not asked for. Each order after the first checks the derivative functions of the
     one before it, in all modes.
+
+    A matrix that a rule takes to be symmetric or Hermitian (of np.linalg.eigh, cholesky and the
+    like) moves along Hermitian directions, in which alone it has a derivative: see docs/kinks.md.
 
     `eps` is the step of the differences; `rtol` (relative to the largest element) and `atol` are
     what may differ. All three follow from the dtypes when left away, for values around 1.
@@ -101,7 +105,9 @@ def derivatives(
 ) -> list[Subject]:
     """The derivative of a function, in each mode, as functions of the same leaves."""
     outs = subject.function(*subject.leaves)
-    dots = tuple(direction(random, leaf) for leaf in subject.leaves)
+    dots = [direction(random, leaf) for leaf in subject.leaves]
+    if "fwd" in modes:
+        dots = Promises(subject.function, subject.leaves).along(dots)
     bars = tuple(direction(random, out) for out in outs)
     made = {
         "fwd": _tangent_function(subject.function, dots),

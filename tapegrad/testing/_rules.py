@@ -41,6 +41,8 @@ def check_rule(function_or_rule: Function | Rule, /, *args: Tree, **params: Any)
     - the arguments are not written to;
     - a function declared `constant` returns plain arrays, and its derivative is exactly zero.
 
+    A matrix that the rule declares to be Hermitian moves along Hermitian directions.
+
     Choose arguments where the function is smooth: away from kinks, ties and poles by 1e-3 or more.
     Any function of arrays can be checked, whether or not it has a rule of its own. Raises
     AssertionError naming the law, with what was expected and what came.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad._core.types import Value
+from tapegrad._errors import InputError, message
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -55,6 +56,7 @@ def arrays(
     high: float = 2.0,
     phase: float = 0.5,
     layouts: tuple[str, ...] = LAYOUTS,
+    hermitian: bool = False,
 ) -> SearchStrategy[Any]:
     """A strategy for floating or complex arrays between two bounds, fit for `check_rule`.
 
@@ -63,8 +65,10 @@ def arrays(
     drawn with different phases (between 0 and 1) share no element. `layouts` are
     the memory orders to draw from: "C", "F", "strided" (every second element of a larger array),
     "reversed" (negative strides). 0-d arrays may come as NumPy scalars. For complex dtypes the
-    bounds hold for both parts.
+    bounds hold for both parts. `hermitian`: symmetric or Hermitian matrices, where elements are
+    equal in pairs; the last two sides of the shape must be the same.
 
+    Raises InputError for Hermitian matrices that would not be square.
     Raises ImportError, naming the extra to install, where Hypothesis is missing.
 
     >>> from hypothesis import given
@@ -87,7 +91,24 @@ def arrays(
         st.just((low, high)),
         st.just(phase),
     )
-    return made
+    return made.map(_hermitian) if hermitian else made
+
+
+def _hermitian(values: Any) -> Any:
+    """The matrices that lower triangles make, in the memory layout of the values."""
+    if values.ndim < 2 or values.shape[-1] != values.shape[-2]:
+        raise InputError(
+            message(
+                "tapegrad.testing.arrays",
+                "the shape of square matrices, for hermitian=True",
+                str(values.shape),
+                "Pass shape=(..., n, n)",
+            )
+        )
+    below = np.tril(values, -1)
+    diagonal = values.real * np.eye(values.shape[-1], dtype=values.real.dtype)
+    values[...] = below + np.conjugate(np.swapaxes(below, -1, -2)) + diagonal
+    return values
 
 
 def make_array(

@@ -14,7 +14,6 @@ from makers import (
     axis_or_none,
     matrix,
     maybe,
-    of_hermitian_part,
     positive,
     square,
     symmetric,
@@ -79,16 +78,6 @@ def in_order(function: Callable[..., Any]) -> Callable[..., Any]:
     return result
 
 
-def of_hermitian_if_so(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that reads one triangle where `hermitian` says so."""
-
-    def result(a: Any, hermitian: bool, **params: Any) -> Any:
-        whole = (a + np.conj(np.swapaxes(a, -1, -2))) / 2 if hermitian else a
-        return function(whole, hermitian=hermitian, **params)
-
-    return result
-
-
 each([la.inv, la.det, la.slogdet], square, dtypes=LAPACK)
 sample(la.solve, square, matrix("n", "k"), dtypes=LAPACK)
 sample(la.tensorinv, tensor, ind=2, dtypes=LAPACK_REAL)
@@ -96,10 +85,10 @@ sample(la.tensorsolve, tensor, array(2, 3), dtypes=LAPACK_REAL)
 sample(la.pinv, tall, rcond=maybe(pick(1e-15, 1e-3)), dtypes=LAPACK)
 sample(la.lstsq, alone, right_side, rcond=pick(None, -1, 1e-3), on=[(-1, 1)], dtypes=LAPACK)
 sample(la.cond, square, p=pick(None, 2, -2, "fro", "nuc"), dtypes=LAPACK)
-sample(la.cholesky, positive, upper=FLAGS, dtypes=LAPACK, via=of_hermitian_part)
+sample(la.cholesky, positive, upper=FLAGS, dtypes=LAPACK)
 sample(la.qr, tall, mode=pick("reduced", "complete", "r", "raw"), dtypes=LAPACK)
-sample(la.eigh, symmetric, UPLO=pick("L", "U"), dtypes=LAPACK_REAL, via=of_hermitian_part)
-sample(la.eigvalsh, symmetric, UPLO=pick("L", "U"), dtypes=LAPACK, via=of_hermitian_part)
+sample(la.eigh, symmetric, UPLO=pick("L", "U"), dtypes=LAPACK_REAL)
+sample(la.eigvalsh, symmetric, UPLO=pick("L", "U"), dtypes=LAPACK)
 sample(
     la.svd,
     hermitian_or_not,
@@ -107,7 +96,6 @@ sample(
     compute_uv=FLAGS,
     hermitian=lambda d: d.hermitian,
     dtypes=LAPACK_REAL,
-    via=of_hermitian_if_so,
 )
 sample(la.svdvals, tall, dtypes=LAPACK)
 sample(la.eigvals, upper, dtypes=LAPACK, via=in_order)

@@ -51,6 +51,9 @@ def gradcheck(
     same (nondet_tol), that undefined gradients are taken (check_undefined_grad), batched passes
     (check_batched_grad), forward mode (check_forward_ad). fast_mode: one random direction.
 
+    Each element moves on its own. A function that reads one triangle of a matrix, such as
+    torch.linalg.cholesky or eigh, has a symmetric gradient: check it of `(a + a.mH) / 2`.
+
     Raises GradcheckError (a RuntimeError) where they differ, or returns False with
     raise_exception=False. ValueError where no input requires grad.
 

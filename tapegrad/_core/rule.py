@@ -9,6 +9,7 @@ tangent, and `batch` says how the function acts under vmap.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -271,7 +272,10 @@ class Rule:
 def _qualified_name(function: Function) -> str:
     module = getattr(function, "__module__", None) or ""
     if isinstance(function, np.ufunc):
-        module = "numpy"
+        name = function.__name__  # ufuncs know no module
+        if getattr(sys.modules.get("scipy.special"), name, None) is function:
+            return f"scipy.special.{name}"
+        module = "numpy" if name.isidentifier() else ""  # np.frompyfunc makes other names
     prefix = "np" + module.removeprefix("numpy") + "." if module.startswith("numpy") else ""
     return prefix + name_of(function)
 

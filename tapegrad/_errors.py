@@ -65,13 +65,29 @@ def message(call: str, expected: str, got: str, advice: str) -> str:
 
 def describe(value: Any) -> str:
     """A short name for a value in a message: `float64[3]`, `float64 scalar`, `str 'abc'`."""
-    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
-    if dtype is not None and shape is not None:
-        return f"{dtype}[{','.join(map(str, shape))}]" if shape else f"{dtype} scalar"
-    if value is None:
-        return "None"
-    text = repr(value)
+    if value is None or _kind(value) is not None:
+        return _part(value)
+    text = " ".join(_part(value).split())
     return f"{type(value).__name__} {text if len(text) <= 40 else text[:37] + '...'}"
+
+
+def _kind(value: Any) -> str | None:
+    """The dtype and shape of an array, or None."""
+    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
+    if dtype is None or shape is None or isinstance(value, type):
+        return None
+    return f"{dtype}[{','.join(map(str, shape))}]" if shape else f"{dtype} scalar"
+
+
+def _part(value: Any) -> str:
+    """The repr of a value, in which arrays are described."""
+    if type(value) is dict:
+        return "{" + ", ".join(f"{key!r}: {_part(part)}" for key, part in value.items()) + "}"
+    if type(value) in (list, tuple):
+        inner = ", ".join(map(_part, value))
+        comma = "," if type(value) is tuple and len(value) == 1 else ""
+        return f"[{inner}]" if type(value) is list else f"({inner}{comma})"
+    return _kind(value) or repr(value)
 
 
 def name_of(function: Any) -> str:

@@ -1,11 +1,13 @@
 """Pytrees: nested tuples, lists, dicts, namedtuples, dataclasses and None around leaves.
 
-Knows only containers; anything that is not a registered container is a leaf.
+Knows only containers; anything that is not a registered container is a leaf. A field of a
+dataclass declared with `field(metadata={"static": True})` is carried along, and is no leaf.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -58,7 +60,9 @@ def register(
     """Make `kind` a container: its leaves are differentiated, its rest is carried along.
 
     `flatten(x)` returns `(children, aux)`, `unflatten(aux, children)` rebuilds x; `aux` must
-    support `==`. Raises InputError where `kind` is registered already.
+    support `==`. Dataclasses and namedtuples need no registration; a field of a dataclass with
+    the metadata `{"static": True}` is carried along. Raises InputError where `kind` is registered
+    already.
 
     >>> class Pair:
     ...     def __init__(self, a, b):
@@ -96,16 +100,27 @@ def _container_of(kind: type) -> Container | None:
 
 
 def _dataclass_container(kind: type) -> Container:
-    names = [field.name for field in dataclasses.fields(kind)]
+    names = [name for name, static in _fields_of(kind) if not static]
+    fixed = [name for name, static in _fields_of(kind) if static]
 
-    def unflatten(_: Any, children: Iterable[Any]) -> Any:
+    def unflatten(aux: Any, children: Iterable[Any]) -> Any:
         # Not __init__: it may convert, check or refuse what stands in for a leaf.
         instance: Any = object.__new__(kind)
         for name, child in zip(names, children, strict=True):
             object.__setattr__(instance, name, child)
+        for name, value in zip(fixed, aux, strict=True):
+            object.__setattr__(instance, name, value)
         return instance
 
-    return Container(lambda x: ([getattr(x, name) for name in names], None), unflatten)
+    return Container(
+        lambda x: ([getattr(x, name) for name in names], tuple(getattr(x, n) for n in fixed)),
+        unflatten,
+    )
+
+
+def _fields_of(kind: Any) -> list[tuple[str, bool]]:
+    """The names of a dataclass's fields, and whether each is static: carried along as it is."""
+    return [(x.name, bool(x.metadata.get("static"))) for x in dataclasses.fields(kind)]
 
 
 def flatten(tree: Any) -> tuple[list[Any], Structure]:
@@ -218,6 +233,33 @@ def _children(structure: Structure, tree: Any) -> tuple[list[Any], Any]:
     children, aux = container.flatten(tree)
     listed = list(children)
     return listed, aux if len(listed) == len(structure.children) else object()
+
+
+def path_of(tree: Any, position: int) -> str:
+    """Where a tree has its leaf of this position, as a program reads it: `['w'][0].scale`."""
+    return next(path for i, path in enumerate(_paths(tree)) if i == position)
+
+
+def _paths(tree: Any) -> Iterator[str]:
+    container = _container_of(type(tree))
+    if container is None:
+        yield ""
+        return
+    children = container.flatten(tree)[0]
+    for key, child in zip(_keys(tree), children, strict=False):
+        for path in _paths(child):
+            yield key + path
+
+
+def _keys(tree: Any) -> Iterable[str]:
+    """How to read each child of a container; those of a registered class are counted."""
+    if isinstance(tree, dict):
+        return [f"[{key!r}]" for key in tree]
+    if dataclasses.is_dataclass(tree):
+        return [f".{name}" for name, static in _fields_of(tree) if not static]
+    return [f".{name}" for name in getattr(tree, "_fields", ())] or (
+        f"[{i}]" for i in itertools.count()
+    )
 
 
 def render(structure: Structure) -> str:

@@ -314,12 +314,12 @@ def test_round_with_decimals_is_constant():
 
 CONVERSIONS = {
     "float": (lambda x: float(x[0]), "stop_gradient"),
-    "complex": (lambda x: complex(x[0]), r"astype\(complex\)"),
-    "index": (lambda x: operator.index(x[0]), "stop_gradient"),
-    "range": (lambda x: range(x[0]), "stop_gradient"),
-    "list index": (lambda x: [1, 2][x[0]], "stop_gradient"),
+    "complex": (lambda x: complex(x[0]), r"x \+ 0j"),
+    "index": (lambda x: operator.index(x[0]), r"int\(x\)"),
+    "range": (lambda x: range(x[0]), r"int\(x\)"),
+    "list index": (lambda x: [1, 2][x[0]], r"int\(x\)"),
     "math.sqrt": (lambda x: math.sqrt(x[0]), r"np\.sqrt"),
-    "math.exp": (lambda x: math.exp(x[0]), r"np\.sqrt for math"),
+    "math.exp": (lambda x: math.exp(x[0]), r"np\.exp"),
     "np.asarray": (np.asarray, r"np\.stack"),
     "np.array": (np.array, r"np\.stack"),
     "np.array of a list": (lambda x: np.array([x[0], x[1]]), r"np\.stack"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 import re
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -23,14 +25,19 @@ from tapegrad import (
     TapegradError,
     custom_jvp,
     custom_vjp,
+    ggnvp,
     grad,
+    hessian,
     hvp,
     jacobian,
     jacrev,
     jvp,
     linearize,
     primitive,
+    value_and_grad,
+    vhp,
     vjp,
+    vmap,
 )
 from tapegrad._errors import describe, message, name_of
 
@@ -133,6 +140,25 @@ def changed_constant():
     return grad(program)(np.ones(20_000))
 
 
+@dataclasses.dataclass
+class Layer:
+    weights: np.ndarray
+    width: int
+
+
+class Pair(NamedTuple):
+    first: np.ndarray
+    second: np.ndarray
+
+
+class Unregistered:
+    pass
+
+
+class Frame:
+    to_numpy = None
+
+
 MESSAGES = [
     # transforms: inputs
     (
@@ -194,7 +220,144 @@ MESSAGES = [
             "Pass x.astype(complex)."
         ),
     ),
+    # transforms: what is no function, or called in another library's way
+    (
+        lambda: grad(loss(X)),
+        InputError,
+        (
+            "grad(f): expected a function, got float64 scalar. Pass the function itself: grad(f), "
+            "not grad(f(x))."
+        ),
+    ),
+    (lambda: vmap(3), InputError, "vmap(f): expected a function, got int 3."),
+    (lambda: hessian(3.0), InputError, "hessian(f): expected a function, got float 3.0."),
+    (lambda: vjp(3.0, X), InputError, "vjp(f): expected a function, got float 3.0."),
+    (lambda: hvp(3.0, (X,), (X,)), InputError, "hvp(f): expected a function, got float 3.0."),
+    (
+        lambda: vmap(loss, X),
+        InputError,
+        (
+            "vmap(loss): expected in_axes of integers or None, got float64[3]. Pass 0, or one an "
+            "argument; the arguments of the function come in a second call, vmap(f)(x)."
+        ),
+    ),
+    (
+        lambda: vmap(loss, in_axes="a")(X),
+        InputError,
+        "vmap(loss): expected in_axes of integers or None, got str 'a'. Pass 0.",
+    ),
+    (
+        lambda: jacobian(loss, X),
+        InputError,
+        (
+            "jacobian(loss): expected argnums of integers, got float64[3]. Pass positions like 0 "
+            "or (0, 1); the arguments of the function come in a second call, grad(f)(x)."
+        ),
+    ),
+    (
+        lambda: hessian(loss, X),
+        InputError,
+        "hessian(loss): expected argnums of integers, got float64[3].",
+    ),
+    (
+        lambda: grad(loss, 1.5),
+        InputError,
+        "grad(loss)(...): expected argnums of integers, got float 1.5.",
+    ),
+    (
+        lambda: grad(loss, argnames=3),
+        InputError,
+        "grad(loss)(...): expected argnames of strings, got int 3. Pass names of keywords.",
+    ),
+    (
+        lambda: grad(loss)(x=X),
+        InputError,
+        (
+            "grad(loss)(...): expected positional arguments, which argnums counts, got none. Pass "
+            "the argument by position, or name it in argnames."
+        ),
+    ),
+    # transforms: leaves that are not differentiated
+    (
+        lambda: grad(loss)({"w": X, "layers": [{"act": "tanh"}]}),
+        InputError,
+        (
+            "grad(loss)(...): expected floating or complex inputs, got str 'tanh' at "
+            "['layers'][0]['act'] of argument 0. What is not differentiated goes into an argument "
+            'of its own (argnums), or into a static field of a dataclass: field(metadata={"static"'
+            ": True})."
+        ),
+    ),
+    (
+        lambda: grad(loss, argnums=1)(X, Layer(X, 3)),
+        InputError,
+        (
+            "grad(loss)(...): expected floating or complex inputs, got int 3 at .width of "
+            "argument 1. Pass floats (x.astype(float), or 3.0 for 3). What is not differentiated "
+            "goes into an argument of its own (argnums), or into a static field of a dataclass"
+        ),
+    ),
+    (
+        lambda: grad(loss, argnames="w")(X, w=[Pair(X, X > 0)]),
+        InputError,
+        "got bool[3] at [0].second of argument 'w'.",
+    ),
+    (
+        lambda: grad(loss)([Unregistered()]),
+        InputError,
+        (
+            "at [0] of argument 0. Make Unregistered a dataclass, or a container with "
+            "tapegrad.register_pytree(Unregistered, flatten, unflatten)."
+        ),
+    ),
+    (lambda: grad(loss)(Frame()), InputError, "Pass its values: x.to_numpy()."),
     # transforms: outputs
+    (
+        lambda: grad(lambda x: (np.sum(x), {"x": x}))(X),
+        OutputError,
+        (
+            "grad(<lambda>)(x): expected a real scalar output, got tuple (float64 scalar, {'x': "
+            "float64[3]}). Pass has_aux=True to differentiate the first and get the second as it "
+            "is."
+        ),
+    ),
+    (
+        lambda: grad(lambda x: (np.sum(x), 1, 2))(X),
+        OutputError,
+        "Return (value, aux), with the rest in aux, and pass has_aux=True.",
+    ),
+    (
+        lambda: grad(lambda x: None)(X),
+        OutputError,
+        (
+            "grad(<lambda>)(x): expected a real scalar output, got None. Return the value: a "
+            "return statement may be missing."
+        ),
+    ),
+    (
+        lambda: grad(lambda x: [np.sum(x)])(X),
+        OutputError,
+        "got list [float64 scalar]. Return the number alone, or use jacobian(<lambda>).",
+    ),
+    (
+        lambda: grad(lambda x: np.sum(x > 1))(X),
+        OutputError,
+        (
+            "got int64 scalar. Return a floating number: counts and truth values have no "
+            "derivative."
+        ),
+    ),
+    (lambda: grad(lambda x: "a")(X), OutputError, "got str 'a'. Return a number."),
+    (
+        lambda: jacobian(lambda x: None)(X),
+        OutputError,
+        "got None. Return an array: a return statement may be missing.",
+    ),
+    (
+        lambda: jacobian(lambda x: (x, 1))(X),
+        OutputError,
+        ("got int 1. Return float arrays, or pass has_aux=True to differentiate the first alone."),
+    ),
     (
         lambda: grad(vector)(X),
         OutputError,
@@ -251,6 +414,34 @@ MESSAGES = [
         lambda: jvp(vector, X, X),
         InputError,
         "jvp(vector): expected primals in a tuple, got ndarray. Write (x,) for one primal.",
+    ),
+    (
+        lambda: hvp(loss, X, X),
+        InputError,
+        "hvp(loss): expected primals in a tuple, got ndarray. Write (x,) for one primal.",
+    ),
+    (
+        lambda: vhp(loss, X, X),
+        InputError,
+        "vhp(loss): expected primals in a tuple, got ndarray. Write (x,) for one primal.",
+    ),
+    (
+        lambda: ggnvp(vector, X, X),
+        InputError,
+        "ggnvp(vector): expected primals in a tuple, got ndarray. Write (x,) for one primal.",
+    ),
+    (
+        lambda: hvp(loss, (X,), X),
+        InputError,
+        (
+            "hvp(loss): expected a tuple of 1 vectors, one a primal, got ndarray. Pass a vector "
+            "of the primal's shape for each."
+        ),
+    ),
+    (
+        lambda: vhp(loss, (X,), (X, X)),
+        InputError,
+        "vhp(loss): expected a tuple of 1 vectors, one a primal, got tuple of 2.",
     ),
     (
         lambda: jvp(vector, (X,), X),
@@ -350,9 +541,10 @@ MESSAGES = [
         lambda: in_grad(lambda x: float(x[0])),
         ConversionError,
         (
-            "float(x), or a write of x into a plain array: expected a plain value, got a "
-            "traced one, whose "
-            "derivative would be lost."
+            "float(x): expected a plain value, got a traced one, whose derivative would be lost. "
+            "Leave the conversion away: arithmetic and NumPy functions take traced values "
+            "(np.sqrt for math.sqrt). To fill a buffer make it with np.zeros_like(x, "
+            "shape=shape); for plain numbers use tapegrad.stop_gradient(x)."
         ),
     ),
     (
@@ -361,29 +553,25 @@ MESSAGES = [
         (
             "complex(x): expected a plain value, got a traced one, whose derivative would "
             "be lost. Use "
-            "x.astype(complex), or tapegrad.stop_gradient(x)."
+            "x + 0j; for plain numbers use tapegrad.stop_gradient(x)."
         ),
     ),
     (
         lambda: in_grad(lambda x: range(x[0])),
         ConversionError,
         (
-            "operator.index(x): expected a plain value, got a traced one, whose derivative "
-            "would be lost. "
-            "Indices have no derivative: use tapegrad.stop_gradient(x)."
+            "range(x): expected a plain value, got a traced one, whose derivative would be lost. "
+            "Sizes and indices are integers, which have no derivative: use int(x)."
         ),
     ),
     (
-        lambda: in_grad(np.asarray),
+        lambda: in_grad(lambda x: np.asarray(x)),
         ConversionError,
         (
-            "np.asarray(x) or a write into a plain array: expected a plain value, got a "
-            "traced one, whose "
-            "derivative would be lost. To build an array of traced values use np.stack or "
-            "np.concatenate "
-            "for np.array([...]), or import tapegrad.numpy as np; to fill a buffer make it with "
-            "np.zeros_like(x) or np.zeros(shape, "
-            "like=x); for plain numbers use tapegrad.stop_gradient(x)."
+            "np.asarray(x): expected a plain value, got a traced one, whose derivative would be "
+            "lost. To build an array of traced values use np.stack or np.hstack for "
+            "np.array([...]), or import tapegrad.numpy as np; to fill a buffer make it with "
+            "np.zeros_like(x, shape=shape); for plain numbers use tapegrad.stop_gradient(x)."
         ),
     ),
     (
@@ -415,7 +603,7 @@ MESSAGES = [
         lambda: in_grad(lambda x: np.frompyfunc(math.sin, 1, 1)(x)),
         NotDifferentiableError,
         (
-            "np.sin (vectorized): no derivative rule for it yet. Write it in terms of functions "
+            "sin (vectorized): no derivative rule for it yet. Write it in terms of functions "
             "that have one, "
             "declare one with tapegrad.primitive, or pass tapegrad.stop_gradient(x) for a "
             "constant."
@@ -440,7 +628,8 @@ MESSAGES = [
         NotDifferentiableError,
         (
             "np.exp: expected a traced array for out=, got a plain ndarray, which cannot carry a "
-            "derivative. Leave out= away, or make the array with np.zeros_like(x) of a traced x."
+            "derivative. Leave out= away (z = z + x for z += x), or make the array with "
+            "np.zeros_like(x, shape=shape) of a traced x."
         ),
     ),
     (
@@ -449,7 +638,7 @@ MESSAGES = [
         (
             "np.add.at: expected a traced array to write into, got a plain one, which "
             "cannot carry a "
-            "derivative. Make it with np.zeros_like(x) of a traced x."
+            "derivative. Make it with np.zeros_like(x, shape=shape) of a traced x."
         ),
     ),
     (
@@ -578,10 +767,69 @@ def test_message(call, error, text):
         call()
 
 
-def test_a_warning_for_outputs_that_do_not_depend_on_inputs():
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: 3.0,
+        lambda x: (x * 2, 5.0)[1],
+        lambda x: np.mean((x > 1) == np.array([True, False, True])),
+        lambda x: np.sum(x * 2) * 0 if np.sum(x) < 0 else np.mean(np.floor(x * 2)),
+        lambda x: np.sum(np.zeros_like(x * 2) + 1.0),
+        lambda x: np.sum(tapegrad.stop_gradient(x * 2)),
+        lambda x: [z := np.zeros_like(x), z.__setitem__(0, 1.0), np.sum(z * 2)][-1],
+    ],
+    ids=["number", "other", "accuracy", "floor", "zeros", "stopped", "written"],
+)
+@pytest.mark.parametrize(
+    "transform",
+    [grad, value_and_grad, hessian],
+    ids=["grad", "value_and_grad", "hessian"],
+)
+def test_a_warning_for_outputs_that_do_not_depend_on_inputs(f, transform):
     text = "grad(<lambda>): the output does not depend on the input; the gradient is zero."
-    with pytest.warns(tapegrad.IndependentOutputWarning, match=re.escape(text)):
-        grad(lambda x: 3.0)(X)
+    with pytest.warns(tapegrad.IndependentOutputWarning, match=re.escape(text)) as caught:
+        transform(f)(X)
+    assert len(caught) == 1
+
+
+def test_no_warning_for_derivatives_that_are_zero():
+    def linear(x):
+        return np.sum(3.0 * x)
+
+    assert not np.any(hessian(linear)(X))
+    assert not np.any(jacobian(grad(linear))(X))
+    assert not np.any(hvp(linear, (X,), (X,)))
+    assert not np.any(vhp(linear, (X,), (X,)))
+    assert not np.any(grad(lambda x: np.sum(x * 0.0))(X))
+    assert not np.any(jacobian(lambda x: np.ones(2))(X))
+
+
+@pytest.mark.parametrize("transform", [vjp, linearize])
+def test_a_tuple_where_arrays_belong_gets_a_note(transform):
+    with pytest.raises(TypeError) as caught:
+        transform(lambda x: x**2, (X,))
+    name = transform.__name__
+    (note,) = caught.value.__notes__
+    assert note == (
+        f"{name}(<lambda>): f got its only primal as one tuple. If it takes arrays, pass them one "
+        f"by one: {name}(f, x, y)."
+    )
+
+
+def test_static_fields_of_dataclasses_are_carried_along():
+    @dataclasses.dataclass
+    class Model:
+        weights: np.ndarray
+        activation: str = dataclasses.field(default="tanh", metadata={"static": True})
+
+    def output(model):
+        return np.sum(getattr(np, model.activation)(model.weights))
+
+    found = grad(output)(Model(X, "sin"))
+    assert found.activation == "sin"
+    np.testing.assert_array_equal(found.weights, np.cos(X))
+    with pytest.raises(InputError, match="structure"):
+        jvp(output, (Model(X, "sin"),), (Model(X, "cos"),))
 
 
 @pytest.mark.parametrize(
@@ -617,6 +865,8 @@ def test_the_four_parts_of_a_message():
         (None, "None"),
         ("abc", "str 'abc'"),
         (3, "int 3"),
+        ((np.ones(2), {"a": None}), "tuple (float64[2], {'a': None})"),
+        ([(1.0,)], "list [(1.0,)]"),
         (list(range(100)), "list [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11..."),
     ],
 )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
+from tapegrad._arrays.refusal import refuse, refuse_conversion
 from tapegrad._core.operands import as_operand
 from tapegrad._core.types import Index, Value
 from tapegrad._errors import ConversionError, MemoryAttributeError, NotDifferentiableError
@@ -38,14 +39,6 @@ def _method(name: str) -> Callable[..., Any]:
     method.__qualname__ = f"Array.{name}"
     method.__doc__ = f"As `numpy.ndarray.{name}`, differentiable where `numpy.{name}` is."
     return method
-
-
-def refuse(call: str, advice: str) -> NoReturn:
-    """Raise the error of a conversion that would lose the derivative."""
-    raise ConversionError(
-        f"{call}: expected a plain value, got a traced one, whose derivative would be lost. "
-        f"{advice}"
-    )
 
 
 def _of_memory(name: str, advice: str) -> Any:
@@ -91,7 +84,6 @@ class NdarrayInterface:
     """The interface of ndarray in terms of NumPy's functions; `Array` adds the tape."""
 
     __slots__ = ()
-    __hash__: Any = None
 
     if TYPE_CHECKING:  # `Array` adds these, or they are set below
 
@@ -100,6 +92,9 @@ class NdarrayInterface:
 
         @property
         def dtype(self) -> np.dtype[Any]: ...
+
+        @property
+        def tape(self) -> Any: ...
 
         def __getitem__(self, index: Index) -> Any: ...
 
@@ -223,7 +218,7 @@ class NdarrayInterface:
         copy: Any = None,
     ) -> NoReturn:
         """Always raises: another library would see the memory without the derivative."""
-        refuse("x.__dlpack__()", "Use tapegrad.stop_gradient(x).")
+        refuse_conversion(self.tape.root, "dlpack")
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """The type and number of the device in DLPack's words: the CPU."""
@@ -264,27 +259,21 @@ class NdarrayInterface:
         return bool((self == value).any())
 
     def __float__(self) -> float:
-        refuse(
-            "float(x), or a write of x into a plain array",
-            "Leave the conversion away: arithmetic and NumPy functions take traced values "
-            "(np.sqrt for math.sqrt). A buffer for traced values is made with np.zeros_like(x) "
-            "or np.zeros(shape, like=x). For a number without derivative use "
-            "tapegrad.stop_gradient(x).",
-        )
+        refuse_conversion(self.tape.root, "float")
 
     def __complex__(self) -> complex:
-        refuse("complex(x)", "Use x.astype(complex), or tapegrad.stop_gradient(x).")
+        refuse_conversion(self.tape.root, "complex")
 
     def __index__(self) -> int:
-        refuse("operator.index(x)", "Indices have no derivative: use tapegrad.stop_gradient(x).")
+        refuse_conversion(self.tape.root, "index")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        refuse(
-            "np.asarray(x) or a write into a plain array",
-            "To build an array of traced values use np.stack or np.concatenate for "
-            "np.array([...]), or import tapegrad.numpy as np; to fill a buffer make it with "
-            "np.zeros_like(x) or np.zeros(shape, like=x); for plain numbers use "
-            "tapegrad.stop_gradient(x).",
+        refuse_conversion(self.tape.root, "array")
+
+    def __hash__(self) -> int:
+        raise ConversionError(
+            "hash(x), as for the key of a dict or an element of a set: unhashable type: a value "
+            "inside a transform, like every array. Use a name or a position as the key."
         )
 
     def __reduce__(self) -> NoReturn:

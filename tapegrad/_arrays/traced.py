@@ -15,9 +15,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from tapegrad._arrays.creation import CREATION
-from tapegrad._arrays.interface import NdarrayInterface, refuse
+from tapegrad._arrays.interface import NdarrayInterface
 from tapegrad._arrays.masked import MaskedElements, holds_condition, read, write
 from tapegrad._arrays.memory import copy_like, laid_out_as, shares
+from tapegrad._arrays.refusal import refuse
 from tapegrad._arrays.writes import add_to_part, frozen_index, write_part
 from tapegrad._core.entry import READ, Spec
 from tapegrad._core.forms import UNSUPPORTED_MODULES, linear

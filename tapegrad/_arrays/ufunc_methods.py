@@ -276,7 +276,8 @@ def _at(ufunc: np.ufunc, x: Value, index: Index, *operands: Value) -> None:
     if not isinstance(x, Traced):
         raise NotDifferentiableError(
             f"np.{ufunc.__name__}.at: expected a traced array to write into, got a plain one, "
-            "which cannot carry a derivative. Make it with np.zeros_like(x) of a traced x."
+            "which cannot carry a derivative. Make it with np.zeros_like(x, shape=shape) of a "
+            "traced x."
         )
     operands = tuple(lift(operand) for operand in operands)
     index = tuple(map(lift, index)) if type(index) is tuple else lift(index)

@@ -69,7 +69,7 @@ def write_part(x: Traced, index: Index, value: Value) -> None:
     if inside is not None:
         raise BatchingError(
             "x[...] = v: a value of a vmap cannot be written into an array from outside it, which "
-            "all examples share. Make the array inside, with np.array(x, like=v) of such a value."
+            "all examples share. Make the array inside, with x + np.zeros_like(v, shape=x.shape)."
         )
     if isinstance(value, Traced) and value.tape.level > x.tape.level:
         if value.tape.root is not x.tape.root:

@@ -270,13 +270,14 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
             raise BatchingError(
                 f"{self.vmap_level.name}: a value of an inner vmap cannot be written into an "
                 "array that all of that one's examples share. Make the array inside, with "
-                "np.array(x, like=v) of such a value v."
+                "x + np.zeros_like(v, shape=x.shape) of such a value v."
             )
         if isinstance(value, Traced) and level_of(value) > self.level:
             raise BatchingError(
                 f"{self.vmap_level.name}: a value that a transform inside it traces cannot be "
                 "written into an array from outside that transform, which carries no derivative "
-                "of its own. Make the array inside, with np.array(x, like=v) of such a value v."
+                "of its own. Make the array inside, with x + np.zeros_like(v, shape=x.shape) of "
+                "such a value v."
             )
         self.make_room(value)
         parts = parts_of(index, self)

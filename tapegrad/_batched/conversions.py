@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from tapegrad._arrays.asker import asker
+from tapegrad._arrays.refusal import batched_advice_for, call_of, keep_refusal
 from tapegrad._core.types import Value
 from tapegrad._errors import BatchingError
+
+WRITTEN = (
+    "Make z with np.zeros_like(x, shape=shape), or with a + np.zeros_like(x, shape=a.shape) to "
+    "start with the values of a; join values with np.stack."
+)
+PRINTED = "Print it as it is, or after the vmap."
 
 
 class RefusedConversions:
@@ -27,10 +35,28 @@ class RefusedConversions:
 
     def refuse(self, call: str, advice: str) -> NoReturn:
         """Raise the BatchingError for a call whose result may differ between the examples."""
-        raise BatchingError(
+        raise self._error(call, advice)
+
+    def _error(self, call: str, advice: str) -> BatchingError:
+        return BatchingError(
             f"{self.vmap_level.name}: {call} of a batched value; each example may have another "
             f"one. {advice}"
         )
+
+    def refuse_conversion(self, call: str, advice: str) -> NoReturn:
+        """Raise the BatchingError for a conversion, in the words for what asked for it.
+
+        `call` and `advice` are for a program's own line, or a function of NumPy's.
+        """
+        found = asker()
+        own_advice = batched_advice_for(found.name)
+        if own_advice:
+            call, advice = call_of(found.name), own_advice
+        elif found.operation == "format":
+            call, advice = '"%..." % x', PRINTED
+        elif found.operation == "write" and self.dtype.kind in "fc":
+            call, advice = "z[...] = x, for a plain array z,", WRITTEN
+        keep_refusal(self.vmap_level, found, lambda: self._error(call, advice))
 
     def __bool__(self) -> bool:
         raise BatchingError(
@@ -42,21 +68,20 @@ class RefusedConversions:
         self.refuse("int()", "Keep it as an array: x.astype(int).")
 
     def __float__(self) -> float:
-        self.refuse(
+        self.refuse_conversion(
             "float(), or a write into a plain array,",
-            "Arithmetic and NumPy functions take batched values; an array to write them into is "
-            "made with np.zeros(shape, like=x) or np.array(a, like=x).",
+            f"Arithmetic and NumPy functions take batched values. {WRITTEN}",
         )
 
     def __complex__(self) -> complex:
-        self.refuse("complex()", "Use x.astype(complex).")
+        self.refuse_conversion("complex()", "Use x + 0j.")
 
     def __index__(self) -> int:
-        self.refuse(
+        self.refuse_conversion(
             "operator.index(), as for range(x), a shape or the index of a plain array,",
-            "To look up values use np.asarray(table, like=x)[x], and a[x + np.arange(n)] for "
-            "a[x:x + n]. Sizes must be the same for all examples: compute with the largest, and "
-            "np.where(np.arange(size) < x, y, 0).",
+            "To look up values use np.take(table, x, axis=0) of tapegrad.numpy, with "
+            "x + np.arange(n) in place of x for table[x:x + n]. Sizes must be the same for all "
+            "examples: compute with the largest, and np.where(np.arange(size) < x, y, 0).",
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -67,25 +92,30 @@ class RefusedConversions:
             )
         elif self.dtype.kind in "iu":
             advice = (
-                "Use np.asarray(table, like=x)[x] for table[x] or np.take(table, x), "
-                "np.array(table, like=x) for a table to write into"
+                "Use np.take(table, x, axis=0) of tapegrad.numpy for table[x], and "
+                "table + np.zeros_like(x, shape=table.shape) for a table to write into"
             )
         else:
             advice = (
-                "Use np.zeros(shape, like=x), np.full(shape, x, like=x) or np.array(a, like=x) "
-                "for an array to write into"
+                "Use np.zeros_like(x, shape=shape) for an array to write into, "
+                "a + np.zeros_like(x, shape=a.shape) for one that starts with the values of a, "
+                "np.full_like(x, x, shape=shape) for np.full(shape, x)"
             )
-        self.refuse(
+        self.refuse_conversion(
             "np.asarray(x), or a plain array indexed by it or written into,",
             f"{advice}, np.stack for np.array([...]).",
         )
+
+    def __dlpack__(self, **_: Any) -> NoReturn:
+        """Always raises: another library would see all examples as one array."""
+        self.refuse_conversion("x.__dlpack__()", "Hand over what the vmap returns.")
 
     def __contains__(self, value: Value) -> bool:
         self.refuse("x in array", "Use np.any(array == x).")
 
     def __format__(self, spec: str) -> str:
         if spec:
-            self.refuse(f"format(x, {spec!r})", "Print it as it is, or after the vmap.")
+            self.refuse(f"format(x, {spec!r})", PRINTED)
         return repr(self)
 
     def __floor__(self) -> int:

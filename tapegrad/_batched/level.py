@@ -19,7 +19,9 @@ from tapegrad._errors import LeakedValueError
 class VmapLevel:
     """One call of vmap: the number of examples, and whether it is still running."""
 
-    __slots__ = ("level", "name", "open", "size")
+    __slots__ = ("level", "name", "open", "refused", "size")
+
+    refused: Any  # the last conversion of a value that was refused; set by the first
 
     array: type[Any] = Mapped  # the class of batched values, set by `_batched.array`
 

@@ -188,7 +188,7 @@ def _at(vmap_level: VmapLevel, ufunc: np.ufunc, x: Value, index: Index, *operand
         raise BatchingError(
             f"np.{ufunc.__name__}.at: a batched value cannot be written into, nor choose the "
             "places of, an array that all examples share. Make the array inside the vmap, with "
-            "np.zeros(shape, like=v) or np.array(x, like=v) of a batched v."
+            "np.zeros_like(v, shape=shape) or x + np.zeros_like(v, shape=x.shape) of a batched v."
         )
     if holds_condition(index):  # it selects no position twice
         x[index] = ufunc(x[index], *operands)

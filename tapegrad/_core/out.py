@@ -27,13 +27,13 @@ def write_out(out: Value, result: Value, call: str, *, broadcast: bool = False) 
             raise BatchingError(
                 f"{call}: expected a batched array for out= (or on the left of +=), got a plain "
                 f"{type(target).__name__}, which all examples share. Leave out= away (x = x + y "
-                "for x += y), or make the array with np.array(a, like=y) of a batched y."
+                "for x += y), or make the array with a + np.zeros_like(y, shape=a.shape)."
             )
         if not in_trace(target):
             raise NotDifferentiableError(
                 f"{call}: expected a traced array for out=, got a plain {type(target).__name__}, "
-                "which cannot carry a derivative. Leave out= away, or make the array with "
-                "np.zeros_like(x) of a traced x."
+                "which cannot carry a derivative. Leave out= away (z = z + x for z += x), or make "
+                "the array with np.zeros_like(x, shape=shape) of a traced x."
             )
         if not np.can_cast(part.dtype, target.dtype, "same_kind"):
             raise TypeError(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
@@ -351,7 +352,10 @@ class Rule:
 def _qualified_name(function: Function) -> str:
     module = getattr(function, "__module__", None) or ""
     if isinstance(function, np.ufunc):
-        module = "numpy"
+        name = function.__name__  # ufuncs know no module
+        if getattr(sys.modules.get("scipy.special"), name, None) is function:
+            return f"scipy.special.{name}"
+        module = "numpy" if name.isidentifier() else ""  # np.frompyfunc makes other names
     prefix = "np" + module.removeprefix("numpy") + "." if module.startswith("numpy") else ""
     return prefix + name_of(function)
 

@@ -57,7 +57,9 @@ class _Slots(Protocol):
 class _Root:
     """Shared by tapes with the same entries; its identity says which tapes those are."""
 
-    __slots__ = ("singular",)
+    __slots__ = ("refused", "singular")
+
+    refused: Any  # the last conversion of a value that was refused; set by the first
 
     def __init__(self) -> None:
         self.singular = False  # whether the tape has a result whose cotangent is a limit

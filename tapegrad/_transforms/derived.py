@@ -16,11 +16,11 @@ from tapegrad._core.entry import Entry, kept_kind
 from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
 from tapegrad._core.values import is_array, raw_value
 from tapegrad._errors import InputError, OutputError, describe, message, name_of
-from tapegrad._transforms.forward import Pushforward, jvp
+from tapegrad._transforms.forward import Pushforward, jvp, require_one_each, require_tuple
 from tapegrad._transforms.inputs import Argnums, Inputs, Selection
 from tapegrad._transforms.reverse import Pullback, grad, run_with_map, vjp
 from tapegrad._transforms.vmap import vmap
-from tapegrad._transforms.wrapper import Transformed
+from tapegrad._transforms.wrapper import Transformed, require_function
 from tapegrad._tree import flatten, tree_map, unflatten
 
 
@@ -43,15 +43,16 @@ def jacrev(
     array([[2., 0.],
            [0., 6.]])
     """
+    selection = Selection(f"jacrev({name_of(f)})", argnums)
 
     def jacobian_of(*args: Tree, **kwargs: Any) -> Any:
-        inputs, g = _reduced(f"jacrev({name_of(f)})", f, args, kwargs, argnums)
+        inputs, g = _reduced(selection, f, args, kwargs)
         leaves_in = tuple(inputs.leaves)
         out, pullback, *aux = run_with_map(Pullback, g, leaves_in, has_aux, copies=False)
         leaves, structure = flatten(out)
+        _check_outputs(selection.call, out, leaves)
         blocks = []
         for position, leaf in enumerate(leaves):
-            _check_output(f"jacrev({name_of(f)})", leaf)
 
             def pulled(bar: Cotangent, position: int = position) -> Any:
                 bars = [np.zeros_like(other) for other in leaves]
@@ -89,14 +90,14 @@ def jacfwd(
     array([[2., 0.],
            [0., 6.]])
     """
+    selection = Selection(f"jacfwd({name_of(f)})", argnums)
 
     def jacobian_of(*args: Tree, **kwargs: Any) -> Any:
-        inputs, g = _reduced(f"jacfwd({name_of(f)})", f, args, kwargs, argnums)
+        inputs, g = _reduced(selection, f, args, kwargs)
         leaves_in = tuple(inputs.leaves)
         out, pushforward, *aux = run_with_map(Pushforward, g, leaves_in, has_aux, copies=False)
         leaves, structure = flatten(out)
-        for leaf in leaves:
-            _check_output(f"jacfwd({name_of(f)})", leaf)
+        _check_outputs(selection.call, out, leaves)
         by_input = [
             _columns(pushforward, inputs.leaves, i, chunk_size) for i in range(len(inputs.leaves))
         ]
@@ -158,22 +159,24 @@ def jacobian(
                 "Leave it away to have one chosen",
             )
         )
+    require_function("jacobian", f)
+    selection = Selection(f"jacobian({name_of(f)})", argnums)
     modes = {
         "forward": jacfwd(f, argnums, has_aux=has_aux, chunk_size=chunk_size),
         "reverse": jacrev(f, argnums, has_aux=has_aux, chunk_size=chunk_size),
     }
 
     def jacobian_of(*args: Tree, **kwargs: Any) -> Any:
-        chosen = mode if mode != "auto" else _cheaper(f, argnums, args, kwargs, has_aux)
+        chosen = mode if mode != "auto" else _cheaper(f, selection, args, kwargs, has_aux)
         return modes[chosen](*args, **kwargs)
 
     options = {"argnums": argnums, "mode": mode, "has_aux": has_aux, "chunk_size": chunk_size}
     return Transformed(jacobian, f, options, jacobian_of)
 
 
-def _cheaper(f: Function, argnums: Argnums, args: Tree, kwargs: Any, has_aux: bool) -> str:
+def _cheaper(f: Function, selection: Selection, args: Tree, kwargs: Any, has_aux: bool) -> str:
     """The mode with fewer replays, found by running f once on untraced values."""
-    inputs = Inputs(Selection(f"jacobian({name_of(f)})", argnums), args, kwargs)
+    inputs = Inputs(selection, args, kwargs)
     out = f(*args, **kwargs)
     leaves = flatten(out[0] if has_aux else out)[0]
     if any(leaf.dtype.kind == "c" for leaf in inputs.leaves):
@@ -198,6 +201,8 @@ def hessian(
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
+    require_function("hessian", f)
+    Selection(f"hessian({name_of(f)})", argnums)  # names this transform in its errors
     gradient = grad(f, argnums, has_aux=has_aux)
     return jacfwd(gradient, argnums, has_aux=has_aux, chunk_size=chunk_size)
 
@@ -211,6 +216,7 @@ def hvp(f: Function, primals: Tree, vectors: Tree) -> Any:
     >>> hvp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
     array([ 6., 12.])
     """
+    _require_vectors("hvp", f, primals, vectors)
     argnums = 0 if len(primals) == 1 else tuple(range(len(primals)))
     return jvp(grad(f, argnums), tuple(primals), tuple(vectors))[1]
 
@@ -221,6 +227,7 @@ def vhp(f: Function, primals: Tree, vectors: Tree) -> Any:
     >>> vhp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
     array([ 6., 12.])
     """
+    _require_vectors("vhp", f, primals, vectors)
     single = len(primals) == 1
     gradient = grad(f, 0 if single else tuple(range(len(primals))))
     _, pullback = vjp(gradient, *primals)
@@ -240,11 +247,20 @@ def ggnvp(f: Function, primals: Tree, vectors: Tree, loss: Function | None = Non
     >>> ggnvp(lambda x: x**2, (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
     array([ 4., 16.])
     """
+    _require_vectors("ggnvp", f, primals, vectors)
     out, out_dot = jvp(f, tuple(primals), tuple(vectors))
     # The gradient of half of |z|^2 is conj(z).
     turned = tree_map(np.conj, out_dot) if loss is None else hvp(loss, (out,), (out_dot,))
     product = vjp(f, *primals)[1](turned)
     return product[0] if len(primals) == 1 else product
+
+
+def _require_vectors(transform: str, f: Function, primals: Tree, vectors: Tree) -> None:
+    """Raise InputError for arguments of `hvp` and its kin that are not in tuples."""
+    require_function(transform, f)
+    name = f"{transform}({name_of(f)})"
+    require_tuple(name, primals)
+    require_one_each(name, primals, vectors, "vector")
 
 
 def linear_transpose(f: Function, *primals: Tree) -> Function:
@@ -369,9 +385,13 @@ def elementwise_grad(f: Function, argnums: Argnums = None) -> Function:
     >>> elementwise_grad(np.sin)(np.array([0.0, np.pi]))
     array([ 1., -1.])
     """
+    require_function("elementwise_grad", f)
+    call = f"elementwise_grad({name_of(f)})"
 
     def total(*args: Tree, **kwargs: Any) -> Any:
-        leaves = flatten(f(*args, **kwargs))[0]
+        out = f(*args, **kwargs)
+        leaves = flatten(out)[0]
+        _check_outputs(call, out, leaves)
         return sum((np.sum(leaf) for leaf in leaves[1:]), start=np.sum(leaves[0]))
 
     total.__name__ = name_of(f)
@@ -382,10 +402,10 @@ def elementwise_grad(f: Function, argnums: Argnums = None) -> Function:
 
 
 def _reduced(
-    call: str, f: Function, args: Tree, kwargs: Any, argnums: Argnums
+    selection: Selection, f: Function, args: Tree, kwargs: Any
 ) -> tuple[Inputs, Function]:
-    """The leaves that argnums selects, and f as a function of those alone."""
-    inputs = Inputs(Selection(call, argnums), args, kwargs)
+    """The leaves that are selected, and f as a function of those alone."""
+    inputs = Inputs(selection, args, kwargs)
 
     def of_leaves(*leaves: Value) -> Any:
         return inputs.call(f, list(leaves))
@@ -416,11 +436,17 @@ def _by_input(inputs: Inputs, parts: list[Value]) -> Any:
     return trees[0] if inputs.selection.single else tuple(trees)
 
 
-def _check_output(call: str, leaf: Value) -> None:
-    if getattr(leaf, "dtype", np.dtype(object)).kind not in "fc":
-        raise OutputError(
-            message(call, "floating or complex outputs", describe(leaf), "Return float arrays")
-        )
+def _check_outputs(call: str, out: Tree, leaves: list[Value]) -> None:
+    """Raise OutputError for an output that has no Jacobian, and for None."""
+    if out is None:
+        advice = "Return an array: a return statement may be missing"
+        raise OutputError(message(call, "floating or complex outputs", "None", advice))
+    for leaf in leaves:
+        if getattr(leaf, "dtype", np.dtype(object)).kind not in "fc":
+            advice = "Return float arrays"
+            if isinstance(out, tuple) and len(out) == 2 and leaf is not leaves[0]:
+                advice += ", or pass has_aux=True to differentiate the first alone"
+            raise OutputError(message(call, "floating or complex outputs", describe(leaf), advice))
 
 
 # How many bytes of tangents are replayed at once, so that the next operation finds them in the

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._arrays.refusal import explained
 from tapegrad._core.backward import SparseBars, replay_nested
 from tapegrad._core.entry import Spec
 from tapegrad._core.fit import is_finite, zeros_of
@@ -23,6 +24,7 @@ from tapegrad._transforms.inputs import Inputs, Selection, as_cotangent, own_cop
 from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.recording import Recording
 from tapegrad._transforms.reverse import LinearMap, as_tangent, run_with_map, split_aux
+from tapegrad._transforms.wrapper import require_function
 from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
 
 
@@ -37,12 +39,8 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
     (np.float64(8.0), np.float64(12.0))
     """
     name = f"jvp({name_of(f)})"
-    if not isinstance(primals, (tuple, list)):
-        raise InputError(
-            message(
-                name, "primals in a tuple", type(primals).__name__, "Write (x,) for one primal"
-            )
-        )
+    require_function("jvp", f)
+    require_tuple(name, primals)
     inputs = Inputs(Selection(name, tuple(range(len(primals)))), tuple(primals), {})
     dots = _tangent_leaves(name, inputs, tangents)
     tape = ForwardTape(name)
@@ -59,6 +57,11 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
             require_known(name, leaf, inputs.leaves)
         pairs = [_primal_and_tangent(leaf, tape) for leaf in leaves]
         aux = tree_map(lambda leaf: _primal_and_tangent(leaf, tape)[0], aux)
+    except Exception as error:
+        refusal = explained(error, tape.root)
+        if refusal is None:
+            raise
+        raise refusal from refusal.__cause__
     finally:
         CURRENT.reset(token)
         tape.close()
@@ -70,6 +73,33 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
     return (out, out_dot, aux) if has_aux else (out, out_dot)
 
 
+def require_tuple(name: str, primals: Tree) -> None:
+    """Raise InputError for primals that are not in a tuple or a list."""
+    if not isinstance(primals, (tuple, list)):
+        raise InputError(
+            message(
+                name, "primals in a tuple", type(primals).__name__, "Write (x,) for one primal"
+            )
+        )
+
+
+def require_one_each(name: str, primals: Tree, vectors: Tree, what: str) -> None:
+    """Raise InputError for vectors that are not in a tuple, one for each of the primals."""
+    if isinstance(vectors, (tuple, list)) and len(vectors) == len(primals):
+        return
+    got = type(vectors).__name__
+    if isinstance(vectors, (tuple, list)):
+        got = f"{got} of {len(vectors)}"
+    raise InputError(
+        message(
+            name,
+            f"a tuple of {len(primals)} {what}s, one a primal",
+            got,
+            f"Pass a {what} of the primal's shape for each",
+        )
+    )
+
+
 def _cell(tangent: Tangent) -> Cell:
     cell = Cell()
     cell.tangent = tangent
@@ -77,17 +107,7 @@ def _cell(tangent: Tangent) -> Cell:
 
 
 def _tangent_leaves(name: str, inputs: Inputs, tangents: Tree) -> list[Any]:
-    if not isinstance(tangents, (tuple, list)) or len(tangents) != len(inputs.structures):
-        raise InputError(
-            message(
-                name,
-                f"a tuple of {len(inputs.structures)} tangents, one a primal",
-                f"{type(tangents).__name__} of {len(tangents)}"
-                if isinstance(tangents, (tuple, list))
-                else type(tangents).__name__,
-                "Pass a tangent of the primal's shape for each",
-            )
-        )
+    require_one_each(name, inputs.structures, tangents, "tangent")
     leaves = [
         leaf
         for structure, tangent in zip(inputs.structures, tangents, strict=True)
@@ -188,4 +208,4 @@ def linearize(f: Function, *primals: Tree, has_aux: bool = False) -> Any:
     return run_with_map(Pushforward, f, primals, has_aux, copies=True)
 
 
-__all__ = ["jvp", "linearize"]
+__all__ = ["jvp", "linearize", "require_one_each", "require_tuple"]

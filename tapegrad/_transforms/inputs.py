@@ -6,7 +6,8 @@ value, or how a function is run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import numbers
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,40 +22,65 @@ from tapegrad._errors import (
     describe,
     message,
 )
-from tapegrad._tree import LEAF, Structure, flatten, unflatten
+from tapegrad._tree import LEAF, Structure, flatten, path_of, unflatten
 
 Argnums = int | Sequence[int] | None
 
 
 def as_input(leaf: Value, call: str) -> Value:
     """A leaf as a value that can be differentiated: Python numbers become NumPy scalars."""
+    found = _converted(leaf)
+    if found is None:
+        raise _refusal(leaf, call)
+    return found
+
+
+def _converted(leaf: Value) -> Any:
+    """The same, or None for a leaf that cannot be differentiated."""
     kind = type(leaf)
     if kind is np.ndarray or isinstance(leaf, Traced):
-        if leaf.dtype.kind in "fc":
-            return leaf
-    elif kind is float:
+        return leaf if leaf.dtype.kind in "fc" else None
+    if kind is float:
         return np.float64(leaf)
-    elif kind is complex:
+    if kind is complex:
         return np.complex128(leaf)
-    elif is_inexact(leaf) and follows_numpy(kind):
-        return leaf
-    elif is_array(leaf) and not follows_numpy(kind):
-        raise InputError(
-            message(
-                call,
-                "arrays that are only their elements",
-                f"a {name_of_kind(kind)}",
-                f"Pass {elements_of(kind)}",
-            )
-        )
-    raise InputError(
-        message(
-            call,
-            "floating or complex inputs",
-            describe(leaf),
-            "Pass floats (x.astype(float), or 3.0 for 3), or leave this argument out of argnums",
-        )
+    return leaf if is_inexact(leaf) and follows_numpy(kind) else None
+
+
+def _refusal(leaf: Value, call: str, where: str = "") -> InputError:
+    """The error of a leaf that cannot be differentiated; `where` is its place in a container."""
+    kind = type(leaf)
+    if is_array(leaf) and not follows_numpy(kind):
+        got = f"a {name_of_kind(kind)}{where}"
+        advice = f"Pass {elements_of(kind)}"
+        return InputError(message(call, "arrays that are only their elements", got, advice))
+    return InputError(
+        message(call, "floating or complex inputs", describe(leaf) + where, _advice(leaf, where))
     )
+
+
+STATIC = (
+    "What is not differentiated goes into an argument of its own (argnums), or into a static "
+    'field of a dataclass: field(metadata={"static": True})'
+)
+
+
+def _advice(leaf: Value, where: str) -> str:
+    """What to do about a leaf that cannot be differentiated."""
+    kind = type(leaf)
+    if hasattr(leaf, "to_numpy"):
+        return "Pass its values: x.to_numpy()"
+    if is_array(leaf) or isinstance(leaf, numbers.Number):
+        floats = "Pass floats (x.astype(float), or 3.0 for 3)"
+        if where:
+            return f"{floats}. {STATIC}"
+        return f"{floats}, or leave this argument out of argnums"
+    if kind.__module__ not in ("builtins", "functools", "numpy"):  # an object with attributes
+        return (
+            f"Make {kind.__name__} a dataclass, or a container with "
+            f"tapegrad.register_pytree({kind.__name__}, flatten, unflatten)"
+        )
+    return STATIC
 
 
 def as_cotangent(bar: Cotangent, leaf: Value) -> Cotangent:
@@ -79,6 +105,20 @@ def as_cotangent(bar: Cotangent, leaf: Value) -> Cotangent:
     return bar.copy() if bar.base is not None or not bar.flags.writeable else bar
 
 
+def _argnums_error(call: str, got: Any) -> InputError:
+    advice = "Pass positions like 0 or (0, 1)"
+    if is_array(got):
+        advice += "; the arguments of the function come in a second call, grad(f)(x)"
+    return InputError(message(call, "argnums of integers", describe(got), advice))
+
+
+def _check_argnums(call: str, argnums: Any) -> None:
+    """Raise InputError for argnums that are not integers, such as the arguments themselves."""
+    numbers_alone = not is_array(argnums) or argnums.dtype.kind in "iu"
+    if not numbers_alone or not isinstance(argnums, (np.integer, Iterable)):
+        raise _argnums_error(call, argnums)
+
+
 class Selection:
     """The arguments that a transform differentiates, by argnums and argnames, checked once."""
 
@@ -89,27 +129,37 @@ class Selection:
     ) -> None:
         if argnums is None:
             argnums = 0 if argnames is None else ()
+        if not isinstance(argnums, (int, tuple)):
+            _check_argnums(call, argnums)
         self.call = call
         self.single = isinstance(argnums, (int, np.integer)) and argnames is None
         self.argnums: tuple[Any, ...] = (
             (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
         )
         self.argnames = argnames
-        self.names = (argnames,) if isinstance(argnames, str) else tuple(argnames or ())
+        single_name = isinstance(argnames, str) or not isinstance(argnames or (), Iterable)
+        self.names: tuple[Any, ...] = (argnames,) if single_name else tuple(argnames or ())
         self.first = self.single and self.argnums == (0,)  # the frequent case
         for index in self.argnums:
             if not isinstance(index, (int, np.integer)) or isinstance(index, bool):
+                raise _argnums_error(call, index)
+        for name in self.names:
+            if not isinstance(name, str):
                 raise InputError(
-                    message(
-                        call,
-                        "argnums of integers",
-                        describe(index),
-                        "Pass positions like 0 or (0, 1)",
-                    )
+                    message(call, "argnames of strings", describe(name), "Pass names of keywords")
                 )
 
     def positions(self, count: int) -> list[int]:
         """The selected positions among `count` positional arguments."""
+        if self.argnums and not count:
+            raise InputError(
+                message(
+                    self.call,
+                    "positional arguments, which argnums counts",
+                    "none",
+                    "Pass the argument by position, or name it in argnames",
+                )
+            )
         for index in self.argnums:
             if not -count <= index < count:
                 raise InputError(
@@ -176,7 +226,21 @@ class Inputs:
         leaves = self.leaves
         for i, leaf in enumerate(leaves):
             if type(leaf) is not np.ndarray or leaf.dtype is not _FLOAT64:
-                leaves[i] = as_input(leaf, self.selection.call)
+                found = _converted(leaf)
+                if found is None:
+                    raise _refusal(leaf, self.selection.call, self._where(i))
+                leaves[i] = found
+
+    def _where(self, position: int) -> str:
+        """Where a leaf stands, if an argument holds it in a container."""
+        named = [*self.positions, *map(repr, self.selection.names)]
+        for argument, tree in zip(named, self._selected(), strict=True):
+            count = len(flatten(tree)[0])
+            if position < count:
+                path = path_of(tree, position)
+                return f" at {path} of argument {argument}" if path else ""
+            position -= count
+        raise AssertionError("no such leaf")
 
     def _selected(self) -> list[Any]:
         return [self.args[i] for i in self.positions] + [

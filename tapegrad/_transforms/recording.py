@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from tapegrad._arrays.refusal import explained
 from tapegrad._core.backward import SparseBars, replay_backward, replay_nested
 from tapegrad._core.entry import Entry, parents_of, spec_of
 from tapegrad._core.fit import has_nan
@@ -91,6 +92,10 @@ class Recording:
         if self.shared and not self.dependent and not self._depends_on_outer():
             del self.tape.entries[self.first :]
         self.tape.close(verify=kind is None)
+        if error is not None:
+            refusal = explained(error, self.tape.root)
+            if refusal is not None:
+                raise refusal from refusal.__cause__
 
     def input(self, leaf: Value) -> Traced:
         """A leaf as an input: its value, at a slot of this recording."""

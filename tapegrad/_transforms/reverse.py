@@ -25,13 +25,18 @@ from tapegrad._errors import (
 from tapegrad._transforms.inputs import Argnums, Inputs, Selection, own_copy
 from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.recording import Recording
-from tapegrad._transforms.wrapper import Transformed
-from tapegrad._tree import flatten, flatten_like, tree_map
+from tapegrad._transforms.wrapper import Transformed, require_function
+from tapegrad._tree import LEAF, flatten, flatten_like, tree_map
 from tapegrad._warning import warn
 
 
 class IndependentOutputWarning(UserWarning):
-    """The output of a differentiated function does not depend on its input."""
+    """The output of a differentiated function does not depend on its input.
+
+    grad and value_and_grad warn, and what is made of them (hessian, hvp, elementwise_grad).
+    jacobian, vjp, jvp and linearize do not: to be zero is no mistake of a linear map, such as the
+    Hessian of a linear function.
+    """
 
 
 # --- Transforms ---------------------------------------------------------------------------------
@@ -92,8 +97,8 @@ def grad(
     For a complex input x + iy of a real output u the gradient is du/dx - i du/dy.
 
     Raises InputError for integer inputs, OutputError for an output that is not a real scalar.
-    Warns (IndependentOutputWarning) where the output does not depend on the inputs; the gradient
-    is 0.
+    Warns (IndependentOutputWarning) where the output does not depend on the inputs, as a count or
+    `stop_gradient(x)`; the gradient is 0. Transforms with other outputs do not warn.
 
     >>> grad(lambda x, y: np.sum(x * y), argnums=(0, 1))(np.array([1.0, 2.0]), 3.0)
     (array([3., 3.]), np.float64(3.0))
@@ -174,16 +179,18 @@ def _pull_scalar(
     keep: bool,
 ) -> list[Any] | None:
     _check_scalar(name, out, leaves, holomorphic)
-    if not recording.owns(out):
-        if not recording.entries:
-            warn(
-                f"{name}: the output does not depend on the input; the gradient is zero.",
-                IndependentOutputWarning,
-            )
-        return [None] * len(slots)
-    one = np.ones(out.shape, out.dtype) if out.shape else out.dtype.type(1)
-    consume = recording.huge and not recording.shared and not keep
-    return recording.pull([out.slot], [one], slots, out, consume=consume)
+    found: list[Any] | None = [None] * len(slots)
+    if recording.owns(out):
+        one = np.ones(out.shape, out.dtype) if out.shape else out.dtype.type(1)
+        consume = recording.huge and not recording.shared and not keep
+        found = recording.pull([out.slot], [one], slots, out, consume=consume)
+    # No path leads from the output to an input. The first says no in the frequent case.
+    if found and found[0] is None and all(bar is None for bar in found):
+        warn(
+            f"{name}: the output does not depend on the input; the gradient is zero.",
+            IndependentOutputWarning,
+        )
+    return found
 
 
 def _check_scalar(name: str, out: Tree, leaves: list[Value], holomorphic: bool) -> None:
@@ -212,8 +219,26 @@ def _check_scalar(name: str, out: Tree, leaves: list[Value], holomorphic: bool) 
     elif holomorphic:
         advice = "Leave holomorphic=True away for a real output"
     else:
-        advice = f"Reduce it with np.sum, or use jacobian({name[5:-1]})"
+        advice = _advice(name, out, kind)
     raise OutputError(message(f"{name}(x)", f"a {wanted} scalar output", describe(out), advice))
+
+
+def _advice(name: str, out: Tree, kind: str) -> str:
+    """What to do about an output that is not a real scalar."""
+    function = name[5:-1]
+    if out is None:
+        return "Return the value: a return statement may be missing"
+    if isinstance(out, tuple) and len(out) > 1:
+        if len(out) == 2:
+            return "Pass has_aux=True to differentiate the first and get the second as it is"
+        return "Return (value, aux), with the rest in aux, and pass has_aux=True"
+    if is_array(out) and kind == "f":
+        return f"Reduce it with np.sum, or use jacobian({function})"
+    if kind in ("i", "u", "b") or isinstance(out, int):
+        return "Return a floating number: counts and truth values have no derivative"
+    if flatten(out)[1] is not LEAF:
+        return f"Return the number alone, or use jacobian({function})"
+    return "Return a number"
 
 
 class LinearMap:
@@ -241,12 +266,21 @@ def run_with_map(
 
     `copies`: the map may be called after the program has changed its arrays.
     """
+    require_function(kind.transform, f)
     name = f"{kind.transform}({name_of(f)})"
     inputs = Inputs(Selection(name, tuple(range(len(primals)))), primals, {})
     with Recording(name, copies=copies) as recording:
         traced = [recording.input(leaf) for leaf in inputs.leaves]
         slots = [x.slot for x in traced]
-        out = inputs.call(f, traced)
+        try:
+            out = inputs.call(f, traced)
+        except (AttributeError, TypeError) as error:
+            if len(primals) == 1 and isinstance(primals[0], (tuple, list)):
+                error.add_note(
+                    f"{name}: f got its only primal as one {type(primals[0]).__name__}. If it "
+                    f"takes arrays, pass them one by one: {kind.transform}(f, x, y)."
+                )
+            raise
         out, aux = split_aux(name, out) if has_aux else (out, None)
         recording.finish((out, aux))
         made = kind(name, recording, inputs, slots, out)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._arrays.refusal import explained
 from tapegrad._batched.level import VmapLevel
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function, Tree, Value
@@ -59,6 +60,16 @@ def vmap(
     array([3., 4.])
     """
     name = f"vmap({name_of(f)})"
+    if is_array(in_axes) and in_axes.shape:
+        raise InputError(
+            message(
+                name,
+                "in_axes of integers or None",
+                describe(in_axes),
+                "Pass 0, or one an argument; the arguments of the function come in a second call, "
+                "vmap(f)(x)",
+            )
+        )
     if chunk_size is not None and chunk_size < 1:
         raise InputError(
             message(name, "a chunk_size of at least 1", str(chunk_size), "Leave it away for all")
@@ -103,11 +114,11 @@ def vmap(
                     _output(name, vmap_level, leaf, axis, leaves)
                     for leaf, axis in zip(out_leaves, axes_of_out, strict=True)
                 ], (out_structure, axes_of_out)
-            except (TypeError, ValueError) as error:
-                known = _batching_error(name, error)
+            except Exception as error:
+                known = _size_error(name, error) or explained(error, vmap_level)
                 if known is None:
                     raise
-                raise known from None
+                raise known from known.__cause__
             finally:
                 CURRENT.reset(token)
                 vmap_level.open = False
@@ -135,17 +146,15 @@ def vmap(
     return Transformed(vmap, f, options, mapped)
 
 
-def _batching_error(name: str, error: Exception) -> BatchingError | None:
-    """The BatchingError that NumPy replaced by its own error, at a write or for a shape."""
-    if isinstance(error.__cause__, BatchingError):
-        return error.__cause__
+def _size_error(name: str, error: Exception) -> BatchingError | None:
+    """The BatchingError for a batched value in a shape, which NumPy refuses in its own words."""
     if "single integer, got 'Batched(" not in str(error):
         return None
     return BatchingError(
         f"{name}: expected sizes that are the same for all examples, got a batched value in a "
         "shape. Make the array of the largest size, and use np.where(np.arange(size) < x, y, 0) "
         "for what is beyond an example's own."
-    )
+    ).with_traceback(error.__traceback__)
 
 
 def _axes_of(name: str, in_axes: Any, args: tuple[Tree, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -179,6 +188,8 @@ def _to_front(name: str, leaf: Value, axis: Any) -> Any:
             )
         )
     ndim = len(leaf.shape)
+    if not isinstance(axis, (int, np.integer)):
+        raise InputError(message(name, "in_axes of integers or None", describe(axis), "Pass 0"))
     if not -ndim <= axis < ndim:
         raise InputError(
             message(name, f"an axis of {describe(leaf)}", f"in_axes {axis}", "Pass one it has")

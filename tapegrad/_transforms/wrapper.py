@@ -11,6 +11,7 @@ from types import MethodType
 from typing import Any, Self
 
 from tapegrad._core.types import Function
+from tapegrad._errors import InputError, describe, message
 
 
 class Transformed(functools.partial[Any]):
@@ -23,6 +24,7 @@ class Transformed(functools.partial[Any]):
     def __new__(
         cls, transform: Function, f: Function, options: dict[str, Any], call: Function
     ) -> Self:
+        require_function(transform.__name__, f)
         made = super().__new__(cls, call)
         functools.update_wrapper(made, f, updated=())
         made._made, made.call = (transform, f, options), call
@@ -40,6 +42,19 @@ class Transformed(functools.partial[Any]):
     def __repr__(self) -> str:
         transform, f, _ = self._made
         return f"<{transform.__name__} of {getattr(f, '__qualname__', f)}>"
+
+
+def require_function(transform: str, f: Any) -> None:
+    """Raise InputError for what cannot be called, such as the result of a call of f."""
+    if not callable(f):
+        raise InputError(
+            message(
+                f"{transform}(f)",
+                "a function",
+                describe(f),
+                f"Pass the function itself: {transform}(f), not {transform}(f(x))",
+            )
+        )
 
 
 def _make(transform: Function, f: Function, options: dict[str, Any]) -> Any:
@@ -60,4 +75,4 @@ def found_by_name(wrapper: Any) -> str | None:
     return name if found is wrapper else None
 
 
-__all__ = ["Transformed", "found_by_name"]
+__all__ = ["Transformed", "found_by_name", "require_function"]

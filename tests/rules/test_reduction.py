@@ -7,7 +7,7 @@ import pytest
 from tolerances import assert_close
 
 import tapegrad
-from tapegrad import grad, hessian, jvp
+from tapegrad import ConversionError, grad, hessian, jvp
 from tapegrad.testing import check_grads, check_rule
 
 X = np.array([[0.3, -1.2, 2.1], [1.7, 0.4, -0.6]])
@@ -206,9 +206,8 @@ def test_where_of_clip_names_the_fix():
 def test_a_traced_start_of_a_reduction_raises(function):
     with pytest.raises(TypeError, match="'initial'"):
         grad(lambda x: function(x, initial=x[0, 0]))(X)
-    with pytest.raises(ValueError, match="sequence") as found:  # NumPy's, of a plain array
+    with pytest.raises(ConversionError, match="derivative would be lost"):  # by a plain array
         grad(lambda start: function(X, initial=start))(1.0)
-    assert "derivative would be lost" in str(found.value.__cause__)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,200 @@
+"""Who asks a traced value for a plain one: the line of a program, or a call of a library.
+
+Knows Python's frames, instructions and source lines. Must not know traced values, or what is
+answered.
+
+Python does not say for whom it calls `__float__` or `__array__`. The innermost frame outside
+tapegrad shows it: the frame belongs to a library (`scipy.integrate.quad`), or its instruction is a
+write (`z[i] = x`), a format (`"%.3f" % x`) or a call of a function written in C (`math.sin(x)`),
+which the source line names. All this is looked up only when an error is to be raised.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dis
+import linecache
+import os
+import sys
+from types import CodeType, FrameType, ModuleType, TracebackType
+from typing import Any, NamedTuple
+
+OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep  # Python's own
+PACKAGES = tuple(f"{os.sep}{part}{os.sep}" for part in ("site-packages", "dist-packages"))
+PRIVATE = ("core",)  # parts of modules' names that no program imports, beside _names
+
+# An instruction: its code object and its offset there.
+Place = tuple[CodeType, int]
+
+
+class Asker(NamedTuple):
+    """What asks for a plain value."""
+
+    place: Place  # the instruction, in the innermost frame outside tapegrad
+    name: str = ""  # the function that asks, with its module, or ""
+    operation: str = ""  # or what the program does: "write", "format", "index"
+
+
+def asker() -> Asker:
+    """What asks now, in the frames below the caller's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_back is not None and _is_ours(frame):
+        frame = frame.f_back
+    assert frame is not None  # the outermost frame ends the loop
+    return asker_at(frame, frame.f_lasti)
+
+
+def asker_at(frame: FrameType, offset: int) -> Asker:
+    """What asks at an instruction of a frame."""
+    place = frame.f_code, offset
+    if is_library(frame):
+        return Asker(place, _called_library(frame))
+    instruction = _instruction(place)
+    if instruction is None:
+        return Asker(place)
+    if instruction.opname in ("STORE_SUBSCR", "STORE_SLICE"):
+        return Asker(place, operation="write")
+    if instruction.opname == "BINARY_OP" and instruction.argrepr.startswith("%"):
+        return Asker(place, operation="format")
+    if instruction.opname in ("BINARY_SUBSCR", "BINARY_SLICE") or instruction.argrepr == "[]":
+        return Asker(place, operation="index")
+    return Asker(place, _called(frame, instruction))
+
+
+# --- Frames -------------------------------------------------------------------------------------
+
+
+def innermost(trace: TracebackType | None) -> TracebackType | None:
+    """The last entry of a traceback outside tapegrad, or None."""
+    found = None
+    while trace is not None:
+        if not _is_ours(trace.tb_frame):
+            found = trace
+        trace = trace.tb_next
+    return found
+
+
+def place_of(trace: TracebackType) -> Place:
+    """The instruction that an entry of a traceback was at."""
+    return trace.tb_frame.f_code, trace.tb_lasti
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith(OURS)
+
+
+def is_library(frame: FrameType) -> bool:
+    """Whether a frame runs code of Python's library or of an installed package."""
+    file = frame.f_code.co_filename
+    return file.startswith(LIBRARY) or any(part in file for part in PACKAGES)
+
+
+def _called_library(frame: FrameType | None) -> str:
+    """The function that a program called, of the library that a frame belongs to.
+
+    It is named as the program's line does, or by the outermost function with a public name, or by
+    the package alone.
+    """
+    names, package = [], ""
+    while frame is not None and is_library(frame) and not _is_ours(frame):
+        package = _package(frame)
+        names.append(_public_name(frame))
+        frame = frame.f_back
+    instruction = frame and not _is_ours(frame) and _instruction((frame.f_code, frame.f_lasti))
+    called = _called(frame, instruction) if frame and instruction else ""
+    if called.partition(".")[0] == package:
+        return called
+    return next(filter(None, reversed(names)), package)
+
+
+def _package(frame: FrameType) -> str:
+    name: str = frame.f_globals.get("__name__") or ""
+    return name.partition(".")[0]
+
+
+def _public_name(frame: FrameType) -> str:
+    """The name by which programs reach a frame's function: `scipy.integrate.quad`, or ""."""
+    first, _, rest = frame.f_code.co_qualname.partition(".")
+    known = frame.f_globals.get(first)
+    if first.startswith("_") or known is None:
+        return ""
+    module: str = frame.f_globals.get("__name__") or ""
+    home = _home(known, first, module) or _home(known, first, _module_of(known))
+    method = "" if rest.startswith("_") or "<" in rest else rest
+    return ".".join(filter(None, (home, first, method))) if home else ""
+
+
+def _home(known: Any, name: str, module: str) -> str:
+    """The outermost public package of a module that holds an object by its name, or ""."""
+    parts = module.split(".")
+    for count in range(1, len(parts) + 1):
+        if parts[count - 1][:1] == "_" or parts[count - 1] in PRIVATE:
+            return ""
+        package = ".".join(parts[:count])
+        if _member(package, name) is known:
+            return package
+    return ""
+
+
+def _module_of(known: Any) -> str:
+    return (getattr(known, "__module__", None) or "").lstrip("_")  # _operator, _struct
+
+
+def _member(module: str, name: str) -> Any:
+    return vars(sys.modules[module]).get(name) if module in sys.modules else None
+
+
+# --- Instructions -------------------------------------------------------------------------------
+
+
+def _instruction(place: Place) -> dis.Instruction | None:
+    code, offset = place
+    # In a frame that has called another one the offset is that of a cache behind the instruction.
+    begun = [each for each in dis.get_instructions(code) if each.offset <= offset]
+    return begun[-1] if begun else None
+
+
+def _called(frame: FrameType, instruction: dis.Instruction) -> str:
+    """The function that an instruction calls, with its module, as the source names it, or ""."""
+    node = _source(frame, instruction)
+    if not isinstance(node, ast.Call):
+        return ""
+    function, attributes = node.func, []
+    while isinstance(function, ast.Attribute):
+        attributes.append(function.attr)
+        function = function.value
+    if not isinstance(function, ast.Name):
+        return ""
+    scopes = (frame.f_locals, frame.f_globals, vars(builtins))
+    found: Any = next((scope[function.id] for scope in scopes if function.id in scope), None)
+    if isinstance(found, ModuleType):
+        return ".".join([found.__name__, *reversed(attributes)])
+    if attributes:
+        found = type(found)  # a method
+    module, name = _module_of(found), getattr(found, "__name__", "")
+    public = [part for part in module.split(".") if part[:1] != "_"]
+    home = _home(found, name, module) or ".".join(public)
+    return ".".join(filter(None, (home, name, *reversed(attributes))))
+
+
+def _source(frame: FrameType, instruction: dis.Instruction) -> ast.AST | None:
+    """The expression of an instruction, or None where the source cannot be had."""
+    at = instruction.positions
+    if at is None or at.lineno is None or at.end_lineno is None:
+        return None
+    lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
+    lines = lines[at.lineno - 1 : at.end_lineno]
+    if not lines or at.col_offset is None or at.end_col_offset is None:
+        return None
+    encoded = [line.encode() for line in lines]  # the offsets count bytes
+    encoded[-1] = encoded[-1][: at.end_col_offset]
+    encoded[0] = encoded[0][at.col_offset :]
+    try:
+        return ast.parse(b"(" + b"".join(encoded) + b")", mode="eval").body
+    except (SyntaxError, ValueError):  # the file has changed since it was read
+        return None
+
+
+__all__ = ["Asker", "Place", "asker", "asker_at", "innermost", "is_library", "place_of"]

@@ -1,0 +1,233 @@
+"""Refused conversions of values in a trace: the errors, and what to do instead.
+
+Knows the words for each asker, and how to find a refusal behind the error that NumPy or another
+library raised in its place. Must not know how the asker is found, tapes, or transforms.
+"""
+
+from __future__ import annotations
+
+import builtins
+import re
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from tapegrad._arrays.asker import (
+    Asker,
+    Place,
+    asker,
+    asker_at,
+    innermost,
+    is_library,
+    place_of,
+)
+from tapegrad._core.values import in_trace
+from tapegrad._errors import BatchingError, ConversionError, TapegradError
+
+# --- Words --------------------------------------------------------------------------------------
+
+_PLAIN = "for plain numbers use tapegrad.stop_gradient(x)"
+_OF_NUMPY = (
+    "To build an array of traced values use np.stack or np.hstack for np.array([...]), or import "
+    "tapegrad.numpy as np; to fill a buffer make it with np.zeros_like(x, shape=shape); " + _PLAIN
+)
+_ELSEWHERE = (
+    "It takes plain values only: compute with NumPy's functions, declare a derivative of the call "
+    "with tapegrad.primitive, or pass tapegrad.stop_gradient(x) where none is wanted"
+)
+_BYTES = "Use np.asarray(tapegrad.stop_gradient(x)), whose memory is plain"
+_INTEGER = "Sizes and indices are integers, which have no derivative: use int(x)"
+
+# What to do instead, by the function that asks or the first parts of its name.
+_INSTEAD = {
+    "builtins": "",
+    "builtins.bytearray": _BYTES,
+    "builtins.bytes": _BYTES,
+    "builtins.memoryview": _BYTES,
+    "json": "Write float(tapegrad.stop_gradient(x)) of a number, "
+    "np.asarray(tapegrad.stop_gradient(x)).tolist() of an array",
+    "matplotlib": "Plot tapegrad.stop_gradient(x), or what the transform returns",
+    "numpy": _OF_NUMPY,
+    "operator": "",
+    "numpy.frombuffer": _BYTES,
+    "numpy.lib.stride_tricks.as_strided": "Windows that have a derivative are made with "
+    "np.lib.stride_tricks.sliding_window_view(x, shape)",
+    "numpy.random": "Draw standard numbers and transform them: mean + scale * "
+    "rng.standard_normal(size); " + _PLAIN,
+    "numpy.zeros": _INTEGER,
+    "pandas": "Compute on arrays inside the transform, s.to_numpy() of a Series; make Series and "
+    "DataFrames of what it returns, or of tapegrad.stop_gradient(x)",
+    "scipy": "tapegrad has no rules for SciPy's own functions: compute with NumPy's, declare a "
+    "derivative of the call with tapegrad.primitive, or pass tapegrad.stop_gradient(x) where none "
+    "is wanted",
+    "struct": "Pack float(tapegrad.stop_gradient(x))",
+    "torch": "PyTorch cannot see tapegrad's derivatives: compute with NumPy's functions or those "
+    "of tapegrad.torch, or make a tensor of tapegrad.stop_gradient(x)",
+}
+_OF_OPERATION = {
+    "write": (
+        "z[...] = x",
+        "A plain array z cannot hold a traced value. Make it with np.zeros_like(x, shape=shape), "
+        "or join the values with np.stack; " + _PLAIN,
+    ),
+    "format": ('"%..." % x', 'Write f"{x:.3f}"'),
+    "index": ("a[x]", "Indices are integers, which have no derivative: use int(x)"),
+}
+_OF_CONVERSION = {
+    "float": (
+        "float(x), or a write of x into a plain array",
+        "Leave the conversion away: arithmetic and NumPy functions take traced values (np.sqrt "
+        "for math.sqrt). To fill a buffer make it with np.zeros_like(x, shape=shape); " + _PLAIN,
+    ),
+    "complex": ("complex(x)", "Use x + 0j; " + _PLAIN),
+    "index": ("operator.index(x)", _INTEGER),
+    "array": ("np.asarray(x) or a write into a plain array", _OF_NUMPY),
+    "dlpack": ("x.__dlpack__()", "Use tapegrad.stop_gradient(x)"),
+}
+
+
+def advice_for(name: str) -> str:
+    """What to do instead of a call of a library's function, or "" for one of the language."""
+    module, _, last = name.rpartition(".")
+    if module in ("math", "cmath") and hasattr(np, last):
+        return f"Use np.{last}(x)"
+    parts = name.split(".")
+    for count in range(len(parts), 0, -1):
+        found = _INSTEAD.get(".".join(parts[:count]))
+        if found is not None:
+            return found
+    return _ELSEWHERE
+
+
+def batched_advice_for(name: str) -> str:
+    """The same for a batched value, or "" where the words depend on its dtype."""
+    advice = advice_for(name).removesuffix(f"; {_PLAIN}") if name else ""
+    if advice in ("", _OF_NUMPY.removesuffix(f"; {_PLAIN}"), _INTEGER):
+        return ""
+    if "tapegrad." not in advice:
+        return f"{advice}."
+    return "It takes plain values only: call it outside of the vmap, on one example at a time."
+
+
+def call_of(name: str) -> str:
+    """A call of a function on x as a program writes it."""
+    if "." not in name and not hasattr(builtins, name):
+        return f"a call of {name}"
+    for module, short in (("numpy.", "np."), ("builtins.", "")):
+        if name.startswith(module):
+            name = short + name.removeprefix(module)
+    return f"{name}(x)"
+
+
+# --- Errors -------------------------------------------------------------------------------------
+
+
+class Refusal(NamedTuple):
+    """An error of ours, which a library may replace by its own."""
+
+    place: Place  # the instruction that asked
+    again: Callable[[], TapegradError]  # the same error without a traceback
+
+
+def refuse(call: str, advice: str) -> NoReturn:
+    """Raise the error of a conversion that would lose the derivative."""
+    raise _conversion_error(call, advice)
+
+
+def _conversion_error(call: str, advice: str) -> ConversionError:
+    return ConversionError(
+        f"{call}: expected a plain value, got a traced one, whose derivative would be lost. "
+        f"{advice.removesuffix('.')}."
+    )
+
+
+def refuse_conversion(holder: Any, conversion: str) -> NoReturn:
+    """Raise the error of a conversion ("float", "complex", "index", "array", "dlpack").
+
+    It is kept in `holder.refused`, for `explained`.
+    """
+    found = asker()
+    call, advice = _words(found, conversion)
+    keep_refusal(holder, found, lambda: _conversion_error(call, advice))
+
+
+def keep_refusal(holder: Any, found: Asker, error: Callable[[], TapegradError]) -> NoReturn:
+    """Raise an error, and keep it in `holder.refused`, for `explained`."""
+    holder.refused = Refusal(found.place, error)
+    raise error()
+
+
+def _words(found: Asker, conversion: str) -> tuple[str, str]:
+    """The call and the advice."""
+    if found.operation:
+        return _OF_OPERATION[found.operation]
+    call, advice = _OF_CONVERSION[conversion]
+    if not found.name or conversion == "dlpack" and found.name.startswith("numpy."):
+        return call, advice
+    return call_of(found.name), advice_for(found.name) or advice
+
+
+def explained(error: BaseException | None, holder: Any) -> TapegradError | None:
+    """The refusal in whose place a library raised an error that leaves a transform, or None.
+
+    It is to be raised from its own cause. Where there is none, but a library failed on a value in
+    a trace, the error gets a note.
+    """
+    trace = None if error is None else innermost(error.__traceback__)
+    if error is None or trace is None or isinstance(error, TapegradError):
+        return None
+    cause = _cause_of(error)
+    # A SystemError says that C code went on although a call of ours had failed.
+    if cause is not None and (is_library(trace.tb_frame) or isinstance(error, SystemError)):
+        return type(cause)(*cause.args).with_traceback(error.__traceback__)
+    refusal: Refusal | None = getattr(holder, "refused", None)
+    here = place_of(trace)
+    if refusal is not None and refusal.place == here and not isinstance(error, LookupError):
+        made = refusal.again().with_traceback(error.__traceback__)
+        # C code that dropped the refusal may have failed for another reason as well.
+        made.__cause__ = error if cause is None else None
+        return made
+    if isinstance(error, Exception):
+        _note(error, trace)
+    return None
+
+
+def _cause_of(error: BaseException) -> TapegradError | None:
+    """The refusal that an error was raised from, or None."""
+    cause = error.__cause__
+    while cause is not None and not isinstance(cause, (BatchingError, ConversionError)):
+        cause = cause.__cause__
+    return cause
+
+
+def _note(error: Exception, trace: TracebackType) -> None:
+    """Say which call got a value in a trace, if a library failed on one."""
+    if is_library(trace.tb_frame):
+        met = any(map(in_trace, trace.tb_frame.f_locals.values()))
+    else:
+        met = _OUR_TYPES.search(str(error)) is not None and not isinstance(error, AttributeError)
+    if met:
+        name = asker_at(trace.tb_frame, trace.tb_lasti).name
+        if not name.startswith("numpy.") or name in _INSTEAD:
+            call = f"{call_of(name)}: " if name else ""
+            advice = (name and advice_for(name)) or _ELSEWHERE
+            note = f"{call}got a value inside a transform. {advice}."
+            if note not in getattr(error, "__notes__", ()):  # by a transform inside this one
+                error.add_note(note)
+
+
+# The types of values in a trace, in an error of C code about the type of its argument.
+_OUR_TYPES = re.compile(r"(?<![\w.])(Array|Batched)\b")
+
+
+__all__ = [
+    "advice_for",
+    "batched_advice_for",
+    "call_of",
+    "explained",
+    "keep_refusal",
+    "refuse",
+    "refuse_conversion",
+]

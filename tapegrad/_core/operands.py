@@ -30,7 +30,6 @@ ELEMENTS = {
     "decimal": "float(...) of it",
     "jax": "np.asarray of it",
     "jaxlib": "np.asarray of it",
-    "numpy": "np.asarray of it",
     "pandas": "its .to_numpy()",
     "pint": "its .magnitude, in the unit you want",
     "scipy": "its .toarray(), or use tapegrad.sparse",
@@ -81,11 +80,12 @@ def _as_argument(value: Any) -> Any:
     if taken in (_itself, _lifted) and not (taken is _lifted and hasattr(kind, "__array__")):
         _UNCHANGED.add(kind)
         return value
+    known = library_of(kind) in ELEMENTS or issubclass(kind, np.ndarray)
+    if not known and (taken is _not_ours or library_of(kind) == "numpy") or callable(value):
+        _UNCHANGED.add(kind)
+        return value  # a function, a dtype, a word, a polynomial
     if taken is not _not_ours:
         return taken(value)
-    if library_of(kind) not in ELEMENTS and not issubclass(kind, np.ndarray):
-        _UNCHANGED.add(kind)
-        return value  # a function, a dtype, a word
     if issubclass(kind, np.ndarray) or not hasattr(kind, "__array__"):
         raise refusal(value)
     return np.asarray(value)

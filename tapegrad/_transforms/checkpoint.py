@@ -167,8 +167,7 @@ class _CheckpointedCall:
         args, kwargs = self.given.tree(arrays)
         leaves, self.out_structure = flatten(self.f(*args, **kwargs))
         for leaf in leaves:
-            if type(leaf) is not str:
-                require_known(self.name, leaf, arrays)
+            require_known(self.name, leaf, arrays)
         leaves = [_as_scalar(leaf) for leaf in leaves]
         self.fixed_outputs = [_DIFFERENTIABLE if is_inexact(leaf) else leaf for leaf in leaves]
         return tuple(leaf for leaf in leaves if is_inexact(leaf))

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from tapegrad._core.operands import elements_of, follows_numpy, library_of, name_of_kind
 from tapegrad._core.types import Value
 from tapegrad._core.values import in_trace, is_array, is_ndarray, is_numpy, raw_value
 from tapegrad._errors import OutputError, describe, message
+
+# What says something of arrays, and holds none: the results of np.array2string, np.result_type.
+_WORDS = (str, bytes, type, np.dtype)
 
 
 def require_known(call: str, leaf: Value, inputs: Sequence[Value]) -> None:
@@ -21,7 +26,7 @@ def require_known(call: str, leaf: Value, inputs: Sequence[Value]) -> None:
     labels), or an array of objects, may hold a traced value, whose derivative would be lost.
     """
     kind = type(leaf)
-    if in_trace(leaf) or kind in (float, int, complex, bool):
+    if in_trace(leaf) or kind in (float, int, complex, bool) or isinstance(leaf, _WORDS):
         return
     if is_array(leaf) and leaf.dtype.kind != "O" and follows_numpy(kind):
         if is_numpy(leaf) or any(type(raw_value(x)) is kind for x in inputs):

@@ -50,7 +50,9 @@ SINGULAR = [
     np.inf,
     np.nan,
 ]
-NUMBERS = st.sampled_from(SINGULAR) | st.integers(-5, 5) | st.floats() | st.complex_numbers()
+NUMBERS = (
+    st.sampled_from(SINGULAR) | st.integers(-5, 5) | st.floats(width=32) | st.complex_numbers()
+)
 VALUES = {
     "number": np.float64(0.0),
     "another number": np.float64(-1.5),
@@ -136,7 +138,8 @@ def test_a_python_number_is_as_the_scalar_that_numpy_makes_of_it(name, number, v
         return f
 
     with np.errstate(all="ignore"):
-        scalar = np.result_type(x, number).type(number)
+        least = np.float64 if ufunc is np.float_power else np.float16
+        scalar = np.result_type(x, number, least).type(number)
     for ours, theirs in zip(
         derivatives(measured(number), x), derivatives(measured(scalar), x), strict=True
     ):

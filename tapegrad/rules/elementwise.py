@@ -39,7 +39,8 @@ def _rounded(number: Value, beside: Value) -> Value:
 def _power_by_base(_out: Value, x: Value, y: Value) -> Value:
     """y * x**(y - 1); where that is 0 * inf, at x = y = 0 and at infinite y, it is 0."""
     if issubclass(type(y), (int, float, complex)):  # the number itself: none in a trace
-        y = _rounded(y, x)
+        if x.dtype is not _DOUBLE:
+            y = _rounded(y, x)
         if y == 2:
             return 2 * x
         if y in _INFINITIES:
@@ -57,12 +58,14 @@ def _power_by_base(_out: Value, x: Value, y: Value) -> Value:
 
 
 _INFINITIES = (np.inf, -np.inf)
+_DOUBLE = np.dtype(float)
 
 
 def _power_by_exponent(out: Value, x: Value, _y: Value) -> Value:
     """out * log(x); the limit 0 where x is 0."""
     if issubclass(type(x), (int, float)):
-        x = _rounded(x, out)
+        if out.dtype is not _DOUBLE:
+            x = _rounded(x, out)
         return (
             out * float(np.log(float(x)))
             if x > 0

@@ -58,7 +58,7 @@ def _split(array: Value, index: Index) -> tuple[Any, Any, int]:
     parts = list(index) if type(index) is tuple else [index]
     (at, *more) = [i for i, part in enumerate(parts) if _is_condition(part)]
     condition = np.stack(parts[at]) if type(parts[at]) is list else parts[at]
-    numbers = [i for i, part in enumerate(parts) if isinstance(part, (int, np.integer))]
+    numbers = [i for i, part in enumerate(parts) if _is_integer(part)]
     spread = (*numbers, at)
     if (
         more
@@ -76,10 +76,15 @@ def _split(array: Value, index: Index) -> tuple[Any, Any, int]:
             f"boolean index did not match indexed array along axis {axis}; the array has the "
             f"shape {array.shape}, the condition {condition.shape}"
         )
-    before = sum(not isinstance(part, (int, np.integer)) for part in ahead)
+    before = sum(not _is_integer(part) for part in ahead)
     behind = parts[at + 1 :]
     rest = () if any(part is Ellipsis for part in behind) else (Ellipsis,)
     return (*ahead, *[slice(None)] * rank, *behind, *rest), condition, before
+
+
+def _is_integer(part: Any) -> bool:
+    """Whether a part of an index is itself an integer: a batched one is an array of them."""
+    return issubclass(type(part), (int, np.integer))
 
 
 def _refuse(condition: Value, call: str) -> NoReturn:

@@ -31,6 +31,7 @@ from tapegrad._core.values import (
     Traced,
     batched_index_part,
     cast,
+    class_shown,
     getitem,
     innermost,
     is_basic,
@@ -57,9 +58,10 @@ class Array(Traced, NdarrayInterface):
     """An array whose history is on a tape; it behaves as the ndarray that it stands for.
 
     Transforms make it; programs only meet it. `isinstance(x, tapegrad.Array)` tells that a value
-    is being differentiated; `isinstance(x, np.ndarray)` is as for its value. Attributes: `value`
-    (the untraced array), `shape`, `dtype` and the others of ndarray. `float(x)`,
-    `np.asarray(x)` and writes of x into a plain array raise ConversionError.
+    is being differentiated; `isinstance(x, np.ndarray)`, `isinstance(x, float)` and np.isscalar
+    answer as for its value. Attributes: `value` (the untraced array), `shape`, `dtype` and the
+    others of ndarray. `float(x)`, `np.asarray(x)` and writes of x into a plain array raise
+    ConversionError.
 
     >>> import tapegrad
     >>> tapegrad.grad(lambda x: print(type(x).__name__, x.shape) or (x * x).sum())(np.ones(2))
@@ -73,11 +75,16 @@ class Array(Traced, NdarrayInterface):
 
     @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
-        """ndarray if the value is one, because NumPy's Python code and programs use isinstance.
+        """That of the value if it is NumPy's: programs and NumPy's own code ask isinstance.
 
-        Our own code that needs memory calls `is_ndarray`.
+        Our own code that needs memory, or a number as it is, asks for the `type`: see `is_ndarray`
+        and `is_plain_number`.
         """
-        return np.ndarray if isinstance(self.value, np.ndarray) else type(self)
+        value = self.value
+        kind = type(value)
+        if kind is np.ndarray or kind is np.float64:  # the frequent cases
+            return kind
+        return class_shown(value) or type(self)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -225,7 +232,7 @@ class Array(Traced, NdarrayInterface):
         return Array(out, slot, tape, spec)
 
     def __setitem__(self, index: Index, value: Value) -> None:
-        if not self.spec.shape and isinstance(untraced(self), np.generic):
+        if not self.spec.shape and issubclass(type(untraced(self)), np.generic):
             kind = self.dtype.type.__name__
             raise TypeError(f"{kind!r} object does not support item assignment")
         index = frozen_index(index)
@@ -363,7 +370,7 @@ class View(Array):
     @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
         """As of the value when it was taken last: a write does not change the class."""
-        return np.ndarray if isinstance(self.taken, np.ndarray) else type(self)
+        return class_shown(self.taken) or type(self)
 
     def _take(self) -> None:
         """Take the view again, from the parent's present state."""

@@ -217,7 +217,7 @@ def _fold(
     rows = np.moveaxis(x, axes, range(len(axes)))
     rest = rows.shape[len(axes) :]
     start = ufunc.identity if initial is np._NoValue else initial
-    if isinstance(start, (int, float)):
+    if issubclass(type(start), (int, float)):
         start = x.dtype.type(start)
     steps = math.prod(x.shape[at] for at in axes)
     rows = np.reshape(rows, (steps, *rest))

@@ -40,6 +40,7 @@ from tapegrad._core.values import (
     Mapped,
     Traced,
     batched_index_part,
+    class_shown,
     getitem,
     innermost,
     level_of,
@@ -64,12 +65,13 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
 
     @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
-        """ndarray if each example is an array of NumPy's: see `Array.__class__`."""
+        """That of each example if it is NumPy's: see `Array.__class__`."""
         value = self.value
         if type(value) is np.ndarray and value.ndim > 1:  # the frequent case
             return np.ndarray
-        is_array = isinstance(value, np.ndarray) and not self.is_number()
-        return np.ndarray if is_array else type(self)
+        if class_shown(value) is None:
+            return type(self)
+        return value.dtype.type if self.is_number() else np.ndarray
 
     @property
     def level(self) -> int:

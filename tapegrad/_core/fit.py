@@ -58,7 +58,7 @@ def _sum(bar: Cotangent, axes: tuple[int, ...], *, keepdims: Any = False) -> Any
 
 def zeros_of(like: Value) -> Value:
     """Zeros of the shape and dtype of `like`, made by the library that `like` belongs to."""
-    if isinstance(like, np.generic):
+    if issubclass(type(like), np.generic):
         return like.dtype.type(0)
     if type(like) is Spec or type(like) is np.ndarray:
         return np.zeros(like.shape, like.dtype)

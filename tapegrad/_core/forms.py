@@ -28,7 +28,7 @@ from tapegrad._core.rule import BATCH_WORDS, REGISTRY, Rule
 from tapegrad._core.scatter import add_at, zeros_at_level_of
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
-from tapegrad._core.values import Mapped, Scatter, Traced, untraced
+from tapegrad._core.values import PYTHON_NUMBERS, Mapped, Scatter, Traced, untraced
 from tapegrad._errors import NotDifferentiableError, RuleError, name_of
 
 Partial = Function | int | None
@@ -114,14 +114,18 @@ class Elementwise(Rule):
         self.to_real = to_real
         self.strong = strong
         self.product = product
-        self.x_partial = self.partials[0]
-        self.y_partial = self.partials[1] if len(partials) == 2 else None
         self._reads = [
             ([False] * len(partials), False)
             if partial is None or partial is MINUS
             else _reads(partial, 0, len(partials))
             for partial in self.partials
         ]
+        if len(partials) == 2 and not product:
+            for position, (reads, _) in enumerate(self._reads):
+                if reads[1 - position]:
+                    self.partials[position] = _also_of_numbers(self.partials[position])
+        self.x_partial = self.partials[0]
+        self.y_partial = self.partials[1] if len(partials) == 2 else None
         # Which values the short path of the traced array keeps, by (is x traced, is y traced).
         self.keeps = {
             wanted: (*map(bool, self.needs(wanted)[0]), self.needs(wanted)[1])
@@ -182,6 +186,42 @@ class Elementwise(Rule):
             if dot is not None
         ]
         return _add_up(terms)
+
+
+def _also_of_numbers(partial: Any) -> Function:
+    """A partial by one of two arguments, for calls whose other one may be a Python number.
+
+    Entries keep a number as the program wrote it, and Python's arithmetic raises where NumPy's
+    gives inf or nan: `1 / 0.0`, or a float of `10**200 * 10**200`. Then the partial is computed
+    again with a NumPy scalar, of the dtype that NumPy gives the number beside the array. A partial
+    that reads no array becomes a Python number again, which leaves the cotangent its dtype.
+    """
+
+    def of_numbers(out: Value, x: Value, y: Value) -> Any:
+        try:
+            return partial(out, x, y)
+        except (ZeroDivisionError, OverflowError):
+            first = type(x) in PYTHON_NUMBERS
+            if not first and type(y) not in PYTHON_NUMBERS:
+                raise
+        beside = y if first else x
+        if beside is None:
+            beside = out
+        pair = (_typed(x, beside), y) if first else (x, _typed(y, beside))
+        found = partial(out, *pair)
+        return found.item() if beside is None else found
+
+    return of_numbers
+
+
+def _typed(number: Any, beside: Value) -> Any:
+    """A Python number as a NumPy scalar, in double precision where nothing is beside it."""
+    if beside is None:
+        return np.complex128(number) if type(number) is complex else np.float64(number)
+    dtype = beside.dtype  # a floating or complex one
+    if type(number) is complex and dtype.kind != "c":
+        dtype = np.result_type(dtype, 1j)
+    return dtype.type(number)
 
 
 def _as_partial(partial: Partial) -> Function | None:

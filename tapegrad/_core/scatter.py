@@ -73,7 +73,7 @@ def zeros_at_level_of(value: Value, like: Value) -> Value:
     """Zeros like an argument that can be written to; a traced `value` puts them on its tape."""
     if isinstance(value, Traced):
         return value.tape.wrap(zeros_at_level_of(value.value, like), -1)
-    if type(value) is np.ndarray or isinstance(value, np.generic):
+    if is_numpy(value):
         return np.zeros(like.shape, like.dtype)
     return np.zeros(like.shape, like.dtype, like=value)
 

@@ -236,7 +236,7 @@ def writable(value: Any) -> Any:
     """The value in a form that can be written to at an index: NumPy scalars become arrays."""
     if isinstance(value, Traced) and not value.shape:
         return value.copy()
-    return np.asarray(value) if isinstance(value, np.generic) else value
+    return np.asarray(value) if issubclass(type(value), np.generic) else value
 
 
 def level_of(value: Any) -> int:
@@ -293,17 +293,28 @@ def is_basic(index: Any) -> bool:
     if type(index) in _POSITIONS:
         return True
     parts = index if type(index) is tuple else (index,)
-    return all(type(part) in _POSITIONS or isinstance(part, np.integer) for part in parts)
+    return all(type(part) in _POSITIONS or issubclass(type(part), np.integer) for part in parts)
 
 
 def is_basic_part(part: Any) -> bool:
     """Whether a part of an index is none of arrays, lists and conditions; True and False pass."""
-    return isinstance(part, (int, np.integer, slice, type(None), type(Ellipsis)))
+    return issubclass(type(part), (int, np.integer, slice, type(None), type(Ellipsis)))
 
 
 def is_array(value: Any) -> bool:
     """Whether a value has a dtype and a shape (NumPy's scalar types have, and are none)."""
     return isinstance(getattr(value, "dtype", None), np.dtype) and hasattr(value, "shape")
+
+
+def class_shown(value: Any) -> Any:
+    """The `__class__` of what stands for a value of NumPy's: np.ndarray, or that of a number.
+
+    None for a value of another library.
+    """
+    kind = value.__class__  # a value in a trace shows that of its own value
+    if issubclass(kind, np.ndarray):
+        return np.ndarray
+    return kind if issubclass(kind, np.generic) else None
 
 
 def is_ndarray(value: Any) -> bool:
@@ -319,6 +330,18 @@ def is_numpy(value: Any) -> bool:
     return issubclass(type(value), (np.ndarray, np.generic))
 
 
+# Their types, for `type(value) in`: a NumPy scalar, which may be of a subclass, is none of them.
+PYTHON_NUMBERS = frozenset((bool, int, float, complex))
+
+
+def is_plain_number(value: Any) -> bool:
+    """Whether a value is itself a number of Python's or NumPy's.
+
+    Not isinstance, for which traced and batched numbers pass as well.
+    """
+    return issubclass(type(value), (int, float, complex, np.generic))
+
+
 def is_inexact(value: Any) -> bool:
     """Whether a value has a floating or complex dtype: only such values are traced."""
     return is_array(value) and value.dtype.kind in "fc"
@@ -332,12 +355,14 @@ def cast(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 __all__ = [
+    "PYTHON_NUMBERS",
     "Mapped",
     "Scatter",
     "Traced",
     "any_true",
     "batched_index_part",
     "cast",
+    "class_shown",
     "deepest_tape",
     "getitem",
     "holds_in_trace",
@@ -350,6 +375,7 @@ __all__ = [
     "is_inexact",
     "is_ndarray",
     "is_numpy",
+    "is_plain_number",
     "is_scalar",
     "level_of",
     "lift",

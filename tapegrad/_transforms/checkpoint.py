@@ -22,6 +22,7 @@ from tapegrad._core.values import (
     Traced,
     innermost,
     is_inexact,
+    is_plain_number,
     level_of,
     snapshot,
     untraced,
@@ -204,6 +205,8 @@ _DIFFERENTIABLE = object()  # the place of a differentiable output
 
 def _as_scalar(leaf: Value) -> Any:
     """A floating or complex Python number as a NumPy scalar; any other leaf unchanged."""
+    if not is_plain_number(leaf):
+        return leaf
     if isinstance(leaf, float):
         return np.float64(leaf)
     return np.complex128(leaf) if isinstance(leaf, complex) else leaf
@@ -228,7 +231,7 @@ def _require_same(name: str, parts: Sequence[Value], before: Sequence[Any]) -> N
 def _summary(x: Value) -> tuple[float, float] | None:
     """Sums over an array, and a bound for them, by which two runs are compared."""
     x = untraced(x)
-    if type(x) is not np.ndarray and not isinstance(x, np.generic):
+    if type(x) is not np.ndarray and not issubclass(type(x), np.generic):
         return None
     flat: Any = x
     with np.errstate(all="ignore"):

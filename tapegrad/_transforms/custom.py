@@ -264,7 +264,7 @@ class _Run:
 def _as_array(part: Value) -> Any:
     import numpy as np
 
-    return np.float64(part) if isinstance(part, float) else part
+    return np.float64(part) if issubclass(type(part), float) else part
 
 
 class _VjpRun(_Run):

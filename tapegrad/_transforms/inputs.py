@@ -94,9 +94,9 @@ def as_cotangent(bar: Cotangent, leaf: Value) -> Cotangent:
         return snapshot(bar)
     if bar.dtype != leaf.dtype:
         bar = cast(bar, leaf.dtype)
-    if isinstance(leaf, np.generic):
+    if issubclass(type(leaf), np.generic):
         return bar[()] if is_ndarray(bar) else bar
-    if isinstance(bar, np.generic):
+    if issubclass(type(bar), np.generic):
         return np.asarray(bar)
     if type(bar) is not np.ndarray:
         return bar

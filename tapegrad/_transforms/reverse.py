@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad._core.entry import spec_of
 from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
-from tapegrad._core.values import Traced, is_array, is_inexact
+from tapegrad._core.values import Traced, is_array, is_inexact, is_plain_number
 from tapegrad._errors import (
     InputError,
     OutputError,
@@ -317,7 +317,7 @@ class Pullback(LinearMap):
 
 def as_tangent(dot: Tangent, like: Value, call: str, what: str) -> Tangent:
     """A tangent or cotangent given by a user, checked against its value and cast to its dtype."""
-    if isinstance(dot, (int, float, complex)) and not isinstance(dot, (bool, np.generic)):
+    if is_plain_number(dot) and not isinstance(dot, (bool, np.generic)):
         dot = np.complex128(dot) if isinstance(dot, complex) else np.float64(dot)
     if not is_array(dot) or dot.dtype.kind not in "iufc":
         raise InputError(

@@ -11,7 +11,7 @@ import numpy as np
 
 from tapegrad._arrays.creation import arange, array
 from tapegrad._core.types import Index, Value
-from tapegrad._core.values import holds_in_trace
+from tapegrad._core.values import holds_in_trace, is_plain_number
 from tapegrad._errors import NotDifferentiableError
 
 
@@ -62,7 +62,7 @@ class Concatenator:
             raise ValueError("special directives must be the first entry.")
         arrays = [_range(part) if isinstance(part, slice) else array(part) for part in parts]
         weak = [
-            part if isinstance(part, (int, float, complex)) else made.dtype
+            part if is_plain_number(part) else made.dtype
             for part, made in zip(parts, arrays, strict=True)
         ]
         dtype = np.result_type(*weak)

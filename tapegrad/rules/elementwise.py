@@ -30,9 +30,17 @@ elementwise(np.sqrt, lambda out, _x: 0.5 / out, strong=True)
 elementwise(np.cbrt, lambda out, _x: 1 / (3 * out * out), strong=True)
 
 
+def _rounded(number: Value, beside: Value) -> Value:
+    """A Python number as NumPy rounds it beside a float32 or float16, to inf if it is large."""
+    small = beside.dtype.char in "ef" and type(number) in (bool, int, float)
+    return beside.dtype.type(number).item() if small else number
+
+
 def _power_by_base(_out: Value, x: Value, y: Value) -> Value:
     """y * x**(y - 1); where that is 0 * inf, at x = y = 0 and at infinite y, it is 0."""
-    if isinstance(y, (int, float, complex)):
+    if issubclass(type(y), (int, float, complex)):  # the number itself: none in a trace
+        if x.dtype is not _DOUBLE:
+            y = _rounded(y, x)
         if y == 2:
             return 2 * x
         if y in _INFINITIES:
@@ -50,13 +58,16 @@ def _power_by_base(_out: Value, x: Value, y: Value) -> Value:
 
 
 _INFINITIES = (np.inf, -np.inf)
+_DOUBLE = np.dtype(float)
 
 
 def _power_by_exponent(out: Value, x: Value, _y: Value) -> Value:
     """out * log(x); the limit 0 where x is 0."""
-    if isinstance(x, (int, float)):
+    if issubclass(type(x), (int, float)):
+        if out.dtype is not _DOUBLE:
+            x = _rounded(x, out)
         return (
-            out * float(np.log(x))
+            out * float(np.log(float(x)))
             if x > 0
             else out
             * (np.log(complex(x)) if (x and out.dtype.kind == "c") else np.nan if x else 0.0)

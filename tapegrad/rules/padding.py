@@ -12,7 +12,7 @@ import numpy as np
 
 from tapegrad._core.forms import composite, general
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
-from tapegrad._core.values import is_numpy, lift, untraced
+from tapegrad._core.values import is_numpy, is_plain_number, lift, untraced
 from tapegrad._numpy_versions import PADS_BY_AXIS
 
 Sides = tuple[Any, Any]
@@ -136,7 +136,7 @@ PAD = general(_pad_plainly, vjp=[_pad_vjp], jvp=_pad_jvp, name="np.pad", batch=_
 
 def _pad_constant(array: Value, widths: list[tuple[int, int]], values: Value) -> Value:
     values = lift(values)
-    if is_numpy(values) or isinstance(values, (int, float, complex, list, tuple)):
+    if is_numpy(values) or is_plain_number(values) or isinstance(values, (list, tuple)):
         params = {"pad_width": widths, "constant_values": untraced(values)}
         return PAD.apply_bound([array], params)
     pairs = _pairs(values, array.ndim)

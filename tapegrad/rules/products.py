@@ -23,7 +23,7 @@ def _shaped(x: Value) -> Value:
     """A list or number as an array; any other argument unchanged."""
     if type(x) is np.ndarray:
         return x
-    return np.asarray(x) if isinstance(x, (list, tuple, int, float, complex)) else x
+    return np.asarray(x) if issubclass(type(x), (list, tuple, int, float, complex)) else x
 
 
 def _column(x: Value) -> Value:

@@ -137,7 +137,7 @@ def _cotangent_function(function: FlatFunction, bars: Sequence[Cotangent]) -> Fl
 def inexact_leaves(out: Tree) -> tuple[Value, ...]:
     """The floating and complex parts of a result; Python numbers as NumPy's."""
     leaves = [
-        np.asarray(leaf)[()] if isinstance(leaf, (float, complex)) else leaf
+        np.asarray(leaf)[()] if issubclass(type(leaf), (float, complex)) else leaf
         for leaf in flatten(out)[0]
     ]
     return tuple(leaf for leaf in leaves if _is_inexact(leaf))

@@ -168,7 +168,7 @@ def result_of(operands: Iterable[Value]) -> np.dtype[Any]:
     """The dtype to which an operation promotes its operands, arrays and Python numbers."""
     ranked: list[np.dtype[Any] | None] = [None, None, None]  # arrays, 0-d arrays, numbers
     for operand in operands:
-        if hasattr(operand, "dtype") and not isinstance(operand, np.generic):
+        if hasattr(operand, "dtype") and not issubclass(type(operand), np.generic):
             rank, given = (0 if operand.shape else 1), operand.dtype
         else:
             rank, given = 2, of_number(operand)

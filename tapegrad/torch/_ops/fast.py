@@ -20,7 +20,7 @@ from tapegrad._core.entry import READ, spec_of
 from tapegrad._core.forms import Elementwise
 from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.types import Function, Index, Params, Value
-from tapegrad._core.values import Mapped, getitem
+from tapegrad._core.values import Mapped, getitem, is_plain_number
 from tapegrad.rules.index import WHERE
 from tapegrad.torch import _dtypes
 from tapegrad.torch._graph.modes import MODE
@@ -58,9 +58,7 @@ quiet = np.errstate(all="ignore")
 
 def is_operand(other: TensorLike) -> bool:
     """Whether PyTorch's operators take a value as the other operand of a tensor."""
-    if isinstance(other, (Tensor, int, float, complex, np.generic)):
-        return True
-    return isinstance(other, np.ndarray)
+    return is_plain_number(other) or isinstance(other, (Tensor, np.ndarray))
 
 
 def full_like_number(tensor: Tensor, number: TensorLike) -> Tensor:
@@ -76,7 +74,7 @@ def operator_for(call: Operation, *, reflected: bool = False) -> Operation:
         if type(other) is not Tensor and type(other) is not float:
             if not is_operand(other):
                 return NotImplemented
-            if isinstance(other, (np.ndarray, np.generic)):
+            if isinstance(other, np.ndarray) or issubclass(type(other), np.generic):
                 other = from_operand(other)
         return call(self, other)
 

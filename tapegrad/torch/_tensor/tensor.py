@@ -18,7 +18,7 @@ import numpy as np
 
 from tapegrad._core.entry import PROJECT, spec_of
 from tapegrad._core.types import Index, Slot, Tangent, Tree, Value
-from tapegrad._core.values import Mapped, untraced
+from tapegrad._core.values import Mapped, is_plain_number, untraced
 from tapegrad._warning import warn
 from tapegrad.torch._dtypes import CPU, Size, device, dtype, of_numpy, strided
 from tapegrad.torch._graph import modes
@@ -417,9 +417,7 @@ def of_value(value: Value, node: Slot = None) -> Tensor:
 
 def _with_memory(value: Value) -> Value:
     """A scalar as a 0-d array, which can be written to; any other value unchanged."""
-    return (
-        np.asarray(value) if isinstance(value, (np.generic, bool, int, float, complex)) else value
-    )
+    return np.asarray(value) if is_plain_number(value) else value
 
 
 def of_array(array: Value) -> Tensor:

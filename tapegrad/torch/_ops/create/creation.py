@@ -144,7 +144,7 @@ def _fill_dtype(fill_value: TensorLike, dtype: np.dtype[Any] | None) -> np.dtype
 
 def _fill_number(call: str, fill_value: TensorLike) -> Value:
     if not isinstance(fill_value, Tensor):
-        return number_of(fill_value) if isinstance(fill_value, np.generic) else fill_value
+        return number_of(fill_value) if issubclass(type(fill_value), np.generic) else fill_value
     if fill_value.requires_grad or fill_value.dim():
         raise TypeError(
             f"{call}(): argument 'fill_value' (position 2) must be Number, not "

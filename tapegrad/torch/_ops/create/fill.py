@@ -78,7 +78,7 @@ def fill_(self: Tensor, value: TensorLike) -> Tensor:
 def filled_as(value: Number, given: np.dtype[Any]) -> Value:
     """A Python number as an array of no dimensions; RuntimeError if the dtype cannot hold it."""
     number = untraced(value)
-    if isinstance(number, complex) and given.kind != "c":
+    if issubclass(type(number), complex) and given.kind != "c":
         if number.imag:
             raise RuntimeError(
                 f"value cannot be converted to type {word_of(given).lower()} without overflow"

@@ -147,7 +147,7 @@ def _assigned(self: Tensor, value: TensorLike) -> TensorLike:
     """The right side of an assignment: a tensor, or a number in this tensor's dtype."""
     if isinstance(value, Tensor):
         return value
-    if not isinstance(value, (bool, int, float, complex, np.number, np.bool_)):
+    if not issubclass(type(value), (bool, int, float, complex, np.number, np.bool_)):
         raise TypeError(
             f"can't assign a {_kind_of(value)} to a torch.{word_of(self.value.dtype)}Tensor"
         )

@@ -1,0 +1,175 @@
+"""Python numbers beside traced values: the value is NumPy's, the derivative that of its scalar."""
+
+from __future__ import annotations
+
+import operator
+import re
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import tapegrad
+from tapegrad._core.rule import rules_of_form
+
+OPERATORS = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.divide: operator.truediv,
+    np.floor_divide: operator.floordiv,
+    np.remainder: operator.mod,
+    np.power: operator.pow,
+}
+UFUNCS = [
+    rule.function
+    for rule in rules_of_form("elementwise")
+    if isinstance(rule.function, np.ufunc)
+    and (rule.function.nin, rule.function.nout) == (2, 1)
+    and rule.function is not np.ldexp  # whose other argument is an integer
+]
+CALLS = {f"np.{ufunc.__name__}": (ufunc, ufunc) for ufunc in [*UFUNCS, np.floor_divide]}
+CALLS |= {call.__name__: (call, ufunc) for ufunc, call in OPERATORS.items()}
+
+SINGULAR = [
+    0,
+    0.0,
+    -0.0,
+    False,
+    True,
+    0j,
+    -1,
+    2,
+    0.5,
+    -2.0,
+    10**30,
+    10**400,
+    1e300,
+    np.inf,
+    np.nan,
+]
+WHOLE_COMPLEX = st.builds(complex, st.integers(-5, 5), st.integers(-5, 5))
+NUMBERS = st.sampled_from(SINGULAR) | st.integers(-5, 5) | st.floats(width=32) | WHOLE_COMPLEX
+VALUES = {
+    "number": np.float64(0.0),
+    "another number": np.float64(-1.5),
+    "array": np.array([0.0, 1.0, -2.0, 0.5]),
+    "0-d array": np.array(0.5),
+    "float32": np.float32(2.0),
+    "array of float32": np.array([0.0, 1.5], np.float32),
+    "complex": np.array([0.0, 1 + 2j]),
+}
+
+
+def outcome(f, *args):
+    """The value of a call, or the kind of its error; and the warnings that it gave."""
+    with warnings.catch_warnings(record=True) as given, np.errstate(all="warn"):
+        warnings.simplefilter("always")
+        try:
+            out = f(*args)
+        except Exception as error:  # noqa: BLE001
+            out = TypeError if isinstance(error, TypeError) else type(error)
+    return out, {re.sub("scalar ", "", str(each.message)) for each in given}
+
+
+def same(found, expected):
+    found, expected = np.asarray(found), np.asarray(expected)
+    assert found.dtype == expected.dtype
+    assert found.shape == expected.shape
+    tolerance = 64 * np.finfo(expected.dtype).eps if expected.dtype.kind in "fc" else 0
+    # Real and imaginary parts that are added up may cancel.
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+def derivatives(f, x):
+    """What each transform makes of a real function of an array or number."""
+    one = np.ones_like(x)[()] if isinstance(x, np.generic) else np.ones_like(x)
+    examples = np.stack([x, x])
+    with np.errstate(all="ignore"):
+        yield tapegrad.grad(f)(x)
+        yield tapegrad.grad(tapegrad.checkpoint(f))(x)
+        yield tapegrad.jvp(f, (x,), (one,))[1]
+        yield tapegrad.linearize(f, x)[1](one)
+        yield tapegrad.jacobian(f)(x) if x.dtype.kind != "c" else one
+        yield tapegrad.vmap(tapegrad.grad(f))(examples)
+        yield tapegrad.grad(lambda xs: np.sum(tapegrad.vmap(f)(xs)))(examples)
+        if x.dtype.kind != "c":
+            yield tapegrad.hessian(f)(x)
+            yield tapegrad.vmap(tapegrad.hessian(f))(examples)
+
+
+@pytest.mark.parametrize("name", CALLS)
+@settings(max_examples=25, deadline=None)
+@given(number=NUMBERS, value=st.sampled_from(sorted(VALUES)), left=st.booleans())
+@example(number=0, value="number", left=False)
+@example(number=0.0, value="array of float32", left=False)
+@example(number=0j, value="array", left=False)
+@example(number=10**200, value="array", left=False)
+@example(number=10**400, value="number", left=True)
+def test_a_python_number_is_as_the_scalar_that_numpy_makes_of_it(name, number, value, left):
+    call, ufunc = CALLS[name]
+    x = VALUES[value]
+
+    def beside(n, call=call):
+        return (lambda x: call(n, x)) if left else (lambda x: call(x, n))
+
+    # Of a complex and np.float64, which is a float, Python computes the value, and not NumPy.
+    by_numpy = ufunc if type(number) is complex else call
+    expected, warned = outcome(beside(number, by_numpy), x)
+    seen = []
+    found, heard = outcome(tapegrad.grad(lambda x: seen.append(beside(number)(x)) or np.sum(x)), x)
+    if isinstance(expected, type):
+        assert found is expected
+        return
+    assert heard == warned
+    same(tapegrad.stop_gradient(seen[0]), expected)
+    with np.errstate(all="ignore"):
+        same(tapegrad.vmap(beside(number))(np.stack([x, x])), np.stack([expected, expected]))
+    if np.asarray(expected).dtype.kind not in "fc":
+        return
+    if ufunc is np.float_power and x.dtype != expected.dtype:
+        return  # its partials are of the precision of x, and not of the result
+    if left and call is not by_numpy and isinstance(x, float):
+        return  # a checkpoint runs the function on plain numbers, where Python computes
+    if x.dtype.kind == "c" and not number:
+        return  # a complex number over zero is inf or nan by the zero's dtype
+
+    def measured(n, call=call):
+        def f(x):
+            out = beside(n, call)(x)
+            # The last terms make each output depend on x, as that of np.floor_divide does not.
+            return np.sum(np.real(out)) + np.sum(np.imag(out)) + np.sum(np.real(x - x))
+
+        return f
+
+    with np.errstate(all="ignore"):
+        scalar = np.result_type(x, number).type(number)
+    for ours, theirs in zip(
+        derivatives(measured(number), x), derivatives(measured(scalar, by_numpy), x), strict=True
+    ):
+        same(ours, theirs)
+
+
+@pytest.mark.parametrize("x", [1.0, np.ones(2), np.ones(2, np.float32)], ids=repr)
+@pytest.mark.parametrize("nothing", [0, 0.0, False, len([])])
+def test_a_quotient_by_zero_is_infinite_with_the_warning_of_numpy(x, nothing):
+    with pytest.warns(RuntimeWarning, match="divide by zero"), np.errstate(all="warn"):
+        out, derivative = tapegrad.value_and_grad(lambda x: np.sum(x / nothing))(x)
+    assert np.all(out == np.inf)
+    assert np.all(np.asarray(derivative) == np.inf)
+    assert np.asarray(derivative).dtype == np.asarray(x).dtype
+
+
+def test_a_branch_not_taken_may_divide_by_zero():
+    def f(x, count):
+        return np.sum(np.where(count > 0, x / count, 0.0))
+
+    with np.errstate(divide="ignore"):
+        np.testing.assert_array_equal(tapegrad.grad(f)(np.ones(2), 0), [0.0, 0.0])
+
+
+def test_an_exponent_of_ldexp_stays_an_integer():
+    assert tapegrad.grad(lambda x: np.ldexp(x, 3))(0.5) == 8.0
+    assert tapegrad.jvp(lambda x: np.ldexp(x, True), (0.5,), (1.0,))[1] == 2.0

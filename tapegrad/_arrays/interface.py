@@ -279,6 +279,14 @@ class NdarrayInterface:
     def __reduce__(self) -> NoReturn:
         refuse("pickle.dumps(x)", "Pickle tapegrad.stop_gradient(x).")
 
+    def __dask_tokenize__(self) -> NoReturn:
+        """Always raises: what a graph of Dask holds is computed later, without the derivative."""
+        refuse(
+            "a Dask array made with x",
+            "Call NumPy's functions and operators on the Dask array and x, not those of "
+            "dask.array; for plain numbers use tapegrad.stop_gradient(x).",
+        )
+
     def tobytes(self, *_: Any, **__: Any) -> NoReturn:
         """Always raises: bytes carry no derivative."""
         refuse("x.tobytes()", "Use tapegrad.stop_gradient(x).tobytes().")

@@ -29,6 +29,7 @@ from tapegrad._core.types import Index, Params, Slot, Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
+    asked_by_dask,
     batched_index_part,
     cast,
     class_shown,
@@ -80,6 +81,8 @@ class Array(Traced, NdarrayInterface):
         Our own code that needs memory, or a number as it is, asks for the `type`: see `is_ndarray`
         and `is_plain_number`.
         """
+        if asked_by_dask():
+            return type(self)
         value = self.value
         kind = type(value)
         if kind is np.ndarray or kind is np.float64:  # the frequent cases
@@ -370,7 +373,7 @@ class View(Array):
     @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
         """As of the value when it was taken last: a write does not change the class."""
-        return class_shown(self.taken) or type(self)
+        return type(self) if asked_by_dask() else class_shown(self.taken) or type(self)
 
     def _take(self) -> None:
         """Take the view again, from the parent's present state."""

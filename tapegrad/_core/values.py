@@ -7,6 +7,7 @@ of them.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -306,6 +307,16 @@ def is_array(value: Any) -> bool:
     return isinstance(getattr(value, "dtype", None), np.dtype) and hasattr(value, "shape")
 
 
+def asked_by_dask() -> bool:
+    """Whether Dask asks for the `__class__` of a value, to know what may be a chunk of its arrays.
+
+    A traced array is none: in a graph that runs later its derivative would be lost. Dask leaves
+    an operation to an array that is no chunk. To be called by `__class__` itself.
+    """
+    name = "dask.array.chunk_types"
+    return name in sys.modules and sys._getframe(2).f_globals.get("__name__") == name
+
+
 def class_shown(value: Any) -> Any:
     """The `__class__` of what stands for a value of NumPy's: np.ndarray, or that of a number.
 
@@ -360,6 +371,7 @@ __all__ = [
     "Scatter",
     "Traced",
     "any_true",
+    "asked_by_dask",
     "batched_index_part",
     "cast",
     "class_shown",

@@ -18,8 +18,9 @@ from tapegrad._arrays.creation import CREATION
 from tapegrad._arrays.interface import NdarrayInterface
 from tapegrad._arrays.masked import MaskedElements, holds_condition, read, write
 from tapegrad._arrays.memory import copy_like, laid_out_as, shares
+from tapegrad._arrays.parts import composed
 from tapegrad._arrays.refusal import refuse
-from tapegrad._arrays.writes import add_to_part, frozen_index, write_part
+from tapegrad._arrays.writes import add_to_part, fitted, frozen_index, write_part
 from tapegrad._core.entry import READ, Spec
 from tapegrad._core.forms import UNSUPPORTED_MODULES, linear
 from tapegrad._core.operands import as_arguments, as_operand, has_own_functions
@@ -32,10 +33,13 @@ from tapegrad._core.values import (
     batched_index_part,
     cast,
     getitem,
+    in_trace,
     innermost,
     is_basic,
     is_inexact,
+    is_ndarray,
     memory_of,
+    snapshot,
     untraced,
 )
 from tapegrad._errors import NotDifferentiableError
@@ -97,7 +101,7 @@ class Array(Traced, NdarrayInterface):
 
     @real.setter
     def real(self, value: Value) -> None:
-        self[...] = value + 1j * self.imag if self.dtype.kind == "c" else value
+        self.real[...] = value
 
     @property
     def imag(self) -> Any:
@@ -107,7 +111,7 @@ class Array(Traced, NdarrayInterface):
     def imag(self, value: Value) -> None:
         if self.dtype.kind != "c":
             raise TypeError("array does not have imaginary part to set")
-        self[...] = self.real + 1j * value
+        self.imag[...] = value
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -203,25 +207,31 @@ class Array(Traced, NdarrayInterface):
         out = value[index] if simple else getitem(value, index)
         if not simple and type(out) is MaskedElements:
             return read(self, index)
-        picked = not simple and isinstance(out, Mapped) and out.picked
         tape = self.tape
-        slot = tape.fresh()
+        whole = self.slot
         spec = self.spec.family[out.shape]
-        tape.log((slot, READ, None, self.spec, index, self.slot, None))
         kind = type(out)
         if simple and kind is np.ndarray or kind is not np.float64 and shares(out, value):
-            if picked or self.slot in tape.buffers:
-                out = copy_like(out)  # nothing else may hold the buffer, which is written in place
             made = new(View)
-            made.taken = out
-            made.taken_slot = slot
-            made.taken_tape = tape
             made.spec = spec
             made.parent = self
+            made.root = self.root if self.is_view else self
             made.rule = None
             made.params = index
-            made.seen = self.slot
+            picked = not simple and isinstance(out, Mapped) and out.picked
+            if whole in tape.buffers and not picked:
+                # Read at the first use, which may never come: the read copies the elements.
+                made.seen = None
+                made.taken = _AN_ARRAY if isinstance(out, np.ndarray) else None
+                return made
+            made.taken = copy_like(out) if picked else out
+            made.taken_slot = slot = tape.fresh()
+            made.taken_tape = tape
+            made.seen = made.root.slot
+            tape.log((slot, READ, None, self.spec, index, whole, None))
             return made
+        slot = tape.fresh()
+        tape.log((slot, READ, None, self.spec, index, whole, None))
         return Array(out, slot, tape, spec)
 
     def __setitem__(self, index: Index, value: Value) -> None:
@@ -332,11 +342,23 @@ def no_rule(function: Any) -> NotDifferentiableError:
 class View(Array):
     """A part or a rearrangement of another traced array, which shows later writes to that array.
 
-    `value` and `slot` belong to the parent's present state: after a write to the parent, the next
-    access takes the view again. A write to the view goes through to the parent.
+    `value` and `slot` belong to the present state of the `root`, the array at the end of a chain
+    of views, which is none itself: after a write to the root, the next access takes the view
+    again. A write to the view goes through to the root. A part of a part has the parent of that
+    part, so that only views made by functions form chains; no method recurses along them.
     """
 
-    __slots__ = ("params", "parent", "rule", "seen", "taken", "taken_slot", "taken_tape")
+    __slots__ = (
+        "numbers",
+        "params",
+        "parent",
+        "root",
+        "rule",
+        "seen",
+        "taken",
+        "taken_slot",
+        "taken_tape",
+    )
 
     is_view = True
 
@@ -356,77 +378,160 @@ class View(Array):
         self.taken_tape = tape
         self.spec = spec
         self.parent = parent
+        self.root = parent.root if isinstance(parent, View) else parent
         self.rule = rule
         self.params = params
-        self.seen = parent.slot  # serves as a version number, because slots are never reused
+        self.seen = self.root.slot  # serves as a version number: slots are never reused
+        self.numbers: Any = None  # of the parent's elements, by their positions in the view
 
     @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
         """As of the value when it was taken last: a write does not change the class."""
         return np.ndarray if isinstance(self.taken, np.ndarray) else type(self)
 
-    def _take(self) -> None:
-        """Take the view again, from the parent's present state."""
-        if self.rule is None:
-            fresh = self.parent[self.params]
-        else:
-            fresh = as_view(self.rule, self.parent, self.params)
-        self.taken_tape = fresh.tape
-        self.taken = fresh.value
-        self.taken_slot = fresh.slot
-        self.seen = self.parent.slot
+    # -- reading -----------------------------------------------------------------------------------
 
     @property
     def tape(self) -> Any:
-        if self.parent.slot is not self.seen:
+        if self.root.slot is not self.seen:
             self._take()
         return self.taken_tape
 
     @property
     def value(self) -> Any:
-        if self.parent.slot is not self.seen:
+        if self.root.slot is not self.seen:
             self._take()
         return self.taken
 
     @property
     def slot(self) -> Any:
-        if self.parent.slot is not self.seen:
+        if self.root.slot is not self.seen:
             self._take()
         return self.taken_slot
 
-    def rebind(self, new: Traced) -> None:
-        """Write the new state through to the parent, at its index or as a whole."""
-        if self.rule is None:
-            write_part(self.parent, self.params, new)
+    def _take(self) -> None:
+        """Take the view again, and before it the views in between, from the root's state."""
+        version = self.root.slot
+        stale: list[View] = []
+        view: Any = self
+        while view.is_view and view.seen is not version:
+            stale.append(view)
+            view = view.parent
+        for view in reversed(stale):
+            view.taken, view.taken_slot, view.taken_tape = view._taken_from(view.parent)
+            view.seen = version
+
+    def _taken_from(self, parent: Array) -> tuple[Any, Any, Any]:
+        """Value, slot and tape of the view, of a parent whose state is the present one."""
+        if self.rule is not None:
+            fresh = as_view(self.rule, parent, self.params)
+            return fresh.value, fresh.slot, fresh.tape
+        tape = parent.tape
+        out = getitem(parent.value, self.params)
+        if parent.slot in tape.buffers or isinstance(out, Mapped) and out.picked:
+            out = copy_like(out)  # nothing else may hold the buffer, which is written in place
+        slot = tape.fresh()
+        tape.log((slot, READ, None, parent.spec, self.params, parent.slot, None))
+        return out, slot, tape
+
+    def __getitem__(self, index: Index) -> Any:
+        at = self.place(index)
+        if at is not None:
+            try:
+                return self.parent[at]
+            except IndexError:  # out of bounds, as NumPy says it of the view
+                pass
+        return Array.__getitem__(self, index)
+
+    def place(self, index: Index) -> Any:
+        """The index of the parent for one of the view, if both are basic; else None."""
+        if self.rule is not None:
+            return None
+        kind = type(index)
+        if kind is not int:
+            index = frozen_index(index)
+            if not is_basic(index):
+                return None
+        params = self.params
+        if type(params) is int or is_basic(params):
+            return composed(self.parent.spec.shape, params, index)
+        return None
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    def write(self, index: Index, value: Value) -> None:
+        """`self[index] = value`, as a write to the root."""
+        view: Any = self
+        while view.is_view:
+            index, value = view._passed_on(index, value)
+            view = view.parent
+        if index is WHOLE:
+            view.rebind(value)
         else:
-            (back,) = self.rule.pull(new, None, [self.parent.spec], self.params, [True])
-            value = laid_out_as(self.parent.value, back.value)
-            if value is not back.value:
-                back = Array(value, back.slot, back.tape, back.spec)
-            self.parent.rebind(back)
+            write_part(view, index, value)
+
+    def _passed_on(self, index: Index, value: Value) -> tuple[Any, Any]:
+        """The index and value of the write to the parent that a write to this view is."""
+        rule, parent = self.rule, self.parent
+        if index is WHOLE:
+            whole = value
+        else:
+            at = self.place(index)
+            if at is not None:
+                return at, value
+            if rule is not None:
+                replaced = REPLACED.get(rule.function) if self.dtype != parent.dtype else None
+                if replaced is not None:
+                    value = fitted(self, index, value)
+                    return index, replaced.apply_bound([parent[index], value], {})
+                at = self._number(index)
+                if at is not None:
+                    return at, value
+            whole = snapshot(self)
+            write_part(whole, index, value)
+        if rule is None:
+            return self.params, whole
+        (back,) = rule.pull(whole, None, [parent.spec], self.params, [True])
+        room = laid_out_as(parent.value, back.value)
+        return WHOLE, back if room is back.value else Array(room, back.slot, back.tape, back.spec)
+
+    def _number(self, index: Index) -> Any:
+        """The index of the parent's elements that an index of this view selects."""
+        rule, parent = self.rule, self.parent
+        assert rule is not None
+        partial = self.spec.size != parent.spec.size
+        if not partial and (not is_basic(index) or self.params.get("order") == "K"):
+            return None
+        if self.numbers is None:
+            order = np.arange(parent.spec.size).reshape(parent.spec.shape)
+            self.numbers = rule.call([order], self.params)
+        at = self.numbers[index]
+        if at.shape and not partial:
+            return None  # the transpose of the whole is faster than a write by numbers
+        found = np.unravel_index(at, parent.spec.shape)
+        return found if at.shape else (*map(int, found), *(() if found else (...,)))
 
     def __reduce__(self) -> Any:
         return NdarrayInterface.__reduce__(self)
 
 
 class Part(View):
-    """A view that cannot be written through: the real part of a complex array, windows."""
+    """A view that NumPy makes read-only: a diagonal, windows."""
 
     __slots__ = ()
 
-    def rebind(self, new: Traced) -> None:
-        if self.rule is not None and self.dtype == self.parent.dtype:
-            raise ValueError(f"{self.rule.name}: its result cannot be written to. Copy it first.")
-        raise NotDifferentiableError(
-            "z.real[...] = v: writing into a part of a complex traced array is not supported. "
-            "Assign the whole: z.real = r, or z[...] = v + 1j * z.imag."
-        )
+    def write(self, index: Index, value: Value) -> None:
+        assert self.rule is not None
+        raise ValueError(f"{self.rule.name}: its result cannot be written to. Copy it first.")
 
 
 # Of arguments of these types, none has a turn before a traced array.
 PLAIN_TYPES = frozenset({Array, View, Part, np.ndarray})
 
 View.__name__ = View.__qualname__ = Part.__name__ = Part.__qualname__ = "Array"
+
+WHOLE = object()  # the index of a write that replaces all of an array, in place of its value
+_AN_ARRAY = np.empty(0)  # says of a view that has not been taken that its value is an array
 
 
 def as_view(rule: Rule, parent: Value, params: Params) -> Any:
@@ -439,6 +544,40 @@ def as_view(rule: Rule, parent: Value, params: Params) -> Any:
         return out
     if out.tape is not parent.tape or not shares(out.value, parent.value):
         return out
-    kind = Part if rule.view == "part" else View
+    kind = Part if rule.view == "part" and not params.get("writeable") else View
     value = copy_like(out.value) if parent.slot in out.tape.buffers else out.value
     return kind(value, out.slot, out.tape, out.spec, parent, rule, params)
+
+
+# --- Components of complex arrays -----------------------------------------------------------------
+
+
+def _replaced(part: str, keep: Callable[[Any], Any], take: Callable[[Any], Any]) -> Rule:
+    """The rule of z with another real or imaginary part, which is linear in both."""
+
+    def replace(z: Value, value: Value) -> Any:
+        if in_trace(z) or in_trace(value):
+            return rule.apply_bound([z, value], {})
+        made = np.array(z)
+        setattr(made, part, value)
+        return made if is_ndarray(z) else made[()]
+
+    rule = linear(
+        replace,
+        lambda g, _out, _z, _value: keep(g),
+        lambda g, _out, _z, _value: take(g),
+        name=f"z.{part} =",
+        batch="align",
+    )
+    return rule
+
+
+def _times_i(x: Value) -> Any:
+    return x * 1j
+
+
+# What a write to np.real(z)[i] makes of z[i].
+REPLACED = {
+    np.real: _replaced("real", lambda g: _times_i(np.imag(g)), np.real),
+    np.imag: _replaced("imag", lambda g: np.real(g) + 0j, lambda g: -np.imag(g)),
+}

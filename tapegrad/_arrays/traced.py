@@ -10,7 +10,7 @@ are untraced arrays. A write gives the array a new slot, so that the tape stays 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 
@@ -473,30 +473,32 @@ class View(Array):
     def _passed_on(self, index: Index, value: Value) -> tuple[Any, Any]:
         """The index and value of the write to the parent that a write to this view is."""
         rule, parent = self.rule, self.parent
-        if index is WHOLE:
-            whole = value
-        else:
-            at = self.place(index)
-            if at is not None:
-                return at, value
-            if rule is not None:
-                replaced = REPLACED.get(rule.function) if self.dtype != parent.dtype else None
-                if replaced is not None:
-                    value = fitted(self, index, value)
-                    return index, replaced.apply_bound([parent[index], value], {})
-                at = self._number(index)
-                if at is not None:
-                    return at, value
-            whole = snapshot(self)
-            write_part(whole, index, value)
         if rule is None:
-            return self.params, whole
+            at = self.params if index is WHOLE else self.place(index)
+            if at is None:
+                at, value = self.params, self._replaced(index, value)
+            return at, value
+        if self.dtype != parent.dtype:
+            if index is WHOLE:
+                index = ...
+            value = fitted(self, index, value)
+            return index, REPLACED[rule.function].apply_bound([parent[index], value], {})
+        at = self._number(... if index is WHOLE else index)
+        if at is not None:
+            return at, value
+        whole = value if index is WHOLE else self._replaced(index, value)
         (back,) = rule.pull(whole, None, [parent.spec], self.params, [True])
         room = laid_out_as(parent.value, back.value)
         return WHOLE, back if room is back.value else Array(room, back.slot, back.tape, back.spec)
 
+    def _replaced(self, index: Index, value: Value) -> Any:
+        """The new state of the view after a write to it."""
+        whole = snapshot(self)
+        write_part(whole, index, value)
+        return whole
+
     def _number(self, index: Index) -> Any:
-        """The index of the parent's elements that an index of this view selects."""
+        """The index of the parent's elements that an index of this view selects, if known."""
         rule, parent = self.rule, self.parent
         assert rule is not None
         partial = self.spec.size != parent.spec.size
@@ -516,11 +518,11 @@ class View(Array):
 
 
 class Part(View):
-    """A view that NumPy makes read-only: a diagonal, windows."""
+    """A view that NumPy makes read-only: a diagonal, windows, the imaginary part of real numbers."""
 
     __slots__ = ()
 
-    def write(self, index: Index, value: Value) -> None:
+    def _passed_on(self, index: Index, value: Value) -> NoReturn:
         assert self.rule is not None
         raise ValueError(f"{self.rule.name}: its result cannot be written to. Copy it first.")
 
@@ -542,9 +544,12 @@ def as_view(rule: Rule, parent: Value, params: Params) -> Any:
     out = rule.apply_bound([parent], params)
     if not isinstance(out, Array) or not isinstance(parent, Array):
         return out
-    if out.tape is not parent.tape or not shares(out.value, parent.value):
+    read_only = rule.view == "part" and not params.get("writeable")
+    if rule.function is np.imag and out.shape and parent.dtype.kind != "c":
+        read_only = True  # zeros that NumPy makes for it
+    elif out.tape is not parent.tape or not shares(out.value, parent.value):
         return out
-    kind = Part if rule.view == "part" and not params.get("writeable") else View
+    kind = Part if read_only else View
     value = copy_like(out.value) if parent.slot in out.tape.buffers else out.value
     return kind(value, out.slot, out.tape, out.spec, parent, rule, params)
 

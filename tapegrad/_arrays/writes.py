@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._arrays.memory import ALONE, references
+from tapegrad._core.alone import ALONE, is_own, references
 from tapegrad._core.entry import ADD, WRITE, spec_of
 from tapegrad._core.scatter import add_at
 from tapegrad._core.types import Index, Value
@@ -120,13 +120,11 @@ def fitted(x: Traced, index: Index, value: Value) -> Any:
 def _exclusive_buffer(x: Traced) -> Any:
     """The raw value of x to write to: itself if nobody else can hold it, else a copy."""
     value = x.value
-    if isinstance(value, Traced):
-        return snapshot(value)
-    if type(value) is not np.ndarray:
-        return value.snapshot() if isinstance(value, Mapped) else value.copy()
-    if x.slot in x.tape.buffers and value.base is None and references(value) <= ALONE:
+    if x.slot in x.tape.buffers and references(value) <= ALONE and is_own(value):
         return value
-    return value.copy("K")
+    if isinstance(value, (Traced, Mapped)):
+        return snapshot(value)
+    return value.copy("K") if type(value) is np.ndarray else value.copy()
 
 
 __all__ = ["add_to_part", "fitted", "frozen_index", "write_part"]

@@ -551,7 +551,36 @@ def as_view(rule: Rule, parent: Value, params: Params) -> Any:
         return out
     kind = Part if read_only else View
     value = copy_like(out.value) if parent.slot in out.tape.buffers else out.value
+    if parent.is_view and kind is View:
+        same = _same_elements(value, parent)
+        if same is not None:  # x.T.T: made as that one, so that the chain does not grow
+            if not same.is_view:
+                return View(value, out.slot, out.tape, out.spec, same, None, ...)
+            kind, parent, rule, params = type(same), same.parent, same.rule, same.params
     return kind(value, out.slot, out.tape, out.spec, parent, rule, params)
+
+
+_NEAR = 5  # views to look back at: after four turns np.rot90 is where it began
+
+
+def _same_elements(value: Value, view: Any) -> Any:
+    """A view, or a near one that it was made from, that is the same part of memory as a value."""
+    mine = memory_of(value)
+    for _ in range(_NEAR):
+        theirs = memory_of(view.value)
+        if (
+            is_ndarray(mine)
+            and is_ndarray(theirs)
+            and mine.shape == theirs.shape
+            and mine.strides == theirs.strides
+            and mine.dtype == theirs.dtype
+            and mine.__array_interface__["data"] == theirs.__array_interface__["data"]
+        ):
+            return view
+        if not view.is_view or type(view) is Part:
+            return None  # what was made from one that is read-only is read-only too
+        view = view.parent
+    return None
 
 
 # --- Components of complex arrays -----------------------------------------------------------------

@@ -15,6 +15,7 @@ from tapegrad._core.values import Mapped, Traced, in_trace, is_ndarray, memory_o
 
 # --- Sharing ------------------------------------------------------------------------------------
 
+
 def shares(out: Value, value: Value) -> bool:
     """Whether a result is a view of the array that the call got."""
     if isinstance(out, Traced):

@@ -32,7 +32,7 @@ def composed(shape: Shape, first: Index, then: Index) -> Any:
     try:
         kind = type(first)
         if kind is slice:  # the frequent case: of the first axis alone
-            taken = range(shape[0])[first]
+            taken: Any = range(shape[0])[first]
             kind = type(then)
             if kind is int:
                 return taken[then]
@@ -63,7 +63,9 @@ def as_slice(taken: range) -> slice:
 
 def _composed(shape: Shape, first: Index, then: Index) -> Any:
     outer = _by_axis(shape, first)
-    inner_shape = tuple(1 if part is None else len(part) for part in outer if type(part) is not int)
+    inner_shape = tuple(
+        1 if part is None else len(part) for part in outer if type(part) is not int
+    )
     inner = iter(_by_axis(inner_shape, then))
     parts: list[Any] = []
     for part in outer:

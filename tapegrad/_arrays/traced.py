@@ -10,7 +10,7 @@ are untraced arrays. A write gives the array a new slot, so that the tape stays 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 
@@ -74,6 +74,9 @@ class Array(Traced, NdarrayInterface):
     __slots__ = ()
 
     call_ufunc: ClassVar[Callable[..., Any]]  # any call of a ufunc; `ufuncs` sets it
+
+    if TYPE_CHECKING:
+        root: Any  # of a view: the array that is none
 
     @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
@@ -378,7 +381,7 @@ class View(Array):
         self.taken_tape = tape
         self.spec = spec
         self.parent = parent
-        self.root = parent.root if isinstance(parent, View) else parent
+        self.root: Any = parent.root if parent.is_view else parent
         self.rule = rule
         self.params = params
         self.seen = self.root.slot  # serves as a version number: slots are never reused
@@ -389,7 +392,7 @@ class View(Array):
         """As of the value when it was taken last: a write does not change the class."""
         return np.ndarray if isinstance(self.taken, np.ndarray) else type(self)
 
-    # -- reading -----------------------------------------------------------------------------------
+    # -- reading ---------------------------------------------------------------------------------
 
     @property
     def tape(self) -> Any:
@@ -457,7 +460,7 @@ class View(Array):
             return composed(self.parent.spec.shape, params, index)
         return None
 
-    # -- writing -----------------------------------------------------------------------------------
+    # -- writing ---------------------------------------------------------------------------------
 
     def write(self, index: Index, value: Value) -> None:
         """`self[index] = value`, as a write to the root."""
@@ -518,7 +521,7 @@ class View(Array):
 
 
 class Part(View):
-    """A view that NumPy makes read-only: a diagonal, windows, the imaginary part of real numbers."""
+    """A view that NumPy makes read-only: a diagonal, windows, the imaginary part of reals."""
 
     __slots__ = ()
 
@@ -583,7 +586,7 @@ def _same_elements(value: Value, view: Any) -> Any:
     return None
 
 
-# --- Components of complex arrays -----------------------------------------------------------------
+# --- Components of complex arrays ---------------------------------------------------------------
 
 
 def _replaced(part: str, keep: Callable[[Any], Any], take: Callable[[Any], Any]) -> Rule:

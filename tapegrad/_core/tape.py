@@ -141,9 +141,7 @@ class Tape:
         if type(constant) is not np.ndarray:
             return snapshot(constant)
         flags = constant.flags
-        if flags.writeable and (
-            self.copies or constant.nbytes <= COPY_BYTES or not flags.owndata
-        ):
+        if flags.writeable and (self.copies or constant.nbytes <= COPY_BYTES or not flags.owndata):
             return constant.copy("K")
         return self._unchanging(constant, verify=True)
 

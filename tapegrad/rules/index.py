@@ -125,6 +125,7 @@ composite(np.extract, _extract)
 def diagonal_transpose(
     g: Cotangent, _out: Value, _x: Value, offset: int = 0, axis1: int = 0, axis2: int = 1
 ) -> Cotangent:
+    """Zeros with a cotangent on a diagonal."""
     x_bar = np.zeros(_x.shape, g.dtype, like=g)
     moved = np.moveaxis(x_bar, (axis1, axis2), (-2, -1))
     i = np.arange(g.shape[-1])

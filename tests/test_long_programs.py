@@ -136,7 +136,7 @@ def test_no_transform_recurses_along_a_program(name):
     np.testing.assert_allclose(grad(lambda x: grad(f)(x) @ V)(X), twice, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("f", [slices_of_slices, elements_of_slices, slices_of_what_was_written])
+@pytest.mark.parametrize("f", [slices_of_slices, slices_of_what_was_written])
 def test_parts_of_parts_are_read_from_the_whole(f):
     """Then the cotangent of each read is added to one buffer, and needs none of its own."""
     tapes = []

@@ -46,9 +46,41 @@ def composed(shape: Shape, first: Index, then: Index) -> Any:
                     return (as_slice(taken[then[0]]), *then[1:])
         elif kind is int:
             return (first, *then) if type(then) is tuple else (first, then)
+        elif kind is tuple:
+            parts = _composed_by_axis(shape, first, then if type(then) is tuple else (then,))
+            if parts is not None:
+                return parts
         return _composed(shape, first, then)
     except (IndexError, TypeError, ValueError):
         return None
+
+
+def _composed_by_axis(
+    shape: Shape, first: tuple[Any, ...], then: tuple[Any, ...]
+) -> tuple[Any, ...] | None:
+    """The same for integers and slices alone, which are most indices; None for others."""
+    parts: list[Any] = []
+    count = 0
+    for size, part in zip(shape, first, strict=False):
+        kind = type(part)
+        if kind is slice:
+            if count < len(then):
+                taken: Any = range(size)[part]
+                again = then[count]
+                count += 1
+                kind = type(again)
+                if kind is int:
+                    part = taken[again]
+                elif kind is slice:
+                    part = as_slice(taken[again])
+                else:
+                    return None
+        elif kind is not int:
+            return None
+        parts.append(part)
+    if len(parts) < len(first):
+        return None
+    return (*parts, *then[count:])
 
 
 def as_slice(taken: range) -> slice:

@@ -18,7 +18,7 @@ from tapegrad._arrays.creation import CREATION
 from tapegrad._arrays.interface import NdarrayInterface
 from tapegrad._arrays.masked import MaskedElements, holds_condition, read, write
 from tapegrad._arrays.memory import copy_like, laid_out_as, shares
-from tapegrad._arrays.parts import composed
+from tapegrad._arrays.parts import as_slice, composed
 from tapegrad._arrays.refusal import refuse
 from tapegrad._arrays.writes import add_to_part, fitted, frozen_index, write_part
 from tapegrad._core.entry import READ, Spec
@@ -76,7 +76,8 @@ class Array(Traced, NdarrayInterface):
     call_ufunc: ClassVar[Callable[..., Any]]  # any call of a ufunc; `ufuncs` sets it
 
     if TYPE_CHECKING:
-        root: Any  # of a view: the array that is none
+        parent: Any  # of a view: the array that it was made from
+        root: Any  # and the one at the end, which is no view
 
     @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
@@ -415,12 +416,13 @@ class View(Array):
     def _take(self) -> None:
         """Take the view again, and before it the views in between, from the root's state."""
         version = self.root.slot
-        stale: list[View] = []
-        view: Any = self
+        stale: list[View] = [self]
+        view: Any = self.parent
         while view.is_view and view.seen is not version:
             stale.append(view)
             view = view.parent
-        for view in reversed(stale):
+        while stale:
+            view = stale.pop()
             view.taken, view.taken_slot, view.taken_tape = view._taken_from(view.parent)
             view.seen = version
 
@@ -430,21 +432,46 @@ class View(Array):
             fresh = as_view(self.rule, parent, self.params)
             return fresh.value, fresh.slot, fresh.tape
         tape = parent.tape
-        out = getitem(parent.value, self.params)
-        if parent.slot in tape.buffers or isinstance(out, Mapped) and out.picked:
+        whole = parent.slot
+        value = parent.value
+        index = self.params
+        out = value[index] if type(value) is np.ndarray else getitem(value, index)
+        if whole in tape.buffers or isinstance(out, Mapped) and out.picked:
             out = copy_like(out)  # nothing else may hold the buffer, which is written in place
         slot = tape.fresh()
-        tape.log((slot, READ, None, parent.spec, self.params, parent.slot, None))
+        tape.log((slot, READ, None, parent.spec, index, whole, None))
         return out, slot, tape
 
     def __getitem__(self, index: Index) -> Any:
-        at = self.place(index)
-        if at is not None:
-            try:
-                return self.parent[at]
-            except IndexError:  # out of bounds, as NumPy says it of the view
+        params = self.params
+        kind = type(index)
+        try:
+            if self.rule is not None:
                 pass
+            elif kind is slice and type(params) is slice and index.step is None:
+                parent = self.parent
+                taken: Any = range(parent.spec.shape[0])[params][index]
+                step = taken.step
+                return parent[slice(taken.start, taken.stop) if step == 1 else as_slice(taken)]
+            elif not self._is_number_of_few(index):
+                at = self.place(index)
+                if at is not None:
+                    return self.parent[at]
+        except (IndexError, TypeError):  # as NumPy says it of the view
+            pass
         return Array.__getitem__(self, index)
+
+    def _is_number_of_few(self, index: Index) -> bool:
+        """Whether an index selects a number of a small view that is up to date.
+
+        To read that from the view is faster, also in a replay, than from the root.
+        """
+        shape = self.spec.shape
+        if self.root.slot is not self.seen or self.spec.size > FEW:
+            return False
+        if type(index) is int:
+            return len(shape) == 1
+        return type(index) is tuple and len(index) == len(shape) and set(map(type, index)) == _INT
 
     def place(self, index: Index) -> Any:
         """The index of the parent for one of the view, if both are basic; else None."""
@@ -535,6 +562,8 @@ PLAIN_TYPES = frozenset({Array, View, Part, np.ndarray})
 
 View.__name__ = View.__qualname__ = Part.__name__ = Part.__qualname__ = "Array"
 
+_INT = {int}
+FEW = 1024  # elements of a view whose cotangent is cheap to collect apart
 WHOLE = object()  # the index of a write that replaces all of an array, in place of its value
 _AN_ARRAY = np.empty(0)  # says of a view that has not been taken that its value is an array
 
@@ -554,7 +583,7 @@ def as_view(rule: Rule, parent: Value, params: Params) -> Any:
         return out
     kind = Part if read_only else View
     value = copy_like(out.value) if parent.slot in out.tape.buffers else out.value
-    if parent.is_view and kind is View:
+    if parent.is_view and parent.parent.is_view and kind is View:
         same = _same_elements(value, parent)
         if same is not None:  # x.T.T: made as that one, so that the chain does not grow
             if not same.is_view:
@@ -569,12 +598,15 @@ _NEAR = 5  # views to look back at: after four turns np.rot90 is where it began
 def _same_elements(value: Value, view: Any) -> Any:
     """A view, or a near one that it was made from, that is the same part of memory as a value."""
     mine = memory_of(value)
+    if not is_ndarray(mine):
+        return None
     for _ in range(_NEAR):
-        theirs = memory_of(view.value)
+        theirs = view.value
+        if type(theirs) is not np.ndarray:
+            theirs = memory_of(theirs)
         if (
-            is_ndarray(mine)
+            mine.shape == theirs.shape
             and is_ndarray(theirs)
-            and mine.shape == theirs.shape
             and mine.strides == theirs.strides
             and mine.dtype == theirs.dtype
             and mine.__array_interface__["data"] == theirs.__array_interface__["data"]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.alone import ALONE, is_own, references
-from tapegrad._core.entry import Entry, written_slot
+from tapegrad._core.entry import ADD, WRITE, Entry
 from tapegrad._core.forward import push
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Slot, Value
@@ -92,7 +92,8 @@ class ForwardTape(Tape):
         return constant  # the entry is pushed before the program can change the array
 
     def _push(self, entry: Entry) -> None:
-        reuse = written_slot(entry) is not None and _is_last_use(entry)
+        rule = entry[1]
+        reuse = (rule is WRITE or rule is ADD) and _is_last_use(entry)
         with np.errstate(all="ignore"):
             entry[0].tangent = push(entry, _tangent_at, reuse=reuse)
 

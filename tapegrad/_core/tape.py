@@ -361,7 +361,17 @@ def _words(array: Any) -> Any:
 
 
 _COLUMNS = 1021  # a prime, so that no usual length of rows is a multiple of it
-_WEIGHTS = np.random.default_rng(0).integers(1, 1 << 63, _COLUMNS, np.uint64) * 2 + 1
+
+
+def _scattered(numbers: Any) -> Any:
+    """Odd numbers without a pattern (Steele et al., Fast splittable generators, 2014)."""
+    numbers = numbers * np.uint64(0x9E3779B97F4A7C15)
+    numbers = (numbers ^ numbers >> 30) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ numbers >> 27) * np.uint64(0x94D049BB133111EB)
+    return (numbers ^ numbers >> 31) | 1
+
+
+_WEIGHTS = _scattered(np.arange(1, _COLUMNS + 1, dtype=np.uint64))
 
 
 def _checksum(array: Any) -> int:

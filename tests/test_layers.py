@@ -56,6 +56,7 @@ CORE = (
     "types",
     "values",
     "operands",
+    "alone",
     "entry",
     "tape",
     "fit",

@@ -49,6 +49,8 @@ UNSAMPLED = {
 INNER = {
     "strong_product": np.divide,
     "astype": None,  # a method: tests/rules/test_elementwise.py
+    "z.real =": None,  # attributes: tests/test_inplace.py
+    "z.imag =": None,
 }
 
 

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view
 
 import tapegrad
 from tapegrad import (
@@ -713,6 +714,157 @@ def test_the_input_array_overwritten_by_the_program(size):
         return total
 
     same_or_refused(lambda: grad(program)(store), 2 * start)
+
+
+READ_ONLY_VIEWS = {
+    "broadcast": lambda a: np.broadcast_to(a, (3, *a.shape)),
+    "of a part": lambda a: np.broadcast_to(a[5:1:-2], (3, 2)),
+    "of columns": lambda a: np.broadcast_to(
+        np.asfortranarray(a.reshape(2, -1)), (2, 2, a.size // 2)
+    ),
+    "windows": lambda a: sliding_window_view(a, 3),
+    "transposed": lambda a: np.broadcast_to(a, (3, *a.shape)).T,
+}
+
+
+@BUFFER_SIZES
+@pytest.mark.parametrize("view", READ_ONLY_VIEWS)
+def test_a_read_only_view_of_a_buffer_overwritten_between_uses(view, size):
+    buffer = np.arange(size + 5.0)[: 2 * (size // 2) + 4].copy()
+    seen = READ_ONLY_VIEWS[view](buffer)
+    start = seen.copy()
+
+    def program(x):
+        total = np.sum(x * seen)
+        buffer[:] = 7.0
+        return total
+
+    same_or_refused(lambda: grad(program)(np.ones(seen.shape)), start)
+    assert buffer.flags.writeable
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, complex])
+def test_elements_that_change_places_are_seen(dtype):
+    buffer = np.arange(20_001).astype(dtype)
+    window = buffer[:]
+
+    def program(x):
+        y = np.sum(x * buffer).real
+        window[[3, 19_000]] = window[[19_000, 3]]
+        return y
+
+    with pytest.raises(ChangedConstantError, match="changed through a view"):
+        grad(program)(np.ones(20_001))
+
+
+# --- Other threads ------------------------------------------------------------------------------
+
+
+class Writer:
+    """A thread that writes to arrays when it is told to."""
+
+    def __init__(self, *arrays):
+        self.arrays, self.error = arrays, None
+        self.go, self.done = threading.Event(), threading.Event()
+        self.thread = threading.Thread(target=self.run)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.go.set()
+        self.thread.join()
+
+    def run(self):
+        self.go.wait()
+        try:
+            for array in self.arrays:
+                array *= -1
+        except ValueError as error:
+            self.error = error
+        self.done.set()
+
+    def write(self):
+        self.go.set()
+        self.done.wait()
+
+
+def of_threads(program):
+    return {
+        "grad": lambda x: grad(program)(x),
+        "vjp": lambda x: tapegrad.vjp(program, x)[1](1.0)[0],
+        "jvp": lambda x: np.full(x.shape, tapegrad.jvp(program, (x,), (np.ones(x.size),))[1]),
+        "grad of vmap": lambda x: (
+            grad(lambda x: np.sum(tapegrad.vmap(lambda row: program(row + x))(np.zeros((2, 1)))))(
+                x
+            )
+            / 2
+        ),
+        "grad of grad": lambda x: grad(lambda x: np.sum(grad(program)(x)) / 2)(x),
+    }
+
+
+@BUFFER_SIZES
+@pytest.mark.parametrize("transform", of_threads(None))
+def test_other_threads_write_while_a_transform_runs(transform, size):
+    """They find nothing locked, and the derivative is of the values that the function saw."""
+    x, constant = np.arange(1.0, size + 1), np.arange(2.0, size + 2)
+    start = constant.copy()
+    with Writer(x, constant) as writer:
+
+        def program(x):
+            y = np.sum(x * x * constant)
+            writer.write()
+            return y
+
+        expected = 2 * start * (1 if transform == "grad of grad" else x.copy())
+        found = of_threads(program)[transform](x)
+    assert writer.error is None
+    if transform == "jvp":
+        expected = np.sum(expected)
+    elif transform == "grad of grad":
+        expected = start
+    np.testing.assert_allclose(found, expected)
+    assert x[0] == -1
+    assert constant[0] == -2
+
+
+def test_one_copy_of_a_constant_for_all_its_uses():
+    constant = np.arange(20_000.0)
+    kept = []
+    with Writer():
+
+        def program(x):
+            for i in range(6):
+                if i == 4:
+                    constant[0] = 1.0
+                x = x * constant
+            kept.extend(entry[4] for entry in x.tape.entries)
+            return np.sum(x)
+
+        grad(program)(np.ones(20_000))
+    assert len({id(factor) for factor in kept}) == 2
+    assert not np.shares_memory(kept[0], constant)
+
+
+def test_transforms_that_share_a_large_array_unlock_it_last():
+    constant = np.arange(1.0, 20_001)
+
+    def program(x):
+        def inner(u):
+            nonlocal total
+            total = np.sum(x * u)
+            return u
+
+        total = 0.0
+        tapegrad.jvp(lambda u: np.sum(inner(constant) * u), (constant,), (constant,))
+        with pytest.raises(ValueError, match="read-only"):
+            constant[:] = 0.0
+        return total
+
+    np.testing.assert_array_equal(grad(program)(np.ones(20_000)), constant)
+    constant[:] = 0.0
 
 
 @transforms

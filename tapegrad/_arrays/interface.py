@@ -23,7 +23,7 @@ Order = Literal["K", "A", "C", "F"]
 
 # Methods whose NumPy function takes the array first, and then the same arguments.
 _SAME_AS_FUNCTION = (
-    "all any argmax argmin argpartition argsort conj conjugate cumprod "
+    "all any argmax argmin argpartition argsort cumprod "
     "cumsum diagonal dot max mean min nonzero prod ptp put ravel repeat round searchsorted "
     "squeeze std sum swapaxes take trace var"
 ).split()
@@ -182,6 +182,12 @@ class NdarrayInterface:
     def tolist(self) -> Any:
         """Nested lists of traced 0-d arrays."""
         return [part.tolist() for part in self] if self.shape else self
+
+    def conjugate(self, *out: Value) -> Any:
+        """As `numpy.ndarray.conjugate`: of a real array itself, and no copy as numpy.conjugate."""
+        return np.conjugate(self, *out) if out or self.dtype.kind == "c" else self
+
+    conj = conjugate
 
     def clip(self, min: Value = None, max: Value = None, out: Value = None, **kwargs: Any) -> Any:
         """As `numpy.ndarray.clip`."""

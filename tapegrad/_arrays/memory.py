@@ -6,8 +6,6 @@ writes, or the classes of those values.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,25 +14,6 @@ from tapegrad._core.types import Index, Value
 from tapegrad._core.values import Mapped, Traced, in_trace, is_ndarray, memory_of
 
 # --- Sharing ------------------------------------------------------------------------------------
-
-references: Callable[[Any], int] = getattr(sys, "getrefcount", lambda _: sys.maxsize)
-
-
-class _Holder:
-    """Holds a value as a traced or a batched array does, to count its references."""
-
-    __slots__ = ("value",)
-
-    def __init__(self) -> None:
-        self.value = np.empty(1)
-
-    def count(self) -> int:
-        value = self.value
-        return references(value)
-
-
-# The result of `value = x.value; references(value)` if only x holds the value.
-ALONE = _Holder().count()
 
 
 def shares(out: Value, value: Value) -> bool:

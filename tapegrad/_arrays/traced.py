@@ -10,7 +10,7 @@ are untraced arrays. A write gives the array a new slot, so that the tape stays 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 
@@ -18,8 +18,9 @@ from tapegrad._arrays.creation import CREATION
 from tapegrad._arrays.interface import NdarrayInterface
 from tapegrad._arrays.masked import MaskedElements, holds_condition, read, write
 from tapegrad._arrays.memory import copy_like, laid_out_as, shares
+from tapegrad._arrays.parts import as_slice, composed
 from tapegrad._arrays.refusal import refuse
-from tapegrad._arrays.writes import add_to_part, frozen_index, write_part
+from tapegrad._arrays.writes import add_to_part, fitted, frozen_index, write_part
 from tapegrad._core.entry import READ, Spec
 from tapegrad._core.forms import UNSUPPORTED_MODULES, linear
 from tapegrad._core.operands import as_arguments, as_operand, has_own_functions
@@ -34,10 +35,13 @@ from tapegrad._core.values import (
     cast,
     class_shown,
     getitem,
+    in_trace,
     innermost,
     is_basic,
     is_inexact,
+    is_ndarray,
     memory_of,
+    snapshot,
     untraced,
 )
 from tapegrad._errors import NotDifferentiableError
@@ -74,6 +78,10 @@ class Array(Traced, NdarrayInterface):
 
     call_ufunc: ClassVar[Callable[..., Any]]  # any call of a ufunc; `ufuncs` sets it
 
+    if TYPE_CHECKING:
+        parent: Any  # of a view: the array that it was made from
+        root: Any  # and the one at the end, which is no view
+
     @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
         """That of the value if it is NumPy's: programs and NumPy's own code ask isinstance.
@@ -107,7 +115,7 @@ class Array(Traced, NdarrayInterface):
 
     @real.setter
     def real(self, value: Value) -> None:
-        self[...] = value + 1j * self.imag if self.dtype.kind == "c" else value
+        self.real[...] = value
 
     @property
     def imag(self) -> Any:
@@ -117,7 +125,7 @@ class Array(Traced, NdarrayInterface):
     def imag(self, value: Value) -> None:
         if self.dtype.kind != "c":
             raise TypeError("array does not have imaginary part to set")
-        self[...] = self.real + 1j * value
+        self.imag[...] = value
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -213,25 +221,31 @@ class Array(Traced, NdarrayInterface):
         out = value[index] if simple else getitem(value, index)
         if not simple and type(out) is MaskedElements:
             return read(self, index)
-        picked = not simple and isinstance(out, Mapped) and out.picked
         tape = self.tape
-        slot = tape.fresh()
+        whole = self.slot
         spec = self.spec.family[out.shape]
-        tape.log((slot, READ, None, self.spec, index, self.slot, None))
         kind = type(out)
         if simple and kind is np.ndarray or kind is not np.float64 and shares(out, value):
-            if picked or self.slot in tape.buffers:
-                out = copy_like(out)  # nothing else may hold the buffer, which is written in place
             made = new(View)
-            made.taken = out
-            made.taken_slot = slot
-            made.taken_tape = tape
             made.spec = spec
             made.parent = self
+            made.root = self.root if self.is_view else self
             made.rule = None
             made.params = index
-            made.seen = self.slot
+            picked = not simple and isinstance(out, Mapped) and out.picked
+            if whole in tape.buffers and not picked:
+                # Read at the first use, which may never come: the read copies the elements.
+                made.seen = None
+                made.taken = _AN_ARRAY if isinstance(out, np.ndarray) else None
+                return made
+            made.taken = copy_like(out) if picked else out
+            made.taken_slot = slot = tape.fresh()
+            made.taken_tape = tape
+            made.seen = made.root.slot
+            tape.log((slot, READ, None, self.spec, index, whole, None))
             return made
+        slot = tape.fresh()
+        tape.log((slot, READ, None, self.spec, index, whole, None))
         return Array(out, slot, tape, spec)
 
     def __setitem__(self, index: Index, value: Value) -> None:
@@ -342,11 +356,23 @@ def no_rule(function: Any) -> NotDifferentiableError:
 class View(Array):
     """A part or a rearrangement of another traced array, which shows later writes to that array.
 
-    `value` and `slot` belong to the parent's present state: after a write to the parent, the next
-    access takes the view again. A write to the view goes through to the parent.
+    `value` and `slot` belong to the present state of the `root`, the array at the end of a chain
+    of views, which is none itself: after a write to the root, the next access takes the view
+    again. A write to the view goes through to the root. A part of a part has the parent of that
+    part, so that only views made by functions form chains; no method recurses along them.
     """
 
-    __slots__ = ("params", "parent", "rule", "seen", "taken", "taken_slot", "taken_tape")
+    __slots__ = (
+        "numbers",
+        "params",
+        "parent",
+        "root",
+        "rule",
+        "seen",
+        "taken",
+        "taken_slot",
+        "taken_tape",
+    )
 
     is_view = True
 
@@ -366,77 +392,190 @@ class View(Array):
         self.taken_tape = tape
         self.spec = spec
         self.parent = parent
+        self.root: Any = parent.root if parent.is_view else parent
         self.rule = rule
         self.params = params
-        self.seen = parent.slot  # serves as a version number, because slots are never reused
+        self.seen = self.root.slot  # serves as a version number: slots are never reused
+        self.numbers: Any = None  # of the parent's elements, by their positions in the view
 
     @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
         """As of the value when it was taken last: a write does not change the class."""
         return type(self) if asked_by_dask() else class_shown(self.taken) or type(self)
 
-    def _take(self) -> None:
-        """Take the view again, from the parent's present state."""
-        if self.rule is None:
-            fresh = self.parent[self.params]
-        else:
-            fresh = as_view(self.rule, self.parent, self.params)
-        self.taken_tape = fresh.tape
-        self.taken = fresh.value
-        self.taken_slot = fresh.slot
-        self.seen = self.parent.slot
+    # -- reading ---------------------------------------------------------------------------------
 
     @property
     def tape(self) -> Any:
-        if self.parent.slot is not self.seen:
+        if self.root.slot is not self.seen:
             self._take()
         return self.taken_tape
 
     @property
     def value(self) -> Any:
-        if self.parent.slot is not self.seen:
+        if self.root.slot is not self.seen:
             self._take()
         return self.taken
 
     @property
     def slot(self) -> Any:
-        if self.parent.slot is not self.seen:
+        if self.root.slot is not self.seen:
             self._take()
         return self.taken_slot
 
-    def rebind(self, new: Traced) -> None:
-        """Write the new state through to the parent, at its index or as a whole."""
-        if self.rule is None:
-            write_part(self.parent, self.params, new)
+    def _take(self) -> None:
+        """Take the view again, and before it the views in between, from the root's state."""
+        version = self.root.slot
+        stale: list[View] = [self]
+        view: Any = self.parent
+        while view.is_view and view.seen is not version:
+            stale.append(view)
+            view = view.parent
+        while stale:
+            view = stale.pop()
+            view.taken, view.taken_slot, view.taken_tape = view._taken_from(view.parent)
+            view.seen = version
+
+    def _taken_from(self, parent: Array) -> tuple[Any, Any, Any]:
+        """Value, slot and tape of the view, of a parent whose state is the present one."""
+        if self.rule is not None:
+            fresh = as_view(self.rule, parent, self.params)
+            return fresh.value, fresh.slot, fresh.tape
+        tape = parent.tape
+        whole = parent.slot
+        value = parent.value
+        index = self.params
+        out = value[index] if type(value) is np.ndarray else getitem(value, index)
+        if whole in tape.buffers or isinstance(out, Mapped) and out.picked:
+            out = copy_like(out)  # nothing else may hold the buffer, which is written in place
+        slot = tape.fresh()
+        tape.log((slot, READ, None, parent.spec, index, whole, None))
+        return out, slot, tape
+
+    def __getitem__(self, index: Index) -> Any:
+        params = self.params
+        kind = type(index)
+        try:
+            if self.rule is not None:
+                pass
+            elif kind is slice and type(params) is slice and index.step is None:
+                parent = self.parent
+                taken: Any = range(parent.spec.shape[0])[params][index]
+                step = taken.step
+                return parent[slice(taken.start, taken.stop) if step == 1 else as_slice(taken)]
+            elif not self._is_number_of_few(index):
+                at = self.place(index)
+                if at is not None:
+                    return self.parent[at]
+        except (IndexError, TypeError):  # as NumPy says it of the view
+            pass
+        return Array.__getitem__(self, index)
+
+    def _is_number_of_few(self, index: Index) -> bool:
+        """Whether an index selects a number of a small view that is up to date.
+
+        To read that from the view is faster, also in a replay, than from the root.
+        """
+        shape = self.spec.shape
+        if self.root.slot is not self.seen or self.spec.size > FEW:
+            return False
+        if type(index) is int:
+            return len(shape) == 1
+        return type(index) is tuple and len(index) == len(shape) and set(map(type, index)) == _INT
+
+    def place(self, index: Index) -> Any:
+        """The index of the parent for one of the view, if both are basic; else None."""
+        if self.rule is not None:
+            return None
+        kind = type(index)
+        if kind is not int:
+            index = frozen_index(index)
+            if not is_basic(index):
+                return None
+        params = self.params
+        if type(params) is int or is_basic(params):
+            return composed(self.parent.spec.shape, params, index)
+        return None
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    def write(self, index: Index, value: Value) -> None:
+        """`self[index] = value`, as a write to the root."""
+        view: Any = self
+        while view.is_view:
+            index, value = view._passed_on(index, value)
+            view = view.parent
+        if index is WHOLE:
+            view.rebind(value)
         else:
-            (back,) = self.rule.pull(new, None, [self.parent.spec], self.params, [True])
-            value = laid_out_as(self.parent.value, back.value)
-            if value is not back.value:
-                back = Array(value, back.slot, back.tape, back.spec)
-            self.parent.rebind(back)
+            write_part(view, index, value)
+
+    def _passed_on(self, index: Index, value: Value) -> tuple[Any, Any]:
+        """The index and value of the write to the parent that a write to this view is."""
+        rule, parent = self.rule, self.parent
+        if rule is None:
+            at = self.params if index is WHOLE else self.place(index)
+            if at is None:
+                at, value = self.params, self._replaced(index, value)
+            return at, value
+        if self.dtype != parent.dtype:
+            if index is WHOLE:
+                index = ...
+            value = fitted(self, index, value)
+            return index, REPLACED[rule.function].apply_bound([parent[index], value], {})
+        at = self._number(... if index is WHOLE else index)
+        if at is not None:
+            return at, value
+        whole = value if index is WHOLE else self._replaced(index, value)
+        (back,) = rule.pull(whole, None, [parent.spec], self.params, [True])
+        room = laid_out_as(parent.value, back.value)
+        return WHOLE, back if room is back.value else Array(room, back.slot, back.tape, back.spec)
+
+    def _replaced(self, index: Index, value: Value) -> Any:
+        """The new state of the view after a write to it."""
+        whole = snapshot(self)
+        write_part(whole, index, value)
+        return whole
+
+    def _number(self, index: Index) -> Any:
+        """The index of the parent's elements that an index of this view selects, if known."""
+        rule, parent = self.rule, self.parent
+        assert rule is not None
+        partial = self.spec.size != parent.spec.size
+        if not partial and (not is_basic(index) or self.params.get("order") == "K"):
+            return None
+        if self.numbers is None:
+            order = np.arange(parent.spec.size).reshape(parent.spec.shape)
+            self.numbers = rule.call([order], self.params)
+        at = self.numbers[index]
+        if at.shape and not partial:
+            return None  # the transpose of the whole is faster than a write by numbers
+        found = np.unravel_index(at, parent.spec.shape)
+        return found if at.shape else (*map(int, found), *(() if found else (...,)))
 
     def __reduce__(self) -> Any:
         return NdarrayInterface.__reduce__(self)
 
 
 class Part(View):
-    """A view that cannot be written through: the real part of a complex array, windows."""
+    """A view that NumPy makes read-only: a diagonal, windows, the imaginary part of reals."""
 
     __slots__ = ()
 
-    def rebind(self, new: Traced) -> None:
-        if self.rule is not None and self.dtype == self.parent.dtype:
-            raise ValueError(f"{self.rule.name}: its result cannot be written to. Copy it first.")
-        raise NotDifferentiableError(
-            "z.real[...] = v: writing into a part of a complex traced array is not supported. "
-            "Assign the whole: z.real = r, or z[...] = v + 1j * z.imag."
-        )
+    def _passed_on(self, index: Index, value: Value) -> NoReturn:
+        assert self.rule is not None
+        raise ValueError(f"{self.rule.name}: its result cannot be written to. Copy it first.")
 
 
 # Of arguments of these types, none has a turn before a traced array.
 PLAIN_TYPES = frozenset({Array, View, Part, np.ndarray})
 
 View.__name__ = View.__qualname__ = Part.__name__ = Part.__qualname__ = "Array"
+
+_INT = {int}
+FEW = 1024  # elements of a view whose cotangent is cheap to collect apart
+WHOLE = object()  # the index of a write that replaces all of an array, in place of its value
+_AN_ARRAY = np.empty(0)  # says of a view that has not been taken that its value is an array
 
 
 def as_view(rule: Rule, parent: Value, params: Params) -> Any:
@@ -447,8 +586,77 @@ def as_view(rule: Rule, parent: Value, params: Params) -> Any:
     out = rule.apply_bound([parent], params)
     if not isinstance(out, Array) or not isinstance(parent, Array):
         return out
-    if out.tape is not parent.tape or not shares(out.value, parent.value):
+    read_only = rule.view == "part" and not params.get("writeable")
+    if rule.function is np.imag and out.shape and parent.dtype.kind != "c":
+        read_only = True  # zeros that NumPy makes for it
+    elif out.tape is not parent.tape or not shares(out.value, parent.value):
         return out
-    kind = Part if rule.view == "part" else View
+    kind = Part if read_only else View
     value = copy_like(out.value) if parent.slot in out.tape.buffers else out.value
+    if parent.is_view and parent.parent.is_view and kind is View:
+        same = _same_elements(value, parent)
+        if same is not None:  # x.T.T: made as that one, so that the chain does not grow
+            if not same.is_view:
+                return View(value, out.slot, out.tape, out.spec, same, None, ...)
+            kind, parent, rule, params = type(same), same.parent, same.rule, same.params
     return kind(value, out.slot, out.tape, out.spec, parent, rule, params)
+
+
+_NEAR = 5  # views to look back at: after four turns np.rot90 is where it began
+
+
+def _same_elements(value: Value, view: Any) -> Any:
+    """A view, or a near one that it was made from, that is the same part of memory as a value."""
+    mine = memory_of(value)
+    if not is_ndarray(mine):
+        return None
+    for _ in range(_NEAR):
+        theirs = view.value
+        if type(theirs) is not np.ndarray:
+            theirs = memory_of(theirs)
+        if (
+            mine.shape == theirs.shape
+            and is_ndarray(theirs)
+            and mine.strides == theirs.strides
+            and mine.dtype == theirs.dtype
+            and mine.__array_interface__["data"] == theirs.__array_interface__["data"]
+        ):
+            return view
+        if not view.is_view or type(view) is Part:
+            return None  # what was made from one that is read-only is read-only too
+        view = view.parent
+    return None
+
+
+# --- Components of complex arrays ---------------------------------------------------------------
+
+
+def _replaced(part: str, keep: Callable[[Any], Any], take: Callable[[Any], Any]) -> Rule:
+    """The rule of z with another real or imaginary part, which is linear in both."""
+
+    def replace(z: Value, value: Value) -> Any:
+        if in_trace(z) or in_trace(value):
+            return rule.apply_bound([z, value], {})
+        made = np.array(z)
+        setattr(made, part, value)
+        return made if is_ndarray(z) else made[()]
+
+    rule = linear(
+        replace,
+        lambda g, _out, _z, _value: keep(g),
+        lambda g, _out, _z, _value: take(g),
+        name=f"z.{part} =",
+        batch="align",
+    )
+    return rule
+
+
+def _times_i(x: Value) -> Any:
+    return x * 1j
+
+
+# What a write to np.real(z)[i] makes of z[i].
+REPLACED = {
+    np.real: _replaced("real", lambda g: _times_i(np.imag(g)), np.real),
+    np.imag: _replaced("imag", lambda g: np.real(g) + 0j, lambda g: -np.imag(g)),
+}

@@ -1,7 +1,7 @@
 """Writes into a traced array, `x[i] = v` and `x[i] += v`: x gets a new slot for its new state.
 
 Knows the entries of writes, and when a buffer can be written to in place. Must not know the class
-of traced arrays: `is_view` marks a view, which passes a write on to its parent by `rebind`.
+of traced arrays: `is_view` marks a view, whose `write` passes a write on to its root.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._arrays.memory import ALONE, references
+from tapegrad._core.alone import ALONE, is_own, references
 from tapegrad._core.entry import ADD, WRITE, spec_of
 from tapegrad._core.scatter import add_at
 from tapegrad._core.types import Index, Value
@@ -59,9 +59,7 @@ def write_part(x: Traced, index: Index, value: Value) -> None:
     """`x[index] = value`, differentiably."""
     value = lift(value)
     if x.is_view:
-        whole = snapshot(x)
-        write_part(whole, index, value)
-        x.rebind(whole)
+        x.write(index, value)
         return
     inside = batched_index_part(
         (value, *index) if type(index) is tuple else (value, index), x.tape.level
@@ -76,7 +74,7 @@ def write_part(x: Traced, index: Index, value: Value) -> None:
             # x is a constant of the inner transform that value belongs to, until it is written to.
             x.value, x.slot = snapshot(x), -1
         x.tape = value.tape
-    value = _fitted(x, index, value)
+    value = fitted(x, index, value)
     inner = isinstance(value, Traced) and value.tape.root is x.tape.root
     raw = value.value if inner else value
     buffer = lift_to_level_of_index(lift_to_level_of(writable(_exclusive_buffer(x)), raw), index)
@@ -103,7 +101,7 @@ def add_to_part(x: Traced, index: Index, value: Traced) -> None:
     x.slot = slot
 
 
-def _fitted(x: Traced, index: Index, value: Value) -> Any:
+def fitted(x: Traced, index: Index, value: Value) -> Any:
     """The value of a write, without leading axes that x[index] lacks; its dtype is checked."""
     dtype = getattr(value, "dtype", None)
     is_complex = isinstance(value, complex) if dtype is None else dtype.kind == "c"
@@ -122,13 +120,11 @@ def _fitted(x: Traced, index: Index, value: Value) -> Any:
 def _exclusive_buffer(x: Traced) -> Any:
     """The raw value of x to write to: itself if nobody else can hold it, else a copy."""
     value = x.value
-    if isinstance(value, Traced):
-        return snapshot(value)
-    if type(value) is not np.ndarray:
-        return value.snapshot() if isinstance(value, Mapped) else value.copy()
-    if x.slot in x.tape.buffers and value.base is None and references(value) <= ALONE:
+    if x.slot in x.tape.buffers and references(value) <= ALONE and is_own(value):
         return value
-    return value.copy("K")
+    if isinstance(value, (Traced, Mapped)):
+        return snapshot(value)
+    return value.copy("K") if type(value) is np.ndarray else value.copy()
 
 
-__all__ = ["add_to_part", "frozen_index", "write_part"]
+__all__ = ["add_to_part", "fitted", "frozen_index", "write_part"]

@@ -18,7 +18,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from tapegrad._arrays.creation import CREATION
 from tapegrad._arrays.interface import NdarrayInterface
 from tapegrad._arrays.masked import MaskedElements, holds_condition, read, write
-from tapegrad._arrays.memory import ALONE, laid_out_as_read, references
+from tapegrad._arrays.memory import laid_out_as_read
 from tapegrad._batched.batching_rules import call_batched, call_one_by_one, map_results
 from tapegrad._batched.conversions import RefusedConversions
 from tapegrad._batched.indexing import (
@@ -30,6 +30,7 @@ from tapegrad._batched.indexing import (
 )
 from tapegrad._batched.level import VmapLevel
 from tapegrad._batched.ufuncs import call_ufunc
+from tapegrad._core.alone import ALONE, is_own, references
 from tapegrad._core.entry import spec_of
 from tapegrad._core.forms import Composite, Unsupported
 from tapegrad._core.operands import as_arguments, as_operand, call_other, has_own_functions
@@ -311,6 +312,11 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
             self._refuse_views()
             self.value = lift_to_level_of(self.value, inner)
 
+    def is_alone(self) -> bool:
+        """Whether no other array shares this memory."""
+        value = self.value
+        return references(value) <= ALONE and is_own(value)
+
     def _refuse_views(self) -> None:
         """Raise if other arrays share this memory, which a traced value is about to replace."""
         value = self.value
@@ -482,6 +488,9 @@ class Picked(Batched):
         whole = self.copy()
         whole[index] = value
         self.parent[self.index] = whole
+
+    def is_alone(self) -> bool:
+        return False
 
     def view(self, *args: Any) -> Any:
         """As `numpy.ndarray.view`, of each example."""

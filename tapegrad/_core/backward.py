@@ -62,6 +62,8 @@ def replay_backward(
                 before = bars[x_slot]
                 bars[x_slot] = bar if before is None else before + bar
                 owned.add(x_slot)
+            elif rule is READ and type(g) is np.float64 and x_slot in owned and is_basic(y):
+                bars[x_slot][y] += g
             else:
                 call = (slot, rule, out, x, y, x_slot, None)
                 strong_zeros = _pull_general(bars, owned, g, call, 0, strong_zeros)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import Entry
+from tapegrad._core.alone import ALONE, is_own, references
+from tapegrad._core.entry import ADD, WRITE, Entry
 from tapegrad._core.forward import push
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Slot, Value
@@ -23,6 +24,37 @@ class Cell:
     def __init__(self) -> None:
         self.tangent: Any = None
         self.written = False
+
+
+class _Target:
+    """Holds a cell as the array that is written to does, to count the cell's references."""
+
+    __slots__ = ("slot",)
+
+    def __init__(self) -> None:
+        self.slot = Cell()
+
+    def count(self) -> int:
+        return _references_of_target((None,) * 5 + ((self.slot, -1), None))
+
+
+def _references_of_target(entry: Entry) -> int:
+    cell = entry[5][0]
+    return references(cell)
+
+
+LAST_USE = _Target().count()  # if only the array that is written to holds the cell
+
+
+def _is_last_use(entry: Entry) -> bool:
+    """Whether a write may write to the tangent in place too: nothing else holds the old one."""
+    if _references_of_target(entry) > LAST_USE:
+        return False
+    cell = entry[5][0]
+    if type(cell) is not Cell or not cell.written:
+        return False
+    tangent = cell.tangent
+    return references(tangent) <= ALONE and is_own(tangent)
 
 
 class _WrittenCells:
@@ -60,8 +92,10 @@ class ForwardTape(Tape):
         return constant  # the entry is pushed before the program can change the array
 
     def _push(self, entry: Entry) -> None:
+        rule = entry[1]
+        reuse = (rule is WRITE or rule is ADD) and _is_last_use(entry)
         with np.errstate(all="ignore"):
-            entry[0].tangent = push(entry, _tangent_at)
+            entry[0].tangent = push(entry, _tangent_at, reuse=reuse)
 
 
 __all__ = ["Cell", "ForwardTape"]

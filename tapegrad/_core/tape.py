@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import threading
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, NoReturn, Protocol
@@ -42,6 +43,8 @@ next_level = itertools.count(1).__next__  # the level of a transform; inner ones
 # transform runs; its checksums before and after show writes through views made before.
 COPY_BYTES = 1 << 16
 COPY_INPUT_BYTES = 1 << 12
+# While other threads run, which may write to their arrays, larger ones are copied too, once each.
+COPY_SHARED_BYTES = 1 << 28
 
 
 class _Slots(Protocol):
@@ -75,6 +78,7 @@ class Tape:
 
     __slots__ = (
         "buffers",
+        "copied",
         "copies",
         "entries",
         "fresh",
@@ -94,7 +98,8 @@ class Tape:
     fresh: Callable[[], Any]
     copies: bool  # whether a pullback outlives the transform
     buffers: _Slots  # slots whose value was last changed by a write
-    locked: list[tuple[Any, int | None]]
+    locked: dict[int, _Locked]  # by the id of the array
+    copied: dict[int, tuple[Any, Any]]  # large arrays and their copies, likewise
 
     def __init__(self, name: str, *, copies: bool = False, parent: Tape | None = None) -> None:
         self.name = name
@@ -103,7 +108,8 @@ class Tape:
         if parent is not None:
             self.root = parent.root
             self.entries, self.log, self.fresh = parent.entries, parent.log, parent.fresh
-            self.buffers, self.copies, self.locked = parent.buffers, parent.copies, parent.locked
+            self.buffers, self.copies = parent.buffers, parent.copies
+            self.locked, self.copied = parent.locked, parent.copied
             return
         self.root = _Root()  # not self: a cycle would keep every tape until a collection
         self.entries = []
@@ -112,7 +118,8 @@ class Tape:
         self.fresh = itertools.count().__next__
         self.buffers = set()
         self.copies = copies
-        self.locked = []
+        self.locked = {}
+        self.copied = {}
 
     def wrap(self, value: Value, slot: Slot) -> Traced:
         """A traced value at a slot; with slot -1 it is a constant that can be written to."""
@@ -123,26 +130,56 @@ class Tape:
         if type(leaf) is not np.ndarray:
             return snapshot(leaf)
         flags = leaf.flags
-        if not flags.writeable:
-            return leaf
-        if self.copies or leaf.nbytes <= COPY_INPUT_BYTES or not flags.owndata:
+        if flags.writeable and (
+            self.copies or leaf.nbytes <= COPY_INPUT_BYTES or not flags.owndata
+        ):
             return leaf.copy("K")
-        flags.writeable = False
-        self.locked.append((leaf, None))
-        return leaf
+        return self._unchanging(leaf, verify=False)
 
     def keep(self, constant: Value) -> Value:
         """A constant, copied or locked so that later writes of the program do not change it."""
         if type(constant) is not np.ndarray:
             return snapshot(constant)
         flags = constant.flags
-        if not flags.writeable:
-            return constant
-        if self.copies or constant.nbytes <= COPY_BYTES or not flags.owndata:
+        if flags.writeable and (self.copies or constant.nbytes <= COPY_BYTES or not flags.owndata):
             return constant.copy("K")
-        flags.writeable = False
-        self.locked.append((constant, _checksum(constant)))
-        return constant
+        return self._unchanging(constant, verify=True)
+
+    def _unchanging(self, array: Any, *, verify: bool) -> Any:
+        """A large array, locked, or a copy of it if another thread may want to write to it."""
+        if not array.flags.writeable:
+            if id(array) in LOCKS:
+                if id(array) not in self.locked:  # but by another transform, which ends before
+                    self._lock(array, verify=verify)
+                return array
+            base = array.base
+            if type(base) is not np.ndarray:  # NumPy's windows put a holder in between
+                base = getattr(base, "base", None)
+            return self._unchanging_view(array, base) if type(base) is np.ndarray else array
+        if threading.active_count() == 1 or array.nbytes > COPY_SHARED_BYTES:
+            self._lock(array, verify=verify)
+            return array
+        before = self.copied.get(id(array))
+        if before is None or not np.array_equal(_words(array), _words(before[1])):
+            before = self.copied[id(array)] = array, array.copy("K")
+        return before[1]
+
+    def _unchanging_view(self, view: Any, base: Any) -> Any:
+        """A read-only view, as np.broadcast_to makes it, of an array that may be writeable."""
+        kept = self.keep(base)
+        if kept is base:
+            return view
+        if not base.flags.forc or kept.strides != base.strides:
+            return view.copy("K")
+        start = view.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+        memory = kept if kept.flags.c_contiguous else kept.T
+        made = np.ndarray(view.shape, view.dtype, memory, start, view.strides)
+        made.flags.writeable = False
+        return made
+
+    def _lock(self, array: Any, *, verify: bool) -> None:
+        LOCKS.add(array)
+        self.locked[id(array)] = _Locked(array, _checksum(array) if verify else None)
 
     def keep_params(self, params: Params) -> Params:
         """Parameters of a call, with their arrays (where=, repeats) kept as constants are."""
@@ -184,17 +221,14 @@ class Tape:
             return
         self.entries = []
         self.buffers = set()
+        self.copied = {}
         if not self.locked:
             return
-        locked, self.locked = self.locked, []
-        for constant, _ in reversed(locked):
-            constant.flags.writeable = True
-        changed = [
-            constant
-            for constant, before in locked
-            if before is not None and _checksum(constant) != before
-        ]
-        if changed and verify:
+        locked, self.locked = self.locked, {}
+        changed = [lock.array for lock in locked.values() if verify and lock.is_broken()]
+        for lock in locked.values():
+            LOCKS.remove(lock.array)
+        if changed:
             raise ChangedConstantError(
                 f"{self.name}: {describe(changed[0])} was changed through a view while the "
                 "function ran, after a derivative had come to depend on it. Copy it before the "
@@ -274,11 +308,82 @@ class Tape:
         return _map_outputs(out, lambda part: self.wrap(part, next(wrapped)), plain=wrapped)
 
 
-def _checksum(constant: Value) -> int:
-    """The sum of an array's bits as integers, which a write changes; one pass over the memory."""
-    width = math.gcd(constant.dtype.itemsize, 8)
-    words = constant.ravel(order="K").view(f"u{width}")
-    return int(np.add.reduce(words, dtype=np.uint64))
+class _Locked:
+    """An array that a tape has locked, with its checksum then if it is to be verified."""
+
+    __slots__ = ("array", "checksum")
+
+    def __init__(self, array: Any, checksum: int | None) -> None:
+        self.array = array
+        self.checksum = checksum
+
+    def is_broken(self) -> bool:
+        """Whether the array was changed through a view made before."""
+        return self.checksum is not None and _checksum(self.array) != self.checksum
+
+
+class _Locks:
+    """The arrays that transforms have locked, and how many have: the last one unlocks.
+
+    Transforms in two threads may share an array, or one transform inside another in one thread.
+    """
+
+    def __init__(self) -> None:
+        self.counts: dict[int, int] = {}
+        self.mutex = threading.Lock()
+
+    def __contains__(self, key: int) -> bool:
+        return key in self.counts
+
+    def add(self, array: Any) -> None:
+        """Lock an array that is writeable, or that another transform has locked."""
+        with self.mutex:
+            self.counts[id(array)] = self.counts.get(id(array), 0) + 1
+            array.flags.writeable = False
+
+    def remove(self, array: Any) -> None:
+        """Undo `add`."""
+        with self.mutex:
+            count = self.counts.pop(id(array)) - 1
+            if count:
+                self.counts[id(array)] = count
+            else:
+                array.flags.writeable = True
+
+
+LOCKS = _Locks()
+
+
+def _words(array: Any) -> Any:
+    """The memory of an array that owns it, as integers."""
+    width = 8 if array.nbytes % 8 == 0 else math.gcd(array.dtype.itemsize, 8)
+    return array.ravel(order="K").view(f"u{width}")
+
+
+_COLUMNS = 1021  # a prime, so that no usual length of rows is a multiple of it
+
+
+def _scattered(numbers: Any) -> Any:
+    """Odd numbers without a pattern (Steele et al., Fast splittable generators, 2014)."""
+    numbers = numbers * np.uint64(0x9E3779B97F4A7C15)
+    numbers = (numbers ^ numbers >> 30) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ numbers >> 27) * np.uint64(0x94D049BB133111EB)
+    return (numbers ^ numbers >> 31) | 1
+
+
+_WEIGHTS = _scattered(np.arange(1, _COLUMNS + 1, dtype=np.uint64))
+
+
+def _checksum(array: Any) -> int:
+    """A weighted sum of an array's bits as integers, which a write changes; one pass over them.
+
+    The weights differ, so that elements which change places change the sum.
+    """
+    words = _words(array)
+    whole = len(words) // _COLUMNS * _COLUMNS
+    sums = np.add.reduce(words[:whole].reshape(-1, _COLUMNS), axis=0, dtype=np.uint64)
+    rest = words[whole:]
+    return int(np.add.reduce(sums * _WEIGHTS)) + int(np.add.reduce(rest * _WEIGHTS[: len(rest)]))
 
 
 class _Refusal:

@@ -179,8 +179,8 @@ elementwise(np.copysign, lambda out, x, _y: np.sign(x) * np.sign(out), lambda ou
 elementwise(np.heaviside, lambda out, _x, _y: out * 0, lambda out, x, _y: (x == 0) + out * 0)
 elementwise(np.ldexp, lambda out, _x, i: np.ldexp(np.ones_like(untraced(out)), i), 0)
 linear(np.conjugate, lambda g, _out, _x: np.conjugate(g), batch="align")
-linear(np.real, lambda g, _out, _x: g, batch="align", view="part")
-linear(np.imag, lambda g, _out, _x: g * -1j, batch="align", view="part")
+linear(np.real, lambda g, _out, _x: g, batch="align", view=True)
+linear(np.imag, lambda g, _out, _x: g * -1j, batch="align", view=True)
 
 
 def _sign_vjp(g: Cotangent, out: Value, x: Value) -> Cotangent:

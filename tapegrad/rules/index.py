@@ -122,9 +122,10 @@ composite(np.extract, _extract)
 # --- diagonals and triangles
 
 
-def _diagonal_transpose(
+def diagonal_transpose(
     g: Cotangent, _out: Value, _x: Value, offset: int = 0, axis1: int = 0, axis2: int = 1
 ) -> Cotangent:
+    """Zeros with a cotangent on a diagonal."""
     x_bar = np.zeros(_x.shape, g.dtype, like=g)
     moved = np.moveaxis(x_bar, (axis1, axis2), (-2, -1))
     i = np.arange(g.shape[-1])
@@ -147,7 +148,7 @@ def _diagflat(v: Value, k: int = 0) -> Value:
     return made
 
 
-linear(np.diagonal, _diagonal_transpose, view="part", batch="axis")
+linear(np.diagonal, diagonal_transpose, view="part", batch="axis")
 composite(np.diag, _diag)
 composite(np.diagflat, _diagflat)
 

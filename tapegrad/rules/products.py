@@ -15,8 +15,10 @@ import numpy as np
 
 from tapegrad._core.forms import composite, constant, linear, multilinear
 from tapegrad._core.types import Cotangent, Tree, Value
+from tapegrad._core.values import in_trace, is_ndarray
 from tapegrad._numpy_versions import CROSSES_PAIRS, HAS_MATVEC
 from tapegrad._warning import warn
+from tapegrad.rules.index import diagonal_transpose
 
 
 def _shaped(x: Value) -> Value:
@@ -452,9 +454,28 @@ def _rearranged(array: Value, labels: str, result: str) -> Value:
         first, second = labels.index(label), labels.rindex(label)
         if array.shape[first] != array.shape[second]:
             return None  # an axis of size 1 is broadcast
-        array = np.diagonal(array, 0, first, second)
+        array = _along_both(array, first, second)
         labels = "".join(x for i, x in enumerate(labels) if i not in (first, second)) + label
     return np.transpose(array, tuple(map(labels.index, result)))
+
+
+def _along_both(x: Value, axis1: int, axis2: int) -> Value:
+    """The diagonal as np.einsum returns it: unlike np.diagonal's, it can be written to."""
+    if in_trace(x):
+        return x.__array_function__(_along_both, (), (x, axis1, axis2), {})
+    found = np.diagonal(x, 0, axis1, axis2)
+    if is_ndarray(found):
+        found.flags.writeable = x.flags.writeable
+    return found
+
+
+linear(
+    _along_both,
+    lambda g, _out, _x, axis1, axis2: diagonal_transpose(g, None, _x, 0, axis1, axis2),
+    name="np.einsum",
+    view=True,
+    batch="axis",
+)
 
 
 def _lifted(array: Tree) -> Value:

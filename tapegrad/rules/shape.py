@@ -15,7 +15,15 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from tapegrad._core.forms import Linear, composite, linear
 from tapegrad._core.types import Cotangent, Value
-from tapegrad._core.values import Scatter, getitem, innermost, lift, memory_of, untraced
+from tapegrad._core.values import (
+    Mapped,
+    Scatter,
+    getitem,
+    innermost,
+    lift,
+    memory_of,
+    untraced,
+)
 from tapegrad._numpy_versions import MESHGRID_IS_TUPLE, TRIMS_AXES, TRIMS_SEVERAL_AXES
 
 # --- one array, rearranged; NumPy may return a view of it
@@ -275,6 +283,11 @@ def _broadcast_into_copy(x: Value, shape: Sequence[int]) -> Value:
     return BROADCAST_COPY.apply_bound([x], {"shape": tuple(shape)})
 
 
+def _own(made: Value) -> Value:
+    """A reshaped BROADCAST_COPY, with memory of its own: that of a vmap may be a view."""
+    return made.copy() if isinstance(made, Mapped) else made
+
+
 def _broadcast_arrays(*args: Value, subok: bool = False) -> tuple[Value, ...]:
     shape = np.broadcast_shapes(*(np.shape(x) for x in args))
     return tuple(np.broadcast_to(x, shape) for x in args)
@@ -326,7 +339,7 @@ def _tile(A: Value, reps: Any) -> Value:
     doubled = [size for pair in zip([1] * ndim, shape, strict=True) for size in pair]
     wide = [size for pair in zip(counts, shape, strict=True) for size in pair]
     total = [count * size for count, size in zip(counts, shape, strict=True)]
-    return _broadcast_into_copy(A.reshape(doubled), wide).reshape(total)
+    return _own(_broadcast_into_copy(A.reshape(doubled), wide).reshape(total))
 
 
 def _resize(a: Value, new_shape: Any) -> Value:
@@ -338,7 +351,7 @@ def _resize(a: Value, new_shape: Any) -> Value:
     if a.size == 0 or total == 0:
         return np.zeros_like(a, shape=shape)
     copies = _broadcast_into_copy(np.reshape(a, (1, a.size)), (-(-total // a.size), a.size))
-    return np.reshape(np.reshape(copies, -1)[:total], shape)
+    return _own(np.reshape(np.reshape(copies, -1)[:total], shape))
 
 
 linear(np.repeat, _repeat_transpose, batch="flat")

@@ -142,7 +142,7 @@ def test_sliding_windows(window, axis):
     check_rule(lambda x: sliding_window_view(x, window, axis), X)
 
 
-def test_windows_see_what_is_written_and_cannot_be_written_to():
+def test_windows_see_what_is_written_and_can_be_written_to_if_asked():
     def moved(x):
         y = x * 1
         windows = sliding_window_view(y, 2)
@@ -152,11 +152,17 @@ def test_windows_see_what_is_written_and_cannot_be_written_to():
     np.testing.assert_array_equal(grad(moved)(X[0]), [0, 5, 14])
 
     def written(x):
-        windows = sliding_window_view(x * 1, 2, writeable=True)
-        windows[0] = 1.0
+        y = x * 1
+        sliding_window_view(y, 2, writeable=True)[1] *= 5.0
+        return np.sum(y)
+
+    np.testing.assert_array_equal(grad(written)(X[0]), [1, 5, 5])
+
+    def refused(x):
+        sliding_window_view(x * 1, 2)[0] = 1.0
 
     with pytest.raises(ValueError, match=r"sliding_window_view: its result cannot be written"):
-        grad(written)(X[0])
+        grad(refused)(X[0])
 
 
 def test_strides_would_read_memory():

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from typing import Any
 
+from tapegrad._arrays.parts import composed
 from tapegrad._core.types import Tree, Value
+from tapegrad._core.values import is_basic
 from tapegrad.torch._graph import modes as _modes
 from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.versions import owner_of, share_version, version_of
@@ -51,7 +54,29 @@ class Steps:
         self.second = second
 
     def __call__(self, base: Value) -> Value:
-        return self.second(self.first(base))
+        found = base
+        ahead: list[Callable[[Value], Value]] = [self]
+        while ahead:  # not by recursion: a view of a view of a view has a long path
+            path = ahead.pop()
+            if type(path) is Steps:
+                ahead += path.second, path.first
+            else:
+                found = path(found)
+        return found
+
+
+def _joined(
+    shape: tuple[int, ...], first: Callable[[Value], Value], second: Callable[[Value], Value]
+) -> Callable[[Value], Value]:
+    """The path of a view of a view; of a part of a part, which is one index, it is one step."""
+    one, two = getattr(first, "index", None), getattr(second, "index", None)
+    if one is not None and two is not None and is_basic(one) and is_basic(two):
+        index = composed(shape, one, two)
+        if index is not None:
+            kind: Any = type(second)
+            made: Callable[[Value], Value] = kind(index)
+            return made
+    return Steps(first, second)
 
 
 def link_view(
@@ -70,7 +95,7 @@ def link_view(
         base = source
     else:
         assert source._view_fn is not None
-        path = Steps(source._view_fn, path)
+        path = _joined(base.value.shape, source._view_fn, path)
     made._base = base
     made._view_fn = path
     share_version(base, made)

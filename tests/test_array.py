@@ -1194,3 +1194,22 @@ def test_sorting_in_place_takes_its_kind_by_position(args):
 def test_tostring_is_refused_as_tobytes_is():
     with pytest.raises(ConversionError, match=r"x\.tobytes\(\)"):
         look(lambda x: x.tostring(), M)
+
+
+def test_no_public_attribute_detaches():
+    """`p.value if hasattr(p, "value") else p`, as other libraries' wrappers are unwrapped."""
+
+    def look(x):
+        for part in (x, x[1:], x[0], np.reshape(x, (1, 3)), (x * 1j).real, np.sum(x)):
+            own = {name for name in dir(type(part)) if not hasattr(np.ndarray, name)}
+            for name in own:
+                if not name.startswith("_"):
+                    found = getattr(part, name, None)
+                    kind = type(found)  # a traced array may show another one
+                    assert not issubclass(kind, (np.ndarray, np.generic, float)), name
+            for name in ("value", "val", "values", "item_", "numpy", "detach", "magnitude"):
+                assert not hasattr(part, name), name
+        return np.sum(x)
+
+    for transform in (grad, tapegrad.vmap, lambda f: tapegrad.vmap(grad(f))):
+        transform(look)(np.ones((3, 3)) if transform is not grad else np.ones(3))

@@ -24,7 +24,7 @@ Order = Literal["K", "A", "C", "F"]
 # Methods whose NumPy function takes the array first, and then the same arguments.
 _SAME_AS_FUNCTION = (
     "all any argmax argmin argpartition argsort cumprod "
-    "cumsum diagonal dot max mean min nonzero prod ptp put ravel repeat round searchsorted "
+    "cumsum diagonal dot max mean min nonzero prod put ravel repeat round searchsorted "
     "squeeze std sum swapaxes take trace var"
 ).split()
 

@@ -241,7 +241,7 @@ def _equal(one: Any, other: Value) -> bool:
     while isinstance(one, Mapped):
         if level_of(one) != level_of(other):
             return False
-        one, other = one.value, other.value
+        one, other = one._value, other._value
     return one is other or bool(np.array_equal(one, other))
 
 

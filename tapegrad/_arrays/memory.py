@@ -25,9 +25,9 @@ def shares(out: Value, value: Value) -> bool:
     if isinstance(out, Mapped):
         if not isinstance(value, Mapped) or out.picked:
             return out.picked
-        if type(out.value) is np.ndarray and type(value.value) is np.ndarray:
-            return np.may_share_memory(out.value, value.value)  # these are often views of views
-        return shares(out.value, value.value)
+        if type(out._value) is np.ndarray and type(value._value) is np.ndarray:
+            return np.may_share_memory(out._value, value._value)  # these are often views of views
+        return shares(out._value, value._value)
     base = getattr(out, "base", None)
     if base is not None and type(base) is not np.ndarray:
         base = getattr(base, "base", base)  # np.lib.stride_tricks puts a holder in between
@@ -41,7 +41,7 @@ def copy_like(view: Value) -> Any:
     """A copy for which reshape and ravel return a view exactly where they do for `view`."""
     if in_trace(view):
         made = view.copy()
-        made.value = copy_like(view.value)
+        made._value = copy_like(view._value)
         return made
     if not is_ndarray(view) or view.flags.forc:
         return view.copy("K") if is_ndarray(view) else view.copy()
@@ -64,12 +64,12 @@ def laid_out_as(before: Any, value: Value) -> Any:
     """
     kind: Any = Traced if isinstance(before, Traced) else Mapped
     if isinstance(before, kind) and isinstance(value, kind):
-        inner = laid_out_as(before.value, value.value)
+        inner = laid_out_as(before._value, value._value)
         array = kind is Mapped and value.is_number() and not before.is_number()
-        if inner is value.value and not array:
+        if inner is value._value and not array:
             return value
         made = (before if array else value).copy()
-        made.value = inner
+        made._value = inner
         return made
     if (
         type(before) is type(value) is np.ndarray
@@ -106,5 +106,5 @@ def _in_order(found: Any, order: list[int]) -> Any:
         axes = (*range(ahead), *(ahead + i for i in order))
         return np.transpose(np.ascontiguousarray(np.transpose(found, axes)), np.argsort(axes))
     if not hasattr(found, "parent"):
-        found.value = _in_order(found.value, order)
+        found._value = _in_order(found._value, order)
     return found

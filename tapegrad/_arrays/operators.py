@@ -50,8 +50,8 @@ def _operator(
             tape = self.tape
             spec = self.spec
             if tape is other.tape and spec is other.spec:
-                x = self.value
-                y = other.value
+                x = self._value
+                y = other._value
                 out = function(x, y)
                 slot = tape.fresh()
                 tape.log(
@@ -66,13 +66,13 @@ def _operator(
                     )
                 )
                 made = new(Array)
-                made.value = out
+                made._value = out
                 made.slot = slot
                 made.tape = tape
                 made.spec = spec
                 return made
         elif kind is float or kind is int:
-            x = self.value
+            x = self._value
             out = function(x, other)
             tape = self.tape
             slot = tape.fresh()
@@ -88,7 +88,7 @@ def _operator(
                 )
             )
             made = new(Array)
-            made.value = out
+            made._value = out
             made.slot = slot
             made.tape = tape
             made.spec = self.spec
@@ -99,7 +99,7 @@ def _operator(
     def reflected(self: Array, other: Value) -> Any:
         kind = type(other)
         if kind is float or kind is int:
-            y = self.value
+            y = self._value
             out = function(other, y)
             tape = self.tape
             slot = tape.fresh()
@@ -115,7 +115,7 @@ def _operator(
                 )
             )
             made = new(Array)
-            made.value = out
+            made._value = out
             made.slot = slot
             made.tape = tape
             made.spec = self.spec
@@ -199,11 +199,11 @@ def _add(self: Array, other: Value) -> Any:
         tape = self.tape
         spec = self.spec
         if tape is other.tape and spec is other.spec:
-            out = self.value + other.value
+            out = self._value + other._value
             slot = tape.fresh()
             tape.log((slot, _sum_rule, None, None, None, self.slot, other.slot))
             made = new(Array)
-            made.value = out
+            made._value = out
             made.slot = slot
             made.tape = tape
             made.spec = spec
@@ -215,12 +215,12 @@ def _mul(self: Array, other: Value) -> Any:
     """x * y, likewise; the entry keeps a number as the other factor."""
     kind = type(other)
     if kind is float:
-        out = self.value * other
+        out = self._value * other
         tape = self.tape
         slot = tape.fresh()
         tape.log((slot, _product_rule, None, None, other, self.slot, -1))
         made = new(Array)
-        made.value = out
+        made._value = out
         made.slot = slot
         made.tape = tape
         made.spec = self.spec
@@ -229,13 +229,13 @@ def _mul(self: Array, other: Value) -> Any:
         tape = self.tape
         spec = self.spec
         if tape is other.tape and spec is other.spec:
-            x = self.value
-            y = other.value
+            x = self._value
+            y = other._value
             out = x * y
             slot = tape.fresh()
             tape.log((slot, _product_rule, None, x, y, self.slot, other.slot))
             made = new(Array)
-            made.value = out
+            made._value = out
             made.slot = slot
             made.tape = tape
             made.spec = spec
@@ -255,13 +255,13 @@ def _pow(self: Array, other: Value, modulo: None = None) -> Any:
     if modulo is not None:
         return NotImplemented
     if type(other) is int and other == 2:
-        x = self.value
+        x = self._value
         out = x * x
         tape = self.tape
         slot = tape.fresh()
         tape.log((slot, _square, None, x, None, self.slot, -1))
         made = new(Array)
-        made.value = out
+        made._value = out
         made.slot = slot
         made.tape = tape
         made.spec = self.spec

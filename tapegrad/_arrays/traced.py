@@ -64,9 +64,9 @@ class Array(Traced, NdarrayInterface):
 
     Transforms make it; programs only meet it. `isinstance(x, tapegrad.Array)` tells that a value
     is being differentiated; `isinstance(x, np.ndarray)`, `isinstance(x, float)` and np.isscalar
-    answer as for its value. Attributes: `value` (the untraced array), `shape`, `dtype` and the
-    others of ndarray. `float(x)`, `np.asarray(x)` and writes of x into a plain array raise
-    ConversionError.
+    answer as for its value. Its attributes are those of ndarray; the untraced value comes from
+    `tapegrad.stop_gradient(x)` alone. `float(x)`, `np.asarray(x)` and writes of x into a plain
+    array raise ConversionError.
 
     >>> import tapegrad
     >>> tapegrad.grad(lambda x: print(type(x).__name__, x.shape) or (x * x).sum())(np.ones(2))
@@ -91,7 +91,7 @@ class Array(Traced, NdarrayInterface):
         """
         if asked_by_dask():
             return type(self)
-        value = self.value
+        value = self._value
         kind = type(value)
         if kind is np.ndarray or kind is np.float64:  # the frequent cases
             return kind
@@ -145,7 +145,7 @@ class Array(Traced, NdarrayInterface):
             short = UNARY.get(ufunc)
             if short is not None:
                 rule, x_kept, out_kept = short
-                x = self.value
+                x = self._value
                 out = ufunc(x)
                 tape = self.tape
                 slot = tape.fresh()
@@ -161,7 +161,7 @@ class Array(Traced, NdarrayInterface):
                     )
                 )
                 made = new(Array)
-                made.value = out
+                made._value = out
                 made.slot = slot
                 made.tape = tape
                 made.spec = self.spec
@@ -217,7 +217,7 @@ class Array(Traced, NdarrayInterface):
             mapped = batched_index_part(index, self.tape.level)
             if mapped is not None:
                 return mapped.look_up(self, index)  # by a vmap inside this array's transform
-        value = self.value
+        value = self._value
         out = value[index] if simple else getitem(value, index)
         if not simple and type(out) is MaskedElements:
             return read(self, index)
@@ -236,9 +236,9 @@ class Array(Traced, NdarrayInterface):
             if whole in tape.buffers and not picked:
                 # Read at the first use, which may never come: the read copies the elements.
                 made.seen = None
-                made.taken = _AN_ARRAY if isinstance(out, np.ndarray) else None
+                made._taken = _AN_ARRAY if isinstance(out, np.ndarray) else None
                 return made
-            made.taken = copy_like(out) if picked else out
+            made._taken = copy_like(out) if picked else out
             made.taken_slot = slot = tape.fresh()
             made.taken_tape = tape
             made.seen = made.root.slot
@@ -271,7 +271,7 @@ class Array(Traced, NdarrayInterface):
     def rebind(self, new: Traced) -> None:
         """Give this array the state of another one, as an in-place operation does."""
         self.tape = new.tape
-        self.value = new.value
+        self._value = new._value
         self.slot = new.slot
 
     def astype(
@@ -369,7 +369,7 @@ class View(Array):
         "root",
         "rule",
         "seen",
-        "taken",
+        "_taken",
         "taken_slot",
         "taken_tape",
     )
@@ -387,7 +387,7 @@ class View(Array):
         params: Any,
     ) -> None:
         """`rule` and its `params` made the view; without a rule `params` is an index."""
-        self.taken = value
+        self._taken = value
         self.taken_slot = slot
         self.taken_tape = tape
         self.spec = spec
@@ -401,7 +401,7 @@ class View(Array):
     @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
         """As of the value when it was taken last: a write does not change the class."""
-        return type(self) if asked_by_dask() else class_shown(self.taken) or type(self)
+        return type(self) if asked_by_dask() else class_shown(self._taken) or type(self)
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -412,10 +412,10 @@ class View(Array):
         return self.taken_tape
 
     @property
-    def value(self) -> Any:
+    def _value(self) -> Any:
         if self.root.slot is not self.seen:
             self._take()
-        return self.taken
+        return self._taken
 
     @property
     def slot(self) -> Any:
@@ -433,17 +433,17 @@ class View(Array):
             view = view.parent
         while stale:
             view = stale.pop()
-            view.taken, view.taken_slot, view.taken_tape = view._taken_from(view.parent)
+            view._taken, view.taken_slot, view.taken_tape = view._taken_from(view.parent)
             view.seen = version
 
     def _taken_from(self, parent: Array) -> tuple[Any, Any, Any]:
         """Value, slot and tape of the view, of a parent whose state is the present one."""
         if self.rule is not None:
             fresh = as_view(self.rule, parent, self.params)
-            return fresh.value, fresh.slot, fresh.tape
+            return fresh._value, fresh.slot, fresh.tape
         tape = parent.tape
         whole = parent.slot
-        value = parent.value
+        value = parent._value
         index = self.params
         out = value[index] if type(value) is np.ndarray else getitem(value, index)
         if whole in tape.buffers or isinstance(out, Mapped) and out.picked:
@@ -528,8 +528,8 @@ class View(Array):
             return at, value
         whole = value if index is WHOLE else self._replaced(index, value)
         (back,) = rule.pull(whole, None, [parent.spec], self.params, [True])
-        room = laid_out_as(parent.value, back.value)
-        return WHOLE, back if room is back.value else Array(room, back.slot, back.tape, back.spec)
+        room = laid_out_as(parent._value, back._value)
+        return WHOLE, back if room is back._value else Array(room, back.slot, back.tape, back.spec)
 
     def _replaced(self, index: Index, value: Value) -> Any:
         """The new state of the view after a write to it."""
@@ -589,10 +589,10 @@ def as_view(rule: Rule, parent: Value, params: Params) -> Any:
     read_only = rule.view == "part" and not params.get("writeable")
     if rule.function is np.imag and out.shape and parent.dtype.kind != "c":
         read_only = True  # zeros that NumPy makes for it
-    elif out.tape is not parent.tape or not shares(out.value, parent.value):
+    elif out.tape is not parent.tape or not shares(out._value, parent._value):
         return out
     kind = Part if read_only else View
-    value = copy_like(out.value) if parent.slot in out.tape.buffers else out.value
+    value = copy_like(out._value) if parent.slot in out.tape.buffers else out._value
     if parent.is_view and parent.parent.is_view and kind is View:
         same = _same_elements(value, parent)
         if same is not None:  # x.T.T: made as that one, so that the chain does not grow
@@ -611,7 +611,7 @@ def _same_elements(value: Value, view: Any) -> Any:
     if not is_ndarray(mine):
         return None
     for _ in range(_NEAR):
-        theirs = view.value
+        theirs = view._value
         if type(theirs) is not np.ndarray:
             theirs = memory_of(theirs)
         if (

@@ -24,8 +24,8 @@ from tapegrad._core.values import Mapped, Traced, innermost
 def binary(rule: Elementwise, x: Value, y: Value) -> Any:
     """A two-argument elementwise call, logged in the short layout if nothing broadcasts."""
     if type(x) is Array is type(y) and x.tape is y.tape and x.spec is not y.spec:
-        out = rule.function(x.value, y.value)  # the frequent case of a bias
-        return x.tape.record_pair(rule, out, x.value, y.value, x.slot, y.slot)
+        out = rule.function(x._value, y._value)  # the frequent case of a bias
+        return x.tape.record_pair(rule, out, x._value, y._value, x.slot, y.slot)
     x_tape = x.tape if isinstance(x, Traced) else None
     y_tape = y.tape if isinstance(y, Traced) else None
     tape = x_tape or y_tape
@@ -38,7 +38,7 @@ def binary(rule: Elementwise, x: Value, y: Value) -> Any:
     root = tape.root
     x_in = x_tape is not None and x_tape.root is root
     y_in = y_tape is not None and y_tape.root is root
-    raw_x, raw_y = x.value if x_in else x, y.value if y_in else y
+    raw_x, raw_y = x._value if x_in else x, y._value if y_in else y
     x_slot, y_slot = x.slot if x_in else -1, y.slot if y_in else -1
     spec = x.spec if x_in else y.spec
     out = rule.function(raw_x, raw_y)
@@ -69,8 +69,8 @@ def binary(rule: Elementwise, x: Value, y: Value) -> Any:
 def product(rule: Multilinear, x: Value, y: Value) -> Any:
     """A two-argument product, such as np.matmul."""
     if type(x) is Array is type(y) and x.tape is y.tape:
-        out = rule.function(x.value, y.value)
-        return x.tape.record_pair(rule, out, x.value, y.value, x.slot, y.slot)
+        out = rule.function(x._value, y._value)
+        return x.tape.record_pair(rule, out, x._value, y._value, x.slot, y.slot)
     x_tape = x.tape if isinstance(x, Traced) else None
     y_tape = y.tape if isinstance(y, Traced) else None
     tape = x_tape or y_tape
@@ -83,7 +83,7 @@ def product(rule: Multilinear, x: Value, y: Value) -> Any:
     root = tape.root
     x_in = x_tape is not None and x_tape.root is root
     y_in = y_tape is not None and y_tape.root is root
-    raw_x, raw_y = x.value if x_in else x, y.value if y_in else y
+    raw_x, raw_y = x._value if x_in else x, y._value if y_in else y
     out = rule.function(raw_x, raw_y)
     require_numbers(rule, out)
     return tape.record_pair(

@@ -72,11 +72,11 @@ def write_part(x: Traced, index: Index, value: Value) -> None:
     if isinstance(value, Traced) and value.tape.level > x.tape.level:
         if value.tape.root is not x.tape.root:
             # x is a constant of the inner transform that value belongs to, until it is written to.
-            x.value, x.slot = snapshot(x), -1
+            x._value, x.slot = snapshot(x), -1
         x.tape = value.tape
     value = fitted(x, index, value)
     inner = isinstance(value, Traced) and value.tape.root is x.tape.root
-    raw = value.value if inner else value
+    raw = value._value if inner else value
     buffer = lift_to_level_of_index(lift_to_level_of(writable(_exclusive_buffer(x)), raw), index)
     tape = x.tape
     buffer[index] = raw
@@ -85,7 +85,7 @@ def write_part(x: Traced, index: Index, value: Value) -> None:
     tape.log((slot, WRITE, None, kept, index, (x.slot, value.slot if inner else -1), None))
     tape.buffers.discard(x.slot)
     tape.buffers.add(slot)
-    x.value = buffer
+    x._value = buffer
     x.slot = slot
 
 
@@ -97,7 +97,7 @@ def add_to_part(x: Traced, index: Index, value: Traced) -> None:
     tape.log((slot, ADD, None, (x.spec, value.spec), index, (x.slot, value.slot), None))
     tape.buffers.discard(x.slot)
     tape.buffers.add(slot)
-    x.value = add_at(buffer, index, value.value)
+    x._value = add_at(buffer, index, value._value)
     x.slot = slot
 
 
@@ -119,7 +119,7 @@ def fitted(x: Traced, index: Index, value: Value) -> Any:
 
 def _exclusive_buffer(x: Traced) -> Any:
     """The raw value of x to write to: itself if nobody else can hold it, else a copy."""
-    value = x.value
+    value = x._value
     if x.slot in x.tape.buffers and references(value) <= ALONE and is_own(value):
         return value
     if isinstance(value, (Traced, Mapped)):

@@ -59,10 +59,10 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
     BatchingError, because each example may have another value.
     """
 
-    __slots__ = ("value", "vmap_level")
+    __slots__ = ("_value", "vmap_level")
 
     def __init__(self, value: Value, vmap_level: VmapLevel) -> None:
-        self.value = value
+        self._value = value
         self.vmap_level = vmap_level
 
     @property  # type: ignore[misc]  # object's has a setter, ours needs none
@@ -70,7 +70,7 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         """That of each example if it is NumPy's: see `Array.__class__`."""
         if asked_by_dask():
             return type(self)
-        value = self.value
+        value = self._value
         if type(value) is np.ndarray and value.ndim > 1:  # the frequent case
             return np.ndarray
         if class_shown(value) is None:
@@ -83,21 +83,21 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
 
     @property
     def shape(self) -> tuple[int, ...]:
-        shape: tuple[int, ...] = self.value.shape
+        shape: tuple[int, ...] = self._value.shape
         return shape[1:]
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        dtype: np.dtype[Any] = self.value.dtype
+        dtype: np.dtype[Any] = self._value.dtype
         return dtype
 
     @property
     def ndim(self) -> int:
-        return len(self.value.shape) - 1
+        return len(self._value.shape) - 1
 
     @property
     def real(self) -> Any:
-        return self.alike(self.value.real)
+        return self.alike(self._value.real)
 
     @real.setter
     def real(self, value: Value) -> None:
@@ -105,7 +105,7 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
 
     @property
     def imag(self) -> Any:
-        return self.alike(self.value.imag)
+        return self.alike(self._value.imag)
 
     @imag.setter
     def imag(self, value: Value) -> None:
@@ -120,15 +120,15 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         result = call_batched(vmap_level, rule, arrays, params)
         if rule.view and self.is_number() and isinstance(result, Batched):
             return result.snapshot()  # a number shares no memory
-        if type(result) is not Batched or len(result.value.shape) > 1:
+        if type(result) is not Batched or len(result._value.shape) > 1:
             return result
         if rule.view == "number":
-            return Batched(result.value.copy(), vmap_level)
-        return ZeroDimensional(result.value, vmap_level) if rule.fresh or rule.view else result
+            return Batched(result._value.copy(), vmap_level)
+        return ZeroDimensional(result._value, vmap_level) if rule.fresh or rule.view else result
 
     def is_number(self) -> bool:
         """Whether each example is a number, which cannot be written to."""
-        return len(self.value.shape) == 1
+        return len(self._value.shape) == 1
 
     def alike(self, value: Value) -> Any:
         """A batched array with another value; for a 0-d array it is a 0-d array."""
@@ -144,7 +144,7 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
     def _look_up(self, table: Value, index: Index) -> Any:
         shared = Batched(self.vmap_level.front(table), self.vmap_level)
         positions = flat_positions(shared, list(index) if type(index) is tuple else [index])
-        return Batched(getitem(np.reshape(table, -1), positions.value), self.vmap_level)
+        return Batched(getitem(np.reshape(table, -1), positions._value), self.vmap_level)
 
     def adopt(self, buffer: Value) -> Any:
         """A copy of a buffer for each example, into which batched values can be written."""
@@ -153,8 +153,8 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
 
     def add_part(self, index: Index, value: Value) -> None:
         """`self[index] += value` in a replay that made this array."""
-        if self.vmap_level.owns(value) and type(value.value) is np.ndarray is type(self.value):
-            part, added = self[index].value, value.value
+        if self.vmap_level.owns(value) and type(value._value) is np.ndarray is type(self._value):
+            part, added = self[index]._value, value._value
             if part.shape == added.shape and part.ndim > 1:  # else the part is a copy
                 part += added
                 return
@@ -162,7 +162,7 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
 
     def snapshot(self) -> Any:
         """A copy in the same memory layout, which does not change with this array."""
-        value = self.value
+        value = self._value
         if isinstance(value, Mapped):
             return Batched(value.snapshot(), self.vmap_level)
         if type(value) is not np.ndarray:
@@ -182,7 +182,7 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
     ) -> Any:
         vmap_level = self.vmap_level
         if len(inputs) == 1 and not kwargs and method == "__call__" and vmap_level.open:
-            return map_results(vmap_level, ufunc(self.value))  # the frequent case
+            return map_results(vmap_level, ufunc(self._value))  # the frequent case
         inner = innermost(inputs if not kwargs else (*inputs, *kwargs.values()))
         if not isinstance(inner, Batched):
             return NotImplemented  # a transform inside this vmap goes first
@@ -251,7 +251,7 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         parts = parts_of(index, self)
         if parts is None:
             rest = index if type(index) is tuple else (index,)
-            found = self.value[(slice(None), *rest)]
+            found = self._value[(slice(None), *rest)]
             if not all(map(is_basic_part, rest)):
                 found = laid_out_as_read(found, self, rest)
             if self.is_number() or len(found.shape) == 1 and Ellipsis not in rest:
@@ -290,36 +290,36 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         if parts is None:
             rest = index if type(index) is tuple else (index,)
             target = (slice(None), *rest)
-            rank = len(self.value[target].shape) - 1
-            self.value[target] = self.vmap_level.fitted(value, rank)
+            rank = len(self._value[target].shape) - 1
+            self._value[target] = self.vmap_level.fitted(value, rank)
             return
         positions = flat_positions(self, parts)
         rank = positions.ndim
         size = self.vmap_level.size
         self.make_room(positions)  # an outer vmap may batch them
-        flat = in_rows(self.value).copy()
+        flat = in_rows(self._value).copy()
         if self.vmap_level.owns(positions):
-            target = (row_numbers(positions.value, size), positions.value)
+            target = (row_numbers(positions._value, size), positions._value)
         else:
             target = (slice(None), positions)
         flat[target] = self.vmap_level.fitted(value, rank)
-        self.value[...] = np.reshape(flat, self.value.shape)
+        self._value[...] = np.reshape(flat, self._value.shape)
 
     def make_room(self, value: Value) -> None:
         """Wrap the examples for the outer transform of a value to be written into them, if any."""
-        inner = value.value if self.vmap_level.owns(value) else value
-        if level_of(inner) > level_of(self.value):
+        inner = value._value if self.vmap_level.owns(value) else value
+        if level_of(inner) > level_of(self._value):
             self._refuse_views()
-            self.value = lift_to_level_of(self.value, inner)
+            self._value = lift_to_level_of(self._value, inner)
 
     def is_alone(self) -> bool:
         """Whether no other array shares this memory."""
-        value = self.value
+        value = self._value
         return references(value) <= ALONE and is_own(value)
 
     def _refuse_views(self) -> None:
         """Raise if other arrays share this memory, which a traced value is about to replace."""
-        value = self.value
+        value = self._value
         if getattr(value, "base", None) is not None or references(value) > ALONE:
             raise BatchingError(
                 f"{self.vmap_level.name}: the first value of a transform or vmap around this one "
@@ -334,17 +334,17 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
                 f"{self.vmap_level.name}: expected a dtype of numbers for a batched value, got "
                 f"{np.dtype(dtype)}. An object array or text of it would hide what differs."
             )
-        return self.alike(self.value.astype(dtype, *args, **kwargs))
+        return self.alike(self._value.astype(dtype, *args, **kwargs))
 
     def view(self, *args: Any) -> Any:
         """As `numpy.ndarray.view`, of each example."""
-        return self.alike(self.value.view(*args))
+        return self.alike(self._value.view(*args))
 
     def copy(self, order: Any = "C") -> Any:
         """A copy; each example is in C order in memory unless `order` says otherwise."""
         if order != "C":
             return np.copy(self, order)
-        return Batched(self.value.copy(), self.vmap_level)
+        return Batched(self._value.copy(), self.vmap_level)
 
     def choose(self, choices: Value, out: Value = None, mode: Any = "raise") -> Any:
         """As `numpy.ndarray.choose`."""
@@ -355,7 +355,7 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         return NdarrayInterface.item(self, *index).copy()
 
     def __repr__(self) -> str:
-        return f"Batched({self.vmap_level.size} of {self.value!r})"
+        return f"Batched({self.vmap_level.size} of {self._value!r})"
 
     def __str__(self) -> str:
         return repr(self)
@@ -379,16 +379,16 @@ class ZeroDimensional(Batched):
         return ZeroDimensional(value, self.vmap_level)
 
     def snapshot(self) -> Any:
-        return ZeroDimensional(super().snapshot().value, self.vmap_level)
+        return ZeroDimensional(super().snapshot()._value, self.vmap_level)
 
     def copy(self, order: Any = "C") -> Any:
-        return ZeroDimensional(super().copy(order).value, self.vmap_level)
+        return ZeroDimensional(super().copy(order)._value, self.vmap_level)
 
 
 def _look_up_batched(array: Batched, index: Index) -> Batched:
     """`array[index]`, for an index that this vmap or an outer one batches."""
     positions = flat_positions(array, list(index) if type(index) is tuple else [index])
-    value, vmap_level = array.value, array.vmap_level
+    value, vmap_level = array._value, array.vmap_level
     if not isinstance(positions, Batched):
         rows = in_rows(value)
         found = np.take(rows, positions, 1) if type(value) is np.ndarray else rows[:, positions]
@@ -397,23 +397,23 @@ def _look_up_batched(array: Batched, index: Index) -> Batched:
         return Batched(getitem(in_rows(value), (slice(None), positions)), vmap_level)
     if type(value) is np.ndarray and len(value) > 1 and not value.strides[0]:
         # All examples share one array.
-        return Batched(getitem(np.reshape(value[0], -1), positions.value), vmap_level)
+        return Batched(getitem(np.reshape(value[0], -1), positions._value), vmap_level)
     flat = in_rows(value)
-    return Batched(getitem(flat, (row_numbers(positions.value), positions.value)), vmap_level)
+    return Batched(getitem(flat, (row_numbers(positions._value), positions._value)), vmap_level)
 
 
 def _read_part(array: Batched, index: Index) -> Any:
-    return Batched(array.value, array.vmap_level)[index]
+    return Batched(array._value, array.vmap_level)[index]
 
 
 def _picked_or_copy(array: Any, index: Index, look_up: Callable[[Any, Any], Batched]) -> Batched:
     found = look_up(array, index)
     parts = index if type(index) is tuple else (index,)
-    if len(found.value.shape) > 1 and all(
+    if len(found._value.shape) > 1 and all(
         is_basic_part(x) or _is_batched_number(x) for x in parts
     ):
         return Picked(found, array, index, look_up)
-    return found.snapshot() if isinstance(found.value, Picked) else found
+    return found.snapshot() if isinstance(found._value, Picked) else found
 
 
 _REARRANGED = ()  # in place of the index, for x[i].T and the like
@@ -439,7 +439,7 @@ class Picked(Batched):
     ) -> None:
         self.vmap_level, self.spec, self.kind = found.vmap_level, spec_of(found), found.__class__
         self.parent, self.index, self.look_up_again = parent, index, look_up
-        self.found, self.seen = found.value, _version(parent)
+        self.found, self.seen = found._value, _version(parent)
 
     @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
@@ -459,10 +459,10 @@ class Picked(Batched):
         return self.spec.ndim
 
     @property
-    def value(self) -> Any:
+    def _value(self) -> Any:
         version = _version(self.parent)
         if version is None or version is not self.seen:
-            self.found, self.seen = self.look_up_again(self.parent, self.index).value, version
+            self.found, self.seen = self.look_up_again(self.parent, self.index)._value, version
         if type(self.found) is np.ndarray:
             self.found.flags.writeable = False  # a write to a view would miss the parent
         return self.found
@@ -473,7 +473,7 @@ class Picked(Batched):
             return super().call_rule(rule, arrays, params)
 
         def rearranged(array: Picked, _: Any) -> Any:
-            return Batched(array.value, array.vmap_level).call_rule(rule, [array], params)
+            return Batched(array._value, array.vmap_level).call_rule(rule, [array], params)
 
         return _picked_or_copy(self, _REARRANGED, rearranged)
 
@@ -516,7 +516,7 @@ class Picked(Batched):
 def _version(value: Value) -> Any:
     """The slot of a traced value, which is another one after a write; None for untraced values."""
     while isinstance(value, Mapped):
-        value = value.parent if isinstance(value, Picked) else value.value
+        value = value.parent if isinstance(value, Picked) else value._value
     return value.slot if isinstance(value, Traced) else None
 
 

@@ -261,13 +261,13 @@ def _of_no_example(vmap_level: VmapLevel, rule: Rule, arrays: list[Value], param
     def made_up(x: Value) -> Any:
         if not vmap_level.owns(x):
             return x
-        return one.wrap(np.concatenate([x.value, _made_up(x.value)]))
+        return one.wrap(np.concatenate([x._value, _made_up(x._value)]))
 
     given = {name: made_up(value) for name, value in params.items()}
     with np.errstate(all="ignore"):
         made = call_batched(one, rule, list(map(made_up, arrays)), given)
     leaves, structure = flatten(made)
-    return unflatten(structure, [vmap_level.wrap(leaf.value[:0]) for leaf in leaves])
+    return unflatten(structure, [vmap_level.wrap(leaf._value[:0]) for leaf in leaves])
 
 
 def looped(arrays: list[Value], one: Callable[[list[Any]], Any]) -> Any:
@@ -315,7 +315,7 @@ def call_one_by_one(
         given, named = unflatten(structure, _with_rows(leaves, batched, rows))
         return function(*given, **named)
 
-    arrays = [x.value for x, is_one in zip(leaves, batched, strict=True) if is_one]
+    arrays = [x._value for x, is_one in zip(leaves, batched, strict=True) if is_one]
     return map_results(vmap_level, looped(arrays, one))
 
 

@@ -46,7 +46,7 @@ class VmapLevel:
     def front(self, value: Value) -> Any:
         """A value with the examples along axis 0; an unbatched value is broadcast."""
         if isinstance(value, VmapLevel.array) and value.vmap_level is self:  # `owns`, written out
-            return value.value
+            return value._value
         if not hasattr(value, "shape"):
             value = np.asarray(value)
         return np.broadcast_to(value, (self.size, *value.shape))
@@ -55,7 +55,7 @@ class VmapLevel:
         """A value with its examples along axis 0, broadcastable to an example of `rank` axes."""
         if not (isinstance(value, VmapLevel.array) and value.vmap_level is self):
             return value
-        inner = value.value
+        inner = value._value
         missing = rank - (len(inner.shape) - 1)
         if missing > 0:
             return np.reshape(inner, (self.size, *(1,) * missing, *inner.shape[1:]))

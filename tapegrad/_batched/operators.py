@@ -24,19 +24,19 @@ def _operator(name: str, ufunc: np.ufunc, function: Callable[[Any, Any], Any]) -
         kind = type(other)
         if vmap_level.open:
             if kind is Batched:
-                if other.vmap_level is vmap_level and len(self.value.shape) == len(
-                    other.value.shape
+                if other.vmap_level is vmap_level and len(self._value.shape) == len(
+                    other._value.shape
                 ):
-                    return Batched(function(self.value, other.value), vmap_level)
+                    return Batched(function(self._value, other._value), vmap_level)
             elif kind is float or kind is int:
-                return Batched(function(self.value, other), vmap_level)
+                return Batched(function(self._value, other), vmap_level)
         if getattr(kind, "__array_ufunc__", 0) is None:
             return NotImplemented
         return ufunc(self, other)
 
     def reflected(self: Batched, other: Value) -> Any:
         if self.vmap_level.open and (type(other) is float or type(other) is int):
-            return Batched(function(other, self.value), self.vmap_level)
+            return Batched(function(other, self._value), self.vmap_level)
         if getattr(type(other), "__array_ufunc__", 0) is None:
             return NotImplemented
         return ufunc(other, self)

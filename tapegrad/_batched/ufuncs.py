@@ -81,7 +81,7 @@ def _number(vmap_level: VmapLevel, result: Value) -> Any:
     """The result of a ufunc: without axes it is a number, not a 0-d array."""
     if isinstance(result, tuple):
         return tuple(_number(vmap_level, part) for part in result)
-    return vmap_level.wrap(result.value) if vmap_level.owns(result) else result
+    return vmap_level.wrap(result._value) if vmap_level.owns(result) else result
 
 
 def _where_computed(where: Value, result: Value, out: Value) -> Any:
@@ -99,7 +99,7 @@ def _where_computed(where: Value, result: Value, out: Value) -> Any:
 def _matmul(vmap_level: VmapLevel, x: Value, y: Value) -> Any:
     """np.matmul; if all examples share a matrix, one product with the rows of all of them."""
     if not isinstance(x, Mapped) and getattr(x, "ndim", 0) == 2 and y.shape[1:] in ((), (1,)):
-        columns = in_rows(y.value)
+        columns = in_rows(y._value)
         return vmap_level.wrap(
             np.reshape(
                 np.matmul(columns, np.swapaxes(x, 0, 1)),
@@ -108,9 +108,9 @@ def _matmul(vmap_level: VmapLevel, x: Value, y: Value) -> Any:
         )
     shared = not isinstance(y, Mapped) and getattr(y, "ndim", 0) in (1, 2)
     if shared and x.ndim == 1 and y.ndim == 2:
-        return vmap_level.wrap(np.matmul(x.value, y))
+        return vmap_level.wrap(np.matmul(x._value, y))
     if shared and x.ndim == 2:
-        rows = np.reshape(x.value, (vmap_level.size * x.shape[0], x.shape[1]))
+        rows = np.reshape(x._value, (vmap_level.size * x.shape[0], x.shape[1]))
         made = (vmap_level.size, x.shape[0], *y.shape[1:])
         return vmap_level.wrap(np.reshape(np.matmul(rows, y), made))
     return call_with_signature(vmap_level, "(m?,n),(n,k?)->(m?,k?)", np.matmul, [x, y])
@@ -205,9 +205,9 @@ def _at(vmap_level: VmapLevel, ufunc: np.ufunc, x: Value, index: Index, *operand
     x.make_room(positions)  # an outer vmap may batch them
     where = vmap_level.front(positions)
     values = [vmap_level.fitted(operand, rank_of(positions)) for operand in operands]
-    flat = in_rows(x.value).copy()
+    flat = in_rows(x._value).copy()
     ufunc.at(flat, (np.broadcast_to(row_numbers(where), where.shape), where), *values)
-    x.value[...] = np.reshape(flat, x.value.shape)
+    x._value[...] = np.reshape(flat, x._value.shape)
 
 
 def _done(vmap_level: VmapLevel, value: Value, out: Value) -> Any:

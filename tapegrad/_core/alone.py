@@ -19,17 +19,17 @@ references: Callable[[Any], int] = getattr(sys, "getrefcount", lambda _: sys.max
 class _Holder:
     """Holds a value as a traced or a batched array does, to count its references."""
 
-    __slots__ = ("value",)
+    __slots__ = ("_value",)
 
     def __init__(self) -> None:
-        self.value = np.empty(1)
+        self._value = np.empty(1)
 
     def count(self) -> int:
-        value = self.value
+        value = self._value
         return references(value)
 
 
-# The result of `value = x.value; references(value)` if only x holds the value.
+# The result of `value = x._value; references(value)` if only x holds the value.
 ALONE = _Holder().count()
 
 

@@ -261,7 +261,7 @@ def _pull_infinite(rule: Any, g: Cotangent, *call: Any) -> list[Cotangent]:
 
 def _accumulate(bars: Cotangents, owned: set[int], slot: int, bar: Cotangent, like: Value) -> None:
     if type(bar) is Scatter:
-        scatter(bars, owned, slot, bar.index, bar.value, like)
+        scatter(bars, owned, slot, bar.index, bar._value, like)
         return
     before = bars[slot]
     if before is None:

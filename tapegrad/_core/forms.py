@@ -573,7 +573,7 @@ def _dense(bar: Cotangent, like: Value) -> Cotangent:
     """A cotangent as an array, also one that is a `Scatter`."""
     if not hasattr(bar, "index"):
         return bar
-    return add_at(zeros_at_level_of(bar.value, like), bar.index, bar.value)
+    return add_at(zeros_at_level_of(bar._value, like), bar.index, bar._value)
 
 
 def transpose_linear(

@@ -24,9 +24,9 @@ def derivatives_along(value: Value, source: Value, directions: list[Tangent]) ->
     """
     if isinstance(value, Mapped):  # the derivatives of each example
         mapped = isinstance(source, Mapped)
-        inner = source.value if mapped else source
+        inner = source._value if mapped else source
         ways = [value.vmap_level.front(way) for way in directions] if mapped else directions
-        changes = derivatives_along(value.value, inner, ways)
+        changes = derivatives_along(value._value, inner, ways)
         return [value.vmap_level.wrap(change) for change in changes]
     nothing = zeros_of(spec_of(value))
     known = isinstance(source, Traced)

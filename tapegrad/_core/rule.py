@@ -136,7 +136,7 @@ class Rule:
         raws, slots = [], []
         for array in arrays:
             if isinstance(array, Traced) and array.tape.root is tape.root:
-                raws.append(array.value)
+                raws.append(array._value)
                 slots.append(array.slot)
             else:
                 raws.append(array)
@@ -145,7 +145,7 @@ class Rule:
 
     def _apply_one(self, x: Traced, params: Params) -> Any:
         """The frequent case of one traced array."""
-        raw, slot, tape = x.value, x.slot, x.tape
+        raw, slot, tape = x._value, x.slot, x.tape
         out = self.implementation(raw, **params)
         kind = type(out)
         if kind is not np.ndarray and kind is not np.float64:

@@ -72,7 +72,7 @@ def _scatter_by_reading(value: Value, index: Index, like: Value) -> Cotangent:
 def zeros_at_level_of(value: Value, like: Value) -> Value:
     """Zeros like an argument that can be written to; a traced `value` puts them on its tape."""
     if isinstance(value, Traced):
-        return value.tape.wrap(zeros_at_level_of(value.value, like), -1)
+        return value.tape.wrap(zeros_at_level_of(value._value, like), -1)
     if is_numpy(value):
         return np.zeros(like.shape, like.dtype)
     return np.zeros(like.shape, like.dtype, like=value)

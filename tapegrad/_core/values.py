@@ -17,14 +17,14 @@ import numpy as np
 class Traced:
     """A value, and the slot of the tape where its derivative is addressed."""
 
-    __slots__ = ("slot", "spec", "tape", "value")
+    __slots__ = ("_value", "slot", "spec", "tape")
 
     tape: Any  # a `Tape`; of a view, that of its parent's present state
     spec: Any  # a `Spec`
     is_view = False  # whether it is part of another, which it is written through to
 
     def __init__(self, value: Any, slot: Any, tape: Any, spec: Any) -> None:
-        self.value = value
+        self._value = value
         self.slot = slot
         self.tape = tape
         self.spec = spec
@@ -70,7 +70,7 @@ class Mapped:
     picked = False  # whether it is x[i] with an i of each example's own, x not changed since
 
     if TYPE_CHECKING:
-        value: Any
+        _value: Any
         vmap_level: Any
 
         @property
@@ -110,11 +110,11 @@ class Mapped:
 class Scatter:
     """A cotangent that is zero but for `value` added at `index`: never built as a full array."""
 
-    __slots__ = ("index", "value")
+    __slots__ = ("_value", "index")
 
     def __init__(self, index: Any, value: Any) -> None:
         self.index = index
-        self.value = value
+        self._value = value
 
 
 def deepest_tape(values: Sequence[Any]) -> Any:
@@ -178,14 +178,14 @@ def holds_in_trace(value: Any) -> bool:
 def raw_value(value: Any) -> Any:
     """A value without tracing and vmaps: the examples of a vmap lie along leading axes."""
     while isinstance(value, (Traced, Mapped)):
-        value = value.value
+        value = value._value
     return value
 
 
 def unbatched(value: Any) -> Any:
     """A value without the vmaps around it, up to the first traced or plain one inside."""
     while isinstance(value, Mapped):
-        value = value.value
+        value = value._value
     return value
 
 
@@ -204,7 +204,7 @@ def any_true(condition: Any) -> bool:
 def untraced(value: Any) -> Any:
     """A value without any tracing, also inside lists, tuples and dicts."""
     while isinstance(value, Traced):
-        value = value.value
+        value = value._value
     if isinstance(value, (list, tuple)) and holds_traced(value):
         return type(value)(map(untraced, value))
     return value
@@ -214,7 +214,7 @@ def memory_of(value: Any) -> Any:
     """The array that a value is in memory, and of a batched value that of one example."""
     value, inside = untraced(value), 0
     while isinstance(value, Mapped):
-        value, inside = untraced(value.value), inside + 1
+        value, inside = untraced(value._value), inside + 1
     if inside and all(value.shape[:inside]) and is_ndarray(value):
         return value[(0,) * inside]
     return value  # also where there are no examples, and nothing to share
@@ -228,7 +228,7 @@ def is_scalar(x: Any) -> bool:
     is_view = False
     while isinstance(x, Traced):
         is_view = is_view or x.is_view
-        x = x.value
+        x = x._value
     if isinstance(x, Mapped):
         return not is_view and x.is_number()
     return isinstance(x, np.generic)
@@ -254,7 +254,7 @@ def lift_to_level_of(buffer: Any, value: Any) -> Any:
     if level_of(buffer) < level_of(value):
         if isinstance(value, Mapped):
             return value.adopt(buffer)
-        return value.tape.wrap(lift_to_level_of(buffer, value.value), -1)
+        return value.tape.wrap(lift_to_level_of(buffer, value._value), -1)
     return buffer
 
 
@@ -284,7 +284,7 @@ def snapshot(value: Any) -> Any:
         return value.snapshot()
     if not isinstance(value, Traced):
         return value
-    return value.tape.array(value.value, value.slot, value.tape, value.spec)
+    return value.tape.array(value._value, value.slot, value.tape, value.spec)
 
 
 _POSITIONS = (int, slice, type(None), type(Ellipsis), np.int64)

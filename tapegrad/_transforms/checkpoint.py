@@ -68,7 +68,7 @@ def _is_traced_below(leaves: list[Value], inner: Value) -> bool:
     """Whether a transform around the vmap of `inner` differentiates the call."""
     while isinstance(inner, Mapped):
         vmap_level = inner.vmap_level
-        leaves = [x.value if vmap_level.owns(x) else x for x in leaves]
+        leaves = [x._value if vmap_level.owns(x) else x for x in leaves]
         inner = innermost(leaves)
     return inner is not None
 
@@ -87,7 +87,7 @@ class _OfWholeArrays:
 
     def values(self, leaves: list[Value]) -> list[Any]:
         """The leaves that this function takes, with the examples along axis 0."""
-        return [x.value if self.vmap_level.owns(x) else x for x in leaves]
+        return [x._value if self.vmap_level.owns(x) else x for x in leaves]
 
     def examples(self, out: Tree) -> Any:
         """A result of this function, batched by the vmap again."""
@@ -112,7 +112,7 @@ class _OfWholeArrays:
             )
             out, out_structure = flatten(self.f(*args, **kwargs))
             self.out_mapped = [vmap_level.owns(leaf) for leaf in out]
-            out = [x.value if vmap_level.owns(x) else x for x in out]
+            out = [x._value if vmap_level.owns(x) else x for x in out]
             return unflatten(out_structure, out)
         finally:
             CURRENT.reset(token)

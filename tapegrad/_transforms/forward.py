@@ -123,7 +123,7 @@ def _primal_and_tangent(leaf: Value, tape: Tape) -> tuple[Any, Any]:
     if isinstance(leaf, Traced):
         if leaf.tape is tape:
             dot = leaf.slot.tangent if isinstance(leaf.slot, Cell) else None
-            return leaf.value, own_copy(as_cotangent(dot, leaf.value))
+            return leaf._value, own_copy(as_cotangent(dot, leaf._value))
         leaf.tape.require_open()
     return leaf, zeros_of(leaf) if is_array(leaf) else 0.0
 

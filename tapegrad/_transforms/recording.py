@@ -112,7 +112,7 @@ class Recording:
             # The outer transform replays this entry; the replay of this recording leaves it out.
             self.first = len(tape.entries)
             self.linked = self.linked or leaf.slot != -1
-            return tape.array(leaf.value, slot, tape, leaf.spec)
+            return tape.array(leaf._value, slot, tape, leaf.spec)
         return tape.wrap(snapshot(leaf), slot)
 
     def finish(self, out: Tree) -> None:
@@ -151,8 +151,8 @@ class Recording:
             return value
         outer = self.tape.parent
         if outer is None or (not self.dependent and value.slot >= self.start):
-            return value.value
-        return outer.array(value.value, value.slot, outer, value.spec)
+            return value._value
+        return outer.array(value._value, value.slot, outer, value.spec)
 
     @property
     def surroundings(self) -> Tape | None:
@@ -235,7 +235,7 @@ class Recording:
             replay_nested(self.entries, table, tape, strong_zeros=strong_zeros)
             for slot, bar in table.items():
                 if isinstance(bar, Traced) and bar.tape is tape:
-                    table[slot] = bar.value
+                    table[slot] = bar._value
         finally:
             tape.close()
 

@@ -132,7 +132,7 @@ def _orders_to_come(x: Value) -> int:
     """How many transforms may still differentiate a result of x."""
     count = 0
     while hasattr(x, "tape"):
-        tape, x = x.tape, x.value
+        tape, x = x.tape, x._value
         while tape is not None:
             tape, count = tape.parent, count + 1
     return count

@@ -451,7 +451,7 @@ def test_a_node_dies_with_its_outputs_by_counting_references(several):
         y = Exp.apply(x)
         y = y[0] if several else y
         held = y.grad_fn.saved_tensors
-        node, value = weakref.ref(y.grad_fn), weakref.ref(held[1].value)
+        node, value = weakref.ref(y.grad_fn), weakref.ref(held[1]._value)
         del held
         assert node() is not None
         del y
@@ -467,7 +467,7 @@ def test_what_is_saved_is_freed_by_a_backward_pass():
         def forward(ctx, x):
             middle = x * 2
             ctx.save_for_backward(middle)
-            ctx.middle = weakref.ref(middle.value)
+            ctx.middle = weakref.ref(middle._value)
             return middle * 2
 
         @staticmethod

@@ -163,7 +163,7 @@ def test_cycles_through_create_graph_are_collected():
 def test_a_backward_pass_frees_what_the_graph_kept():
     x = torch.ones(1000, requires_grad=True)
     y = x.exp()
-    kept = weakref.ref(y.value)
+    kept = weakref.ref(y._value)
     loss = y.sum()
     del y
     assert kept() is not None
@@ -175,7 +175,7 @@ def test_without_history_nothing_is_kept():
     x = torch.ones(1000, requires_grad=True)
     with torch.no_grad():
         y = x.exp()
-        kept = weakref.ref(y.value)
+        kept = weakref.ref(y._value)
         y = y.sum()
     assert kept() is None
 

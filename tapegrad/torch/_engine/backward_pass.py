@@ -232,7 +232,7 @@ class BackwardPass:
             bar = bar.copy()
         self.taken.add(id(bar))
         gradient: Tensor = new(Tensor)
-        gradient.value = bar
+        gradient._value = bar
         gradient.node = None
         variable._grad = gradient
         return True
@@ -301,7 +301,7 @@ class BackwardPass:
 
     def _stripped(self, g: Cotangent) -> Cotangent:
         """A cotangent without the history of a replay that was traced only for a limit."""
-        return g.value if not self.create and is_on_graph(g) else g
+        return g._value if not self.create and is_on_graph(g) else g
 
 
 def _completed_by(

@@ -48,7 +48,7 @@ def batched_grad(
 
     def one(*parts: Cotangent) -> list[Cotangent]:
         roots = [
-            (node, bar if bar.dtype == y.value.dtype else bar.astype(y.value.dtype))
+            (node, bar if bar.dtype == y._value.dtype else bar.astype(y._value.dtype))
             for node, bar, y in zip(nodes, parts, outputs, strict=True)
         ]
         work = BackwardPass(roots, wanted, keep=True, create=create, accumulate=False)
@@ -74,7 +74,7 @@ def _checked(output: Tensor, gradient: object, position: int) -> Node:
         raise TypeError(
             f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
         )
-    if gradient.value.shape[1:] != output.value.shape or not gradient.value.shape:
+    if gradient._value.shape[1:] != output._value.shape or not gradient._value.shape:
         raise RuntimeError(
             f"If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
             f"as the batch dimension. The sizes of the remaining dimensions are expected to match "

@@ -213,7 +213,7 @@ def call(function: type[Any], args: tuple[Any, ...]) -> Any:
     """`function.apply(*args)`."""
     made = Call(function, args, tuple(i for i, arg in enumerate(args) if isinstance(arg, Tensor)))
     for place in made.places:
-        if type(args[place].value) is not ndarray:
+        if type(args[place]._value) is not ndarray:
             return _call_transformed(made)
     return _call_eager(made)
 
@@ -231,12 +231,12 @@ def _call_eager(made: Call) -> Any:
     outputs = given if several else (given,)
     node._number = next_number()  # so that it is later than nodes of the forward
     if logged:
-        specs = tuple(spec_of(y.value) if isinstance(y, Tensor) else None for y in outputs)
+        specs = tuple(spec_of(y._value) if isinstance(y, Tensor) else None for y in outputs)
         out: Any = specs[0]
         if len(specs) > 1 or out is None:
             out = Outputs(specs)
             out.slots = (-1,) * len(specs)
-        likes = tuple(spec_of(x.value) for x in tensors)
+        likes = tuple(spec_of(x._value) for x in tensors)
         node._entry = CALLING, out, likes, {}, parents, None
     finished = _Results(node, tensors, logged, len(outputs)).finished(outputs)
     if logged:
@@ -307,7 +307,7 @@ class _Results:
         return made
 
     def _is_logged(self, output: Tensor) -> bool:
-        return self.logged and id(output) not in self.constant and output.value.dtype.kind in "fc"
+        return self.logged and id(output) not in self.constant and output._value.dtype.kind in "fc"
 
     def _constant(self, output: Tensor, inner: bool) -> Tensor:
         if output.node is None:
@@ -358,7 +358,7 @@ class _Results:
 
 def _alias(tensor: Tensor) -> Tensor:
     """Another tensor over the same memory."""
-    made = of_value(tensor.value)
+    made = of_value(tensor._value)
     link_view(made, tensor, _itself)
     return made
 
@@ -395,7 +395,7 @@ class _Traced(General):
         args = list(self.made.args)
         for place, array in zip(self.made.places, arrays, strict=True):
             args[place] = x = of_array(array)
-            if is_dual(x.value) and not is_above(array):
+            if is_dual(x._value) and not is_above(array):
                 x._dual = PLAIN  # the tape above is already unwrapped
         return args
 
@@ -489,7 +489,7 @@ def _call_batched(made: Call, inner: Value, arrays: list[Value]) -> Any:
     args, dims = list(made.args), [None] * len(made.args)
     for place, array in zip(made.places, arrays, strict=True):
         if vmap_level.owns(array):
-            array = array.value
+            array = array._value
             dims[place] = 0  # type: ignore[call-overload]
         args[place] = of_array(array)
     info = VmapInfo(vmap_level.size, "error")

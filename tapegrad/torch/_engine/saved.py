@@ -52,7 +52,7 @@ class Saved:
         elif tensor.node is None or tensor.node is LEAF:
             self.kept = tensor  # a leaf is kept itself, as it has no node to set again
         else:
-            self.kept = tensor.value
+            self.kept = tensor._value
 
     def unpacked(self, owner: FunctionNode) -> Tensor:
         """The tensor, with its node. Raises RuntimeError if it was changed since."""
@@ -81,7 +81,7 @@ class Saved:
         return node
 
     def _raise_changed(self, owner: FunctionNode) -> None:
-        value = self.kept.value if isinstance(self.kept, Tensor) else self.kept
+        value = self.kept._value if isinstance(self.kept, Tensor) else self.kept
         name = type(owner).__name__.removesuffix("Backward")
         which = "" if self.output is None else f", which is output {self.output} of {name},"
         raise RuntimeError(

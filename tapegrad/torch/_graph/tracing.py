@@ -23,12 +23,12 @@ FORWARD: set[float] = set()
 def unlogged(value: Value, floor: float) -> Value:
     """A traced value without the reverse transforms up to a level; it stays dual and batched."""
     if isinstance(value, Mapped):
-        inner = unlogged(value.value, floor)
-        return value if inner is value.value else value.vmap_level.wrap(inner)
+        inner = unlogged(value._value, floor)
+        return value if inner is value._value else value.vmap_level.wrap(inner)
     if not isinstance(value, Traced):
         return value
     tape = value.tape
-    inner = unlogged(value.value, floor)
+    inner = unlogged(value._value, floor)
     if type(tape) is Tape and tape.level not in FORWARD and tape.level <= floor:
         return inner
     if tape is GRAPH:
@@ -36,7 +36,7 @@ def unlogged(value: Value, floor: float) -> Value:
     slot = value.slot
     if isinstance(slot, Cell):
         slot = cell_of(unlogged(slot.tangent, floor))
-    elif inner is value.value:
+    elif inner is value._value:
         return value
     return tape.array(inner, slot, tape, value.spec)
 
@@ -52,5 +52,5 @@ def is_differentiated(value: Value, *, forward: bool = False) -> bool:
                 return True
         elif not isinstance(value, Mapped):
             return False
-        value = value.value
+        value = value._value
     return False

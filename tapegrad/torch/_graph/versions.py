@@ -36,7 +36,7 @@ class Version:
 class Versioned(Protocol):
     """What this module asks of a tensor."""
 
-    value: Any
+    _value: Any
     _version_of: Version | None
 
 
@@ -73,7 +73,7 @@ def count_write(tensor: Versioned) -> None:
     version.times.append(next_number())
     if len(version.times) > REMEMBERED:
         del version.times[: REMEMBERED // 2]
-    value = tensor.value
+    value = tensor._value
     if type(value) is not ndarray:
         return
     owner = owner_of(value)

@@ -319,15 +319,15 @@ def finish(result: Tree, source: TensorLike, label: type[Node], view: bool) -> T
         parts = [finish(part, source, label, view) for part in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
     if is_above(result):  # a dual value: its primal, then its tangent
-        made = finish(result.value, source, label, view)
+        made = finish(result._value, source, label, view)
         made._dual = tangent_of(result)
         return made
     if is_on_graph(result):
-        node, value = result.slot, result.value
+        node, value = result.slot, result._value
         if isinstance(node, int):
             node = None
         elif isinstance(source, Tensor) and (node is source.node or source._accumulator_is(node)):
-            if value is source.value:
+            if value is source._value:
                 return source  # the operation returned its argument, as conj of real numbers
         else:
             _name(node, label)
@@ -353,11 +353,11 @@ def _name(node: Slot, label: type[Node]) -> None:
 
 def _own(made: Tensor, source: Tensor) -> None:
     """Copy a result that NumPy left in the memory of its argument."""
-    value, whole = made.value, source.value
+    value, whole = made._value, source._value
     if type(value) is not ndarray or type(whole) is not ndarray:
         return
     if value is whole or (value.base is not None and owner_of(value) is owner_of(whole)):
-        made.value = value.copy()
+        made._value = value.copy()
 
 
 def deliver(out: Tree, made: Tree) -> Tree:
@@ -373,12 +373,12 @@ def deliver(out: Tree, made: Tree) -> Tree:
             "functions with out=... arguments don't support automatic differentiation, but one of "
             "the arguments requires grad."
         )
-    if not can_store(made.value.dtype, out.value.dtype):
+    if not can_store(made._value.dtype, out._value.dtype):
         raise RuntimeError(
-            f"result type {word_of(made.value.dtype)} can't be cast to the desired output type "
-            f"{word_of(out.value.dtype)}"
+            f"result type {word_of(made._value.dtype)} can't be cast to the desired output type "
+            f"{word_of(out._value.dtype)}"
         )
-    if out.value.shape != made.value.shape:
+    if out._value.shape != made._value.shape:
         _resize(out, made)
     else:
         overwrite(out, made)
@@ -393,7 +393,7 @@ def _resize(out: Tensor, made: Tensor) -> None:
             f"{list(out.shape)}, which does not match the required output shape "
             f"{list(made.shape)}. Pass a tensor of that shape, or an empty one.",
         )
-    out.value = made.value.astype(out.value.dtype)
+    out._value = made._value.astype(out._value.dtype)
     count_write(out)
 
 

@@ -65,7 +65,7 @@ def full_like_number(tensor: Tensor, number: TensorLike) -> Tensor:
     """A number on the left of an operator, as a tensor of no dimensions."""
     if isinstance(number, Tensor):
         return number
-    given = _dtypes.result_of([tensor.value, number])
+    given = _dtypes.result_of([tensor._value, number])
     return of_value(np.asarray(number, given))
 
 
@@ -93,7 +93,7 @@ def is_short(tensor: TensorLike) -> bool:
     """Whether a short path may be taken: untraced real floats, no profiler or inference mode."""
     if type(tensor) is not Tensor:
         return False
-    x = tensor.value
+    x = tensor._value
     if type(x) is not ndarray or x.dtype.char not in "fd":
         return False
     mode = mode_of()
@@ -114,7 +114,7 @@ def logged(
     shape and dtype alone, then the numbers.
     """
     result: Tensor = new(Tensor)
-    result.value = value = out if type(out) is ndarray else np.asarray(out)
+    result._value = value = out if type(out) is ndarray else np.asarray(out)
     x_node = tensor.node
     if x_node is None or mode_of() is not None:
         result.node = None
@@ -157,14 +157,14 @@ def short_pair(  # noqa: C901 - the hot path, written out
 
     def made(unusual: Operation) -> Operation:
         def operate(self: Tensor, other: TensorLike) -> Any:
-            x = self.value
+            x = self._value
             x_node = self.node
             kind = type(other)
             if kind is float or kind is int:
                 y: Any = other
                 y_node: Any = None
             elif isinstance(other, Tensor):
-                y = other.value
+                y = other._value
                 y_node = other.node
                 if type(y) is not ndarray or x.dtype is not y.dtype or x.shape != y.shape:
                     return unusual(self, other)
@@ -182,7 +182,7 @@ def short_pair(  # noqa: C901 - the hot path, written out
             if type(out) is not ndarray:
                 out = np.asarray(out)
             result: Tensor = new(Tensor)
-            result.value = out
+            result._value = out
             if constant or mode is not None:
                 result.node = None
                 return result
@@ -233,7 +233,7 @@ def short_single(ufunc: Any, label: str, general: Operation, *, warns: bool) -> 
     x_kept, out_kept = rule.keeps[True,]
 
     def call(input: TensorLike, *, out: Any = None) -> Any:
-        x = input.value if isinstance(input, Tensor) else None
+        x = input._value if isinstance(input, Tensor) else None
         if type(x) is not ndarray or out is not None or x.dtype.kind != "f":
             return general(input) if out is None else general(input, out=out)
         mode = mode_of()
@@ -243,7 +243,7 @@ def short_single(ufunc: Any, label: str, general: Operation, *, warns: bool) -> 
         if type(out) is not ndarray:
             out = np.asarray(out)
         result: Tensor = new(Tensor)
-        result.value = out
+        result._value = out
         x_node = input.node
         if mode is not None or x_node is None:
             result.node = None
@@ -269,12 +269,12 @@ def short_comparison(ufunc: np.ufunc, general: Operation) -> Operation:
     """A comparison of two tensors of one dtype, or of floats with a number."""
 
     def call(input: TensorLike, other: TensorLike, **kwargs: Any) -> Any:
-        x = input.value if type(input) is Tensor else None
+        x = input._value if type(input) is Tensor else None
         if type(x) is not ndarray or kwargs or MODE.get() is not None:
             return general(input, other, **kwargs)
         kind = type(other)
         if kind is Tensor:
-            y = other.value
+            y = other._value
             if type(y) is not ndarray or x.dtype is not y.dtype or x.dtype.kind == "c":
                 return general(input, other)
         elif (kind is float or kind is int) and x.dtype.kind == "f":
@@ -293,7 +293,7 @@ def _branch(given: TensorLike, dtype: np.dtype[Any]) -> Value:
     """A branch of `where` as a number or an untraced array of a dtype; None for any other."""
     if type(given) is float or type(given) is int:
         return given
-    value = given.value if type(given) is Tensor else None
+    value = given._value if type(given) is Tensor else None
     return value if type(value) is ndarray and value.dtype is dtype else None
 
 
@@ -305,10 +305,10 @@ def short_where(general: Operation) -> Operation:
         condition: TensorLike, input: TensorLike = None, other: TensorLike = None, **words: Any
     ) -> Any:
         tensor = input if type(input) is Tensor else other
-        mask = condition.value if type(condition) is Tensor else None
+        mask = condition._value if type(condition) is Tensor else None
         if type(mask) is not ndarray or words or not is_short(tensor) or mask.dtype.kind != "b":
             return general(condition, input, other, **words)
-        dtype = tensor.value.dtype
+        dtype = tensor._value.dtype
         x, y = _branch(input, dtype), _branch(other, dtype)
         if x is None or y is None:
             return general(condition, input, other)
@@ -317,7 +317,7 @@ def short_where(general: Operation) -> Operation:
         except ValueError:
             return general(condition, input, other)  # says how the shapes differ
         result: Tensor = new(Tensor)
-        result.value, result.node = out, None
+        result._value, result.node = out, None
         x_node = node_of(input) if type(input) is Tensor else None
         y_node = node_of(other) if type(other) is Tensor else None
         if MODE.get() is not None or (x_node is None and y_node is None):
@@ -338,7 +338,7 @@ def short_where(general: Operation) -> Operation:
 def logged_product(input: Tensor, other: Tensor, x: Value, y: Value, logs: bool) -> Tensor:
     """The product of two matrices: the frequent case, whose entry is made here."""
     result: Tensor = new(Tensor)
-    result.value = out = np.matmul(x, y)
+    result._value = out = np.matmul(x, y)
     x_node, y_node = input.node, other.node
     if not logs or (x_node is None and y_node is None):
         result.node = None
@@ -360,12 +360,12 @@ def logged_product(input: Tensor, other: Tensor, x: Value, y: Value, logs: bool)
 
 def logged_affine(input: Tensor, weight: Tensor, bias: Tensor, out: Value, logs: bool) -> Tensor:
     result: Tensor = new(Tensor)
-    result.value = out
+    result._value = out
     x_node, w_node, b_node = input.node, weight.node, bias.node
     if not logs or (x_node is None and w_node is None and b_node is None):
         result.node = None
         return result
-    x, w = input.value, weight.value
+    x, w = input._value, weight._value
     if x_node is LEAF:
         x_node = accumulator_of(input)
     elif x_node is None:
@@ -380,7 +380,7 @@ def logged_affine(input: Tensor, weight: Tensor, bias: Tensor, out: Value, logs:
         b_node = -1
     result.node = node = new(ADDMM)
     node._number = next_number()
-    kept = spec_of(bias.value), x, w
+    kept = spec_of(bias._value), x, w
     node._entry = AFFINE, spec_of(out), kept, {}, (b_node, x_node, w_node), None
     return result
 
@@ -401,13 +401,13 @@ def short_join(general: Operation, function: Function, label: str) -> Operation:
             return general(tensors, dim)
         if type(tensors) not in (list, tuple) or not tensors:
             return general(tensors, dim)
-        first = getattr(tensors[0], "value", None)
+        first = getattr(tensors[0], "_value", None)
         if type(first) is not ndarray or not first.ndim:
             return general(tensors, dim)
         dtype, shape = first.dtype, first.shape
         values, tracked = [], False
         for tensor in tensors:
-            value = tensor.value if type(tensor) is Tensor else None
+            value = tensor._value if type(tensor) is Tensor else None
             if type(value) is not ndarray or value.dtype is not dtype or value.shape != shape:
                 return general(tensors, dim)
             values.append(value)
@@ -415,7 +415,7 @@ def short_join(general: Operation, function: Function, label: str) -> Operation:
         if not -len(shape) <= dim < len(shape):
             return general(tensors, dim)
         made: Tensor = new(Tensor)
-        made.value = out = function(values, axis=dim)
+        made._value = out = function(values, axis=dim)
         made.node = None
         if tracked:
             made.node = node = new(node_type)
@@ -430,7 +430,7 @@ def short_join(general: Operation, function: Function, label: str) -> Operation:
 
 def chosen(self: Tensor, index: Index, label: type[Node]) -> Tensor:
     """A copy of the elements at an index, which the node keeps: nothing may write to it later."""
-    value = self.value
+    value = self._value
     mode = MODE.get()
     if type(value) is not ndarray or mode is not None or _differs(index):
         start = next_number()
@@ -439,7 +439,7 @@ def chosen(self: Tensor, index: Index, label: type[Node]) -> Tensor:
             announce(found, mode, start, label, self)
         return found
     made: Tensor = new(Tensor)
-    made.value = value[index]
+    made._value = value[index]
     made.node = None
     if self.node is not None:
         node = new(label)
@@ -465,7 +465,7 @@ def short_lookup(general: Operation, index_for: Operation, label: str) -> Operat
     def call(input: TensorLike, *args: Any, **words: Any) -> Any:
         if words or type(input) is not Tensor or MODE.get() is not None:
             return general(input, *args, **words)
-        found = index_for(input.value, *args) if type(input.value) is ndarray else None
+        found = index_for(input._value, *args) if type(input._value) is ndarray else None
         return general(input, *args) if found is None else chosen(input, found, node)
 
     return call
@@ -486,16 +486,16 @@ def logged_pair(rule: Rule, kind: type[Node], out: Value, input: Tensor, target:
     elif y_node is None:
         y_node = -1
     result: Tensor = new(Tensor)
-    result.value = out
+    result._value = out
     result.node = node = new(kind)
     node._number = next_number()
-    node._entry = rule, spec_of(out), (input.value, target.value), {}, (x_node, y_node), None
+    node._entry = rule, spec_of(out), (input._value, target._value), {}, (x_node, y_node), None
     return result
 
 
 def short_cross_entropy(input: Tensor, target: Tensor, usual: bool) -> Tensor | None:
     """The mean cross entropy of rows of logits, each with one class; None for anything else."""
-    x, classes = input.value, target.value
+    x, classes = input._value, target._value
     if (
         not usual
         or type(x) is not ndarray
@@ -522,7 +522,7 @@ def short_cross_entropy(input: Tensor, target: Tensor, usual: bool) -> Tensor | 
     if x_node is LEAF:
         x_node = accumulator_of(input)
     result: Tensor = new(Tensor)
-    result.value = out
+    result._value = out
     result.node = node = new(NLL_NODE)
     node._number = next_number()
     kept = {"kept": probabilities}

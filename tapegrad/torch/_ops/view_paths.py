@@ -250,7 +250,7 @@ def _writeable(view: Value, base: Value) -> Value:
 
 def view_of(x: Tensor, path: Path, label: type[Node]) -> Tensor:
     """The view of a tensor that a path leads to."""
-    value = x.value
+    value = x._value
     mode = MODE.get()
     if mode is not None:
         return _told(x, path, label, mode)
@@ -269,11 +269,11 @@ def _taken_traced(x: Tensor, path: Path, label: type[Node]) -> Tensor:
 
 def _taken(x: Tensor, path: Path, label: type[Node], out: Value, *, logged: bool) -> Tensor:
     made: Tensor = new(Tensor)
-    made.value = out
+    made._value = out
     if logged:
         node = new(label)
         node._number = next_number()
-        node._entry = path.entry(x.value, out, node_for(x))
+        node._entry = path.entry(x._value, out, node_for(x))
         made.node = node
     else:
         made.node = None
@@ -284,9 +284,9 @@ def _taken(x: Tensor, path: Path, label: type[Node], out: Value, *, logged: bool
 def _told(x: Tensor, path: Path, label: type[Node], mode: Mode) -> Tensor:
     """`view_of` where gradients are off or a profiler is active."""
     start = next_number()
-    if type(x.value) is ndarray:
+    if type(x._value) is ndarray:
         logged = x.node is not None and is_logging()
-        made = _taken(x, path, label, path(x.value), logged=logged)
+        made = _taken(x, path, label, path(x._value), logged=logged)
     else:
         made = _taken_traced(x, path, label)
     announce(made, mode, start, label, x)
@@ -352,13 +352,13 @@ def views_apart(
     """The parts of a tensor along an axis, which come from one node."""
     lead = (ALL,) * axis
     if cuts is None:
-        indices: list[types.Index] = [(*lead, i) for i in range(x.value.shape[axis])]
+        indices: list[types.Index] = [(*lead, i) for i in range(x._value.shape[axis])]
     else:
         indices = [(*lead, slice(*pair)) for pair in cuts]
     paths = [Index(index) for index in indices]
     mode = MODE.get()
     start = next_number() if mode is not None else 0
-    if type(x.value) is ndarray:
+    if type(x._value) is ndarray:
         params = {"axis": axis} if cuts is None else {"axis": axis, "cuts": cuts}
         made = _several(x, paths, label, params)
     else:
@@ -374,7 +374,7 @@ def views_apart(
 def _several(
     x: Tensor, paths: list[Index], label: type[Node], params: Params
 ) -> tuple[Tensor, ...]:
-    value = x.value
+    value = x._value
     parts = [path(value) for path in paths]
     parent = None
     if x.node is not None and paths and is_logging():
@@ -386,7 +386,7 @@ def _several(
     made = []
     for position, path in enumerate(paths):
         part: Tensor = new(Tensor)
-        part.value = parts[position]
+        part._value = parts[position]
         part.node = None
         if parent is not None:
             part.node = fresh_node()
@@ -401,11 +401,11 @@ def _several(
 
 def _whole(given: Number) -> int:
     if isinstance(given, Tensor):
-        if given.value.dtype.kind not in "iu" or given.value.size != 1:
+        if given._value.dtype.kind not in "iu" or given._value.size != 1:
             raise TypeError(
                 "only integer tensors of a single element can be converted to an index"
             )
-        return int(given.value.item())
+        return int(given._value.item())
     if isinstance(given, (bool, float)) or not hasattr(given, "__index__"):
         raise TypeError(f"expected an integer, got {type(given).__name__}")
     return int(given.__index__())

@@ -28,10 +28,10 @@ class UnpackedDualTensor(NamedTuple):
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """`(primal, tangent)`: the tensor without its tangent, and the tangent or None."""
     settled(tensor)
-    value = tensor.value
+    value = tensor._value
     if not is_dual(value):
         return UnpackedDualTensor(tensor, None)
-    primal = of_value(value.value, tensor.node)
+    primal = of_value(value._value, tensor.node)
     dot = tangent_on_graph(tensor)
     if dot is None:
         return UnpackedDualTensor(primal, None)

@@ -48,7 +48,7 @@ def through_hooks(hooks: dict[int, Function], g: Cotangent) -> Cotangent:
 def _check_hooked(hook: Function, given: object, gradient: Tensor) -> None:
     if not isinstance(given, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(given).__name__}'")
-    if given.value.shape != gradient.value.shape:
+    if given._value.shape != gradient._value.shape:
         raise RuntimeError(
             f"hook '{_name_of(hook)}' has changed the size of value: expected "
             f"{list(gradient.shape)}, got {list(given.shape)}"
@@ -105,26 +105,26 @@ def through_posthooks(node: Node, parts: list[Cotangent], g: Cotangent) -> list[
 def accumulate(variable: Tensor, bar: Cotangent, taken: set[int], *, create: bool) -> None:
     """Add a cotangent to the `grad` of a leaf, in its memory unless the pass creates a graph."""
     if is_dual(bar) and not create:
-        bar = bar.value  # an accumulated gradient has no tangent
+        bar = bar._value  # an accumulated gradient has no tangent
     with GUARD:
         known = variable._grad
         if known is None:
             gradient = as_gradient(bar)
-            value = gradient.value
+            value = gradient._value
             if type(value) is ndarray and not create:
                 if id(value) in taken or value.base is not None or not value.flags.writeable:
-                    value = gradient.value = value.copy()
+                    value = gradient._value = value.copy()
                 taken.add(id(value))
             variable._grad = gradient
-        elif create or known.node is not None or type(known.value) is not ndarray:
+        elif create or known.node is not None or type(known._value) is not ndarray:
             variable._grad = of_array(array_below(known) + conjugated(bar))
         else:
-            np.add(known.value, conjugated(bar), out=known.value)
+            np.add(known._value, conjugated(bar), out=known._value)
 
 
 def root_of(tensor: Tensor, gradient: Tensor | None) -> Cotangent:
     """The cotangent of a root: the given gradient, or 1 for a root of one element."""
-    value = tensor.value
+    value = tensor._value
     if gradient is None:
         if spec_of(value).size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")

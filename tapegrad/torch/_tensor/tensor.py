@@ -53,9 +53,9 @@ class Tensor:
     tensor([2., 4.])
     """
 
-    __slots__ = ("__dict__", "__weakref__", "node", "value")
+    __slots__ = ("__dict__", "__weakref__", "_value", "node")
 
-    value: Any
+    _value: Any
     node: Any
 
     _grad: Tensor | None = None
@@ -128,15 +128,15 @@ class Tensor:
 
     @property
     def shape(self) -> Size:
-        return Size(self.value.shape)
+        return Size(self._value.shape)
 
     @property
     def dtype(self) -> dtype:
-        return of_numpy(self.value.dtype)
+        return of_numpy(self._value.dtype)
 
     @property
     def ndim(self) -> int:
-        return len(self.value.shape)
+        return len(self._value.shape)
 
     @property
     def device(self) -> device:
@@ -148,7 +148,7 @@ class Tensor:
 
     @property
     def itemsize(self) -> int:
-        return int(self.value.dtype.itemsize)
+        return int(self._value.dtype.itemsize)
 
     @property
     def nbytes(self) -> int:
@@ -159,7 +159,7 @@ class Tensor:
         if dim is None:
             return self.shape
         try:
-            return self.value.shape[dim]
+            return self._value.shape[dim]
         except IndexError:
             last = max(self.ndim, 1)
             raise IndexError(
@@ -175,7 +175,7 @@ class Tensor:
 
     def dim(self) -> int:
         """The number of dimensions."""
-        return len(self.value.shape)
+        return len(self._value.shape)
 
     ndimension = dim
 
@@ -212,8 +212,8 @@ class Tensor:
                 )
             return self
         if requires_grad:
-            require_floating(self.value.dtype)
-            if is_differentiated(self.value, forward=True):
+            require_floating(self._value.dtype)
+            if is_differentiated(self._value, forward=True):
                 raise RuntimeError(
                     "You are attempting to call Tensor.requires_grad_() inside of a function that "
                     "is being transformed by torch.func, on a tensor that it differentiates by. "
@@ -279,12 +279,12 @@ class Tensor:
             )
         if value is self:
             raise RuntimeError("can't assign Variable as its own grad")
-        if value.value.shape != self.value.shape:
+        if value._value.shape != self._value.shape:
             raise RuntimeError(
                 f"assigned grad has data of a different size: expected "
-                f"{list(self.value.shape)}, got {list(value.value.shape)}"
+                f"{list(self._value.shape)}, got {list(value._value.shape)}"
             )
-        if value.value.dtype != self.value.dtype:
+        if value._value.dtype != self._value.dtype:
             raise RuntimeError(
                 f"assigned grad has data of a different type: expected {self.dtype}, "
                 f"got {value.dtype}"
@@ -321,8 +321,8 @@ class Tensor:
         if self._base is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         self.node = None
-        if type(self.value) is not ndarray and not is_dual(self.value):
-            self.value = plain_of(self)  # removes the tracing of functional transforms, too
+        if type(self._value) is not ndarray and not is_dual(self._value):
+            self._value = plain_of(self)  # removes the tracing of functional transforms, too
         self.__dict__.pop("_retains", None)
         for reference in self._views or ():
             view = reference()
@@ -339,12 +339,12 @@ class Tensor:
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-        if self.node is not None and value.value.dtype.kind not in "fc":
+        if self.node is not None and value._value.dtype.kind not in "fc":
             raise RuntimeError(
                 "data set to a tensor that requires gradients must be floating point or complex "
                 "dtype"
             )
-        self.value = plain_of(value)
+        self._value = plain_of(value)
 
     @property
     def _version(self) -> int:
@@ -408,7 +408,7 @@ def require_floating(given: np.dtype[Any]) -> None:
 def of_value(value: Value, node: Slot = None) -> Tensor:
     """A tensor over an array, without a copy."""
     made: Tensor = new(Tensor)
-    made.value = value if type(value) is ndarray else _with_memory(value)
+    made._value = value if type(value) is ndarray else _with_memory(value)
     made.node = node
     if modes.is_inference_mode_enabled():
         made._inference = True
@@ -423,23 +423,23 @@ def _with_memory(value: Value) -> Value:
 def of_array(array: Value) -> Tensor:
     """A tensor for the result of a rule or a function: on the graph if the graph traces it."""
     if is_above(array):
-        made = of_array(array.value)
+        made = of_array(array._value)
         made._dual = tangent_of(array)
         return made
     if is_on_graph(array):
         slot = array.slot
-        return of_value(array.value, None if isinstance(slot, int) else slot)
+        return of_value(array._value, None if isinstance(slot, int) else slot)
     return of_value(array)
 
 
 def array_of(tensor: Tensor) -> Value:
     """The array of a tensor: a traced one if operations on it have to be logged."""
-    if type(tensor.value) is not ndarray:
-        if is_dual(tensor.value):
+    if type(tensor._value) is not ndarray:
+        if is_dual(tensor._value):
             return _array_of_dual(tensor)
         mode = modes.MODE.get()
         if mode is not None and (not mode.grad or mode.floor):
-            return unlogged(tensor.value, mode.floor if mode.grad else np.inf)
+            return unlogged(tensor._value, mode.floor if mode.grad else np.inf)
     return array_below(tensor)
 
 
@@ -447,16 +447,16 @@ def array_below(tensor: Tensor) -> Value:
     """`array_of` without the tangent on the graph, as backward passes use it."""
     node = tensor.node
     if node is None:
-        return tensor.value
+        return tensor._value
     mode = modes.MODE.get()
     if mode is not None and (not mode.grad or mode.inference or mode.floor):
-        return tensor.value
+        return tensor._value
     if tensor._inference:
         raise RuntimeError(
             "Inference tensors cannot be saved for backward. To work around you can make a clone "
             "to get a normal tensor and use it in autograd."
         )
-    return array_on_graph(tensor.value, accumulator_of(tensor) if node is LEAF else node)
+    return array_on_graph(tensor._value, accumulator_of(tensor) if node is LEAF else node)
 
 
 def _array_of_dual(tensor: Tensor) -> Value:
@@ -476,10 +476,10 @@ def tangent_on_graph(tensor: Tensor) -> Tangent:
     """
     tangent = tensor._dual
     if tangent is None or tangent is PLAIN:
-        tangent = tangent_of(tensor.value)
+        tangent = tangent_of(tensor._value)
         if tensor._dual is None and tensor.node is not None and tangent is not None:
             node = error_node(spec_of(tangent), THIRD, [node_of(tensor)])
-            return array_on_graph(of_value(tangent).value, node)
+            return array_on_graph(of_value(tangent)._value, node)
     return tangent
 
 
@@ -491,23 +491,23 @@ THIRD = (
 
 def settled(tensor: Tensor) -> Any:
     """The tape above the graph of a dual tensor, or None. After its level it is dual no more."""
-    if not is_dual(tensor.value):
+    if not is_dual(tensor._value):
         return None
-    above = tensor.value.tape.above
+    above = tensor._value.tape.above
     if above is None:
-        tensor.value = tensor.value.value
+        tensor._value = tensor._value._value
         tensor.__dict__.pop("_dual", None)
     return above
 
 
 def plain_of(tensor: Tensor) -> Value:
     """The value of a tensor without history; a batched value stays batched."""
-    value = tensor.value
+    value = tensor._value
     if type(value) is ndarray:
         return value
     value = untraced(value)
     if isinstance(value, Mapped):
-        inner = value.value
+        inner = value._value
         without = plain_of(of_value(inner))
         return value if without is inner else value.vmap_level.wrap(without)
     return value

@@ -83,9 +83,9 @@ def link_view(
     made: Tensor, source: Tensor, path: Callable[[Value], Value], several: bool = False
 ) -> None:
     """Make a tensor a view of another one, or of its base if that is a view itself."""
-    value, whole = made.value, source.value
+    value, whole = made._value, source._value
     if is_dual(value) and is_dual(whole):
-        value, whole = value.value, whole.value
+        value, whole = value._value, whole._value
     if type(value) is not ndarray or type(whole) is not ndarray:
         return
     if value is not whole and owner_of(value) is not owner_of(whole):
@@ -95,7 +95,7 @@ def link_view(
         base = source
     else:
         assert source._view_fn is not None
-        path = _joined(base.value.shape, source._view_fn, path)
+        path = _joined(base._value.shape, source._view_fn, path)
     made._base = base
     made._view_fn = path
     share_version(base, made)
@@ -108,7 +108,7 @@ def link_view(
         made._creation_meta = source._creation_meta
     if made._creation_meta is not None:
         made._attr_version = version_of(base).count
-        if made.node is None and base.node is not None and made.value.dtype.kind in "fc":
+        if made.node is None and base.node is not None and made._value.dtype.kind in "fc":
             made.node = LEAF  # it has no node of its own
     views = base._views
     if views is None:

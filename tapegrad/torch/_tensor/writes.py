@@ -114,8 +114,8 @@ def write(
         tensor.node is not None or any(source.node is not None for source in sources)
     )
     check_writable(tensor, tracked, label)
-    before = tensor.value
-    if is_dual(before) or any(is_dual(source.value) for source in sources):
+    before = tensor._value
+    if is_dual(before) or any(is_dual(source._value) for source in sources):
         return _write_dual(tensor, compute)
     if type(before) is not ndarray:
         return _write_traced(tensor, compute(before))
@@ -125,11 +125,11 @@ def write(
     if level_of(result) > GRAPH.level:
         _enter_transform(tensor, result)
         return _write_traced(tensor, result)
-    value = result.value if on_graph else result
+    value = result._value if on_graph else result
     check_result(tensor, value)
     if on_graph and value.dtype != before.dtype:
         result = result.astype(before.dtype)  # so that its gradient has the dtype of the memory
-        value = result.value
+        value = result._value
     node = result.slot if on_graph and not isinstance(result.slot, int) else None
     if tracked and node is not None:
         require_floating(before.dtype)
@@ -151,9 +151,9 @@ def write(
 
 def put(tensor: Tensor, index: Index, source: Tensor | Value, label: str) -> None:
     """`tensor[index] = source` for an index in NumPy's terms and a tensor or a number."""
-    given = source.value if isinstance(source, Tensor) else source
+    given = source._value if isinstance(source, Tensor) else source
     origin = source.node if isinstance(source, Tensor) else None
-    before = tensor.value
+    before = tensor._value
     tracked = (
         (tensor.node is not None or origin is not None)
         and modes.is_logging()
@@ -200,7 +200,7 @@ def _replacement(
     old = node_of(tensor)
     node = fresh_node()
     slots = (-1 if old is None else old, v_node)
-    node._entry = WRITE, None, (spec_of(tensor.value), spec), index, slots, None
+    node._entry = WRITE, None, (spec_of(tensor._value), spec), index, slots, None
     node.__class__ = node_class(label)
     return node
 
@@ -208,14 +208,14 @@ def _replacement(
 def _put_traced(tensor: Tensor, index: Index, given: Value) -> None:
     """`put` within a functional transform."""
     _require_logged(tensor)
-    if type(tensor.value) is ndarray and level_of(given) > GRAPH.level:
+    if type(tensor._value) is ndarray and level_of(given) > GRAPH.level:
         _enter_transform(tensor, given)
-    if type(tensor.value) is ndarray:
+    if type(tensor._value) is ndarray:
         _enter_transform(tensor, batched_index_part(index, -1))
     try:
-        tensor.value[index] = given
+        tensor._value[index] = given
     except TypeError:  # a NumPy scalar has no memory, and so no views
-        tensor.value = given.astype(tensor.value.dtype)
+        tensor._value = given.astype(tensor._value.dtype)
     count_write(tensor)
 
 
@@ -237,16 +237,16 @@ def _write_traced(tensor: Tensor, result: Value) -> Tensor:
     _require_logged(tensor)
     check_result(tensor, result)
     try:
-        tensor.value[...] = result
+        tensor._value[...] = result
     except TypeError:  # a NumPy scalar has no memory, and so no views
-        tensor.value = result
+        tensor._value = result
     count_write(tensor)
     return tensor
 
 
 def _require_logged(tensor: Tensor) -> None:
     """Raise RuntimeError for a write under `no_grad` to what a transform differentiates."""
-    if not modes.is_logging() and is_differentiated(tensor.value):
+    if not modes.is_logging() and is_differentiated(tensor._value):
         raise RuntimeError(
             "within a functional transform, a tensor that is differentiated cannot be written to "
             "under no_grad: the derivative of what is written over could not be kept. Write into "
@@ -258,8 +258,8 @@ def _write_dual(tensor: Tensor, compute: Callable[[Value], Value]) -> Tensor:
     """A write with tangents: it makes new memory, and base and views are computed from that."""
     result = compute(array_of(tensor))
     check_result(tensor, result)
-    if result.dtype != tensor.value.dtype:
-        result = result.astype(tensor.value.dtype)
+    if result.dtype != tensor._value.dtype:
+        result = result.astype(tensor._value.dtype)
     base = tensor if tensor._base is None else tensor._base
     if base is not tensor:
         result = _COPY_SLICES.apply_bound([array_of(base), result], {"path": tensor._view_fn})
@@ -274,7 +274,7 @@ def _write_dual(tensor: Tensor, compute: Callable[[Value], Value]) -> Tensor:
 
 def _become(tensor: Tensor, array: Value) -> None:
     made = of_array(array)
-    tensor.value, tensor.node, tensor._dual = made.value, made.node, made._dual
+    tensor._value, tensor.node, tensor._dual = made._value, made.node, made._dual
 
 
 def _put_dual(tensor: Tensor, index: Index, given: Value) -> None:
@@ -291,17 +291,17 @@ def _put_dual(tensor: Tensor, index: Index, given: Value) -> None:
 def _enter_transform(tensor: Tensor, value: Value) -> None:
     """Wrap an outer tensor's value for the functional transform that `value` belongs to."""
     base = tensor if tensor._base is None else tensor._base
-    base.value = lift_to_level_of(base.value.copy(), value)
+    base._value = lift_to_level_of(base._value.copy(), value)
     for reference in base._views or ():
         view = reference()
         if view is not None and view._view_fn is not None:
-            view.value = view._view_fn(base.value)
+            view._value = view._view_fn(base._value)
 
 
 def overwrite(tensor: Tensor, source: Tensor | Value) -> Tensor:
     """`tensor.copy_(source)`."""
     given = source if isinstance(source, Tensor) else np.asarray(source)
-    shape, room = np.shape(getattr(given, "value", given)), tensor.value.shape
+    shape, room = np.shape(getattr(given, "_value", given)), tensor._value.shape
     if len(shape) > len(room):
         raise RuntimeError(
             f"The size of the tensor {list(room)} must match that of the source {list(shape)}, or "
@@ -319,8 +319,8 @@ def check_writable(tensor: Tensor, tracked: bool, label: str = "") -> None:
             "a clone to get a normal tensor before doing inplace update.See "
             "https://github.com/pytorch/rfcs/pull/17 for more details."
         )
-    if type(tensor.value) is ndarray and (
-        not tensor.value.flags.writeable or (label not in FIXED and _repeats(tensor.value))
+    if type(tensor._value) is ndarray and (
+        not tensor._value.flags.writeable or (label not in FIXED and _repeats(tensor._value))
     ):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
@@ -395,12 +395,12 @@ def _refuse_view(view: Tensor) -> None:
     """Make the derivative of a custom Function's view an error, as its base was written to."""
     text = f"{_output_of(view)} is a view and its base or another view of its base has been "
     parents = [] if view.node is None else [node_of(view)]
-    view.node = error_node(spec_of(view.value), f"{text}modified inplace. {CUSTOM}", parents)
+    view.node = error_node(spec_of(view._value), f"{text}modified inplace. {CUSTOM}", parents)
 
 
 def check_result(tensor: Tensor, value: Value) -> None:
     """Raise RuntimeError for a result that does not fit into a tensor's memory."""
-    before = tensor.value
+    before = tensor._value
     if not can_store(value.dtype, before.dtype):
         raise RuntimeError(
             f"result type {word_of(of_numpy(value.dtype).numpy)} can't be cast to the desired "
@@ -466,13 +466,13 @@ def rebase(tensor: Tensor, node: Slot, spec: Spec | None = None) -> None:
     assert tensor._view_fn is not None
     index = getattr(tensor._view_fn, "index", None)
     slots = (-1 if base_node is None else base_node, -1 if node is None else node)
-    specs = (spec_of(base.value), spec_of(tensor.value) if spec is None else spec)
+    specs = (spec_of(base._value), spec_of(tensor._value) if spec is None else spec)
     if index is not None and is_basic(index):
         made._entry = WRITE, None, specs, index, slots, None
     else:
         made._entry = (
             _COPY_SLICES,
-            spec_of(base.value),
+            spec_of(base._value),
             specs,
             {"path": tensor._view_fn},
             slots,
@@ -500,7 +500,7 @@ def outdate_views(tensor: Tensor) -> None:
 
 def _refresh_views(base: Tensor) -> None:
     """Give the views of a tensor new nodes, from its present node."""
-    array = None if base.node is None else array_on_graph(base.value, base.node)
+    array = None if base.node is None else array_on_graph(base._value, base.node)
     for reference in base._views or ():
         view = reference()
         if view is None or view._view_fn is None:

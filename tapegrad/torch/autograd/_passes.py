@@ -144,10 +144,10 @@ def _finished(bar: Cotangent, x: Tensor, allow_unused: bool, materialize: bool) 
     if bar is not None:
         made = as_gradient(bar)
         if made.node is None:
-            made.value = (
-                made.value.copy()
+            made._value = (
+                made._value.copy()
             )  # the array may belong to another result, or to the caller
-        elif isinstance(made.node, AccumulateGrad) and made.value is made.node.variable.value:
+        elif isinstance(made.node, AccumulateGrad) and made._value is made.node.variable._value:
             return made.node.variable  # a leaf that the caller gave as the gradient
         return made
     if not allow_unused:
@@ -155,7 +155,7 @@ def _finished(bar: Cotangent, x: Tensor, allow_unused: bool, materialize: bool) 
             "One of the differentiated Tensors appears to not have been used in the graph. Set "
             "allow_unused=True if this is the desired behavior."
         )
-    return of_value(np.zeros_like(x.value)) if materialize else None
+    return of_value(np.zeros_like(x._value)) if materialize else None
 
 
 def _sequence(given: Tree) -> Sequence[Any]:
@@ -194,12 +194,12 @@ def _check_gradient(tensor: Tensor, gradient: object, position: int) -> None:
         raise TypeError(
             f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
         )
-    if gradient.value.shape != tensor.value.shape:
+    if gradient._value.shape != tensor._value.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{position}] has a shape of {gradient.shape} and "
             f"output[{position}] has a shape of {tensor.shape}."
         )
-    if (gradient.value.dtype.kind == "c") != (tensor.value.dtype.kind == "c"):
+    if (gradient._value.dtype.kind == "c") != (tensor._value.dtype.kind == "c"):
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same "
             f"dtype. Mismatch in dtype: grad_output[{position}] has a dtype of {gradient.dtype} "

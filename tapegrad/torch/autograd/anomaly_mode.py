@@ -79,9 +79,9 @@ class Anomaly:
         """Record where the call was made that computed `made` from `args` and made the nodes."""
         trace = Trace(name)
         results = made if isinstance(made, (tuple, list)) else (made,)
-        if any(isinstance(part, Tensor) and _is_bad(part.value) for part in results):
+        if any(isinstance(part, Tensor) and _is_bad(part._value) for part in results):
             trace.origin = _origin_of(args) or trace
-            trace.given = any(isinstance(arg, Tensor) and _is_bad(arg.value) for arg in args)
+            trace.given = any(isinstance(arg, Tensor) and _is_bad(arg._value) for arg in args)
             for part in results:
                 if isinstance(part, Tensor):
                     part._origin = trace.origin  # type: ignore[attr-defined]

@@ -88,30 +88,32 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     for name, given in (("primal", tensor), ("tangent", tangent)):
         if not isinstance(given, Tensor):
             raise TypeError(f"expected {name} to be a tensor, got {type(given).__name__}")
-        if given.value.dtype.kind not in "fc":
+        if given._value.dtype.kind not in "fc":
             raise ValueError(
                 f"Expected {name} to be floating point or complex, but got: {given.dtype}"
             )
     settled(tensor)
-    if is_dual(tensor.value):
+    if is_dual(tensor._value):
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the "
             "same level 0 is not supported."
         )
-    if tensor.value.shape != tangent.value.shape:
+    if tensor._value.shape != tangent._value.shape:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original "
             f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the "
             f"given forward gradient is of size {list(tangent.shape)}."
         )
-    if type(tensor.value) is not ndarray:
+    if type(tensor._value) is not ndarray:
         raise RuntimeError(
             "make_dual of a tensor within a functional transform: use torch.func.jvp there."
         )
     dot = array_of(tangent)
-    if dot.dtype != tensor.value.dtype:
-        dot = (np.real(dot) if tensor.value.dtype.kind == "f" else dot).astype(tensor.value.dtype)
-    made = of_value(tape.wrap(tensor.value, cell_of(_plain(dot))), _viewed(tensor))
+    if dot.dtype != tensor._value.dtype:
+        dot = (np.real(dot) if tensor._value.dtype.kind == "f" else dot).astype(
+            tensor._value.dtype
+        )
+    made = of_value(tape.wrap(tensor._value, cell_of(_plain(dot))), _viewed(tensor))
     made._dual = dot
     return made
 
@@ -125,7 +127,7 @@ def _viewed(tensor: Tensor) -> Slot:
     node = node_of(tensor)
     if node is None or not is_grad_enabled():
         return None
-    view = array_on_graph(tensor.value, node)[...].slot
+    view = array_on_graph(tensor._value, node)[...].slot
     view.__class__ = node_class("ViewBackward0")
     return view
 

@@ -272,7 +272,7 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
         text = "trying to differentiate twice a function that was marked with @once_differentiable"
         several = outputs if isinstance(outputs, tuple) else (outputs,)
         made = tuple(
-            of_value(y.value, error_node(spec_of(y.value), text, parents))
+            of_value(y._value, error_node(spec_of(y._value), text, parents))
             if isinstance(y, Tensor)
             else y
             for y in several

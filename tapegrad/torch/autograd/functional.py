@@ -56,7 +56,7 @@ class _Call:
         given, is_tuple = self.as_tuple(inputs, "inputs")
         found = []
         for x in given:
-            if is_differentiated(x.value, forward=True):
+            if is_differentiated(x._value, forward=True):
                 raise RuntimeError(
                     "torch.autograd.functional inside of a function that is being transformed by "
                     "torch.func, on a tensor that it differentiates by: use torch.func there."
@@ -134,7 +134,7 @@ class _Call:
 
     def pushed(self, outputs: Tensors, inputs: Tensors, v: Tensors) -> Tensors:
         """The product J v of the Jacobian: uJ is linear in u, and its own pullback of v is J v."""
-        u = tuple(of_value(np.zeros_like(out.value)).requires_grad_(True) for out in outputs)
+        u = tuple(of_value(np.zeros_like(out._value)).requires_grad_(True) for out in outputs)
         transposed = _gradients(outputs, inputs, u, create_graph=True)
         if self.strict:
             self.filled(transposed, inputs, differentiable=True)
@@ -167,7 +167,7 @@ class _Call:
                         f"{self.name}: the output of the user-provided function is independent of "
                         f"input {position}. This is not allowed in strict mode."
                     )
-                gradient = of_value(np.zeros_like(x.value))
+                gradient = of_value(np.zeros_like(x._value))
             elif self.strict and again and not gradient.requires_grad:
                 raise RuntimeError(
                     f"{self.name}: the derivative of the user-provided function by input "
@@ -190,7 +190,7 @@ def _one(like: Tensor) -> Tensor:
         raise RuntimeError(
             f"grad can be implicitly created only for real scalar outputs but got {like.dtype}"
         )
-    return of_value(np.ones_like(like.value))
+    return of_value(np.ones_like(like._value))
 
 
 def _gradients(
@@ -343,7 +343,7 @@ def _jacobian_rows(call: _Call, out: Tensor, inputs: Tensors) -> Tensors:
     flat = out.reshape(-1)
     lists: list[list[Tensor]] = [[] for _ in inputs]
     for position in range(out.numel()):
-        basis = np.zeros(flat.shape, flat.value.dtype)
+        basis = np.zeros(flat.shape, flat._value.dtype)
         basis[position] = 1
         if out.requires_grad:
             _one(out)  # raises for complex outputs, which have no direction
@@ -353,7 +353,7 @@ def _jacobian_rows(call: _Call, out: Tensor, inputs: Tensors) -> Tensors:
     return tuple(
         OPERATIONS["stack"](parts).reshape(tuple(out.shape) + tuple(x.shape))
         if parts
-        else of_value(np.zeros(tuple(out.shape) + tuple(x.shape), x.value.dtype))
+        else of_value(np.zeros(tuple(out.shape) + tuple(x.shape), x._value.dtype))
         for parts, x in zip(lists, inputs, strict=True)
     )
 
@@ -377,7 +377,7 @@ def _batched_jacobian_rows(
             is_grads_batched=True,
         )
     columns = [
-        of_value(np.zeros((total, *x.shape), x.value.dtype)) if part is None else part
+        of_value(np.zeros((total, *x.shape), x._value.dtype)) if part is None else part
         for part, x in zip(found, inputs, strict=True)
     ]
     ends = np.cumsum(counts).tolist()
@@ -392,7 +392,7 @@ def _batched_jacobian_rows(
 
 def _basis(out: Tensor, start: int, total: int) -> np.ndarray[Any, Any]:
     """The directions along the elements of an output, from row `start` of `total` rows."""
-    made = np.zeros((total, out.numel()), out.value.dtype)
+    made = np.zeros((total, out.numel()), out._value.dtype)
     np.fill_diagonal(made[start:], 1)
     return made.reshape(total, *out.shape)
 

@@ -170,9 +170,9 @@ def _differentiable(outputs: Tree) -> tuple[Tensor, ...]:
 
 def _random_like(out: Tensor, random: np.random.Generator, *, contiguous: bool) -> Tensor:
     values = random.standard_normal(out.shape)
-    if out.value.dtype.kind == "c":
+    if out._value.dtype.kind == "c":
         values = values + 1j * random.standard_normal(out.shape)
-    values = np.asarray(values).astype(out.value.dtype)
+    values = np.asarray(values).astype(out._value.dtype)
     if not contiguous and values.ndim:
         values = np.repeat(values, 2, axis=-1)[..., ::2]
     return of_value(values).requires_grad_(True)
@@ -209,7 +209,7 @@ class _Check:
                 "them have requires_grad=True."
             )
         for position, x in enumerate(self.inputs):
-            if _is_checked(x) and x.value.dtype not in (np.float64, np.complex128):
+            if _is_checked(x) and x._value.dtype not in (np.float64, np.complex128):
                 warn(
                     f"Input #{position} requires gradient and is not a double precision floating "
                     "point or complex. This check will likely fail if all the inputs are not of "
@@ -217,7 +217,7 @@ class _Check:
                 )
             if _is_checked(x) and any(
                 stride == 0 and side > 1
-                for stride, side in zip(x.value.strides, x.value.shape, strict=True)
+                for stride, side in zip(x._value.strides, x._value.shape, strict=True)
             ):
                 raise RuntimeError(
                     f"The {position}th input has a dimension with stride 0. gradcheck only "
@@ -247,19 +247,19 @@ class _Check:
     def _values(self) -> list[np.ndarray[Any, Any]]:
         found = _as_tuple(self.func(*self.inputs))
         return [
-            np.array(out.value)
+            np.array(out._value)
             for out in found
-            if isinstance(out, Tensor) and out.value.dtype.kind in "fc"
+            if isinstance(out, Tensor) and out._value.dtype.kind in "fc"
         ]
 
     def _slope(self, x: Tensor, index: Index, step: complex) -> list[np.ndarray[Any, Any]]:
         """Central differences of all outputs along one element."""
-        before = x.value[index]
-        x.value[index] = before + step
+        before = x._value[index]
+        x._value[index] = before + step
         above = self._values()
-        x.value[index] = before - step
+        x._value[index] = before - step
         below = self._values()
-        x.value[index] = before
+        x._value[index] = before
         return [(a - b) / (2 * abs(step)) for a, b in zip(above, below, strict=True)]
 
     def _numerical(self, x: Tensor) -> list[np.ndarray[Any, Any]]:
@@ -268,11 +268,11 @@ class _Check:
         For a complex x two such matrices on top of each other: along the real and imaginary axis.
         """
         steps: tuple[complex, ...] = (self.eps,)
-        if x.value.dtype.kind == "c":
+        if x._value.dtype.kind == "c":
             steps = (self.eps, 1j * self.eps)
         rows: list[list[np.ndarray[Any, Any]]] = []
         for step in steps:
-            for index in np.ndindex(x.value.shape):
+            for index in np.ndindex(x._value.shape):
                 for position, slope in enumerate(self._slope(x, index, step)):
                     if position == len(rows):
                         rows.append([])
@@ -288,7 +288,7 @@ class _Check:
         floating = [
             out
             for out in _as_tuple(self.func(*self.inputs))
-            if isinstance(out, Tensor) and out.value.dtype.kind in "fc"
+            if isinstance(out, Tensor) and out._value.dtype.kind in "fc"
         ]
         return [position for position, out in enumerate(floating) if out.requires_grad]
 
@@ -297,15 +297,15 @@ class _Check:
 
         For a complex output the basis has imaginary vectors too: twice as many columns.
         """
-        units: tuple[complex, ...] = (1.0,) if out.value.dtype.kind != "c" else (1.0, 1j)
+        units: tuple[complex, ...] = (1.0,) if out._value.dtype.kind != "c" else (1.0, 1j)
         columns: list[list[np.ndarray[Any, Any]]] = [[] for _ in self.checked]
         for unit in units:
-            for index in np.ndindex(out.value.shape):
-                basis = np.zeros(out.value.shape, out.value.dtype)
+            for index in np.ndindex(out._value.shape):
+                basis = np.zeros(out._value.shape, out._value.dtype)
                 basis[index] = unit
                 found = self._pull(out, of_value(basis))
                 for parts, g, x in zip(columns, found, self.checked, strict=True):
-                    value = np.zeros(x.value.shape) if g is None else g.value
+                    value = np.zeros(x._value.shape) if g is None else g._value
                     parts.append(np.array(value).reshape(-1))
         return [
             np.stack(parts, axis=1) if parts else np.zeros((x.numel(), 0))
@@ -364,11 +364,11 @@ class _Check:
         positions = self._differentiable_positions(outputs)
         for number, x in enumerate(self.checked):
             numerical = self._numerical(x)
-            units: tuple[complex, ...] = (1.0,) if x.value.dtype.kind != "c" else (1.0, 1j)
+            units: tuple[complex, ...] = (1.0,) if x._value.dtype.kind != "c" else (1.0, 1j)
             rows: list[list[Any]] = [[] for _ in numerical]
             for unit in units:
-                for index in np.ndindex(x.value.shape):
-                    tangent = np.zeros_like(x.value)
+                for index in np.ndindex(x._value.shape):
+                    tangent = np.zeros_like(x._value)
                     tangent[index] = unit
                     for parts, dot in zip(rows, self._pushed(x, tangent), strict=True):
                         parts.append(dot.reshape(-1))
@@ -407,7 +407,7 @@ class _Check:
 
             return transforms.jvp(of_x, (x.detach(),), (tangent,))[1]
 
-        directions = self.random.standard_normal((2, *x.shape)).astype(x.value.dtype)
+        directions = self.random.standard_normal((2, *x.shape)).astype(x._value.dtype)
         try:
             together = transforms.vmap(pushed)(of_value(directions))
         except RuntimeError as error:
@@ -420,7 +420,7 @@ class _Check:
     def batched(self, outputs: tuple[Tensor, ...]) -> None:
         """Raise GradcheckError where a batched pass differs from single ones."""
         for at, out in enumerate(outputs):
-            directions = self.random.standard_normal((3, *out.shape)).astype(out.value.dtype)
+            directions = self.random.standard_normal((3, *out.shape)).astype(out._value.dtype)
             together = grad(
                 out,
                 self.checked,
@@ -433,8 +433,8 @@ class _Check:
             for number, found in enumerate(together):
                 if found is None:
                     continue
-                expected = np.stack([part[number].value for part in alone])
-                self._same_batch(found.value, expected, at, number)
+                expected = np.stack([part[number]._value for part in alone])
+                self._same_batch(found._value, expected, at, number)
 
     def _same_batch(self, found: Value, expected: Value, out: int, number: int) -> None:
         if not np.allclose(found, expected, self.rtol, self.atol, equal_nan=True):
@@ -446,7 +446,7 @@ class _Check:
     def dtypes(self, outputs: tuple[Tensor, ...]) -> None:
         """Raise GradcheckError where a gradient has another dtype than its input."""
         for out in outputs:
-            found = self._pull(out, of_value(np.ones_like(out.value)))
+            found = self._pull(out, of_value(np.ones_like(out._value)))
             for g, x in zip(found, self.checked, strict=True):
                 if g is not None and g.dtype != x.dtype:
                     raise GradcheckError(
@@ -457,8 +457,8 @@ class _Check:
     def zero_and_undefined(self, outputs: tuple[Tensor, ...], *, undefined: bool) -> None:
         """Raise GradcheckError where cotangents of zero, or None, give nonzero gradients."""
         for out in outputs:
-            for g in self._pull(out, of_value(np.zeros_like(out.value))):
-                if g is not None and np.any(g.value != 0):
+            for g in self._pull(out, of_value(np.zeros_like(out._value))):
+                if g is not None and np.any(g._value != 0):
                     raise GradcheckError("backward not multiplied by grad_output")
         if not undefined:
             return
@@ -473,7 +473,7 @@ class _Check:
                     "Expected backward function to handle undefined output grads. Please look at "
                     '"Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
                 ) from error
-            if any(g is not None and np.any(g.value != 0) for g in found):
+            if any(g is not None and np.any(g._value != 0) for g in found):
                 raise GradcheckError(
                     "Expected all input grads to be undefined or zero when all output grads are "
                     "undefined or zero."
@@ -490,11 +490,11 @@ def _as_gradients(slopes: np.ndarray[Any, Any], x: Tensor, out: Tensor) -> np.nd
     With a = d out / d Re x and b = d out / d Im x, PyTorch's gradient for a direction v is
     Re(conj(a) v) + i Re(conj(b) v).
     """
-    if x.value.dtype.kind == "c":
+    if x._value.dtype.kind == "c":
         along_real, along_imag = np.split(slopes, 2)
     else:
         along_real, along_imag = slopes, None
-    units = (1.0, 1j) if out.value.dtype.kind == "c" else (1.0,)
+    units = (1.0, 1j) if out._value.dtype.kind == "c" else (1.0,)
     blocks = []
     for unit in units:
         block = np.real(np.conj(along_real) * unit)

@@ -40,7 +40,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
         )
     found, number = edge_of(node)
     assert found is not None
-    token = tensor if tensor.node is LEAF else of_value(tensor.value, tensor.node)
+    token = tensor if tensor.node is LEAF else of_value(tensor._value, tensor.node)
     return GradientEdge(found, number, token)
 
 
@@ -99,7 +99,7 @@ class HookPair:
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of "
                 f"type {type(made).__name__}"
             )
-        return made.value
+        return made._value
 
     def pack_tensor(self, tensor: Tensor) -> Any:
         """Pack a tensor; RuntimeError if the hook writes to it."""
@@ -152,7 +152,7 @@ class HookPair:
     def _packed(self, value: Value, node: Slot) -> Value:
         if type(value) is not np.ndarray:
             return value
-        if isinstance(node, AccumulateGrad) and node.variable.value is value:
+        if isinstance(node, AccumulateGrad) and node.variable._value is value:
             tensor = node.variable
         else:
             tensor = of_value(value, None if node == -1 else node)
@@ -215,7 +215,7 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
 
 
 def _copy_of(tensor: Tensor) -> Tensor:
-    return of_value(tensor.value.copy())
+    return of_value(tensor._value.copy())
 
 
 def _itself(tensor: Tensor) -> Tensor:

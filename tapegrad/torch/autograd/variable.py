@@ -43,7 +43,7 @@ class Variable(metaclass=_VariableMeta):
             data = Tensor()
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
-        made = of_value(data.value)
+        made = of_value(data._value)
         share_version(data, made)
         return made.requires_grad_(requires_grad) if requires_grad else made
 

@@ -67,7 +67,7 @@ def require_tensors(tree: Tree) -> None:
             raise ValueError(  # noqa: TRY004 - PyTorch's type
                 f"Thing passed to transform API must be Tensor, got {type(leaf)}"
             )
-        require_floating(leaf.value.dtype)
+        require_floating(leaf._value.dtype)
 
 
 def require_real(call: str, trees: Iterable[Tree], what: str) -> None:
@@ -138,7 +138,7 @@ def check_jvp(primals: Tree, tangents: Tree) -> None:
                     f"{call}: Expected {name} to only contain Tensors, got {type(leaf)}"
                 )
     for leaf, dot in zip(leaves, dots, strict=True):
-        require_floating(leaf.value.dtype)
+        require_floating(leaf._value.dtype)
         if leaf.shape != dot.shape:
             raise RuntimeError(
                 "Trying to set a forward gradient that has a different size than that of the "

@@ -69,8 +69,8 @@ def mse_loss(
     >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.0]))
     tensor(2.5000)
     """
-    x = input.value if type(input) is Tensor else None
-    y = target.value if type(target) is Tensor else None
+    x = input._value if type(input) is Tensor else None
+    y = target._value if type(target) is Tensor else None
     if (
         reduction == "mean"
         and size_average is reduce is weight is None

@@ -418,7 +418,7 @@ class Module:
                 f"dtype={given}"
             )
         return self._apply(
-            lambda tensor: tensor.to(given) if tensor.value.dtype.kind in "fc" else tensor
+            lambda tensor: tensor.to(given) if tensor._value.dtype.kind in "fc" else tensor
         )
 
     def type(self, dst_type: Any) -> Self:

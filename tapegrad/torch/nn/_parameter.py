@@ -24,11 +24,11 @@ class Parameter(Tensor):
         if data is None:
             data = of_value(np.zeros(0, np.float32))
         made: Any = new(cls)
-        made.value = plain_of(data)
+        made._value = plain_of(data)
         made.node = None
         share_version(data, made)
         if requires_grad:
-            require_floating(made.value.dtype)
+            require_floating(made._value.dtype)
             made.node = LEAF
         return made
 
@@ -58,7 +58,7 @@ class Buffer(Tensor):
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         made: Any = new(cls)
-        made.value = np.zeros(0, np.float32) if data is None else plain_of(data)
+        made._value = np.zeros(0, np.float32) if data is None else plain_of(data)
         made.node = None
         made.persistent = persistent
         return made

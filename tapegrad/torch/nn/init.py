@@ -97,7 +97,7 @@ def eye_(tensor: Tensor) -> Any:
 
 def _put(tensor: Tensor, value: Value) -> Any:
     with no_grad():
-        filled = np.broadcast_to(value, tensor.shape).astype(tensor.value.dtype)
+        filled = np.broadcast_to(value, tensor.shape).astype(tensor._value.dtype)
         return overwrite(tensor, of_value(filled))
 
 
@@ -155,13 +155,13 @@ def trunc_normal_(
 ) -> Any:
     """Fill with normal numbers, drawn again until they lie between a and b."""
     normal_(tensor, mean, std, generator)
-    fresh = of_value(np.empty_like(tensor.value))
+    fresh = of_value(np.empty_like(tensor._value))
     while True:
-        outside = (tensor.value < a) | (tensor.value > b)
+        outside = (tensor._value < a) | (tensor._value > b)
         if not outside.any():
             return tensor
         normal_(fresh, mean, std, generator)
-        _put(tensor, np.where(outside, fresh.value, tensor.value))
+        _put(tensor, np.where(outside, fresh._value, tensor._value))
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Any:
@@ -169,8 +169,8 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
-    noise = normal_(of_value(np.empty((rows, columns), tensor.value.dtype)), 0, 1, generator)
-    flat = noise.value.T if rows < columns else noise.value
+    noise = normal_(of_value(np.empty((rows, columns), tensor._value.dtype)), 0, 1, generator)
+    flat = noise._value.T if rows < columns else noise._value
     q, r = np.linalg.qr(flat)
     q = q * np.sign(np.diagonal(r))
     return _put(tensor, (q.T if rows < columns else q).reshape(tensor.shape) * gain)

@@ -68,7 +68,7 @@ class Adam(Optimizer):
             gradient = param._grad
             if gradient is None:
                 continue
-            value, step = as_real(param.value), as_real(gradient.value)
+            value, step = as_real(param._value), as_real(gradient._value)
             if group["maximize"]:
                 step = -step
             decay = group["weight_decay"]
@@ -86,16 +86,16 @@ class Adam(Optimizer):
         if not known:
             known["step"] = of_value(np.zeros((), default_float()))
             names = ["exp_avg", "exp_avg_sq", "max_exp_avg_sq"][: 3 if group["amsgrad"] else 2]
-            known.update({name: of_value(np.zeros_like(param.value)) for name in names})
+            known.update({name: of_value(np.zeros_like(param._value)) for name in names})
         beta1, beta2 = map(number_of, group["betas"])
-        known["step"].value += 1
-        count = float(known["step"].value)
-        mean, square = as_real(known["exp_avg"].value), as_real(known["exp_avg_sq"].value)
+        known["step"]._value += 1
+        count = float(known["step"]._value)
+        mean, square = as_real(known["exp_avg"]._value), as_real(known["exp_avg_sq"]._value)
         mean += (step - mean) * (1 - beta1)
         square *= beta2
         square += (1 - beta2) * np.square(step)
         if group["amsgrad"]:
-            largest = as_real(known["max_exp_avg_sq"].value)
+            largest = as_real(known["max_exp_avg_sq"]._value)
             square = np.maximum(largest, square, out=largest)
         root = np.sqrt(square)
         root *= 1 / math.sqrt(1 - beta2**count)

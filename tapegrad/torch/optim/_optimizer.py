@@ -150,12 +150,12 @@ def _rest(group: dict[str, Any]) -> dict[str, Any]:
 
 
 def _copied(value: Any) -> Any:
-    return of_value(value.value.copy()) if isinstance(value, Tensor) else value
+    return of_value(value._value.copy()) if isinstance(value, Tensor) else value
 
 
 def number_of(setting: float | Tensor) -> float:
     """A setting that may be a tensor, as a number."""
-    return float(setting.value) if isinstance(setting, Tensor) else setting
+    return float(setting._value) if isinstance(setting, Tensor) else setting
 
 
 def require_not_negative(value: float | Tensor, what: str) -> None:

@@ -70,7 +70,7 @@ class SGD(Optimizer):
             gradient = param._grad
             if gradient is None:
                 continue
-            value, step = param.value, gradient.value
+            value, step = param._value, gradient._value
             if maximize:
                 step = -step
             if decay:
@@ -86,6 +86,6 @@ class SGD(Optimizer):
         if buffer is None:
             buffer = known["momentum_buffer"] = of_value(step.copy())
         else:
-            buffer.value *= momentum
-            buffer.value += (1 - group["dampening"]) * step
-        return step + momentum * buffer.value if group["nesterov"] else buffer.value
+            buffer._value *= momentum
+            buffer._value += (1 - group["dampening"]) * step
+        return step + momentum * buffer._value if group["nesterov"] else buffer._value

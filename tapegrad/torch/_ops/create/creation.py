@@ -87,7 +87,7 @@ def creation(compute: Function) -> Function:
     ) -> Tensor:
         given = numpy_dtype(name, dtype)
         if given is None and out is not None:
-            given = out.value.dtype
+            given = out._value.dtype
         value = compute(*args, dtype=given, **kwargs)
         return finish(value, device=device, requires_grad=requires_grad, out=out)
 
@@ -150,7 +150,7 @@ def _fill_number(call: str, fill_value: TensorLike) -> Value:
             f"{call}(): argument 'fill_value' (position 2) must be Number, not "
             f"{type(fill_value).__name__}"
         )
-    return fill_value.value
+    return fill_value._value
 
 
 def _filled(
@@ -198,7 +198,7 @@ def template(call: str, input: TensorLike) -> Value:
         raise TypeError(
             f"{call}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
         )
-    return input.value
+    return input._value
 
 
 @creation
@@ -240,8 +240,8 @@ def _new(word: str, compute: Function) -> None:
         requires_grad: bool = False,
         **kwargs: Any,
     ) -> Tensor:
-        given = numpy_dtype(word, dtype) or self.value.dtype
-        value = compute(self.value, *args, dtype=given, **kwargs)
+        given = numpy_dtype(word, dtype) or self._value.dtype
+        value = compute(self._value, *args, dtype=given, **kwargs)
         return finish(value, device=device, requires_grad=requires_grad)
 
     method.__name__ = method.__qualname__ = word

@@ -75,7 +75,7 @@ def array_of_data(data: Tree, given: np.dtype[Any] | None, call: str) -> Value:
             "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
             f"rather than {call}(sourceTensor).",
         )
-        value = data.detach().value
+        value = data.detach()._value
         return value.copy() if given is None else value.astype(given)
     if isinstance(data, np.ndarray):
         check_array(data)
@@ -196,7 +196,7 @@ def _has_own_dtype(leaf: TensorLike) -> bool:
 
 def _dtype_of(leaf: TensorLike) -> np.dtype[Any]:
     if isinstance(leaf, (Tensor, np.ndarray, np.generic)):
-        return native(leaf.value.dtype if isinstance(leaf, Tensor) else leaf.dtype)
+        return native(leaf._value.dtype if isinstance(leaf, Tensor) else leaf.dtype)
     if isinstance(leaf, (bool, int, float, complex)):
         return _dtypes.of_number(leaf)
     if isinstance(leaf, str):
@@ -306,7 +306,7 @@ def asarray(
 ) -> Tensor:
     """As `as_tensor`; copy: True for a copy always, False for a ValueError where one is needed."""
     made = as_tensor(obj, dtype, device)
-    known = obj.value if isinstance(obj, Tensor) else obj
+    known = obj._value if isinstance(obj, Tensor) else obj
     shared = isinstance(known, np.ndarray) and np.may_share_memory(known, plain_of(made))
     if copy and shared:
         made = made.clone()

@@ -46,7 +46,7 @@ _REPLACED = General(
 @register()
 def zero_(self: Tensor) -> Tensor:
     """Write zeros into this tensor."""
-    value = self.value
+    value = self._value
     if type(value) is ndarray and self.node is None and self._base is None:
         check_writable(self, tracked=False)  # the frequent case: x.grad.zero_()
         value.fill(0)
@@ -59,12 +59,12 @@ def zero_(self: Tensor) -> Tensor:
 def fill_(self: Tensor, value: TensorLike) -> Tensor:
     """Write a number, or a tensor of no dimensions, into all elements of this tensor."""
     if not isinstance(value, Tensor):
-        given = filled_as(value, self.value.dtype)
+        given = filled_as(value, self._value.dtype)
         return write(self, lambda old: replaced(old, given), "FillBackward2")
-    if value.value.shape:
+    if value._value.shape:
         raise RuntimeError(
             "fill_ only supports 0-dimension value tensor but got tensor with "
-            f"{value.value.ndim} dimensions."
+            f"{value._value.ndim} dimensions."
         )
     array = array_of(value)
 

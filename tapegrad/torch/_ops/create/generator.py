@@ -73,7 +73,7 @@ class Generator:
 
     def set_state(self, new_state: TensorLike) -> Generator:
         """Go back to a state that `get_state` returned."""
-        if not isinstance(new_state, Tensor) or new_state.value.dtype != np.uint8:
+        if not isinstance(new_state, Tensor) or new_state._value.dtype != np.uint8:
             raise TypeError("RNG state must be a torch.ByteTensor")
         held = plain_of(new_state).tobytes()
         if len(held) != 45:

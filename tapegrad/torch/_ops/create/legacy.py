@@ -67,7 +67,7 @@ def _made(
 
 def _of_data(data: Tree, given: np.dtype[Any], any_dtype: bool) -> Tensor:
     if isinstance(data, Tensor):
-        if not any_dtype and data.value.dtype != given:
+        if not any_dtype and data._value.dtype != given:
             raise TypeError(f"expected a tensor of {given.name}, got one of {data.dtype}")
         return data.detach()
     if isinstance(data, np.ndarray) and data.ndim:
@@ -83,7 +83,7 @@ class _TensorType(type):
     given: np.dtype[Any]
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, Tensor) and instance.value.dtype == cls.given
+        return isinstance(instance, Tensor) and instance._value.dtype == cls.given
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
         return _made(args, kwargs, cls.given)
@@ -137,7 +137,7 @@ def set_default_tensor_type(t: DType | str) -> None:
 @register(function=False)
 def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """A tensor of this one's dtype, of sizes or data: an older form of `new_tensor`."""
-    return _made(args, kwargs, self.value.dtype)
+    return _made(args, kwargs, self._value.dtype)
 
 
 __all__ = ["legacy_tensor", "set_default_tensor_type", "type_dtype"]

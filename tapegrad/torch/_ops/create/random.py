@@ -147,9 +147,9 @@ def _normal_of_tensors(mean: Value, std: Value, generator: Generator | None = No
 def _value(array: Value) -> Value:
     """The value of a traced array; a batched one keeps its examples."""
     if isinstance(array, Traced):
-        return _value(array.value)
+        return _value(array._value)
     if isinstance(array, Mapped):
-        return array.vmap_level.wrap(_value(array.value))
+        return array.vmap_level.wrap(_value(array._value))
     return array
 
 
@@ -184,7 +184,7 @@ def normal(
     if size is None:
         raise TypeError("normal(): expected size= where mean and std are numbers, got None")
     noise = randn(size, generator=generator, dtype=dtype, device=device)
-    value = noise.value
+    value = noise._value
     value *= std
     value += mean
     if out is not None:

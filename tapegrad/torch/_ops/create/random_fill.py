@@ -33,7 +33,7 @@ from tapegrad.torch._types import Number, TensorLike
 def _into(
     self: Tensor, label: str, draw: Callable[[tuple[int, ...], np.dtype[Any]], Value]
 ) -> Tensor:
-    value = self.value
+    value = self._value
     new = np.asarray(draw(value.shape, value.dtype)).astype(value.dtype)
     return write(self, lambda old: replaced(old, new), label)
 
@@ -95,10 +95,10 @@ def log_normal_(
 
 
 def _require_continuous(self: Tensor, name: str) -> None:
-    if self.value.dtype.kind != "f":
+    if self._value.dtype.kind != "f":
         raise RuntimeError(
             f"{name} distribution is a continuous probability distribution. dtype must be a "
-            f"floating point but you specified {word_of(self.value.dtype)}"
+            f"floating point but you specified {word_of(self._value.dtype)}"
         )
 
 
@@ -164,9 +164,9 @@ def random_(
     low, high, _ = (
         bounds_of("random_", args, words.pop("from", None), to, 0)
         if args or to is not None
-        else (0, _end_of(self.value.dtype), ())
+        else (0, _end_of(self._value.dtype), ())
     )
-    given = self.value.dtype
+    given = self._value.dtype
     return _into(
         self,
         f"RandomBackward{2 if not args else len(args) % 2}",

@@ -494,7 +494,7 @@ def _declare_softmax(word: str, function: Declared, label: str, doc: str) -> Non
 
     def call(input: TensorLike, dim: Dim = None, dtype: DType = None, **words: Any) -> Any:
         if type(dim) is int and dtype is None and not words and is_short(input):
-            x = input.value
+            x = input._value
             if -x.ndim <= dim < x.ndim:
                 axis = dim % x.ndim
                 out = evaluate(x, axis)

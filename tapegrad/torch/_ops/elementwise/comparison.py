@@ -199,7 +199,7 @@ def bitwise_not(input: Value) -> Value:
 
 @register("__invert__", function=False)
 def _invert(self: Tensor) -> Tensor:
-    if self.value.dtype.kind in "fc":
+    if self._value.dtype.kind in "fc":
         raise TypeError(
             "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
         )

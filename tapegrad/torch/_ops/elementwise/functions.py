@@ -221,7 +221,7 @@ def _short_clamp(
     input: TensorLike, min: TensorLike = None, max: TensorLike = None, **words: Any
 ) -> Tensor:
     if type(min) in NUMBERS and type(max) in NUMBERS and not words and is_short(input):
-        x = input.value
+        x = input._value
         out = _clamped.function(x, min, max)
         return logged(input, out, _clamped.rule, _CLAMP, (x, min, max), {})
     return clamp(input, min, max, **words)

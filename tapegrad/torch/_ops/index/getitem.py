@@ -34,7 +34,7 @@ INDEX = label_of("Index")
 def _getitem(self: Tensor, index: types.Index) -> Tensor:
     """`x[index]`: a view for integers, slices, None and Ellipsis; a copy for tensors and lists."""
     kind = type(index)
-    shape = self.value.shape
+    shape = self._value.shape
     if kind is int and shape:
         if not -shape[0] <= index < shape[0]:
             raise IndexError(
@@ -106,18 +106,18 @@ def _setitem(self: Tensor, index: types.Index, value: TensorLike) -> None:
 
 
 def _assign(self: Tensor, index: types.Index, value: TensorLike) -> None:
-    parsed = parse(index, self.value.shape)
+    parsed = parse(index, self._value.shape)
     source = _assigned(self, value)
     if parsed.chosen is not None:
         target = self if parsed.whole else _taken(self, parsed)
         put(target, _simple(parsed.chosen), source, "IndexPutBackward0")
         return
     basic = _simple(parsed.basic)
-    room = len(self.value[Index(basic).taken].shape) if type(self.value) is ndarray else None
+    room = len(self._value[Index(basic).taken].shape) if type(self._value) is ndarray else None
     if isinstance(source, Tensor) and room is not None:
         source = _without_leading(source, room)
     if parsed.whole:
-        copies = isinstance(source, Tensor) and (source.value.shape or not self.value.shape)
+        copies = isinstance(source, Tensor) and (source._value.shape or not self._value.shape)
         if copies:
             put(self, ..., source, "CopyBackwards")
         else:
@@ -149,9 +149,9 @@ def _assigned(self: Tensor, value: TensorLike) -> TensorLike:
         return value
     if not issubclass(type(value), (bool, int, float, complex, np.number, np.bool_)):
         raise TypeError(
-            f"can't assign a {_kind_of(value)} to a torch.{word_of(self.value.dtype)}Tensor"
+            f"can't assign a {_kind_of(value)} to a torch.{word_of(self._value.dtype)}Tensor"
         )
-    return filled_as(value, self.value.dtype)
+    return filled_as(value, self._value.dtype)
 
 
 def _kind_of(value: TensorLike) -> str:
@@ -160,16 +160,16 @@ def _kind_of(value: TensorLike) -> str:
 
 def _without_leading(source: Tensor, room: int) -> Tensor:
     """A source without the leading dimensions of size 1 that the part written to lacks."""
-    shape = source.value.shape
+    shape = source._value.shape
     while len(shape) > room and shape[0] == 1:
         shape = shape[1:]
     if len(shape) > room:
         raise RuntimeError(
-            f"expand(torch.{word_of(source.value.dtype)}Tensor{{{list(shape)}}}): the number of "
+            f"expand(torch.{word_of(source._value.dtype)}Tensor{{{list(shape)}}}): the number of "
             f"sizes provided ({room}) must be greater or equal to the number of dimensions in the "
             f"tensor ({len(shape)})"
         )
-    return source if shape == source.value.shape else reshaped(source, shape)
+    return source if shape == source._value.shape else reshaped(source, shape)
 
 
 @register(function=False)

@@ -118,12 +118,12 @@ def diagonal_scatter(
 @register("fill_diagonal_")
 def _fill_diagonal(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
     """Write a number on the main diagonal; wrap: it starts again further down a tall matrix."""
-    shape = self.value.shape
+    shape = self._value.shape
     if len(shape) < 2:
         raise RuntimeError("dimensions must larger than 1")
     if len(shape) > 2 and len(set(shape)) > 1:
         raise RuntimeError("all dimensions of input must be of equal length")
-    number = filled_as(fill_value, self.value.dtype)
+    number = filled_as(fill_value, self._value.dtype)
     mask = np.zeros(shape, bool)
     np.fill_diagonal(mask, True, wrap)
     return write(self, lambda old: np.where(mask, number, old), "CopySlices")

@@ -47,7 +47,7 @@ def gather(input: Value, dim: int, index: Value, *, sparse_grad: bool = False) -
 
 
 def _gather_index(x: Value, dim: Dim = 0, index: TensorLike = None, *rest: Any) -> Index:
-    given = index.value if type(index) is Tensor else None
+    given = index._value if type(index) is Tensor else None
     if rest or not x.ndim or type(given) is not ndarray or not given.size:
         return None
     axis = wrapped(dim, x.ndim)

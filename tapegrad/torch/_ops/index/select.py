@@ -59,7 +59,7 @@ def index_select(input: Value, dim: int, index: Value) -> Value:
 
 
 def _select_index(x: Value, dim: Dim = 0, index: TensorLike = None, *rest: Any) -> Index:
-    given = index.value if type(index) is Tensor else None
+    given = index._value if type(index) is Tensor else None
     if rest or not x.ndim or type(given) is not ndarray:
         return None
     axis, given = _rows_of(x, dim, given.copy(), "index_select")

@@ -156,7 +156,7 @@ def _part(part: Index) -> Index:
     if kind is slice:
         return _slice(part)
     if isinstance(part, Tensor):
-        part = untraced(part.value)
+        part = untraced(part._value)
         return part if isinstance(part, Mapped) else _array(part)
     if isinstance(part, (np.ndarray, np.generic, Traced)):
         return _array(np.asarray(untraced(part)))
@@ -173,7 +173,7 @@ def _part(part: Index) -> Index:
 
 
 def _of_sequence(part: Index) -> Value:
-    parts = [untraced(x.value) if isinstance(x, Tensor) else x for x in part]
+    parts = [untraced(x._value) if isinstance(x, Tensor) else x for x in part]
     try:
         array = np.asarray(parts)
     except ValueError as error:
@@ -209,7 +209,7 @@ def _slice(part: slice) -> slice:
 
 def _bound(side: Index) -> int:
     if isinstance(side, Tensor):
-        return int(untraced(side.value).item())
+        return int(untraced(side._value).item())
     index: Callable[[], Any] | None = getattr(side, "__index__", None)
     if index is None:
         raise TypeError("slice indices must be integers or None or have an __index__ method")

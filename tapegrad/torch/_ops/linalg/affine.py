@@ -135,7 +135,7 @@ def linear(input: TensorLike, weight: TensorLike, bias: TensorLike = None) -> Te
             [4.]])
     """
     if type(input) is Tensor and isinstance(bias, Tensor) and isinstance(weight, Tensor):
-        x, w, b = input.value, weight.value, bias.value
+        x, w, b = input._value, weight._value, bias._value
         if (
             type(x) is ndarray
             and type(w) is ndarray

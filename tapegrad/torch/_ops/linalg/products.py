@@ -64,8 +64,8 @@ def matmul(input: TensorLike, other: TensorLike, *, out: Tensor | None = None) -
     >>> torch.ones(2, 3) @ torch.ones(3)
     tensor([3., 3.])
     """
-    x = input.value if type(input) is Tensor else None
-    y = other.value if isinstance(other, Tensor) else None
+    x = input._value if type(input) is Tensor else None
+    y = other._value if isinstance(other, Tensor) else None
     if (
         out is None
         and type(x) is ndarray

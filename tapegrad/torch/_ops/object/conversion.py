@@ -35,9 +35,9 @@ def numpy(self: Tensor, *, force: bool = False) -> Value:
         raise RuntimeError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )
-    if type(self.value) is not ndarray:
-        return np.asarray(self.value)  # the core's error, or its plain value
-    return self.value.view()
+    if type(self._value) is not ndarray:
+        return np.asarray(self._value)  # the core's error, or its plain value
+    return self._value.view()
 
 
 @register("__array__", function=False)
@@ -67,7 +67,7 @@ def _dlpack_device(_: Tensor) -> tuple[int, int]:
 @register(function=False)
 def item(self: Tensor) -> Number:
     """The one element, as a Python number without history; RuntimeError for more elements."""
-    value = self.value
+    value = self._value
     if value.size != 1:
         raise RuntimeError(f"a Tensor with {value.size} elements cannot be converted to Scalar")
     return _read(value, "item()").item()
@@ -87,20 +87,20 @@ def _read(value: Value, call: str) -> Value:
 @register(function=False)
 def tolist(self: Tensor) -> Tree:
     """The elements as nested lists of Python numbers."""
-    return _read(self.value, "tolist()").tolist()
+    return _read(self._value, "tolist()").tolist()
 
 
 @register("__bool__", function=False)
 def _is_true(self: Tensor) -> bool:
-    size = self.value.size
+    size = self._value.size
     if size != 1:
         held = "no values" if not size else "more than one value"
         raise RuntimeError(f"Boolean value of Tensor with {held} is ambiguous")
-    return bool(_read(self.value, "bool()").item())
+    return bool(_read(self._value, "bool()").item())
 
 
 def _as_number(self: Tensor) -> Number:
-    if self.value.size != 1:
+    if self._value.size != 1:
         raise ValueError("only one element tensors can be converted to Python scalars")
     if self.node is not None:
         warn(
@@ -122,7 +122,7 @@ def _as_real(self: Tensor, word: str) -> Number:
 
 @register("__index__", function=False)
 def _index(self: Tensor) -> int:
-    value = self.value
+    value = self._value
     if value.size != 1 or value.dtype.kind not in "biu":
         raise TypeError("only integer tensors of a single element can be converted to an index")
     return int(_read(value, "int()").item())
@@ -130,14 +130,14 @@ def _index(self: Tensor) -> int:
 
 @register("__len__", function=False)
 def _length(self: Tensor) -> int:
-    if not self.value.shape:
+    if not self._value.shape:
         raise TypeError("len() of a 0-d tensor")
-    return int(self.value.shape[0])
+    return int(self._value.shape[0])
 
 
 @register("__reversed__", function=False)
 def _reverse(self: Tensor) -> Tensor:
-    return self if not self.value.shape else self.flip(tuple(range(self.dim())))
+    return self if not self._value.shape else self.flip(tuple(range(self.dim())))
 
 
 @register("__contains__", function=False)
@@ -185,7 +185,7 @@ def _to_copy(input: Value, given: np.dtype[Any]) -> Value:
 
 def to_dtype(tensor: Tensor, given: np.dtype[Any]) -> Tensor:
     """A tensor with another dtype; itself where it has it."""
-    return tensor if tensor.value.dtype == given else _to_copy(tensor, given)
+    return tensor if tensor._value.dtype == given else _to_copy(tensor, given)
 
 
 @register(function=False)
@@ -206,21 +206,21 @@ def to(
     flags = [given for given in args if isinstance(given, bool)]
     copy = flags[1] if len(flags) > 1 else copy
     wanted = _wanted((*args, device, other), dtype)
-    given = self.value.dtype if wanted is None else _dtypes.as_numpy(wanted)
+    given = self._value.dtype if wanted is None else _dtypes.as_numpy(wanted)
     return _to_copy(self, given) if copy else to_dtype(self, given)
 
 
 @register(function=False)
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor with the dtype of another one."""
-    return to_dtype(self, other.value.dtype)
+    return to_dtype(self, other._value.dtype)
 
 
 @register("type", function=False)
 def type_of(self: Tensor, dtype: DType | str = None, non_blocking: bool = False) -> Any:
     """`torch.FloatTensor` as a string; with a dtype, a type or its name, the tensor converted."""
     if dtype is None:
-        return f"torch.{_dtypes.word_of(self.value.dtype)}Tensor"
+        return f"torch.{_dtypes.word_of(self._value.dtype)}Tensor"
     return to_dtype(self, type_dtype(dtype))
 
 

@@ -127,12 +127,12 @@ def _reduce(self: Tensor, _protocol: Any = None) -> Any:
     """Pickles hold the value: what is read from one is a leaf."""
     if type(self).__reduce__ is not object.__reduce__:
         return self.__reduce__()
-    if type(self.value) is not ndarray:
+    if type(self._value) is not ndarray:
         raise TypeError(
             "pickle: got a tensor within a functional transform, which is only valid there. "
             "Return it from the function first."
         )
-    return _rebuilt, (type(self), self.value, self.requires_grad, _attributes(self))
+    return _rebuilt, (type(self), self._value, self.requires_grad, _attributes(self))
 
 
 @register("__copy__", function=False)
@@ -155,7 +155,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     known: Tensor | None = memo.get(id(self))
     if known is not None:
         return known
-    value = self.value.copy()
+    value = self._value.copy()
     made = _rebuilt(type(self), value, self.requires_grad, {})
     memo[id(self)] = made
     made.__dict__.update(deepcopy(_attributes(self), memo))

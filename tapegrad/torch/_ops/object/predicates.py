@@ -50,7 +50,7 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
 @register(method=False)
 def result_type(tensor1: TensorLike, tensor2: TensorLike) -> _dtypes.dtype:
     """The dtype that two tensors or numbers come to have in an operation together."""
-    operands = [x.value if isinstance(x, Tensor) else x for x in (tensor1, tensor2)]
+    operands = [x._value if isinstance(x, Tensor) else x for x in (tensor1, tensor2)]
     return _dtypes.of_numpy(_dtypes.result_of(operands))
 
 

@@ -170,7 +170,7 @@ def _numbers(array: Value, indent: int) -> str:
 
 
 def _remarks(tensor: Tensor) -> list[str]:
-    array = tensor.value
+    array = tensor._value
     usual = [_dtypes.default_float()]
     if array.size:
         usual += [_dtypes.default_complex(), np.dtype(np.int64), np.dtype(bool)]
@@ -191,12 +191,12 @@ def _remarks(tensor: Tensor) -> list[str]:
 @register("__repr__", "__str__", function=False)
 def repr_of(tensor: Tensor) -> str:
     """A tensor as PyTorch prints it."""
-    if type(tensor.value) is not ndarray:
+    if type(tensor._value) is not ndarray:
         return _repr_traced(tensor)
     kind = type(tensor).__name__
     prefix = "tensor(" if kind in ("Tensor", "Parameter", "Variable") else f"{kind}("
     indent = len(prefix)
-    text = prefix + _numbers(tensor.value, indent)
+    text = prefix + _numbers(tensor._value, indent)
     column = len(text) - text.rfind("\n") + 1
     for remark in _remarks(tensor):
         if column + len(remark) + 2 > OPTIONS["linewidth"]:
@@ -210,16 +210,16 @@ def repr_of(tensor: Tensor) -> str:
 
 def _repr_traced(tensor: Tensor) -> str:
     """A tensor within a functional transform: the transform's name around what it stands for."""
-    value = tensor.value
+    value = tensor._value
     if is_dual(value):
         primal, tangent = unpack_dual(tensor)
         text = repr_of(primal)
         return text if tangent is None else f"{text[:-1]}, tangent={repr_of(tangent)})"
     if isinstance(value, Traced):
-        inner, name, level = value.value, "GradTrackingTensor", value.tape.level
+        inner, name, level = value._value, "GradTrackingTensor", value.tape.level
         words = f"lvl={level}"
     else:
-        inner, name = value.value, "BatchedTensor"
+        inner, name = value._value, "BatchedTensor"
         words = f"lvl={value.level}, bdim=0"
     text = repr_of(of_value(inner)).replace("\n", "\n    ")
     return f"{name}({words}, value=\n    {text}\n)"
@@ -227,8 +227,8 @@ def _repr_traced(tensor: Tensor) -> str:
 
 @register("__format__", function=False)
 def _format(self: Tensor, spec: str) -> str:
-    if not self.dim() and type(self.value) is ndarray:
-        return format(self.value.item(), spec)
+    if not self.dim() and type(self._value) is ndarray:
+        return format(self._value.item(), spec)
     return object.__format__(self, spec)
 
 

@@ -54,8 +54,8 @@ def _by_python(target: Tensor, word: str, function: Function, *sources: Tensor) 
             "instead."
         )
     check_writable(target, tracked=False)
-    value = target.value
-    columns = [np.broadcast_to(source.value, value.shape).ravel().tolist() for source in sources]
+    value = target._value
+    columns = [np.broadcast_to(source._value, value.shape).ravel().tolist() for source in sources]
     made = [function(*numbers) for numbers in zip(*columns, strict=True)]
     value[...] = np.asarray(made, value.dtype).reshape(value.shape)
     count_write(target)
@@ -67,7 +67,7 @@ def as_subclass(self: Tensor, cls: object) -> Tensor:
     """The same memory and history as a tensor of a subclass."""
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError("cls must be a type that inherits from Tensor")
-    made = of_value(self.value, self.view_as(self).node if self.requires_grad else None)
+    made = of_value(self._value, self.view_as(self).node if self.requires_grad else None)
     share_version(self, made)
     made.__class__ = cls
     return made
@@ -138,7 +138,7 @@ def unravel_index(indices: Tensor, shape: Sizes) -> tuple[Tensor, ...]:
     """The coordinates of flat positions in an array of a shape."""
     sides = (shape,) if isinstance(shape, int) else tuple(shape)
     try:
-        found = np.unravel_index(indices.value, sides)
+        found = np.unravel_index(indices._value, sides)
     except ValueError as error:
         raise ValueError(str(error)) from None
     return tuple(of_value(np.asarray(part)) for part in found)

@@ -82,7 +82,7 @@ def _short_sum(input: TensorLike, dim: Dim = None, keepdim: bool = False, **word
         return _sum(input, **_with_given(words, dim, keepdim))
     if not is_short(input):
         return _sum(input, dim, keepdim)
-    x = input.value
+    x = input._value
     if dim is None and not keepdim:
         return logged(input, _add_up(x, None), _SUM, _SUM_WHOLE, (spec_of(x),), {})
     if type(dim) is not int or not -x.ndim <= dim < x.ndim:
@@ -142,7 +142,7 @@ def _short_mean(input: TensorLike, dim: Dim = None, keepdim: bool = False, **wor
         return _mean(input, **_with_given(words, dim, keepdim))
     if not is_short(input):
         return _mean(input, dim, keepdim)
-    x = input.value
+    x = input._value
     if dim is None and not keepdim and x.size:
         out = _add_up(x, None) / x.dtype.type(x.size)
         return logged(input, out, _MEAN, _MEAN_WHOLE, (spec_of(x),), {})

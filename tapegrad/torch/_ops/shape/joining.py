@@ -166,7 +166,7 @@ operation("BlockDiagBackward0", method=False, name="block_diag")(_block_diag)
 
 
 def _padded(tensor: Tensor, count: int) -> Tensor:
-    shape = tensor.value.shape
+    shape = tensor._value.shape
     if len(shape) >= count:
         return tensor
     if not shape:
@@ -232,7 +232,7 @@ def _repeat_method(self: Tensor, *repeats: Sizes, **words: Any) -> Tensor:
 def tile(input: Tensor, *dims: Sizes, **words: Any) -> Tensor:
     """The tensor so many times along each dimension; fewer counts are those of the last ones."""
     counts = sizes_of((words["dims"],) if words else dims)
-    lead = (1,) * (len(input.value.shape) - len(counts))
+    lead = (1,) * (len(input._value.shape) - len(counts))
     made: Tensor = repeat(input, *lead, *counts)
     return made
 

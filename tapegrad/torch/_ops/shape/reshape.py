@@ -85,13 +85,13 @@ def fits_in_memory(value: Value, shape: tuple[int, ...]) -> bool:
 
 def reshaped(input: Tensor, shape: tuple[int, ...], label: type[Node] = VIEW) -> Tensor:
     """A tensor in another shape of as many elements: a view if it can be one, else a copy."""
-    if fits_in_memory(input.value, shape):
-        value = input.value
+    if fits_in_memory(input._value, shape):
+        value = input._value
         if label is VIEW and type(value) is ndarray and not value.flags.c_contiguous:
             label = label_of("ReshapeAlias")
         return view_of(input, Reshape(shape), label)
     copy = input.clone()
-    copy.value = np.ascontiguousarray(copy.value)
+    copy._value = np.ascontiguousarray(copy._value)
     made = view_of(copy, Reshape(shape), label_of("UnsafeView"))
     made._base = made._view_fn = None  # nobody else holds the copy
     return made
@@ -115,7 +115,7 @@ def view(self: Tensor, *size: Sizes, **words: Any) -> Tensor:
         raise TypeError("view() received an invalid combination of arguments - got ()")
     if isinstance(size[0], dtype):
         return _reinterpreted(self, size[0])
-    value = self.value
+    value = self._value
     shape = _sized(size, math.prod(value.shape))
     if not fits_in_memory(value, shape):
         raise RuntimeError(
@@ -127,7 +127,7 @@ def view(self: Tensor, *size: Sizes, **words: Any) -> Tensor:
 
 def _reinterpreted(self: Tensor, given: dtype) -> Tensor:
     """The bits of a tensor as another dtype; it does not require grad."""
-    value = self.value
+    value = self._value
     target = as_numpy(given)
     if value.dtype == target:
         return view_of(self, Index(...), ALIAS)
@@ -157,7 +157,7 @@ def _reinterpreted(self: Tensor, given: dtype) -> Tensor:
 @register(function=False)
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """`self.view(other.size())`."""
-    return view(self, other.value.shape)
+    return view(self, other._value.shape)
 
 
 @register()
@@ -167,19 +167,19 @@ def reshape(input: Tensor, *shape: Sizes, **words: Any) -> Tensor:
     RuntimeError where the number of elements differs.
     """
     given = (words.popitem()[1],) if words else shape
-    return reshaped(input, _sized(given, math.prod(input.value.shape)))
+    return reshaped(input, _sized(given, math.prod(input._value.shape)))
 
 
 @register(function=False)
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """`self.reshape(other.size())`."""
-    return reshaped(self, _sized((other.value.shape,), math.prod(self.value.shape)))
+    return reshaped(self, _sized((other._value.shape,), math.prod(self._value.shape)))
 
 
 @register()
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dimensions from start_dim to end_dim merged into one."""
-    shape = input.value.shape
+    shape = input._value.shape
     if not shape:
         return reshaped(input, (1,))
     start, end = wrapped(start_dim, len(shape)), wrapped(end_dim, len(shape))
@@ -194,7 +194,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 @register(numpy_words=True)
 def unflatten(input: Tensor, dim: int, sizes: Sizes) -> Tensor:
     """One dimension split into several, of which one size may be -1."""
-    shape = input.value.shape
+    shape = input._value.shape
     position = wrapped(dim, len(shape))
     asked = list(map(whole, sizes))
     found = math.prod(asked)
@@ -211,7 +211,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sizes) -> Tensor:
 @register()
 def ravel(input: Tensor) -> Tensor:
     """The tensor as one dimension."""
-    return reshaped(input, (math.prod(input.value.shape),))
+    return reshaped(input, (math.prod(input._value.shape),))
 
 
 @register(numpy_words=True)
@@ -221,7 +221,7 @@ def squeeze(input: Tensor, dim: Dim = None) -> Tensor:
 
 
 def _squeeze_path(input: Tensor, dim: Dim) -> tuple[Reshape, type[Node]]:
-    shape = input.value.shape
+    shape = input._value.shape
     if dim is None:
         return Reshape(tuple(size for size in shape if size != 1)), label_of("Squeeze")
     several = isinstance(dim, (tuple, list))
@@ -237,7 +237,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 
 
 def _unsqueeze_path(input: Tensor, dim: int) -> Index:
-    place = wrapped(dim, len(input.value.shape) + 1)
+    place = wrapped(dim, len(input._value.shape) + 1)
     return Index((*(ALL,) * place, None))
 
 
@@ -251,7 +251,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 def _transpose_path(input: Tensor, dim0: int, dim1: int) -> Permute:
-    ndim = len(input.value.shape)
+    ndim = len(input._value.shape)
     first, second = wrapped(dim0, ndim), wrapped(dim1, ndim)
     axes = list(range(ndim))
     if ndim:
@@ -274,7 +274,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
 @register()
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; a vector or a single element as it is."""
-    ndim = len(input.value.shape)
+    ndim = len(input._value.shape)
     if ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {ndim}D")
     return view_of(input, Permute(range(ndim)[::-1]), label_of("T"))
@@ -286,7 +286,7 @@ def permute(input: Tensor, *dims: Dim, **words: Any) -> Tensor:
     if not words and not dims:
         raise TypeError('permute() missing 1 required positional arguments: "dims"')
     given = sizes_of((words.popitem()[1],) if words else dims)
-    ndim = len(input.value.shape)
+    ndim = len(input._value.shape)
     if len(given) != ndim:
         raise RuntimeError(
             "permute: number of dimensions in the tensor input does not match the length of the "
@@ -302,7 +302,7 @@ def permute(input: Tensor, *dims: Dim, **words: Any) -> Tensor:
 @register("movedim", "moveaxis")
 def movedim(input: Tensor, source: Dim, destination: Dim) -> Tensor:
     """Dimensions moved to other places; the others keep their order."""
-    ndim = len(input.value.shape)
+    ndim = len(input._value.shape)
     sources, destinations = _as_list(source), _as_list(destination)
     if len(sources) != len(destinations):
         raise RuntimeError(
@@ -327,7 +327,7 @@ def _as_list(given: Dim) -> list[int]:
 
 def _reversed(self: Tensor) -> Tensor:
     """The dimensions in reverse order: the transpose of a matrix."""
-    ndim = len(self.value.shape)
+    ndim = len(self._value.shape)
     if ndim != 2:
         warn(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
@@ -340,7 +340,7 @@ def _reversed(self: Tensor) -> Tensor:
 
 def _matrix_transposed(self: Tensor) -> Tensor:
     """The last two dimensions swapped."""
-    if not self.value.shape:
+    if not self._value.shape:
         return _of_no_dimensions(self, "mT")
     _require_matrices(self, "mT")
     return transpose(self, -2, -1)
@@ -355,7 +355,7 @@ def _of_no_dimensions(self: Tensor, word: str) -> Tensor:
 
 
 def _require_matrices(self: Tensor, word: str) -> None:
-    ndim = len(self.value.shape)
+    ndim = len(self._value.shape)
     if ndim < 2:
         raise RuntimeError(
             f"tensor.{word} is only supported on matrices or batches of matrices. Got {ndim}-D "
@@ -368,12 +368,12 @@ def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions swapped, of the conjugate."""
     _require_matrices(input, "adjoint()")
     swapped = transpose(input, -2, -1)
-    return OPERATIONS["conj"](swapped) if input.value.dtype.kind == "c" else swapped
+    return OPERATIONS["conj"](swapped) if input._value.dtype.kind == "c" else swapped
 
 
 def _adjoint_of_batch(self: Tensor) -> Tensor:
     """The conjugate transpose of each matrix."""
-    if not self.value.shape:
+    if not self._value.shape:
         return _of_no_dimensions(self, "mH")
     _require_matrices(self, "mH")
     return adjoint(self)
@@ -381,7 +381,7 @@ def _adjoint_of_batch(self: Tensor) -> Tensor:
 
 def _adjoint_of_matrix(self: Tensor) -> Tensor:
     """The conjugate transpose of a matrix."""
-    ndim = len(self.value.shape)
+    ndim = len(self._value.shape)
     if not ndim:
         return _of_no_dimensions(self, "H")
     if ndim != 2:
@@ -403,11 +403,11 @@ register("mH", function=False)(property(_adjoint_of_batch))
 
 def expanded(input: Tensor, given: Sequence[int]) -> Tensor:
     """A tensor in a larger shape, where -1 stands for its own size."""
-    shape = input.value.shape
+    shape = input._value.shape
     lead = len(given) - len(shape)
     if lead < 0:
         raise RuntimeError(
-            f"expand(torch.{word_of(input.value.dtype)}Tensor{{{list(shape)}}}, "
+            f"expand(torch.{word_of(input._value.dtype)}Tensor{{{list(shape)}}}, "
             f"size={list(given)}): the number of sizes provided ({len(given)}) must be greater or "
             f"equal to the number of dimensions in the tensor ({len(shape)})"
         )
@@ -441,7 +441,7 @@ def expand(self: Tensor, *size: Sizes, **words: Any) -> Tensor:
 @register(function=False)
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """`self.expand(other.size())`."""
-    return expanded(self, other.value.shape)
+    return expanded(self, other._value.shape)
 
 
 @register()
@@ -454,7 +454,7 @@ def broadcast_to(input: Tensor, size: Sizes) -> Tensor:
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Views of tensors in the shape that they have together."""
     given = tensors[0] if _is_one_shape(tensors) else tensors
-    shape = joined_shape([tensor.value.shape for tensor in given])
+    shape = joined_shape([tensor._value.shape for tensor in given])
     return tuple(expanded(tensor, shape) for tensor in given)
 
 
@@ -484,16 +484,16 @@ def _reform(self: Tensor, path: Path, back: Path, label: str) -> Tensor:
     """Change the shape of a tensor in place; `back` is the path from the new to the old one."""
     tracked = is_logging() and self.node is not None
     check_writable(self, tracked, "View")
-    before = self.value
+    before = self._value
     if type(before) is not ndarray:
-        self.value = path(before)
+        self._value = path(before)
         return self
-    self.value = path(before)
+    self._value = path(before)
     node = None
     if tracked:
         node = new(node_class(label))
         node._number = next_number()
-        node._entry = path.entry(before, self.value, node_for(self))
+        node._entry = path.entry(before, self._value, node_for(self))
     if self._view_fn is not None:
         self._view_fn = Steps(self._view_fn, path)
     for reference in self._views or ():
@@ -511,7 +511,7 @@ def _reform(self: Tensor, path: Path, back: Path, label: str) -> Tensor:
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """`unsqueeze` of this tensor itself."""
     path = _unsqueeze_path(self, dim)
-    return _reform(self, path, Reshape(self.value.shape), "UnsqueezeBackward1")
+    return _reform(self, path, Reshape(self._value.shape), "UnsqueezeBackward1")
 
 
 @register(function=False, numpy_words=True)
@@ -519,7 +519,7 @@ def squeeze_(self: Tensor, dim: Dim = None) -> Tensor:
     """`squeeze` of this tensor itself."""
     path, label = _squeeze_path(self, dim)
     number = int(label.__name__[-1]) + 3
-    return _reform(self, path, Reshape(self.value.shape), f"SqueezeBackward{number}")
+    return _reform(self, path, Reshape(self._value.shape), f"SqueezeBackward{number}")
 
 
 @register("transpose_", "swapaxes_", "swapdims_", function=False, numpy_words=True)
@@ -532,7 +532,7 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
 @register(function=False, numpy_words=True)
 def t_(self: Tensor) -> Tensor:
     """`t` of this tensor itself."""
-    ndim = len(self.value.shape)
+    ndim = len(self._value.shape)
     if ndim > 2:
         raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {ndim}D")
     path = Permute(range(ndim)[::-1])

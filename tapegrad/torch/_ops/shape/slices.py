@@ -43,7 +43,7 @@ SLICE = label_of("Slice")
 @register(numpy_words=True)
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """The part at one index of a dimension; the result lacks that dimension."""
-    shape = input.value.shape
+    shape = input._value.shape
     place, position = wrapped(dim, len(shape)), whole(index)
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -58,7 +58,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 @register(numpy_words=True)
 def narrow(input: Tensor, dim: int, start: Number, length: int) -> Tensor:
     """The part of a dimension from index `start` to before `start + length`."""
-    shape = input.value.shape
+    shape = input._value.shape
     if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     place, first, count = wrapped(dim, len(shape)), whole(start), whole(length)
@@ -85,7 +85,7 @@ def part_along(place: int, start: int, end: int) -> Index:
 @register()
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal of two dimensions, as the last dimension of the result."""
-    ndim = len(input.value.shape)
+    ndim = len(input._value.shape)
     first, second = wrapped(dim1, ndim), wrapped(dim2, ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -95,7 +95,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 @register(function=False)
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of a dimension, `step` apart, along a new last one."""
-    shape = self.value.shape
+    shape = self._value.shape
     place = wrapped(dimension, len(shape))
     room = shape[place] if shape else 1
     if size < 0:
@@ -123,7 +123,7 @@ def as_strided(
 
     storage_offset: counted from the start of the memory; that of the tensor unless given.
     """
-    value = input.value
+    value = input._value
     shape: tuple[int, ...] = tuple(map(whole, size))
     steps: tuple[int, ...] = tuple(map(whole, stride))
     if type(value) is not ndarray:
@@ -154,12 +154,12 @@ def as_strided(
 
 def _real(self: Tensor) -> Tensor:
     """The real parts, in the same memory; a real tensor itself."""
-    return view_of(self, RealPart(), SELECT) if self.value.dtype.kind == "c" else self
+    return view_of(self, RealPart(), SELECT) if self._value.dtype.kind == "c" else self
 
 
 def _imaginary(self: Tensor) -> Tensor:
     """The imaginary parts, in the same memory."""
-    if self.value.dtype.kind != "c":
+    if self._value.dtype.kind != "c":
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     return view_of(self, ImaginaryPart(), SELECT)
 
@@ -181,7 +181,7 @@ register("imag", method=False)(_imaginary)
 @register(method=False)
 def view_as_real(input: Tensor) -> Tensor:
     """Complex numbers as pairs of real ones, along a new last dimension."""
-    if input.value.dtype.kind != "c":
+    if input._value.dtype.kind != "c":
         raise RuntimeError("view_as_real is only supported for complex tensors")
     return view_of(input, AsReal(), label_of("ViewAsReal"))
 
@@ -189,7 +189,7 @@ def view_as_real(input: Tensor) -> Tensor:
 @register(method=False)
 def view_as_complex(input: Tensor) -> Tensor:
     """Pairs of real numbers along the last dimension as complex ones."""
-    value = input.value
+    value = input._value
     if value.dtype.kind != "f" or value.dtype.itemsize == 2:
         raise RuntimeError(
             "view_as_complex is only supported for floating point tensors, but got a tensor of "
@@ -214,7 +214,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 @register(numpy_words=True)
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The parts at each index of a dimension; they lack that dimension."""
-    shape = input.value.shape
+    shape = input._value.shape
     if not shape and dim in (0, -1):
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return views_apart(input, wrapped(dim, len(shape)), None, label_of("Unbind"))
@@ -222,7 +222,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 @register("__iter__", function=False)
 def _rows(self: Tensor) -> Iterator[Tensor]:
-    if not self.value.shape:
+    if not self._value.shape:
         raise TypeError("iteration over a 0-d tensor")
     return iter(unbind(self))
 
@@ -234,7 +234,7 @@ def _cut(input: Tensor, place: int, ends: Sequence[int], label: type[Node]) -> t
 @register(numpy_words=True)
 def split(tensor: Tensor, split_size_or_sections: Sizes, dim: int = 0) -> tuple[Tensor, ...]:
     """Parts along a dimension: of one size, the last maybe smaller, or of these sizes."""
-    shape = tensor.value.shape
+    shape = tensor._value.shape
     place = wrapped(dim, len(shape))
     if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -254,8 +254,8 @@ def split(tensor: Tensor, split_size_or_sections: Sizes, dim: int = 0) -> tuple[
 @register(numpy_words=True)
 def split_with_sizes(input: Tensor, split_sizes: Sizes, dim: int = 0) -> tuple[Tensor, ...]:
     """Parts along a dimension, of these sizes."""
-    place = wrapped(dim, len(input.value.shape))
-    total = input.value.shape[place]
+    place = wrapped(dim, len(input._value.shape))
+    total = input._value.shape[place]
     sizes = list(map(whole, split_sizes))
     if min(sizes, default=0) < 0:
         raise RuntimeError(
@@ -276,10 +276,10 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most so many parts along a dimension, of one size but maybe for the last."""
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    if not input.value.shape:
+    if not input._value.shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
-    place = wrapped(dim, len(input.value.shape))
-    total = input.value.shape[place]
+    place = wrapped(dim, len(input._value.shape))
+    total = input._value.shape[place]
     if not total:
         return split_with_sizes(input, [0] * chunks, place)
     return split(input, -(-total // chunks), place)
@@ -290,7 +290,7 @@ def tensor_split(
     input: Tensor, indices_or_sections: TensorLike, dim: int = 0
 ) -> tuple[Tensor, ...]:
     """Parts along a dimension: so many of nearly one size, or split before these indices."""
-    shape = input.value.shape
+    shape = input._value.shape
     if not shape:
         raise RuntimeError(
             "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
@@ -298,7 +298,7 @@ def tensor_split(
     place = wrapped(dim, len(shape))
     total, given = shape[place], indices_or_sections
     if isinstance(given, Tensor):
-        given = given.value.tolist()
+        given = given._value.tolist()
     if isinstance(given, (tuple, list)):
         cuts = [whole(cut) for cut in given]
     else:
@@ -317,7 +317,7 @@ def _from_to(place: int, start: int, end: int) -> Index:
 
 def _splitter(word: str, rank: int, dim: Callable[[int], int]) -> None:
     def call(input: Tensor, indices_or_sections: TensorLike, **words: Any) -> tuple[Tensor, ...]:
-        shape = input.value.shape
+        shape = input._value.shape
         if len(shape) < rank:
             raise RuntimeError(
                 f"torch.{word} requires a tensor with at least {rank} dimension, but got a tensor "

@@ -24,7 +24,7 @@ class Tagged(np.ndarray):
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         plain = [x.view(np.ndarray) if isinstance(x, Tagged) else x for x in inputs]
         if "out" in kwargs:
-            kwargs["out"] = tuple(x.view(np.ndarray) for x in kwargs["out"])
+            kwargs["out"] = tuple(x if x is None else np.asarray(x) for x in kwargs["out"])
         return getattr(ufunc, method)(*plain, **kwargs)
 
 
@@ -33,7 +33,7 @@ class File:
 
     def __init__(self, array):
         self.array = array
-        self.shape, self.dtype = array.shape, array.dtype
+        self.shape, self.ndim, self.dtype = array.shape, array.ndim, array.dtype
 
     def __array__(self, dtype=None, copy=None):
         return self.array.copy() if dtype is None else self.array.astype(dtype)
@@ -45,6 +45,7 @@ class Library(NamedTuple):
     make: Callable[[Any], Any]
     elements: Callable[[Any], Any] = lambda value: value
     kinds: tuple[type, ...] = ()  # results of these classes have elements to get
+    plain: Callable[[Any], Any] = lambda array: array  # what stands for the value in NumPy alone
 
 
 def _dask() -> Library:
@@ -83,7 +84,7 @@ def _series() -> Library:
 
 def _index() -> Library:
     pandas = importlib.import_module("pandas")
-    return Library(lambda a: pandas.Index(a) if a.ndim == 1 else a)
+    return Library(lambda a: pandas.Index(a) if a.ndim == 1 else pandas.DataFrame(a))
 
 
 def _pint(unit: str) -> Library:
@@ -103,7 +104,10 @@ def _astropy() -> Library:
 
 def _uncertain() -> Library:
     uncertainties = importlib.import_module("uncertainties")
-    return Library(lambda a: uncertainties.ufloat(float(a.flat[0]), 0.1))
+    return Library(
+        lambda a: uncertainties.ufloat(float(np.ravel(a)[0]), 0.1),
+        plain=lambda a: float(np.ravel(a)[0]),
+    )
 
 
 LIBRARIES: dict[str, Callable[[], Library]] = {
@@ -119,11 +123,11 @@ LIBRARIES: dict[str, Callable[[], Library]] = {
     "array_api_strict": lambda: Library(importlib.import_module("array_api_strict").asarray),
     "torch": lambda: Library(importlib.import_module("torch").as_tensor),
     "np.ma": lambda: Library(lambda a: np.ma.array(a, mask=a == a.min())),
-    "np.matrix": lambda: Library(np.matrix),
+    "np.matrix": lambda: Library(np.matrix, plain=np.atleast_2d),
     "np.recarray": lambda: Library(lambda a: a.view(np.recarray)),
     "subclass": lambda: Library(lambda a: a.view(Plain)),
     "subclass with __array_ufunc__": lambda: Library(lambda a: a.view(Tagged)),
     "file": lambda: Library(File),
-    "Fraction": lambda: Library(lambda a: Fraction(1, 3)),
-    "Decimal": lambda: Library(lambda a: Decimal("0.25")),
+    "Fraction": lambda: Library(lambda a: Fraction(1, 3), plain=lambda a: 1 / 3),
+    "Decimal": lambda: Library(lambda a: Decimal("0.25"), plain=lambda a: 0.25),
 }

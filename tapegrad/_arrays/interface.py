@@ -357,7 +357,10 @@ class NdarrayInterface:
 
 def _operator(name: str, function: Callable[..., Any], *, swap: bool = False) -> None:
     def method(self: Any, other: Value) -> Any:
-        if as_operand(other) is NotImplemented:
+        if (
+            getattr(type(other), "__array_ufunc__", None) is None
+            and as_operand(other) is NotImplemented
+        ):
             return NotImplemented  # the other's class defines the operator itself
         return function(other, self) if swap else function(self, other)
 

@@ -15,17 +15,27 @@ import numpy as np
 from tapegrad._arrays.traced import Array, new
 from tapegrad._arrays.ufuncs import binary, product
 from tapegrad._core.forms import Elementwise, Multilinear
-from tapegrad._core.operands import as_operand, refusal
+from tapegrad._core.operands import as_operand, call_other, refusal
 from tapegrad._core.out import write_out
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.types import Value
-from tapegrad._core.values import is_scalar, untraced
+from tapegrad._core.values import in_trace, is_scalar, untraced
 from tapegrad.rules import products as _rules
 
 assert _rules, "the operators' rules are declared by importing them"
 
 
 Method = Callable[..., Any]
+
+
+def _by_class_of(other: Value, ufunc: np.ufunc, x: Value, y: Value) -> Any:
+    """An operator that is not ours to handle, as ndarray does it: by the ufunc, if that is known.
+
+    A class without `__array_ufunc__` has its own reflected operator, which Python calls next.
+    """
+    if getattr(type(other), "__array_ufunc__", None) is None:
+        return NotImplemented
+    return call_other(ufunc, "__call__", (x, y), {})
 
 
 def _install(name: str, method: Method) -> None:
@@ -93,8 +103,10 @@ def _operator(
             made.tape = tape
             made.spec = self.spec
             return made
-        other = as_operand(other)
-        return other if other is NotImplemented else binary(rule, self, other)
+        taken = as_operand(other)
+        if taken is NotImplemented:
+            return _by_class_of(other, ufunc, self, other)
+        return binary(rule, self, taken)
 
     def reflected(self: Array, other: Value) -> Any:
         kind = type(other)
@@ -120,15 +132,19 @@ def _operator(
             made.tape = tape
             made.spec = self.spec
             return made
-        other = as_operand(other)
-        return other if other is NotImplemented else binary(rule, other, self)
+        taken = as_operand(other)
+        if taken is NotImplemented:
+            return _by_class_of(other, ufunc, other, self)
+        return binary(rule, taken, self)
 
     def in_place(self: Array, other: Value) -> Any:
         result = forward(self, other)
-        if is_scalar(self) or result is NotImplemented and as_operand(other) is not NotImplemented:
+        if is_scalar(self):
             return result
-        if result is NotImplemented:
-            raise refusal(other)  # its class would make another value, in place of writing to x
+        if not isinstance(result, Array):
+            if in_trace(other):  # a vmap inside goes first
+                return result
+            raise refusal(other)  # its class makes another value, in place of writing to x
         return write_out(self, result, f"x {sign}= y")
 
     for prefix, method in (("", forward), ("r", reflected), ("i", in_place)):
@@ -159,13 +175,17 @@ def _prefix_operator(ufunc: np.ufunc, name: str) -> None:
 
 
 def _matmul(self: Array, other: Value) -> Any:
-    other = as_operand(other)
-    return other if other is NotImplemented else product(_product, self, other)
+    taken = as_operand(other)
+    if taken is NotImplemented:
+        return _by_class_of(other, np.matmul, self, other)
+    return product(_product, self, taken)
 
 
 def _rmatmul(self: Array, other: Value) -> Any:
-    other = as_operand(other)
-    return other if other is NotImplemented else product(_product, other, self)
+    taken = as_operand(other)
+    if taken is NotImplemented:
+        return _by_class_of(other, np.matmul, other, self)
+    return product(_product, taken, self)
 
 
 _product = cast(Multilinear, REGISTRY[np.matmul])

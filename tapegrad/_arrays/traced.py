@@ -363,13 +363,13 @@ class View(Array):
     """
 
     __slots__ = (
+        "_taken",
         "numbers",
         "params",
         "parent",
         "root",
         "rule",
         "seen",
-        "_taken",
         "taken_slot",
         "taken_tape",
     )

@@ -110,9 +110,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         )
     dot = array_of(tangent)
     if dot.dtype != tensor._value.dtype:
-        dot = (np.real(dot) if tensor._value.dtype.kind == "f" else dot).astype(
-            tensor._value.dtype
-        )
+        real = tensor._value.dtype.kind == "f"
+        dot = (np.real(dot) if real else dot).astype(tensor._value.dtype)
     made = of_value(tape.wrap(tensor._value, cell_of(_plain(dot))), _viewed(tensor))
     made._dual = dot
     return made

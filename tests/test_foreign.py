@@ -1,0 +1,386 @@
+"""Values of other libraries beside traced ones: each call is right, or says what to do.
+
+The table is library x function x side: all public callables of NumPy and the operators, with the
+plain arguments of a generic call replaced by values of a library. A result in a library's wrapper
+is taken out as the error message of an output advises.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import operator
+import traceback
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from foreign import LIBRARIES, Library
+from generic_calls import (
+    SHORT,
+    is_floating,
+    leaves_of,
+    meaningful_calls,
+    patterns,
+    plain_arguments,
+    public_callables,
+    public_ufuncs,
+)
+from judging import inputs_of, tangents_of
+
+import tapegrad
+from tapegrad import grad, jacobian, jvp, value_and_grad, vjp, vmap
+from tapegrad._errors import InputError, OutputError, TapegradError
+
+REPLACED = ("V", "M", "S")
+OPERATORS = {
+    f"operator.{name}": getattr(operator, name)
+    for name in "add sub mul truediv floordiv mod pow matmul iadd imul itruediv".split()
+}
+FOR_OPERATORS = "f(v, V)  f(V, v)  f(m, M)  f(M, m)  f(s, S)  f(S, s)  f(v, S)  f(S, v)"
+ELEMENTWISE = {**OPERATORS, **public_ufuncs()}
+
+
+# The packages of the rows whose name is not that of a package.
+PACKAGES = {
+    "pint, no unit": "pint",
+    "np.ma": "numpy",
+    "np.matrix": "numpy",
+    "np.recarray": "numpy",
+    "subclass": "numpy",
+    "subclass with __array_ufunc__": "numpy",
+    "file": "numpy",
+    "Fraction": "fractions",
+    "Decimal": "decimal",
+}
+
+
+def library(name: str) -> Library:
+    package = PACKAGES.get(name, name.split(".", maxsplit=1)[0])
+    pytest.importorskip(package, reason=f"needs {package}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of an import
+        return LIBRARIES[name]()
+
+
+each_library = pytest.mark.parametrize("name", LIBRARIES)
+
+
+class Call:
+    """A function called as a pattern says, with the plain arguments made anew by `make`."""
+
+    def __init__(self, function, pattern, make, used: Library | None = None) -> None:
+        self.function, self.pattern, self.make, self.used = function, pattern, make, used
+
+    def __call__(self, *xs):
+        plain = {
+            name: self.make(np.asarray(value)) if name in REPLACED else value
+            for name, value in plain_arguments(self.pattern.call).items()
+        }
+        leaves = []
+        for leaf in leaves_of(self.pattern.call(self.function, *xs, **plain)):
+            if self.used is not None and isinstance(leaf, self.used.kinds):
+                leaf = self.used.elements(leaf)
+            if is_floating(leaf):
+                leaves.append(leaf)
+        return tuple(leaves)
+
+
+def weights(out):
+    return np.cos(np.arange(np.size(out))).reshape(np.shape(out)).astype(np.asarray(out).dtype)
+
+
+def reverse(call, inputs, _tangents):
+    out, pullback = vjp(call, *inputs)
+    return pullback(tuple(map(weights, map(plain_of, out))))
+
+
+def forward(call, inputs, tangents):
+    out, dots = jvp(call, inputs, tangents)
+    return [
+        np.sum(weights(plain_of(part)) * plain_of(dot))
+        for part, dot in zip(out, dots, strict=True)
+        if np.any(plain_of(dot))  # a constant leaf is one in one library and none in another
+    ]
+
+
+def plain_of(array):
+    return array.compute() if hasattr(array, "compute") else np.asarray(array)
+
+
+@functools.cache
+def expected(mode, function, pattern, plain):
+    """The derivative with NumPy's own values in their place; None if NumPy raises."""
+    inputs = inputs_of(pattern, symmetric=False), tangents_of(pattern, symmetric=False)
+    try:
+        return mode(Call(function, pattern, plain), *inputs)
+    except Exception:  # noqa: BLE001
+        return None
+
+
+def silent(name, used: Library, functions: dict[str, Any], text: str, mode) -> list[str]:
+    """What is wrong with the row of a library: wrong derivatives, and errors without words."""
+    problems = []
+    counts = {"right": 0, "refused": 0}
+    for label, function in functions.items():
+        for _, pattern, _ in meaningful_calls(function, text):
+            if not set(REPLACED) & plain_arguments(pattern.call).keys():
+                continue
+            wanted = expected(mode, function, pattern, used.plain)
+            if wanted is None:
+                continue
+            cell = f"{label} {pattern.text}"
+            inputs = inputs_of(pattern, symmetric=False), tangents_of(pattern, symmetric=False)
+            try:
+                found = mode(Call(function, pattern, used.make, used), *inputs)
+            except Exception as error:  # noqa: BLE001
+                counts["refused"] += 1
+                if not says_why(error, name):
+                    problems.append(f"{cell}: {type(error).__name__}: {error}")
+                continue
+            counts["right"] += 1
+            try:
+                for ours, known in zip(found, wanted, strict=True):
+                    np.testing.assert_allclose(plain_of(ours), known, rtol=1e-9, atol=1e-12)
+            except AssertionError:
+                problems.append(f"{cell}: SILENTLY WRONG")
+    print(name, counts)  # pytest -rP shows it
+    return problems
+
+
+def says_why(error: Exception, name: str) -> bool:
+    """Whether an error is ours, NumPy's of the types or shapes, or raised by the library."""
+    if isinstance(error, TapegradError) or any(
+        isinstance(cause, TapegradError) for cause in (error.__cause__, error.__context__)
+    ):
+        return True
+    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    package = name.split(",", maxsplit=1)[0].split(".", maxsplit=1)[0]
+    return (
+        any(f"/{package}/" in file for file in files)
+        or isinstance(error, (TypeError, ValueError))  # NumPy's, of a dtype, a shape, a class
+        or (isinstance(error, AttributeError) and "numpy" in files[-1])
+    )
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
+
+
+@pytest.mark.slow
+@each_library
+def test_a_call_of_numpy_is_right_or_refused(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # np.save and its kin
+    assert silent(name, library(name), public_callables(), SHORT, reverse) == []
+
+
+@each_library
+@pytest.mark.parametrize("mode", [reverse, forward])
+def test_an_operator_is_right_or_refused(name, mode):
+    used = library(name)
+    assert silent(name, used, OPERATORS, FOR_OPERATORS, mode) == []
+    if mode is forward:
+        assert silent(name, used, public_ufuncs(), SHORT, mode) == []
+
+
+@each_library
+def test_a_call_inside_vmap_is_right_or_refused(name):
+    used = library(name)
+    problems = []
+    for label, function in ELEMENTWISE.items():
+        for pattern in patterns("f(v, V)  f(V, v)"):
+            (x,) = inputs_of(pattern, symmetric=False)
+            rows = np.stack([x, x[::-1] * 1.1])
+            try:
+                known = [Call(function, pattern, used.plain)(row.copy()) for row in rows]
+            except Exception:  # noqa: BLE001
+                continue
+            try:
+                found = vmap(Call(function, pattern, used.make, used))(rows)
+            except Exception as error:  # noqa: BLE001
+                if not says_why(error, name):
+                    problems.append(f"{label} {pattern.text}: {type(error).__name__}: {error}")
+                continue
+            for part, *examples in zip(found, *known, strict=True):
+                if not np.allclose(plain_of(part), np.stack(examples), rtol=1e-9, equal_nan=True):
+                    problems.append(f"{label} {pattern.text}: SILENTLY WRONG")
+    assert problems == []
+
+
+# --- Inputs and outputs -------------------------------------------------------------------------
+
+X = np.array([1.0, 2.0, 3.0])
+WRAPPERS = ("xarray", "xarray.Variable", "pint", "astropy")
+
+
+@pytest.mark.parametrize("name", WRAPPERS)
+@pytest.mark.parametrize(
+    "transform",
+    [
+        grad,
+        value_and_grad,
+        jacobian,
+        tapegrad.jacfwd,
+        tapegrad.hessian,
+        lambda f: lambda x: vjp(f, x),
+        lambda f: lambda x: jvp(f, (x,), (x,)),
+        lambda f: lambda x: tapegrad.linearize(f, x),
+        lambda f: grad(tapegrad.checkpoint(f)),
+    ],
+)
+def test_an_output_that_may_hide_a_traced_value_is_refused(name, transform):
+    used = library(name)
+    value = used.make(X)
+    with pytest.raises(OutputError, match=r"expected .*, got a .*Return its \."):
+        transform(lambda x: value.sum())(X)
+    with pytest.raises(TapegradError):
+        transform(lambda x: (value * x).sum())(X)
+
+
+@pytest.mark.parametrize("name", ["xarray", "xarray.Variable", "pint, no unit", "astropy"])
+def test_the_way_out_of_a_wrapper_has_the_derivative(name):
+    used = library(name)
+    value = used.make(X)
+
+    def f(x):
+        product = value * x
+        assert isinstance(product, used.kinds)
+        return np.sum(used.elements(product) ** 2)
+
+    if name == "astropy":  # its arrays are memory, which holds no traced value
+        with pytest.raises(TapegradError):
+            grad(f)(X)
+    else:
+        np.testing.assert_allclose(grad(f)(X), 2 * X**3)
+
+
+@pytest.mark.parametrize("name", [*WRAPPERS, "pandas", "np.ma", "np.matrix"])
+def test_an_input_that_is_more_than_its_elements_is_refused(name):
+    value = library(name).make(X)
+    for transform in (grad, jacobian, lambda f: lambda x: jvp(f, (x,), (X,))):
+        with pytest.raises(InputError, match=r"expected .*Pass "):
+            transform(np.sum)(value)
+
+
+def test_an_array_of_objects_is_no_constant():
+    def f(x):
+        made = np.empty(1, object)
+        made[0] = np.sum(x)
+        return made
+
+    for transform in (jacobian, lambda f: lambda x: vjp(f, x), grad):
+        with pytest.raises(OutputError):
+            transform(f)(X)
+
+
+# --- Dask ---------------------------------------------------------------------------------------
+
+
+def dask_data():
+    array = pytest.importorskip("dask.array", reason="needs Dask")
+    random = np.random.default_rng(0)
+    rows, targets = random.normal(size=(6, 3)), random.normal(size=6)
+    return array, rows, targets, array.from_array(rows, chunks=2), array.from_array(targets, 2)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda D, y, w: np.sum((D @ w - y) ** 2),
+        lambda D, y, w: np.sum((np.matmul(D, w) - y) ** 2),
+        lambda D, y, w: np.sum((y - np.dot(D, w)) ** 2),
+        lambda D, y, w: ((D * w - w) ** 2).sum(),
+        lambda D, y, w: np.sum((D - w) ** 3 / (1 + (D * w) ** 2)),
+    ],
+)
+def test_parameters_of_numpy_with_data_of_dask(loss):
+    _, rows, targets, D, y = dask_data()
+    w = np.array([0.3, -0.5, 0.7])
+    known = grad(lambda w: loss(rows, targets, w))(w)
+    np.testing.assert_allclose(plain_of(grad(lambda w: loss(D, y, w))(w)), known)
+    dot = jvp(lambda w: loss(D, y, w), (w,), (np.ones(3),))[1]
+    np.testing.assert_allclose(plain_of(dot), known.sum())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda da, D, w: da.matmul(D, w),
+        lambda da, D, w: da.where(D > 0, D, w),
+        lambda da, D, w: da.from_array(w),
+        lambda da, D, w: da.multiply(D, w),
+        lambda da, D, w: D.map_blocks(lambda block: block * w),
+    ],
+)
+def test_no_graph_of_dask_loses_a_derivative(call):
+    da, _, _, D, _ = dask_data()
+    w = np.array([0.3, -0.5, 0.7])
+    with pytest.raises(TapegradError):
+        grad(lambda w: call(da, D, w).sum())(w)
+
+
+# --- Others -------------------------------------------------------------------------------------
+
+
+def test_labels_in_another_order_are_not_ignored():
+    """pandas aligns `x * a + x * b` by label; elementwise it would be a permuted gradient."""
+    pandas = pytest.importorskip("pandas", reason="needs pandas")
+    a = pandas.Series(X, index=[0, 1, 2])
+    b = pandas.Series(X, index=[2, 1, 0])
+    for f in (
+        lambda x: np.sum(x * a + x * b),
+        lambda x: (a * x + b * x).sum(),
+        lambda x: np.sum(np.multiply(x, a) + np.multiply(b, x)),
+    ):
+        with pytest.raises(TapegradError, match="to_numpy"):
+            grad(f)(X)
+
+
+def test_labels_are_kept():
+    xarray = pytest.importorskip("xarray", reason="needs xarray")
+    da = xarray.DataArray(X, dims="i", coords={"i": [5, 6, 7]})
+
+    def f(x):
+        for product in (x * da, da * x, np.multiply(x, da), np.multiply(da, x)):
+            assert isinstance(product, xarray.DataArray)
+            assert list(product.coords["i"].values) == [5, 6, 7]
+        return np.sum(product.data)
+
+    np.testing.assert_array_equal(grad(f)(X), X)
+
+
+def test_an_array_in_place_is_not_replaced():
+    """`x *= da` would bind x to a DataArray, and leave the other names of x unchanged."""
+    xarray = pytest.importorskip("xarray", reason="needs xarray")
+    da = xarray.DataArray(X, dims="i")
+
+    def f(x):
+        y = x * 1.0
+        y *= da
+        return np.sum(y)
+
+    with pytest.raises(TapegradError, match=r"xarray\.DataArray beside a traced value"):
+        grad(f)(X)
+
+
+def test_a_class_with_reflected_operators_has_its_turn():
+    class Scaled:
+        def __init__(self, factor):
+            self.factor = factor
+
+        def __rmul__(self, other):
+            return other * self.factor
+
+    np.testing.assert_array_equal(grad(lambda x: np.sum(x * Scaled(3.0)))(X), 3 * np.ones(3))
+    with pytest.raises(TypeError, match="unsupported operand"):
+        grad(lambda x: np.sum(x + Scaled(3.0)))(X)
+
+
+def test_the_advice_names_the_library():
+    decimal = importlib.import_module("decimal")
+    with pytest.raises(TapegradError, match=r"decimal\.Decimal .* Pass float\(\.\.\.\) of it"):
+        grad(lambda x: np.sum(np.multiply(x, decimal.Decimal(2))))(X)

@@ -58,7 +58,7 @@ def _xarray() -> Library:
 
     def make(a):
         dims = ["i", "j"][: a.ndim]
-        return xarray.DataArray(a, dims=dims, coords={"i": np.arange(len(a)) * 10})
+        return xarray.DataArray(a, dims=dims, coords={"i": np.arange(len(a)) * 10} if dims else {})
 
     return Library(make, lambda value: value.data, (xarray.DataArray,))
 
@@ -76,6 +76,8 @@ def _series() -> Library:
     pandas = importlib.import_module("pandas")
 
     def make(a):
+        if a.ndim == 0:
+            return pandas.Series([a[()]])
         labels = np.arange(len(a))[::-1]
         return pandas.Series(a, labels) if a.ndim == 1 else pandas.DataFrame(a, labels)
 
@@ -84,7 +86,7 @@ def _series() -> Library:
 
 def _index() -> Library:
     pandas = importlib.import_module("pandas")
-    return Library(lambda a: pandas.Index(a) if a.ndim == 1 else pandas.DataFrame(a))
+    return Library(lambda a: pandas.Index(np.ravel(a)) if a.ndim < 2 else pandas.DataFrame(a))
 
 
 def _pint(unit: str) -> Library:

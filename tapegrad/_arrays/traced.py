@@ -30,7 +30,7 @@ from tapegrad._core.types import Index, Params, Slot, Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
-    asked_by_dask,
+    asked_by_holder,
     batched_index_part,
     cast,
     class_shown,
@@ -89,7 +89,7 @@ class Array(Traced, NdarrayInterface):
         Our own code that needs memory, or a number as it is, asks for the `type`: see `is_ndarray`
         and `is_plain_number`.
         """
-        if asked_by_dask():
+        if asked_by_holder():
             return type(self)
         value = self._value
         kind = type(value)
@@ -401,7 +401,7 @@ class View(Array):
     @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
         """As of the value when it was taken last: a write does not change the class."""
-        return type(self) if asked_by_dask() else class_shown(self._taken) or type(self)
+        return type(self) if asked_by_holder() else class_shown(self._taken) or type(self)
 
     # -- reading ---------------------------------------------------------------------------------
 

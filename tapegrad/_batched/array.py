@@ -40,7 +40,7 @@ from tapegrad._core.types import Index, Params, Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
-    asked_by_dask,
+    asked_by_holder,
     batched_index_part,
     class_shown,
     getitem,
@@ -68,7 +68,7 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
     @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
         """That of each example if it is NumPy's: see `Array.__class__`."""
-        if asked_by_dask():
+        if asked_by_holder():
             return type(self)
         value = self._value
         if type(value) is np.ndarray and value.ndim > 1:  # the frequent case

@@ -308,14 +308,23 @@ def is_array(value: Any) -> bool:
     return isinstance(getattr(value, "dtype", None), np.dtype) and hasattr(value, "shape")
 
 
-def asked_by_dask() -> bool:
-    """Whether Dask asks for the `__class__` of a value, to know what may be a chunk of its arrays.
+# Where libraries ask for the class of what their own arrays hold, or meet, and the module of each
+# that asks. Dask takes what is an ndarray into a graph, where a derivative would be lost; what is
+# none has the operation to itself. xarray converts NumPy's scalars, and holds any other array.
+_ASKERS = ("dask.array.chunk_types", "xarray.")
+_modules = sys.modules
 
-    A traced array is none: in a graph that runs later its derivative would be lost. Dask leaves
-    an operation to an array that is no chunk. To be called by `__class__` itself.
+
+def asked_by_holder() -> bool:
+    """Whether one of these libraries asks for a `__class__` that shows NumPy's elsewhere.
+
+    To be called by `__class__` itself, which each isinstance asks: two lookups where neither is
+    imported.
     """
-    name = "dask.array.chunk_types"
-    return name in sys.modules and sys._getframe(2).f_globals.get("__name__") == name
+    if "xarray" not in _modules and "dask.array" not in _modules:
+        return False
+    name: str = sys._getframe(2).f_globals.get("__name__") or ""
+    return name.startswith(_ASKERS)
 
 
 def class_shown(value: Any) -> Any:
@@ -372,7 +381,7 @@ __all__ = [
     "Scatter",
     "Traced",
     "any_true",
-    "asked_by_dask",
+    "asked_by_holder",
     "batched_index_part",
     "cast",
     "class_shown",

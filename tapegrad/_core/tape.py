@@ -42,7 +42,7 @@ next_level = itertools.count(1).__next__  # the level of a transform; inner ones
 # of up to this size, or a view, is copied. A larger one is locked against writes while its
 # transform runs; its checksums before and after show writes through views made before.
 COPY_BYTES = 1 << 16
-COPY_INPUT_BYTES = 1 << 12
+COPY_INPUT_BYTES = 1 << 15
 # While other threads run, which may write to their arrays, larger ones are copied too, once each.
 COPY_SHARED_BYTES = 1 << 28
 

@@ -793,3 +793,42 @@ def test_a_ufunc_of_plain_numbers_where_a_condition_of_each_example_holds(x):
     conditions = np.array([[True, False], [False, True]])
     expected = [f(v, condition) for v, condition in zip(X[:2, :2], conditions, strict=True)]
     np.testing.assert_array_equal(vmap(f)(X[:2, :2], conditions), expected)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: np.zeros((3, 3), like=x),
+        lambda x: np.ones((3, 3), like=x),
+        lambda x: np.full((3, 3), 2.0, like=x),
+        lambda x: np.eye(3, like=x),
+        lambda x: np.array(np.eye(3), like=x),
+        lambda x: np.arange(9.0, like=x).reshape(3, 3),
+        lambda x: np.fromfunction(lambda i, j: i + 2.0 * j, (3, 3), like=x),
+        lambda x: np.zeros_like(x, shape=(3, 3)),
+    ],
+)
+def test_views_of_an_array_made_like_a_value_that_is_traced_outside(make):
+    def assembled(x):
+        matrix = make(x)
+        lower = matrix[1:]
+        for e in range(2):
+            matrix[e : e + 2, e : e + 2] += x[e] * np.array([[1.0, -1.0], [-1.0, 1.0]])
+        lower *= x[2]
+        return np.sum(matrix**3)
+
+    batch = np.random.default_rng(0).normal(size=(4, 3))
+    gradients = np.stack([grad(assembled)(x) for x in batch])
+    curvature = np.stack([grad(lambda x: np.sum(grad(assembled)(x) ** 2))(x) for x in batch])
+
+    def total(x):
+        return np.sum(vmap(assembled)(x))
+
+    np.testing.assert_allclose(grad(total)(batch), gradients, rtol=1e-12)
+    np.testing.assert_allclose(
+        grad(lambda x: np.sum(grad(total)(x) ** 2))(batch), curvature, rtol=1e-10
+    )
+    pairs = np.stack([batch, batch[::-1]])
+    values = np.stack([assembled(x) for x in batch])
+    np.testing.assert_allclose(vmap(vmap(assembled))(pairs), [values, values[::-1]], rtol=1e-12)
+    np.testing.assert_allclose(vmap(grad(total))(pairs), [gradients, gradients[::-1]], rtol=1e-12)

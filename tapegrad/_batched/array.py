@@ -242,6 +242,9 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
             return made  # a traced array can already be indexed by a batched index
         if shares:  # all examples share the array, which they can only read
             return Batched(self.vmap_level.front(made), self.vmap_level)
+        if level_of(made) < level_of(self._value):
+            # As by np.zeros_like: the values around this vmap can be written into its views too.
+            made = np.array(made, like=self._value)
         return self.adopt(made)
 
     # -- indexing and writing --------------------------------------------------------------------

@@ -245,8 +245,7 @@ def _poly(seq_of_zeros: Value) -> Value:
     zeros = zeros.astype(np.mintypecode(zeros.dtype.char))
     result: Any = np.ones(1, zeros.dtype)
     for zero in zeros:
-        longer = np.pad(result, (0, 1))
-        result = longer - zero * np.roll(longer, 1)
+        result = np.convolve(result, np.stack([np.ones((), zeros.dtype), -zero]))
     # A polynomial whose roots are conjugates of each other has real coefficients.
     values = untraced(zeros)
     if values.dtype.kind != "c" or any_true(np.sort(values) != np.sort(np.conjugate(values))):

@@ -231,3 +231,10 @@ def test_bad_calls_raise_as_numpy_does(call):
         call(Y)
     with pytest.raises(expected.type):
         vjp(call, Y)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_coefficients_from_complex_roots_are_numpys_to_the_last_bit(seed):
+    real, imaginary = np.random.default_rng(seed).normal(size=(2, 6))
+    roots = real + 1j * imaginary
+    np.testing.assert_array_equal(vjp(np.poly, roots)[0], np.poly(roots))

@@ -444,7 +444,7 @@ class Picked(Batched):
     @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
         """As of the value when it was made: a write does not change the class."""
-        return self.kind
+        return type(self) if asked_by_holder() else self.kind
 
     @property
     def shape(self) -> tuple[int, ...]:

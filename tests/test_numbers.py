@@ -179,7 +179,7 @@ def test_an_exponent_of_ldexp_stays_an_integer():
     assert tapegrad.jvp(lambda x: np.ldexp(x, True), (0.5,), (1.0,))[1] == 2.0
 
 
-# --- Libraries that convert what isinstance calls a number ----------------------------------------
+# --- Libraries that convert what isinstance calls a number ---------------------------------------
 
 
 def library(name, source, monkeypatch):

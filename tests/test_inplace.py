@@ -25,6 +25,7 @@ from tapegrad import (
     vjp,
     vmap,
 )
+from tapegrad.testing import check_grads
 
 X = np.array([0.6, -1.25, 1.9])
 STEP = 1e-6
@@ -1195,3 +1196,27 @@ def test_a_write_through_a_reversed_view_keeps_the_layout_in_nested_transforms(d
 
     x, v = np.array([-0.8, 0.3, 1.1]), np.array([1.0, 0.5, -0.4])
     np.testing.assert_allclose(derivative(f, x, v), hessian(same)(x) @ v, rtol=1e-12)
+
+
+# --- Views of new axes and of 0-d arrays ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", [-2, -1, 2])
+def test_a_write_through_a_rearranged_view_of_a_new_axis(step):
+    def program(x):
+        y = x * 1.0
+        view = np.rot90(y[None])
+        view[::step] *= 3 * view[::step]
+        return np.sum(y * y)
+
+    check_grads(program, (np.array([0.3, -1.2, 0.7, 2.0, 0.5]),))
+
+
+def test_a_number_read_from_a_0_d_array_that_other_reads_share():
+    def program(x):
+        alone = np.reshape(x[:1], ())
+        return alone * alone + alone[...] + np.sin(alone[()]) + np.cos(alone[()])
+
+    x = np.array([0.3, -1.2])
+    check_grads(program, (x,))
+    assert np.isclose(grad(program)(x)[0], 0.6 + 1 + np.cos(0.3) - np.sin(0.3))

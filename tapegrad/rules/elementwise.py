@@ -72,7 +72,9 @@ def _power_by_exponent(out: Value, x: Value, _y: Value) -> Value:
             else out
             * (np.log(complex(x)) if (x and out.dtype.kind == "c") else np.nan if x else 0.0)
         )
-    if x.dtype != out.dtype:  # a logarithm of small integers is of half precision
+    if (
+        hasattr(x, "dtype") and x.dtype != out.dtype
+    ):  # a logarithm of small integers is of half precision
         x = x.astype(out.dtype)
     zero = untraced(x) == 0
     return out * np.log(np.where(zero, 1, x)) if any_true(zero) else out * np.log(x)

@@ -40,6 +40,7 @@ def test_powers_of_a_negative_array_by_complex_exponents(function):
     check_rule(lambda z: function(base, z), exponent)
     slope = jvp(lambda z: function(base, z), (exponent,), (np.ones(2, complex),))[1]
     assert_close(slope, jvp(lambda z: function(base + 0j, z), (exponent,), (np.ones(2) + 0j,))[1])
+    check_rule(lambda x: function(1 + 2j, x), np.array([0.5, 1.5]))
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint64, bool, np.float16])

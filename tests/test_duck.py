@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from duck_programs import PROGRAMS, TANGENT, VECTOR
 
-from tapegrad import grad, hvp, jvp, value_and_grad
+from tapegrad import grad, hessian, hvp, jacfwd, jacrev, jvp, value_and_grad
 
 dask = pytest.importorskip("dask", reason="needs Dask: pip install tapegrad[dask]")
 da = pytest.importorskip("dask.array", reason="needs Dask: pip install tapegrad[dask]")
@@ -68,3 +68,15 @@ def test_second_derivatives(name, lazy):
         return np.sum(grad(PROGRAMS[name])(x) ** 2)
 
     agree(grad(steepness)(*primals), grad(steepness)(VECTOR))
+
+
+def test_derivatives_by_arrays_beside_lazy_constants():
+    matrix = chunked(np.arange(9.0).reshape(3, 3))
+
+    def loss(w):
+        return np.sum((matrix @ w - 1.0) ** 2)
+
+    expected = 2 * matrix.T @ matrix
+    with dask.config.set(scheduler="synchronous"):
+        for derivative in (hessian, lambda f: jacfwd(grad(f)), lambda f: jacrev(grad(f))):
+            np.testing.assert_allclose(derivative(loss)(np.ones(3)), expected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import operator
 
 import numpy as np
@@ -25,6 +26,7 @@ from tapegrad import (
     vjp,
     vmap,
 )
+from tapegrad.testing import check_grads
 
 X = np.array([0.6, -1.25, 1.9])
 STEP = 1e-6
@@ -1195,3 +1197,95 @@ def test_a_write_through_a_reversed_view_keeps_the_layout_in_nested_transforms(d
 
     x, v = np.array([-0.8, 0.3, 1.1]), np.array([1.0, 0.5, -0.4])
     np.testing.assert_allclose(derivative(f, x, v), hessian(same)(x) @ v, rtol=1e-12)
+
+
+# --- Views of new axes and of 0-d arrays ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", [-2, -1, 2])
+def test_a_write_through_a_rearranged_view_of_a_new_axis(step):
+    def program(x):
+        y = x * 1.0
+        view = np.rot90(y[None])
+        view[::step] *= 3 * view[::step]
+        return np.sum(y * y)
+
+    check_grads(program, (np.array([0.3, -1.2, 0.7, 2.0, 0.5]),))
+
+
+def test_a_number_read_from_a_0_d_array_that_other_reads_share():
+    def program(x):
+        alone = np.reshape(x[:1], ())
+        return alone * alone + alone[...] + np.sin(alone[()]) + np.cos(alone[()])
+
+    x = np.array([0.3, -1.2])
+    check_grads(program, (x,))
+    assert np.isclose(grad(program)(x)[0], 0.6 + 1 + np.cos(0.3) - np.sin(0.3))
+
+
+# --- Constants of other types that the program changes later -------------------------------------
+
+
+class Elements:
+    """A container that NumPy reads, and that can be written to."""
+
+    def __init__(self, elements):
+        self.elements = np.array(elements)
+
+    def __setitem__(self, index, value):
+        self.elements[index] = value
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.elements, dtype, copy=copy)
+
+
+MUTABLE = {
+    "list": list,
+    "array.array": lambda x: array.array("l" if type(x[0]) is int else "d", x),
+    "memoryview": lambda x: memoryview(np.array(x)),
+    "subclass": lambda x: np.array(x).view(type("Plain", (np.ndarray,), {})),
+    "masked": np.ma.array,
+    "container": Elements,
+}
+
+
+@pytest.mark.parametrize("name", MUTABLE)
+def test_an_index_may_change_after_its_use(name):
+    def read(x):
+        index = MUTABLE[name]([0, 1])
+        picked = x[index]
+        index[0] = 2
+        return np.sum(picked * picked)
+
+    def written(x):
+        index, y = MUTABLE[name]([0, 1]), x * 1.0
+        y[index] = 7 * x[0]
+        index[0] = 2
+        return np.sum(y * x)
+
+    x = np.array([1.0, 2.0, 3.0])
+    for program in (read, written):
+        assert np.allclose(grad(program)(x), differences(program, x))
+        assert np.allclose(jvp(program, (x,), (x,))[1], differences(program, x) @ x)
+
+
+@pytest.mark.parametrize("name", ["list", "memoryview", "subclass"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: np.dot(x * x, y),
+        lambda x, y: np.sum(np.where(y, x, x * x)),
+        lambda x, y: np.sum(np.interp(y, [0, 2, 5.0], x)),
+        lambda x, y: np.sum(np.convolve(x * x, y) ** 2),
+        lambda x, y: np.sum(x * x * y),
+    ],
+)
+def test_a_constant_may_change_after_its_use(name, function):
+    def program(x):
+        constant = MUTABLE[name]([0.0, 1.5, 2.5])
+        out = function(x, np.asarray(constant) if type(x) is np.ndarray else constant)
+        constant[0], constant[1] = 7.0, 0.0
+        return out
+
+    x = np.array([1.0, 2.0, 3.0])
+    assert np.allclose(grad(program)(x), differences(program, x))

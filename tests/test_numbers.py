@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
+import sys
+import types
 import warnings
 
 import numpy as np
@@ -12,6 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tapegrad
+from tapegrad import grad, vmap
 from tapegrad._core.rule import rules_of_form
 
 OPERATORS = {
@@ -173,3 +177,54 @@ def test_a_branch_not_taken_may_divide_by_zero():
 def test_an_exponent_of_ldexp_stays_an_integer():
     assert tapegrad.grad(lambda x: np.ldexp(x, 3))(0.5) == 8.0
     assert tapegrad.jvp(lambda x: np.ldexp(x, True), (0.5,), (1.0,))[1] == 2.0
+
+
+# --- Libraries that convert what isinstance calls a number ---------------------------------------
+
+
+def library(name, source, monkeypatch):
+    """A module of a library, whose package counts as imported."""
+    monkeypatch.setitem(sys.modules, name.partition(".")[0], types.ModuleType("library"))
+    module = {"np": np, "math": math, "__name__": name}
+    exec(source, module)
+    return module["take"]
+
+
+# As xarray's `as_compatible_data`: arrays of NumPy's are converted, others that speak NumPy's
+# protocols are taken as they are.
+CONVERTS = """
+def take(x):
+    is_numpy = type(x) is np.ndarray or isinstance(x, np.generic)
+    if not is_numpy and hasattr(x, "__array_function__"):
+        return x
+    return np.asarray(x)
+"""
+
+# As mpmath's `from_float`, which takes whatever math.frexp refuses for nan.
+DROPS = """
+def take(x):
+    if not isinstance(x, (float, np.floating)):
+        raise TypeError("cannot create mpf")
+    try:
+        mantissa, exponent = math.frexp(x)
+    except Exception:
+        return math.nan
+    return mantissa * 2.0**exponent
+"""
+
+
+def test_a_container_of_arrays_takes_a_traced_number(monkeypatch):
+    take = library("xarray.core.variable", CONVERTS, monkeypatch)
+    assert grad(lambda x: take(np.mean(x * x)))(np.array([3.0])) == 6.0
+    slopes = vmap(grad(lambda x: take(np.sum(x * x))))(np.array([[3.0], [4.0]]))
+    assert np.array_equal(slopes, [[6.0], [8.0]])
+    assert np.array_equal(vmap(lambda x: take(np.sum(x)))(np.ones((2, 3))), [3.0, 3.0])
+
+
+@pytest.mark.parametrize("transform", [grad, lambda f: grad(lambda x: np.sum(vmap(f)(x)))])
+def test_a_traced_number_is_never_nan_to_a_library_that_drops_errors(transform, monkeypatch):
+    take = library("mpmath.ctx_mp_python", DROPS, monkeypatch)
+    assert take(2.0) == 2.0
+    x = np.array(2.0) if transform is grad else np.array([2.0])
+    with pytest.raises(TypeError, match="cannot create mpf"):
+        transform(lambda x: take(x * 1.0) * x)(x)

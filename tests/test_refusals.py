@@ -26,6 +26,7 @@ import tapegrad.numpy as tnp
 from tapegrad import (
     BatchingError,
     ConversionError,
+    OutputError,
     checkpoint,
     elementwise_grad,
     grad,
@@ -438,3 +439,11 @@ def test_a_way_out_works_inside_and_outside(name, x):
         np.testing.assert_allclose(derivative, (f(x + 1e-6) - f(x - 1e-6)) / 2e-6, rtol=1e-5)
         np.testing.assert_allclose(vmap(f)(np.array([2.0, 2.0])), [expected, expected])
         np.testing.assert_allclose(vmap(grad(f))(np.array([2.0])), [derivative])
+
+
+def test_a_scalar_of_a_library_with_dtypes_of_its_own_is_no_output():
+    class Scalar:
+        shape, dtype = (), object()
+
+    with pytest.raises(OutputError, match="expected a real scalar output, got"):
+        grad(lambda x: Scalar())(1.0)

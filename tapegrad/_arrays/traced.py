@@ -514,7 +514,9 @@ class View(Array):
         """The index and value of the write to the parent that a write to this view is."""
         rule, parent = self.rule, self.parent
         if rule is None:
-            at = self.params if index is WHOLE else self.place(index)
+            if index is WHOLE:
+                return self.params, value  # which may be None, the index of a new axis
+            at = self.place(index)
             if at is None:
                 at, value = self.params, self._replaced(index, value)
             return at, value

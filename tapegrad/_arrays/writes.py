@@ -6,6 +6,7 @@ of traced arrays: `is_view` marks a view, whose `write` passes a write on to its
 
 from __future__ import annotations
 
+import array as arrays
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from tapegrad._core.values import (
     batched_index_part,
     getitem,
     innermost,
+    is_array,
     lift,
     lift_to_level_of,
     lift_to_level_of_index,
@@ -52,7 +54,19 @@ def frozen_index(index: Index) -> Any:
         if innermost(index) is not None:
             return untraced(lift(index))
         return np.array(index, None if index else np.intp)
-    return untraced(index) if isinstance(index, Traced) else index
+    if isinstance(index, Traced):
+        return untraced(index)
+    kind = type(index)
+    if kind in _IMMUTABLE or issubclass(kind, (np.generic, Mapped)):
+        return index
+    if issubclass(kind, (np.ndarray, arrays.array, memoryview)):
+        return np.array(index)
+    # A lazy array stays lazy; a Series or a tensor is what NumPy reads of it now.
+    reads = hasattr(kind, "__array__") and not hasattr(kind, "__array_function__")
+    return np.array(index) if reads else index
+
+
+_IMMUTABLE = frozenset((int, slice, bool, type(None), type(Ellipsis)))
 
 
 def write_part(x: Traced, index: Index, value: Value) -> None:
@@ -103,8 +117,7 @@ def add_to_part(x: Traced, index: Index, value: Traced) -> None:
 
 def fitted(x: Traced, index: Index, value: Value) -> Any:
     """The value of a write, without leading axes that x[index] lacks; its dtype is checked."""
-    dtype = getattr(value, "dtype", None)
-    is_complex = isinstance(value, complex) if dtype is None else dtype.kind == "c"
+    is_complex = value.dtype.kind == "c" if is_array(value) else isinstance(value, complex)
     if is_complex and x.dtype.kind != "c":
         raise TypeError(
             f"x[...] = v: expected real values for an array of {x.dtype}, got complex ones. Use "

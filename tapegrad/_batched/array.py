@@ -166,7 +166,8 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
         if isinstance(value, Mapped):
             return Batched(value.snapshot(), self.vmap_level)
         if type(value) is not np.ndarray:
-            return Batched(value.copy("K"), self.vmap_level)
+            keeps = isinstance(value, (np.ndarray, Traced))  # else its library decides the layout
+            return Batched(value.copy("K") if keeps else value.copy(), self.vmap_level)
         if value.flags.c_contiguous:
             return Batched(value.copy(), self.vmap_level)
         order = sorted(range(value.ndim - 1), key=lambda i: -abs(value.strides[i + 1]))
@@ -447,7 +448,7 @@ class Picked(Batched):
     @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
         """As of the value when it was made: a write does not change the class."""
-        return self.kind
+        return type(self) if asked_by_holder() else self.kind
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -62,7 +62,13 @@ def replay_backward(
                 before = bars[x_slot]
                 bars[x_slot] = bar if before is None else before + bar
                 owned.add(x_slot)
-            elif rule is READ and type(g) is np.float64 and x_slot in owned and is_basic(y):
+            elif (
+                rule is READ
+                and type(g) is np.float64
+                and x_slot in owned
+                and x.shape  # the sum of cotangents of a 0-d array is a number
+                and is_basic(y)
+            ):
                 bars[x_slot][y] += g
             else:
                 call = (slot, rule, out, x, y, x_slot, None)

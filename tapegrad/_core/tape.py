@@ -7,6 +7,7 @@ entry, or what a transform is.
 
 from __future__ import annotations
 
+import array as arrays
 import itertools
 import math
 import threading
@@ -138,7 +139,12 @@ class Tape:
 
     def keep(self, constant: Value) -> Value:
         """A constant, copied or locked so that later writes of the program do not change it."""
-        if type(constant) is not np.ndarray:
+        kind = type(constant)
+        if kind is not np.ndarray:
+            if kind is list:
+                return list(map(self.keep, constant))
+            if kind is arrays.array or kind is memoryview:
+                return np.array(constant)
             return snapshot(constant)
         flags = constant.flags
         if flags.writeable and (self.copies or constant.nbytes <= COPY_BYTES or not flags.owndata):

@@ -311,17 +311,18 @@ def is_array(value: Any) -> bool:
 # Where libraries ask for the class of what their own arrays hold, or meet, and the module of each
 # that asks. Dask takes what is an ndarray into a graph, where a derivative would be lost; what is
 # none has the operation to itself. xarray converts NumPy's scalars, and holds any other array.
-_ASKERS = ("dask.array.chunk_types", "xarray.")
+# mpmath takes a float whose mantissa it cannot get for nan, and refuses what is no number.
+_ASKERS = ("dask.array.chunk_types", "mpmath.", "xarray.")
 _modules = sys.modules
 
 
 def asked_by_holder() -> bool:
     """Whether one of these libraries asks for a `__class__` that shows NumPy's elsewhere.
 
-    To be called by `__class__` itself, which each isinstance asks: two lookups where neither is
-    imported.
+    To be called by `__class__` itself, which each isinstance asks: lookups alone where none of
+    them is imported.
     """
-    if "xarray" not in _modules and "dask.array" not in _modules:
+    if "xarray" not in _modules and "dask.array" not in _modules and "mpmath" not in _modules:
         return False
     name: str = sys._getframe(2).f_globals.get("__name__") or ""
     return name.startswith(_ASKERS)

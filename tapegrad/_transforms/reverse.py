@@ -196,7 +196,7 @@ def _pull_scalar(
 def _check_scalar(name: str, out: Tree, leaves: list[Value], holomorphic: bool) -> None:
     if not isinstance(out, Traced) and is_array(out):
         require_known(f"{name}(x)", out, leaves)
-    dtype = getattr(out, "dtype", None)
+    dtype = out.dtype if isinstance(out, Traced) or is_array(out) else None
     real = not holomorphic and dtype is not None and dtype.kind == "f"
     if real and (not out.shape or out.size == 1):
         return

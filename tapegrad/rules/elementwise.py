@@ -72,6 +72,10 @@ def _power_by_exponent(out: Value, x: Value, _y: Value) -> Value:
             else out
             * (np.log(complex(x)) if (x and out.dtype.kind == "c") else np.nan if x else 0.0)
         )
+    if (
+        hasattr(x, "dtype") and x.dtype != out.dtype
+    ):  # a logarithm of small integers is of half precision
+        x = x.astype(out.dtype)
     zero = untraced(x) == 0
     return out * np.log(np.where(zero, 1, x)) if any_true(zero) else out * np.log(x)
 
@@ -145,17 +149,31 @@ elementwise(np.arccosh, lambda _out, x: 1 / np.sqrt(x - 1) / np.sqrt(x - -1), st
 elementwise(np.arctanh, lambda _out, x: 1 / ((1 - x) * (1 + x)), strong=True)
 
 
+def _promoted(x: Value, y: Value) -> tuple[Value, Value]:
+    """Two operands in the dtype of their result: negatives and squares of integers wrap."""
+    if not (hasattr(x, "dtype") and hasattr(y, "dtype")) or x.dtype == y.dtype:
+        return x, y
+    dtype = np.result_type(x.dtype, y.dtype)
+    return x.astype(dtype), y.astype(dtype)
+
+
 def _squared_radius(x: Value, y: Value) -> Value:
     """x**2 + y**2, and 1 at the origin, where arctan2 gets the gradient 0."""
     square = x * x + y * y
     return np.where(untraced(square) == 0, 1, square)
 
 
-elementwise(
-    np.arctan2,
-    lambda _out, y, x: x / _squared_radius(x, y),
-    lambda _out, y, x: -y / _squared_radius(x, y),
-)
+def _angle_by_y(_out: Value, y: Value, x: Value) -> Value:
+    x, y = _promoted(x, y)
+    return x / _squared_radius(x, y)
+
+
+def _angle_by_x(_out: Value, y: Value, x: Value) -> Value:
+    x, y = _promoted(x, y)
+    return -y / _squared_radius(x, y)
+
+
+elementwise(np.arctan2, _angle_by_y, _angle_by_x)
 
 
 def _nonzero(out: Value) -> Value:

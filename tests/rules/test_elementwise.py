@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -31,6 +32,27 @@ def test_power_at_zero():
 @pytest.mark.parametrize("exponent", [0, 1, 2, 3, -1, 0.0, 1.0, 2.0, 0.5, np.float64(2)])
 def test_powers_by_numbers(exponent):
     check_rule(lambda x: x**exponent, np.array([0.7, 1.3]))
+
+
+@pytest.mark.parametrize("function", [np.power, np.float_power])
+def test_powers_of_a_negative_array_by_complex_exponents(function):
+    base, exponent = np.array([-2.0, 3.0]), np.array([0.5 + 0.2j, 1.5 - 0.3j])
+    check_rule(lambda z: function(base, z), exponent)
+    slope = jvp(lambda z: function(base, z), (exponent,), (np.ones(2, complex),))[1]
+    assert_close(slope, jvp(lambda z: function(base + 0j, z), (exponent,), (np.ones(2) + 0j,))[1])
+    check_rule(lambda x: function(1 + 2j, x), np.array([0.5, 1.5]))
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint64, bool, np.float16])
+@pytest.mark.parametrize("function", [np.power, np.float_power, np.arctan2])
+def test_a_partial_is_as_precise_as_the_result_beside_small_integers(function, kind):
+    x = np.array([1.3, 0.7, 2.1])
+    for small in (np.array([20, 3, 1]).astype(kind), kind(3), np.array(100).astype(kind)):
+        double = np.asarray(small).astype(float)
+        for side in (lambda x, y: function(y, x), lambda x, y: function(x, y)):
+            slope = elementwise_grad(side)(x, small)
+            assert_close(slope, elementwise_grad(side)(x, double))
+            assert_close(jvp(partial(side, y=small), (x,), (x,))[1], slope * x)
 
 
 @pytest.mark.parametrize("kind", [float, np.array, np.float32])

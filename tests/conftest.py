@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 
 import matrices
 import numpy as np
@@ -29,3 +30,9 @@ settings.load_profile(
 def same_matrices(monkeypatch):
     """Each test draws the same matrices, whichever ran before it and wherever it runs."""
     monkeypatch.setattr(matrices, "RNG", np.random.default_rng(5))
+
+
+@pytest.fixture
+def no_other_threads(monkeypatch):
+    """Large arrays are locked only while no other thread runs; an earlier test may have left one."""
+    monkeypatch.setattr(threading, "active_count", lambda: 1)

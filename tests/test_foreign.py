@@ -106,7 +106,9 @@ def forward(call, inputs, tangents):
 
 
 def plain_of(array):
-    return array.compute() if hasattr(array, "compute") else np.asarray(array)
+    return (
+        array.compute(scheduler="synchronous") if hasattr(array, "compute") else np.asarray(array)
+    )
 
 
 @functools.cache

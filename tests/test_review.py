@@ -121,6 +121,7 @@ def test_out_and_what_follows_it_by_position():
     np.testing.assert_allclose(grad(lambda x: np.average(x, 0, [1, 2, 1]))(x), [0.25, 0.5, 0.25])
 
 
+@pytest.mark.usefixtures("no_other_threads")
 def test_a_large_buffer_that_is_reused_says_what_to_do():
     buffer = np.ones(20000)
 

@@ -743,6 +743,7 @@ def test_a_read_only_view_of_a_buffer_overwritten_between_uses(view, size):
     assert buffer.flags.writeable
 
 
+@pytest.mark.usefixtures("no_other_threads")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, complex])
 def test_elements_that_change_places_are_seen(dtype):
     buffer = np.arange(20_001).astype(dtype)
@@ -848,6 +849,7 @@ def test_one_copy_of_a_constant_for_all_its_uses():
     assert not np.shares_memory(kept[0], constant)
 
 
+@pytest.mark.usefixtures("no_other_threads")
 def test_transforms_that_share_a_large_array_unlock_it_last():
     constant = np.arange(1.0, 20_001)
 

@@ -34,5 +34,5 @@ def same_matrices(monkeypatch):
 
 @pytest.fixture
 def no_other_threads(monkeypatch):
-    """Large arrays are locked only while no other thread runs; an earlier test may have left one."""
+    """Large arrays are locked while no other thread runs; an earlier test may have left one."""
     monkeypatch.setattr(threading, "active_count", lambda: 1)

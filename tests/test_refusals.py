@@ -326,6 +326,26 @@ def test_functions_of_scipy_have_scipys_names():
         assert "np.stack" not in str(error)
 
 
+def test_a_library_that_goes_on_after_a_refusal_is_named():
+    """SciPy's root finders, in C, call the function again with the refusal still set."""
+    optimize = pytest.importorskip("scipy.optimize")
+
+    later = AttributeError("a lookup that fails because an error is set")
+
+    def solve(x):
+        called = [False]
+
+        def shifted(y):
+            if called[0]:  # no call in here: it would see the error, and be a SystemError
+                raise later
+            called[0] = True
+            return y - x[0]
+
+        return optimize.brentq(shifted, 0, 5)
+
+    assert str(in_grad(solve)).startswith("scipy.optimize.brentq(x): ")
+
+
 # --- What is not replaced -----------------------------------------------------------------------
 
 

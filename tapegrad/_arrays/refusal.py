@@ -183,8 +183,7 @@ def explained(error: BaseException | None, holder: Any) -> TapegradError | None:
     if cause is not None and (is_library(trace.tb_frame) or isinstance(error, SystemError)):
         return type(cause)(*cause.args).with_traceback(error.__traceback__)
     refusal: Refusal | None = getattr(holder, "refused", None)
-    here = place_of(trace)
-    if refusal is not None and refusal.place == here and not isinstance(error, LookupError):
+    if refusal is not None and _passes(error, trace, refusal.place):
         made = refusal.again().with_traceback(error.__traceback__)
         # C code that dropped the refusal may have failed for another reason as well.
         made.__cause__ = error if cause is None else None
@@ -192,6 +191,22 @@ def explained(error: BaseException | None, holder: Any) -> TapegradError | None:
     if isinstance(error, Exception):
         _note(error, trace)
     return None
+
+
+def _passes(error: BaseException, innermost_entry: TracebackType, place: Place) -> bool:
+    """Whether an error comes from the instruction that got a refusal, and so from the refusal.
+
+    C code of a library (the root finders of SciPy) may go on after a refusal, and call the
+    program's function again with the error still set, in which any lookup may fail.
+    """
+    if place_of(innermost_entry) == place:
+        return not isinstance(error, LookupError)
+    entry = error.__traceback__
+    while entry is not None:
+        if place_of(entry) == place and is_library(entry.tb_frame):
+            return True
+        entry = entry.tb_next
+    return False
 
 
 def _cause_of(error: BaseException) -> TapegradError | None:

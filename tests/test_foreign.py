@@ -268,6 +268,28 @@ def test_an_input_that_is_more_than_its_elements_is_refused(name):
             transform(np.sum)(value)
 
 
+@pytest.mark.parametrize("name", [*WRAPPERS, "pandas", "np.ma", "np.matrix"])
+def test_a_cotangent_or_tangent_that_is_more_than_its_elements_is_refused(name):
+    value = library(name).make(X)
+    with pytest.raises(InputError, match=r"expected a cotangent .*Pass "):
+        vjp(np.sin, X)[1](value)
+    with pytest.raises(InputError, match=r"expected a tangent .*Pass "):
+        jvp(np.sin, (X,), (value,))
+
+
+@pytest.mark.parametrize("name", ["np.recarray", "subclass"])
+def test_a_cotangent_of_a_subclass_is_an_array(name):
+    (found,) = vjp(np.sin, X)[1](library(name).make(X))
+    assert type(found) is np.ndarray
+    np.testing.assert_array_equal(found, np.cos(X) * X)
+
+
+def test_several_outputs_of_a_jacobian_are_judged_one_by_one():
+    xarray = pytest.importorskip("xarray", reason="needs xarray")
+    with pytest.raises(OutputError, match=r"xarray\.Dataset"):
+        jacobian(lambda x: (x * 2, xarray.Dataset({"a": ("i", X)})))(X)
+
+
 def test_an_array_of_objects_is_no_constant():
     def f(x):
         made = np.empty(1, object)

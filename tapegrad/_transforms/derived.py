@@ -18,6 +18,7 @@ from tapegrad._core.values import is_array, is_plain_number, raw_value
 from tapegrad._errors import InputError, OutputError, describe, message, name_of
 from tapegrad._transforms.forward import Pushforward, jvp, require_one_each, require_tuple
 from tapegrad._transforms.inputs import Argnums, Inputs, Selection
+from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.reverse import Pullback, grad, run_with_map, vjp
 from tapegrad._transforms.vmap import vmap
 from tapegrad._transforms.wrapper import Transformed, require_function
@@ -179,6 +180,8 @@ def _cheaper(f: Function, selection: Selection, args: Tree, kwargs: Any, has_aux
     inputs = Inputs(selection, args, kwargs)
     out = f(*args, **kwargs)
     leaves = flatten(out[0] if has_aux else out)[0]
+    for leaf in leaves:
+        require_known(f"jacobian({name_of(f)})", leaf, inputs.leaves)
     if any(leaf.dtype.kind == "c" for leaf in inputs.leaves):
         return "reverse"  # for functions that are not analytic, the modes follow two conventions
     size_in = sum(np.size(leaf) for leaf in inputs.leaves)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tapegrad._core.entry import spec_of
+from tapegrad._core.operands import elements_of, follows_numpy, name_of_kind
 from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
 from tapegrad._core.values import Traced, is_array, is_inexact, is_plain_number
 from tapegrad._errors import (
@@ -323,6 +324,18 @@ def as_tangent(dot: Tangent, like: Value, call: str, what: str) -> Tangent:
         raise InputError(
             message(call, f"a {what} like {describe(like)}", describe(dot), "Pass an array")
         )
+    kind = type(dot)
+    if not follows_numpy(kind):
+        raise InputError(
+            message(
+                call,
+                f"a {what} like {describe(like)}",
+                f"a {name_of_kind(kind)}",
+                f"Pass {elements_of(kind)}",
+            )
+        )
+    if kind is not np.ndarray and issubclass(kind, np.ndarray):
+        dot = dot.view(np.ndarray)
     if like.dtype.kind != "c" and dot.dtype.kind == "c":
         raise InputError(
             message(call, f"a real {what}", describe(dot), f"Pass one like {describe(like)}")

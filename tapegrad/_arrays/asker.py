@@ -139,7 +139,10 @@ def _home(known: Any, name: str, module: str) -> str:
 
 
 def _module_of(known: Any) -> str:
-    return (getattr(known, "__module__", None) or "").lstrip("_")  # _operator, _struct
+    module = getattr(known, "__module__", None)
+    if module is None and type(known).__name__ == "ufunc":  # before NumPy 2.2 they have none
+        module = "numpy"
+    return (module or "").lstrip("_")  # _operator, _struct
 
 
 def _member(module: str, name: str) -> Any:

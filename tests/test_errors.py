@@ -805,15 +805,33 @@ def test_no_warning_for_derivatives_that_are_zero():
 
 
 @pytest.mark.parametrize("transform", [vjp, linearize])
-def test_a_tuple_where_arrays_belong_gets_a_note(transform):
-    with pytest.raises(TypeError) as caught:
-        transform(lambda x: x**2, (X,))
+@pytest.mark.parametrize(
+    "f", [lambda x: x**2, lambda x: x.sum(), lambda x, y: x, lambda x: 2.0 * x, lambda x: -x]
+)
+def test_a_tuple_where_arrays_belong_is_refused(transform, f):
+    name = transform.__name__
+    text = f"Pass primals one by one: {name}(f, x, y)"
+    with pytest.raises(tapegrad.InputError, match=re.escape(text)) as caught:
+        transform(f, (X,))
+    assert isinstance(caught.value.__cause__, (TypeError, AttributeError))
+
+
+@pytest.mark.parametrize("transform", [vjp, linearize])
+def test_another_error_of_a_function_of_a_tuple_gets_a_note(transform):
+    with pytest.raises(TypeError, match="exactly one argument") as caught:
+        transform(lambda x: np.sin(x[0]) + len(), (X,))
     name = transform.__name__
     (note,) = caught.value.__notes__
     assert note == (
-        f"{name}(<lambda>): f got its only primal as one tuple. If it takes arrays, pass them one "
-        f"by one: {name}(f, x, y)."
+        f"{name}(<lambda>): f got its only primal as one tuple. Pass primals one by one: "
+        f"{name}(f, x, y)."
     )
+
+
+@pytest.mark.parametrize("transform", [vjp, linearize])
+def test_a_tuple_is_a_primal_of_a_function_that_takes_one(transform):
+    value, _ = transform(lambda pair: np.sum(pair[0] * pair[1]), (X, X))
+    assert value == np.sum(X * X)
 
 
 def test_static_fields_of_dataclasses_are_carried_along():

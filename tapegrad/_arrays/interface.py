@@ -100,6 +100,11 @@ class NdarrayInterface:
 
         def __setitem__(self, index: Index, value: Value) -> None: ...
 
+        # What NumPy calls for its function; methods with this array alone call it at once.
+        def __array_function__(
+            self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+        ) -> Any: ...
+
     # -- attributes ------------------------------------------------------------------------------
 
     @property
@@ -116,7 +121,7 @@ class NdarrayInterface:
 
     @property
     def T(self) -> Any:
-        return np.transpose(self)
+        return self.__array_function__(np.transpose, (), (self,), {})
 
     @property
     def mT(self) -> Any:
@@ -148,17 +153,22 @@ class NdarrayInterface:
 
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
         """As `numpy.ndarray.reshape`: the sizes as one tuple or one by one; None: as they are."""
-        if len(shape) == 1 and shape[0] is None:
-            return np.reshape(self, self.shape, **kwargs)
-        if len(shape) == 1 and not isinstance(shape[0], (int, np.integer)):
-            return np.reshape(self, shape[0], **kwargs)
-        return np.reshape(self, shape, **kwargs) if shape else np.reshape(self, **kwargs)
+        wanted: Any = shape
+        if len(shape) == 1:
+            wanted = shape[0]
+            if wanted is None:
+                wanted = self.shape
+            elif isinstance(wanted, (int, np.integer)):
+                wanted = shape
+        elif not shape and kwargs:
+            return np.reshape(self, **kwargs)
+        return self.__array_function__(np.reshape, (), (self, wanted), kwargs)
 
     def transpose(self, *axes: Any) -> Any:
         """As `numpy.ndarray.transpose`: the axes as one tuple, one by one, or none."""
         if len(axes) == 1:
             axes = axes[0]
-        return np.transpose(self, axes or None)
+        return self.__array_function__(np.transpose, (), (self, axes or None), {})
 
     def copy(self, order: Order = "C") -> Any:
         """As `numpy.ndarray.copy`: in C order, whereas `numpy.copy` keeps the array's order."""

@@ -107,7 +107,11 @@ class Array(Traced, NdarrayInterface):
 
     @property
     def ndim(self) -> int:
-        return len(self.spec.shape)
+        return self.spec.ndim
+
+    @property
+    def size(self) -> int:
+        return self.spec.size
 
     @property
     def real(self) -> Any:
@@ -181,7 +185,8 @@ class Array(Traced, NdarrayInterface):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        if not PLAIN_TYPES.issuperset(types):
+        alone = len(args) == 1 and args[0] is self and not kwargs
+        if not alone and not PLAIN_TYPES.issuperset(types):
             if isinstance(innermost((*args, *kwargs.values())), Mapped):
                 return NotImplemented  # a vmap inside this array's transform comes first
             if any(map(has_own_functions, types)):
@@ -191,7 +196,7 @@ class Array(Traced, NdarrayInterface):
             if function in CREATION:
                 return self._created(function, args, kwargs)
             raise no_rule(function)
-        if rule.several or not PLAIN_TYPES.issuperset(types):
+        if not alone and (rule.several or not PLAIN_TYPES.issuperset(types)):
             args, kwargs = as_arguments(args, kwargs)
         if rule.view:
             arrays, params = rule.bind(args, kwargs)
@@ -208,10 +213,12 @@ class Array(Traced, NdarrayInterface):
     # -- indexing and writing --------------------------------------------------------------------
 
     def __getitem__(self, index: Index) -> Any:
-        simple = type(index) is int
-        if type(index) is slice and index.step is None:  # `writes._stays`, written out
+        kind = type(index)
+        if kind is slice and index.step is None:  # `writes._stays`, written out
             start, stop = index.start, index.stop
             simple = (start is None or type(start) is int) and (stop is None or type(stop) is int)
+        else:
+            simple = kind is int
         if not simple:
             index = frozen_index(index)
             mapped = batched_index_part(index, self.tape.level)
@@ -219,34 +226,39 @@ class Array(Traced, NdarrayInterface):
                 return mapped.look_up(self, index)  # by a vmap inside this array's transform
         value = self._value
         out = value[index] if simple else getitem(value, index)
-        if not simple and type(out) is MaskedElements:
-            return read(self, index)
+        kind = type(out)
         tape = self.tape
         whole = self.slot
-        spec = self.spec.family[out.shape]
-        kind = type(out)
-        if simple and kind is np.ndarray or kind is not np.float64 and shares(out, value):
-            made = new(View)
-            made.spec = spec
-            made.parent = self
-            made.root = self.root if self.is_view else self
-            made.rule = None
-            made.params = index
-            picked = not simple and isinstance(out, Mapped) and out.picked
-            if whole in tape.buffers and not picked:
-                # Read at the first use, which may never come: the read copies the elements.
-                made.seen = None
-                made._taken = _AN_ARRAY if isinstance(out, np.ndarray) else None
-                return made
-            made._taken = copy_like(out) if picked else out
-            made.taken_slot = slot = tape.fresh()
-            made.taken_tape = tape
-            made.seen = made.root.slot
-            tape.log((slot, READ, None, self.spec, index, whole, None))
+        spec = self.spec
+        if simple and kind is np.ndarray:
+            pass  # a part of an array, the frequent case
+        elif kind is MaskedElements:
+            return read(self, index)
+        elif kind is np.float64 or not shares(out, value):
+            slot = tape.fresh()
+            tape.log((slot, READ, None, spec, index, whole, None))
+            return Array(out, slot, tape, spec.family[out.shape])
+        made = new(View)
+        made.spec = spec.family[out.shape]
+        made.parent = self
+        made.params = index
+        if type(self) is Array:
+            made.root = self
+            made.seen = whole
+        else:
+            made.root = root = self.root
+            made.seen = root.slot
+        if kind is not np.ndarray and isinstance(out, Mapped) and out.picked:
+            out = copy_like(out)
+        elif whole in tape.buffers:
+            # Read at the first use, which may never come: the read copies the elements.
+            made.seen = None
+            made._taken = _AN_ARRAY if isinstance(out, np.ndarray) else None
             return made
-        slot = tape.fresh()
-        tape.log((slot, READ, None, self.spec, index, whole, None))
-        return Array(out, slot, tape, spec)
+        made._taken = out
+        made.taken_slot = slot = tape.fresh()
+        tape.log((slot, READ, None, spec, index, whole, None))
+        return made
 
     def __setitem__(self, index: Index, value: Value) -> None:
         if not self.spec.shape and issubclass(type(untraced(self)), np.generic):
@@ -354,49 +366,27 @@ def no_rule(function: Any) -> NotDifferentiableError:
 
 
 class View(Array):
-    """A part or a rearrangement of another traced array, which shows later writes to that array.
+    """A part of another traced array, selected by an index; it shows later writes to that array.
 
-    `value` and `slot` belong to the present state of the `root`, the array at the end of a chain
-    of views, which is none itself: after a write to the root, the next access takes the view
+    `value`, `slot` and `tape` belong to the present state of the `root`, the array at the end of a
+    chain of views, which is none itself: after a write to the root, the next access takes the view
     again. A write to the view goes through to the root. A part of a part has the parent of that
     part, so that only views made by functions form chains; no method recurses along them.
     """
 
-    __slots__ = (
-        "_taken",
-        "numbers",
-        "params",
-        "parent",
-        "root",
-        "rule",
-        "seen",
-        "taken_slot",
-        "taken_tape",
-    )
+    __slots__ = ("_taken", "params", "parent", "root", "seen", "taken_slot")
 
     is_view = True
 
-    def __init__(
-        self,
-        value: Value,
-        slot: Slot,
-        tape: Tape,
-        spec: Spec,
-        parent: Array,
-        rule: Rule | None,
-        params: Any,
-    ) -> None:
-        """`rule` and its `params` made the view; without a rule `params` is an index."""
+    def __init__(self, value: Value, slot: Slot, spec: Spec, parent: Array, params: Any) -> None:
+        """`params` is the index, and of a `Rearrangement` what its rule got."""
         self._taken = value
         self.taken_slot = slot
-        self.taken_tape = tape
         self.spec = spec
         self.parent = parent
         self.root: Any = parent.root if parent.is_view else parent
-        self.rule = rule
         self.params = params
         self.seen = self.root.slot  # serves as a version number: slots are never reused
-        self.numbers: Any = None  # of the parent's elements, by their positions in the view
 
     @property  # type: ignore[misc]  # object's has a setter, ours needs none
     def __class__(self) -> Any:
@@ -407,9 +397,7 @@ class View(Array):
 
     @property
     def tape(self) -> Any:
-        if self.root.slot is not self.seen:
-            self._take()
-        return self.taken_tape
+        return self.root.tape
 
     @property
     def _value(self) -> Any:
@@ -433,14 +421,11 @@ class View(Array):
             view = view.parent
         while stale:
             view = stale.pop()
-            view._taken, view.taken_slot, view.taken_tape = view._taken_from(view.parent)
+            view._taken, view.taken_slot = view._taken_from(view.parent)
             view.seen = version
 
-    def _taken_from(self, parent: Array) -> tuple[Any, Any, Any]:
-        """Value, slot and tape of the view, of a parent whose state is the present one."""
-        if self.rule is not None:
-            fresh = as_view(self.rule, parent, self.params)
-            return fresh._value, fresh.slot, fresh.tape
+    def _taken_from(self, parent: Array) -> tuple[Any, Any]:
+        """Value and slot of the view, of a parent whose state is the present one."""
         tape = parent.tape
         whole = parent.slot
         value = parent._value
@@ -450,43 +435,49 @@ class View(Array):
             out = copy_like(out)  # nothing else may hold the buffer, which is written in place
         slot = tape.fresh()
         tape.log((slot, READ, None, parent.spec, index, whole, None))
-        return out, slot, tape
+        return out, slot
 
     def __getitem__(self, index: Index) -> Any:
         params = self.params
         kind = type(index)
+        spec = self.spec
+        ndim = spec.ndim
+        if (
+            self.root.slot is self.seen
+            and spec.size <= FEW
+            and (
+                kind is int
+                and ndim == 1
+                or kind is tuple
+                and len(index) == ndim
+                and _INT.issuperset(map(type, index))
+            )
+        ):
+            # A number of a small view that is up to date: to read it from the view is faster, also
+            # in a replay, than from the root.
+            taken = self._taken
+            if type(taken) is not np.ndarray:
+                return Array.__getitem__(self, index)
+            tape = self.root.tape
+            out = taken[index]
+            slot = tape.fresh()
+            tape.log((slot, READ, None, spec, index, self.taken_slot, None))
+            return Array(out, slot, tape, spec.family[()])
         try:
-            if self.rule is not None:
-                pass
-            elif kind is slice and type(params) is slice and index.step is None:
+            if kind is slice and type(params) is slice and index.step is None:
                 parent = self.parent
-                taken: Any = range(parent.spec.shape[0])[params][index]
-                step = taken.step
-                return parent[slice(taken.start, taken.stop) if step == 1 else as_slice(taken)]
-            elif not self._is_number_of_few(index):
-                at = self.place(index)
-                if at is not None:
-                    return self.parent[at]
+                at: Any = range(parent.spec.shape[0])[params][index]
+                step = at.step
+                return parent[slice(at.start, at.stop) if step == 1 else as_slice(at)]
+            at = self.place(index)
+            if at is not None:
+                return self.parent[at]
         except (IndexError, TypeError):  # as NumPy says it of the view
             pass
         return Array.__getitem__(self, index)
 
-    def _is_number_of_few(self, index: Index) -> bool:
-        """Whether an index selects a number of a small view that is up to date.
-
-        To read that from the view is faster, also in a replay, than from the root.
-        """
-        shape = self.spec.shape
-        if self.root.slot is not self.seen or self.spec.size > FEW:
-            return False
-        if type(index) is int:
-            return len(shape) == 1
-        return type(index) is tuple and len(index) == len(shape) and set(map(type, index)) == _INT
-
     def place(self, index: Index) -> Any:
         """The index of the parent for one of the view, if both are basic; else None."""
-        if self.rule is not None:
-            return None
         kind = type(index)
         if kind is not int:
             index = frozen_index(index)
@@ -512,14 +503,47 @@ class View(Array):
 
     def _passed_on(self, index: Index, value: Value) -> tuple[Any, Any]:
         """The index and value of the write to the parent that a write to this view is."""
+        if index is WHOLE:
+            return self.params, value  # which may be None, the index of a new axis
+        at = self.place(index)
+        if at is None:
+            at, value = self.params, self._replaced(index, value)
+        return at, value
+
+    def _replaced(self, index: Index, value: Value) -> Any:
+        """The new state of the view after a write to it."""
+        whole = snapshot(self)
+        write_part(whole, index, value)
+        return whole
+
+    def __reduce__(self) -> Any:
+        return NdarrayInterface.__reduce__(self)
+
+
+class Rearrangement(View):
+    """A view made by a function's rule: a transpose, a reshape, a diagonal."""
+
+    __slots__ = ("numbers", "rule")
+
+    def __init__(
+        self, value: Value, slot: Slot, spec: Spec, parent: Array, params: Any, rule: Rule
+    ) -> None:
+        View.__init__(self, value, slot, spec, parent, params)
+        self.rule = rule
+        self.numbers: Any = None  # of the parent's elements, by their positions in the view
+
+    def _taken_from(self, parent: Array) -> tuple[Any, Any]:
+        fresh = as_view(self.rule, parent, self.params)
+        return fresh._value, fresh.slot
+
+    def __getitem__(self, index: Index) -> Any:
+        return Array.__getitem__(self, index)
+
+    def place(self, index: Index) -> None:
+        """None: elements next to each other in the view need not be so in the parent."""
+
+    def _passed_on(self, index: Index, value: Value) -> tuple[Any, Any]:
         rule, parent = self.rule, self.parent
-        if rule is None:
-            if index is WHOLE:
-                return self.params, value  # which may be None, the index of a new axis
-            at = self.place(index)
-            if at is None:
-                at, value = self.params, self._replaced(index, value)
-            return at, value
         if self.dtype != parent.dtype:
             if index is WHOLE:
                 index = ...
@@ -533,48 +557,38 @@ class View(Array):
         room = laid_out_as(parent._value, back._value)
         return WHOLE, back if room is back._value else Array(room, back.slot, back.tape, back.spec)
 
-    def _replaced(self, index: Index, value: Value) -> Any:
-        """The new state of the view after a write to it."""
-        whole = snapshot(self)
-        write_part(whole, index, value)
-        return whole
-
     def _number(self, index: Index) -> Any:
         """The index of the parent's elements that an index of this view selects, if known."""
-        rule, parent = self.rule, self.parent
-        assert rule is not None
+        parent = self.parent
         partial = self.spec.size != parent.spec.size
         if not partial and (not is_basic(index) or self.params.get("order") == "K"):
             return None
         if self.numbers is None:
             order = np.arange(parent.spec.size).reshape(parent.spec.shape)
-            self.numbers = rule.call([order], self.params)
+            self.numbers = self.rule.call([order], self.params)
         at = self.numbers[index]
         if at.shape and not partial:
             return None  # the transpose of the whole is faster than a write by numbers
         found = np.unravel_index(at, parent.spec.shape)
         return found if at.shape else (*map(int, found), *(() if found else (...,)))
 
-    def __reduce__(self) -> Any:
-        return NdarrayInterface.__reduce__(self)
 
-
-class Part(View):
+class Part(Rearrangement):
     """A view that NumPy makes read-only: a diagonal, windows, the imaginary part of reals."""
 
     __slots__ = ()
 
     def _passed_on(self, index: Index, value: Value) -> NoReturn:
-        assert self.rule is not None
         raise ValueError(f"{self.rule.name}: its result cannot be written to. Copy it first.")
 
 
 # Of arguments of these types, none has a turn before a traced array.
-PLAIN_TYPES = frozenset({Array, View, Part, np.ndarray})
+PLAIN_TYPES = frozenset({Array, View, Rearrangement, Part, np.ndarray})
 
-View.__name__ = View.__qualname__ = Part.__name__ = Part.__qualname__ = "Array"
+for _kind in (View, Rearrangement, Part):
+    _kind.__name__ = _kind.__qualname__ = "Array"
 
-_INT = {int}
+_INT = frozenset((int,))
 FEW = 1024  # elements of a view whose cotangent is cheap to collect apart
 WHOLE = object()  # the index of a write that replaces all of an array, in place of its value
 _AN_ARRAY = np.empty(0)  # says of a view that has not been taken that its value is an array
@@ -593,15 +607,17 @@ def as_view(rule: Rule, parent: Value, params: Params) -> Any:
         read_only = True  # zeros that NumPy makes for it
     elif out.tape is not parent.tape or not shares(out._value, parent._value):
         return out
-    kind = Part if read_only else View
+    kind = Part if read_only else Rearrangement
     value = copy_like(out._value) if parent.slot in out.tape.buffers else out._value
-    if parent.is_view and parent.parent.is_view and kind is View:
+    if parent.is_view and parent.parent.is_view and not read_only:
         same = _same_elements(value, parent)
         if same is not None:  # x.T.T: made as that one, so that the chain does not grow
             if not same.is_view:
-                return View(value, out.slot, out.tape, out.spec, same, None, ...)
+                return View(value, out.slot, out.spec, same, ...)
+            if type(same) is View:
+                return View(value, out.slot, out.spec, same.parent, same.params)
             kind, parent, rule, params = type(same), same.parent, same.rule, same.params
-    return kind(value, out.slot, out.tape, out.spec, parent, rule, params)
+    return kind(value, out.slot, out.spec, parent, params, rule)
 
 
 _NEAR = 5  # views to look back at: after four turns np.rot90 is where it began

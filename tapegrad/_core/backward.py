@@ -28,6 +28,9 @@ from tapegrad._core.values import (
 )
 from tapegrad._errors import RuleError
 
+# By a partial whose other argument is a Python number: see `forms._also_of_numbers`.
+RAISED_BY_NUMBERS = (ZeroDivisionError, OverflowError)
+
 
 def replay_backward(
     entries: list[Entry],
@@ -83,13 +86,18 @@ def replay_backward(
                 bar = -g
             elif rule.product and not strong_zeros:
                 bar = g * y
-            elif not strong:  # one expression: NumPy reuses the memory of a large temporary factor
-                bar = g * (partial(out, x) if rule.unary else partial(out, x, y))
             else:
-                factor = partial(out, x) if rule.unary else partial(out, x, y)
-                bar = g * factor
-                if not is_finite(bar):
-                    bar = rule.times(g, factor)
+                try:
+                    if not strong:  # one expression: NumPy reuses a large temporary factor
+                        bar = g * (partial(out, x) if rule.unary else partial(out, x, y))
+                    else:
+                        factor = partial(out, x) if rule.unary else partial(out, x, y)
+                        bar = g * factor
+                        if not is_finite(bar):
+                            bar = rule.times(g, factor)
+                            strong_zeros = strong_zeros or not is_finite(bar)
+                except RAISED_BY_NUMBERS:
+                    bar = rule.times(g, _partial_of_numbers(rule, 0, out, x, y))
                     strong_zeros = strong_zeros or not is_finite(bar)
             before = bars[x_slot]
             if before is None:
@@ -109,13 +117,18 @@ def replay_backward(
                 bar = -g
             elif rule.product and not strong_zeros:
                 bar = g * x
-            elif not strong:
-                bar = g * partial(out, x, y)
             else:
-                factor = partial(out, x, y)
-                bar = g * factor
-                if not is_finite(bar):
-                    bar = rule.times(g, factor)
+                try:
+                    if not strong:
+                        bar = g * partial(out, x, y)
+                    else:
+                        factor = partial(out, x, y)
+                        bar = g * factor
+                        if not is_finite(bar):
+                            bar = rule.times(g, factor)
+                            strong_zeros = strong_zeros or not is_finite(bar)
+                except RAISED_BY_NUMBERS:
+                    bar = rule.times(g, _partial_of_numbers(rule, 1, out, x, y))
                     strong_zeros = strong_zeros or not is_finite(bar)
             before = bars[y_slot]
             if before is None:
@@ -127,6 +140,12 @@ def replay_backward(
                 bars[y_slot] = before + bar
                 if large:
                     owned.add(y_slot)
+
+
+def _partial_of_numbers(rule: Any, position: int, out: Value, x: Value, y: Value) -> Any:
+    """A partial again, with a Python number as a NumPy scalar if there is one; else it raises."""
+    partial = rule.partials[position]
+    return partial(out, x) if rule.unary else partial(out, x, y)
 
 
 def _reversed(entries: list[Any], consume: bool) -> Iterable[Entry]:
@@ -169,9 +188,10 @@ def replay_nested(
             strong_zeros = _pull_general(bars, owned, g, call, bars.start, strong_zeros)
             continue
         strong = strong_zeros or rule.strong
-        for arg_slot, partial in ((x_slot, rule.x_partial), (y_slot, rule.y_partial)):
+        for position, arg_slot in enumerate((x_slot, y_slot)):
             if arg_slot < bars.start:
                 continue
+            partial = rule.partials[position]
             if partial is None:
                 bar = g
             elif partial is MINUS:

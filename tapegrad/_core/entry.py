@@ -36,20 +36,14 @@ Entry = tuple[Any, ...]
 class Spec:
     """Shape and dtype of a value. Interned: equal specs are one object, so `is` compares them."""
 
-    __slots__ = ("dtype", "family", "shape")
+    __slots__ = ("dtype", "family", "ndim", "shape", "size")
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], family: _Family) -> None:
         self.shape = shape
         self.dtype = dtype
         self.family = family  # the specs of this dtype by shape: cheaper to ask than `spec_of`
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
+        self.ndim = len(shape)
+        self.size = math.prod(shape)
 
     def __repr__(self) -> str:
         return f"Spec({describe(self)})"
@@ -103,6 +97,7 @@ class ReplayedRule(Protocol):
     product: bool  # x * y: the partials are the other factors
     x_partial: Callable[..., Any] | None  # of (out, x) or (out, x, y); None: 1
     y_partial: Callable[..., Any] | None
+    partials: Sequence[Any]  # the same for all numbers of Python's, whose arithmetic raises
     in_order: bool  # the cotangent is the result's in another shape
     singular: Callable[[Any], Any] | None  # whether a result's cotangent is a limit
 

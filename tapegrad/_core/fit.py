@@ -6,6 +6,7 @@ beyond their names.
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -81,12 +82,14 @@ def is_finite(bar: Cotangent) -> bool:
     A sum that overflows gives False for finite elements, which costs only time. Arrays of other
     libraries may be lazy, and are not computed: the answer for them is True.
     """
+    if type(bar) is np.float64:
+        return isfinite(bar)
     if type(bar) is not np.ndarray:
         bar = raw_value(bar)
     if not is_numpy(bar):
         return True
     total = np.add.reduce(bar, None)
-    return bool(total - total == 0)
+    return isfinite(total) if type(total) is np.float64 else bool(total - total == 0)
 
 
 def has_nan(bar: Cotangent) -> bool:
@@ -95,6 +98,8 @@ def has_nan(bar: Cotangent) -> bool:
     The sum of squares of an array with a NaN is NaN, and is the cheapest test of an array. Complex
     infinities may make it NaN as well; then the elements decide, which costs only time.
     """
+    if type(bar) is np.float64:
+        return bool(bar != bar)
     if type(bar) is not np.ndarray:
         bar = raw_value(bar)
     if type(bar) is np.ndarray:

@@ -87,7 +87,8 @@ class Elementwise(Rule):
     """out[i] depends on the i-th element of each argument; there is one partial per argument.
 
     A replay uses the ordinary product as long as no cotangent is infinite, except for rules that
-    are declared `strong`.
+    are declared `strong`. It calls `x_partial` and `y_partial`, which may raise for a number of
+    Python's (see `_also_of_numbers`), and then the same one of `partials`.
     """
 
     form = "elementwise"
@@ -110,6 +111,8 @@ class Elementwise(Rule):
         super().__init__(function, arrays=len(partials), **options)
         self.declared = len(partials)
         self.partials = [_as_partial(partial) for partial in partials]
+        self.x_partial = self.partials[0]
+        self.y_partial = self.partials[1] if len(partials) == 2 else None
         self.unary = len(partials) == 1
         self.to_real = to_real
         self.strong = strong
@@ -124,8 +127,6 @@ class Elementwise(Rule):
             for position, (reads, _) in enumerate(self._reads):
                 if reads[1 - position]:
                     self.partials[position] = _also_of_numbers(self.partials[position])
-        self.x_partial = self.partials[0]
-        self.y_partial = self.partials[1] if len(partials) == 2 else None
         # Which values the short path of the traced array keeps, by (is x traced, is y traced).
         self.keeps = {
             wanted: (*map(bool, self.needs(wanted)[0]), self.needs(wanted)[1])

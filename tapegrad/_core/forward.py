@@ -46,7 +46,7 @@ def push(
         return _push_general(entry, dot_of, strong_zeros, reuse)
     strong = strong_zeros or rule.strong
     total = None
-    for arg_slot, partial in ((x_slot, rule.x_partial), (y_slot, rule.y_partial)):
+    for arg_slot, partial in zip((x_slot, y_slot), rule.partials, strict=False):
         dot = None if arg_slot == -1 else dot_of(arg_slot)
         if dot is None:
             continue

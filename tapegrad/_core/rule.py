@@ -41,6 +41,9 @@ BATCH_WORDS = ("align", "axis", "flat", "shape", "example", "ragged", "loop")
 
 
 _ONE = (True,)
+# Classes of parameters that are never traced, nor hold what is: what most of them are.
+_SETTLED = frozenset((int, type(None), bool, str, float, np.ndarray, type, np.bool))
+_OF_ALL = object()  # the pattern of a function of *args
 
 
 class Rule:
@@ -98,6 +101,8 @@ class Rule:
         # Whether a call with one argument passes one array: else `bind` has to fill in the others.
         self._short = not sequence and not self.foreign
         self._needed: dict[tuple[bool, ...], tuple[Sequence[bool], bool]] = {}
+        # How to bind calls, by the number of positional arguments and the keywords' names.
+        self._patterns: dict[Any, Any] = {}
 
     # -- calling ---------------------------------------------------------------------------------
 
@@ -117,9 +122,8 @@ class Rule:
         return result if out is None else write_out(out, result, self.name)
 
     def apply_bound(self, arrays: list[Value], params: Params) -> Any:
-        for name, value in params.items():
-            if holds_traced(value):
-                self.refuse_parameter(name)
+        if params:
+            self.require_constants(params)
         if (
             len(arrays) == 1
             and isinstance(arrays[0], Traced)
@@ -186,38 +190,63 @@ class Rule:
 
         `lifts`: lists with parts in a trace become arrays.
         """
-        names = self._names
-        if names is None:
-            names = self._learn_names()
-        if self._rest:
-            given, params = self._bind_all(names, args, kwargs)
+        key: Any = (len(args), *kwargs) if kwargs else len(args)
+        pattern = self._patterns.get(key) or self._learn_pattern(key, len(args), kwargs)
+        if pattern is _OF_ALL:
+            given, params = self._bind_all(self._names or (), args, kwargs)
             return ([lift(array) for array in given] if lifts else given), params
-        if len(args) > len(names):
-            raise TypeError(
-                f"{self.name}: expected at most {len(names)} positional arguments, "
-                f"got {len(args)}."
-            )
-        params = dict(zip(names, args, strict=False))
+        arrays, named, absent, has_order = pattern
+        values = args
         if kwargs:
-            twice = params.keys() & kwargs.keys()
-            if twice:
-                raise TypeError(f"{self.name}: got two values for argument {min(twice)!r}.")
-            if self.deprecated:
-                self.refuse_deprecated(kwargs)
-            params.update(kwargs)
-        order = params.get("order")
-        if type(order) is str and order in "cfak":
-            params["order"] = order.upper()
-        if self._defaults:
-            params = {**self._defaults, **params}
-        given = [params.pop(name, None) for name in self._array_names]
+            values += tuple(kwargs.values())
+        if absent:
+            values += absent
+        given = [values[at] for at in arrays]
+        params = {name: values[at] for name, at in named}
+        if has_order:
+            order = params["order"]
+            if type(order) is str and order in "cfak":
+                params["order"] = order.upper()
         if not lifts:
             return given, params
         if self.sequence:
             if hasattr(given[0], "__next__"):  # NumPy has used it up as it looked for arrays
                 raise TypeError(f"{self.name}: expected a sequence of arrays, got an iterator.")
             return [_as_part(part) for part in given[0]], params
-        return [lift(array) for array in given], params
+        return [lift(x) if issubclass(type(x), (list, tuple)) else x for x in given], params
+
+    def _learn_pattern(self, key: Any, count: int, kwargs: dict[str, Any]) -> Any:
+        """How calls with this number of arguments and these keywords are bound, remembered.
+
+        The values of a call are numbered: positional ones, keywords, then those that are absent.
+        """
+        names = self._names
+        if names is None:
+            names = self._learn_names()
+        if self._rest:
+            self._patterns[key] = _OF_ALL
+            return _OF_ALL
+        if count > len(names):
+            raise TypeError(
+                f"{self.name}: expected at most {len(names)} positional arguments, got {count}."
+            )
+        at = {name: position for position, name in enumerate(names[:count])}
+        twice = at.keys() & kwargs.keys()
+        if twice:
+            raise TypeError(f"{self.name}: got two values for argument {min(twice)!r}.")
+        if kwargs and self.deprecated:
+            self.refuse_deprecated(kwargs)
+        for name in kwargs:
+            at[name] = len(at)
+        absent: list[Any] = []
+        arrays = []
+        for name in self._array_names:
+            if name not in at:
+                absent.append(self._defaults.get(name))
+            arrays.append(at.pop(name, count + len(kwargs) + len(absent) - 1))
+        named = tuple(at.items())
+        self._patterns[key] = found = (tuple(arrays), named, tuple(absent), "order" in at)
+        return found
 
     def _bind_all(
         self, names: tuple[str, ...], args: tuple[Value, ...], kwargs: dict[str, Any]
@@ -240,6 +269,17 @@ class Rule:
                     "tapegrad.stop_gradient(...) of it if it is a constant."
                 )
         return given, params
+
+    def require_constants(self, params: Params) -> None:
+        """Raise NotDifferentiableError if a parameter is traced, or holds what is."""
+        for name, value in params.items():
+            kind = type(value)
+            if (
+                kind not in _SETTLED
+                and not (kind is tuple and _SETTLED.issuperset(map(type, value)))
+                and holds_traced(value)
+            ):
+                self.refuse_parameter(name)
 
     def refuse_parameter(self, name: str) -> NoReturn:
         """Raise NotDifferentiableError for a traced value where the rule knows no array."""

@@ -61,12 +61,10 @@ class _Slots(Protocol):
 class _Root:
     """Shared by tapes with the same entries; its identity says which tapes those are."""
 
-    __slots__ = ("refused", "singular")
-
     refused: Any  # the last conversion of a value that was refused; set by the first
-
-    def __init__(self) -> None:
-        self.singular = False  # whether the tape has a result whose cotangent is a limit
+    singular = False  # whether the tape has a result whose cotangent is a limit
+    locked: dict[int, _Locked] | None = None  # by the id of the array, from the first on
+    copied: dict[int, tuple[Any, Any]] | None = None  # large arrays and their copies, likewise
 
 
 class Tape:
@@ -79,12 +77,10 @@ class Tape:
 
     __slots__ = (
         "buffers",
-        "copied",
         "copies",
         "entries",
         "fresh",
         "level",
-        "locked",
         "log",
         "name",
         "parent",
@@ -99,8 +95,6 @@ class Tape:
     fresh: Callable[[], Any]
     copies: bool  # whether a pullback outlives the transform
     buffers: _Slots  # slots whose value was last changed by a write
-    locked: dict[int, _Locked]  # by the id of the array
-    copied: dict[int, tuple[Any, Any]]  # large arrays and their copies, likewise
 
     def __init__(self, name: str, *, copies: bool = False, parent: Tape | None = None) -> None:
         self.name = name
@@ -110,7 +104,6 @@ class Tape:
             self.root = parent.root
             self.entries, self.log, self.fresh = parent.entries, parent.log, parent.fresh
             self.buffers, self.copies = parent.buffers, parent.copies
-            self.locked, self.copied = parent.locked, parent.copied
             return
         self.root = _Root()  # not self: a cycle would keep every tape until a collection
         self.entries = []
@@ -119,8 +112,6 @@ class Tape:
         self.fresh = itertools.count().__next__
         self.buffers = set()
         self.copies = copies
-        self.locked = {}
-        self.copied = {}
 
     def wrap(self, value: Value, slot: Slot) -> Traced:
         """A traced value at a slot; with slot -1 it is a constant that can be written to."""
@@ -155,7 +146,8 @@ class Tape:
         """A large array, locked, or a copy of it if another thread may want to write to it."""
         if not array.flags.writeable:
             if id(array) in LOCKS:
-                if id(array) not in self.locked:  # but by another transform, which ends before
+                locked = self.root.locked or ()
+                if id(array) not in locked:  # but by another transform, which ends before
                     self._lock(array, verify=verify)
                 return array
             base = array.base
@@ -165,9 +157,11 @@ class Tape:
         if threading.active_count() == 1 or array.nbytes > COPY_SHARED_BYTES:
             self._lock(array, verify=verify)
             return array
-        before = self.copied.get(id(array))
+        if self.root.copied is None:
+            self.root.copied = {}
+        before = self.root.copied.get(id(array))
         if before is None or not np.array_equal(_words(array), _words(before[1])):
-            before = self.copied[id(array)] = array, array.copy("K")
+            before = self.root.copied[id(array)] = array, array.copy("K")
         return before[1]
 
     def _unchanging_view(self, view: Any, base: Any) -> Any:
@@ -185,7 +179,9 @@ class Tape:
 
     def _lock(self, array: Any, *, verify: bool) -> None:
         LOCKS.add(array)
-        self.locked[id(array)] = _Locked(array, _checksum(array) if verify else None)
+        if self.root.locked is None:
+            self.root.locked = {}
+        self.root.locked[id(array)] = _Locked(array, _checksum(array) if verify else None)
 
     def keep_params(self, params: Params) -> Params:
         """Parameters of a call, with their arrays (where=, repeats) kept as constants are."""
@@ -227,10 +223,11 @@ class Tape:
             return
         self.entries = []
         self.buffers = set()
-        self.copied = {}
-        if not self.locked:
+        root = self.root
+        root.copied = None
+        if root.locked is None:
             return
-        locked, self.locked = self.locked, {}
+        locked, root.locked = root.locked, None
         changed = [lock.array for lock in locked.values() if verify and lock.is_broken()]
         for lock in locked.values():
             LOCKS.remove(lock.array)

@@ -89,6 +89,8 @@ def as_cotangent(bar: Cotangent, leaf: Value) -> Cotangent:
         return zeros_of(spec_of(leaf) if isinstance(leaf, Traced) else leaf)
     if type(bar) is np.ndarray is type(leaf) and bar.dtype is leaf.dtype:
         return bar if bar.base is None and bar.flags.writeable else bar.copy()
+    if type(bar) is np.float64 is type(leaf):
+        return bar
     if isinstance(bar, Traced):
         # Another object at the same slot: a write to one gradient must not change another.
         return snapshot(bar)

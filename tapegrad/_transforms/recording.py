@@ -34,6 +34,7 @@ class _Input:
     product = False
     x_partial = None
     y_partial = None
+    partials = (None,)
 
 
 _INPUT = _Input()
@@ -84,7 +85,12 @@ class Recording:
     ) -> None:
         if self.token is not None:
             CURRENT.reset(self.token)
-        if isinstance(error, ValueError) and "read-only" in str(error) and self.tape.locked:
+        if (
+            error is not None
+            and isinstance(error, ValueError)
+            and "read-only" in str(error)
+            and self.tape.root.locked
+        ):
             error.add_note(
                 f"{self.tape.name} locks large plain arrays that a derivative depends on while it "
                 "runs. Write into a copy, or make the buffer anew each time."

@@ -277,16 +277,32 @@ def run_with_map(
             out = inputs.call(f, traced)
         except (AttributeError, TypeError) as error:
             if len(primals) == 1 and isinstance(primals[0], (tuple, list)):
-                error.add_note(
-                    f"{name}: f got its only primal as one {type(primals[0]).__name__}. If it "
-                    f"takes arrays, pass them one by one: {kind.transform}(f, x, y)."
-                )
+                _refuse_container(name, kind.transform, primals[0], error)
             raise
         out, aux = split_aux(name, out) if has_aux else (out, None)
         recording.finish((out, aux))
         made = kind(name, recording, inputs, slots, out)
         out, aux = tree_map(lambda leaf: own_copy(recording.strip(leaf)), (out, aux))
     return (out, made, aux) if has_aux else (out, made)
+
+
+# What Python says of an operation on a tuple or list that f took for an array.
+_NO_CONTAINER = ("tuple", "list", "sequence", "positional argument", "inhomogeneous")
+
+
+def _refuse_container(
+    name: str, transform: str, primal: tuple[Tree, ...] | list[Tree], error: Exception
+) -> None:
+    """Raise InputError if f failed on the container in which its only primal came.
+
+    f may take a tuple, and fail for another reason: then the error gets a note alone.
+    """
+    kind = type(primal).__name__
+    advice = f"Pass primals one by one: {transform}(f, x, y)"
+    if any(word in str(error) for word in _NO_CONTAINER):
+        got = f"one {kind}, on which f raised {type(error).__name__}: {error}"
+        raise InputError(message(name, "primals that f takes", got, advice)) from error
+    error.add_note(f"{name}: f got its only primal as one {kind}. {advice}.")
 
 
 class Pullback(LinearMap):

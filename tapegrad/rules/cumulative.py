@@ -12,12 +12,15 @@ from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
 from tapegrad.rules.reduction import of_kind
 
+_REVERSED = (slice(None, None, -1),)
+
 
 def cumsum_transpose(
     g: Cotangent, _out: Value, _x: Value, axis: int | None = None, dtype: Any = None
 ) -> Cotangent:
     """The cumulative sum from the other end."""
-    return np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis).reshape(_x.shape)
+    backward = (slice(None),) * (0 if axis is None else axis % g.ndim) + _REVERSED
+    return np.cumsum(g[backward], axis)[backward].reshape(_x.shape)
 
 
 def cumprod_jvp(

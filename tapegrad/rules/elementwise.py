@@ -38,7 +38,8 @@ def _rounded(number: Value, beside: Value) -> Value:
 
 def _power_by_base(_out: Value, x: Value, y: Value) -> Value:
     """y * x**(y - 1); where that is 0 * inf, at x = y = 0 and at infinite y, it is 0."""
-    if issubclass(type(y), (int, float, complex)):  # the number itself: none in a trace
+    kind = type(y)
+    if kind is float or kind is int or issubclass(kind, (int, float, complex)):  # not in a trace
         if x.dtype is not _DOUBLE:
             y = _rounded(y, x)
         if y == 2:

@@ -8,10 +8,13 @@ is taken out as the error message of an output advises.
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
 import operator
 import traceback
 import warnings
+import weakref
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -408,3 +411,17 @@ def test_the_advice_names_the_library():
     decimal = importlib.import_module("decimal")
     with pytest.raises(TapegradError, match=r"decimal\.Decimal .* Pass float\(\.\.\.\) of it"):
         grad(lambda x: np.sum(np.multiply(x, decimal.Decimal(2))))(X)
+
+
+def test_a_class_that_a_program_makes_as_it_runs_is_not_kept_alive():
+    def of_one_program():
+        class Length(Fraction):
+            pass
+
+        assert grad(lambda x: x * Length(1, 3))(2.0) == 1 / 3
+        assert grad(lambda x: np.sum(np.stack([x, np.dot(Length(2), x)])))(1.0) == 3.0
+        return weakref.ref(Length)
+
+    gone = of_one_program()
+    gc.collect()
+    assert gone() is None

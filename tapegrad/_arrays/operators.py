@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from tapegrad._arrays.traced import Array, new
+from tapegrad._arrays.traced import PLAIN_TYPES, Array, new
 from tapegrad._arrays.ufuncs import binary, product
 from tapegrad._core.forms import Elementwise, Multilinear
 from tapegrad._core.operands import as_operand, call_other, refusal
@@ -103,7 +103,7 @@ def _operator(
             made.tape = tape
             made.spec = self.spec
             return made
-        taken = as_operand(other)
+        taken = other if kind in PLAIN_TYPES else as_operand(other)
         if taken is NotImplemented:
             return _by_class_of(other, ufunc, self, other)
         return binary(rule, self, taken)
@@ -175,7 +175,7 @@ def _prefix_operator(ufunc: np.ufunc, name: str) -> None:
 
 
 def _matmul(self: Array, other: Value) -> Any:
-    taken = as_operand(other)
+    taken = other if type(other) in PLAIN_TYPES else as_operand(other)
     if taken is NotImplemented:
         return _by_class_of(other, np.matmul, self, other)
     return product(_product, self, taken)

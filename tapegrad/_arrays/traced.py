@@ -173,7 +173,11 @@ class Array(Traced, NdarrayInterface):
         elif len(rest) == 1 and not kwargs and method == "__call__":
             call, rule = PAIRS.get(ufunc, _UNKNOWN)
             if call is not None:
-                x, y = as_operand(first), as_operand(rest[0])
+                x, y = first, rest[0]
+                if type(x) not in PLAIN_TYPES:
+                    x = as_operand(x)
+                if type(y) not in PLAIN_TYPES:
+                    y = as_operand(y)
                 if x is not NotImplemented and y is not NotImplemented:
                     return call(rule, x, y)
         return Array.call_ufunc(ufunc, method, (first, *rest), kwargs)
@@ -582,7 +586,7 @@ class Part(Rearrangement):
         raise ValueError(f"{self.rule.name}: its result cannot be written to. Copy it first.")
 
 
-# Of arguments of these types, none has a turn before a traced array.
+# Of arguments of these types, none has a turn before a traced array, nor has to be converted.
 PLAIN_TYPES = frozenset({Array, View, Rearrangement, Part, np.ndarray})
 
 for _kind in (View, Rearrangement, Part):

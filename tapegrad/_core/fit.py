@@ -82,9 +82,9 @@ def is_finite(bar: Cotangent) -> bool:
     A sum that overflows gives False for finite elements, which costs only time. Arrays of other
     libraries may be lazy, and are not computed: the answer for them is True.
     """
-    if type(bar) is np.float64:
-        return isfinite(bar)
     if type(bar) is not np.ndarray:
+        if type(bar) is np.float64:
+            return isfinite(bar)
         bar = raw_value(bar)
     if not is_numpy(bar):
         return True
@@ -98,9 +98,9 @@ def has_nan(bar: Cotangent) -> bool:
     The sum of squares of an array with a NaN is NaN, and is the cheapest test of an array. Complex
     infinities may make it NaN as well; then the elements decide, which costs only time.
     """
-    if type(bar) is np.float64:
-        return bool(bar != bar)
     if type(bar) is not np.ndarray:
+        if type(bar) is np.float64:
+            return bool(bar != bar)
         bar = raw_value(bar)
     if type(bar) is np.ndarray:
         row = bar if bar.ndim == 1 else bar.ravel("K")

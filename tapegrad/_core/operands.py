@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import array
 import numbers
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -78,11 +79,13 @@ def _as_argument(value: Any) -> Any:
         return kind([_as_argument(part) for part in value])
     taken = _TAKEN.get(kind) or _learn(kind)
     if taken in (_itself, _lifted) and not (taken is _lifted and hasattr(kind, "__array__")):
-        _UNCHANGED.add(kind)
+        if kind in _TAKEN:
+            _UNCHANGED.add(kind)
         return value
     known = library_of(kind) in ELEMENTS or issubclass(kind, np.ndarray)
     if not known and (taken is _not_ours or library_of(kind) == "numpy") or callable(value):
-        _UNCHANGED.add(kind)
+        if kind in _TAKEN:
+            _UNCHANGED.add(kind)
         return value  # a function, a dtype, a word, a polynomial
     if taken is not _not_ours:
         return taken(value)
@@ -174,14 +177,22 @@ def _not_ours(_value: Value) -> Any:
     return NotImplemented
 
 
-# The way to take the values of a class, learned at the first value.
+# The way to take the values of a class, learned at the first value. Only classes that a module
+# holds by name are remembered: one that a program makes as it runs would be kept alive.
 _TAKEN: dict[type, Callable[[Value], Any]] = {}
+_MADE_AS_IT_RUNS = 1 << 9  # Py_TPFLAGS_HEAPTYPE: by a class statement, not in C alone
 _UNCHANGED: set[type] = set()  # classes whose values `as_arguments` leaves as they are
 
 
 def _learn(kind: type) -> Callable[[Value], Any]:
-    """Decide, and remember, how values of a class are taken."""
-    _TAKEN[kind] = found = _decide(kind)
+    """Decide how values of a class are taken, and remember it for classes that stay."""
+    found = _decide(kind)
+    if (
+        not kind.__flags__ & _MADE_AS_IT_RUNS
+        or issubclass(kind, (Traced, Mapped))
+        or getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is kind
+    ):
+        _TAKEN[kind] = found
     return found
 
 

@@ -43,6 +43,7 @@ TOWER = (
     "torch._engine",
     "torch.random",
     "torch.linalg",
+    "torch.fft",
     "torch.special",
     "torch.func",
     "torch.autograd",

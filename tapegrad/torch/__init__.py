@@ -10,6 +10,7 @@ from typing import Any
 from tapegrad.torch import (
     _dtypes,
     autograd,
+    fft,
     func,
     linalg,
     nn,
@@ -71,6 +72,7 @@ __all__ = [
     "device",
     "dtype",
     "enable_grad",
+    "fft",
     "finfo",
     "func",
     "get_default_dtype",

@@ -1,0 +1,325 @@
+"""`torch.fft`: discrete Fourier transforms, by the core's rules of NumPy's.
+
+Knows PyTorch's parameters, checks and dtypes. Must not know how a transform is computed, nor its
+derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad.torch import _dtypes
+from tapegrad.torch._dims import wrapped
+from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._ops.declare import private
+from tapegrad.torch._tensor.tensor import Tensor, of_value
+
+Sizes = Sequence[int] | int | None
+_NORMS = (None, "backward", "forward", "ortho")
+_TWO = (-2, -1)
+
+
+def _of_floats(x: Value) -> Value:
+    """Integers and truth values in the default dtype, as PyTorch promotes them."""
+    return x if x.dtype.kind in "fc" else x.astype(_dtypes.get_default_dtype().numpy)
+
+
+def _real(text: str, x: Value) -> Value:
+    if x.dtype.kind == "c":
+        raise RuntimeError(f"{text} {word_of(x.dtype)}")
+    return _of_floats(x)
+
+
+def _check(norm: str | None, count: int | None = 1) -> None:
+    if norm not in _NORMS:
+        raise RuntimeError(f'Invalid normalization mode: "{norm}"')
+    if count is not None and count < 1:
+        raise RuntimeError(f"Invalid number of data points ({count}) specified")
+
+
+def _axes(x: Value, s: Sizes, dim: Sizes) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The sizes and the axes of a transform over several axes; a size of -1 is the axis's own."""
+    ndim = len(x.shape)
+    sizes = None if s is None else (s,) if isinstance(s, int) else tuple(s)
+    if dim is None:
+        axes = tuple(range(ndim)) if sizes is None else tuple(range(ndim - len(sizes), ndim))
+    else:
+        axes = (dim,) if isinstance(dim, int) else tuple(dim)
+    if sizes is not None and len(sizes) > ndim:
+        raise RuntimeError(
+            f"Got shape with {len(sizes)} values but input tensor only has {ndim} dimensions."
+        )
+    if sizes is not None and len(sizes) != len(axes):
+        raise RuntimeError("When given, dim and shape arguments must have the same length")
+    axes = tuple(wrapped(axis, ndim) for axis in axes)
+    if len(set(axes)) < len(axes):
+        raise RuntimeError("FFT dims must be unique")
+    own = tuple(x.shape[axis] for axis in axes)
+    if sizes is None:
+        return own, axes
+    return tuple(a if b == -1 else b for a, b in zip(own, sizes, strict=True)), axes
+
+
+# --- along one axis -----------------------------------------------------------------------------
+
+
+def _label(input: Tensor, *_args: Any, **_kwargs: Any) -> str:
+    return "FftC2CBackward0" if input.is_complex() else "FftR2CBackward0"
+
+
+def _inverse_label(input: Tensor, *_args: Any, **_kwargs: Any) -> str:
+    return "FftC2CBackward0" if input.is_complex() else "ConjBackward0"
+
+
+def _along_one(
+    name: str, compute: Callable[..., Any], label: Any, of: Callable[[Value], Value], doc: str
+) -> Callable[..., Any]:
+    """A transform along one axis: `name(input, n=None, dim=-1, norm=None, *, out=None)`."""
+
+    def transform(input: Value, n: int | None = None, dim: int = -1, norm: Any = None) -> Value:
+        x = of(input)
+        if not x.shape:
+            raise RuntimeError("Dimension specified as -1 but tensor has no dimensions")
+        dim = wrapped(dim, len(x.shape))
+        size = x.shape[dim] if n is None else n
+        if n is None and name in _FROM_HALF:
+            size = 2 * (size - 1)
+        _check(norm, size)
+        return compute(x, n, dim, norm)
+
+    transform.__name__ = transform.__qualname__ = name
+    transform.__doc__ = doc
+    return private(label, name=f"fft_{name}")(transform)
+
+
+_FROM_HALF = ("irfft", "hfft")
+_DOC = (
+    " along one axis, of shape (..., n, ...).\n\n"
+    "    n: the number of points, to which the input is cut or padded with zeros. norm:\n"
+    '    "backward" (1/n in inverse transforms, the default), "forward", or "ortho".\n'
+    "    Raises RuntimeError for n < 1 or an unknown norm.\n    "
+)
+fft = _along_one("fft", np.fft.fft, _label, _of_floats, f"The Fourier transform{_DOC}")
+ifft = _along_one("ifft", np.fft.ifft, _inverse_label, _of_floats, f"The inverse of `fft`{_DOC}")
+rfft = _along_one(
+    "rfft",
+    np.fft.rfft,
+    "FftR2CBackward0",
+    lambda x: _real("rfft expects a real input tensor, but got", x),
+    f"The first half (n // 2 + 1 numbers) of `fft` of real numbers{_DOC}",
+)
+irfft = _along_one(
+    "irfft", np.fft.irfft, "FftC2RBackward0", _of_floats, f"The inverse of `rfft`, real{_DOC}"
+)
+hfft = _along_one(
+    "hfft",
+    np.fft.hfft,
+    "FftC2RBackward0",
+    _of_floats,
+    f"The real transform of a signal that is Hermitian, given by its first half,{_DOC}",
+)
+ihfft = _along_one(
+    "ihfft",
+    np.fft.ihfft,
+    "ConjBackward0",
+    lambda x: _real("ihfft expects a real input tensor, but got", x),
+    f"The inverse of `hfft`{_DOC}",
+)
+
+
+# --- along several axes -------------------------------------------------------------------------
+
+
+def _along(
+    name: str,
+    compute: Callable[..., Any],
+    label: Any,
+    of: Callable[[Value], Value],
+    doc: str,
+    *,
+    two: bool = False,
+    half: bool = False,
+) -> Callable[..., Any]:
+    """A transform along several axes; with `two` the last two by default, else all."""
+
+    def over(input: Value, s: Sizes, dim: Sizes, norm: str | None) -> Value:
+        x = of(input)
+        sizes, axes = _axes(x, s, dim)
+        if half and not axes:
+            raise RuntimeError(f"{name} must transform at least one axis")
+        last = axes[-1] if axes else 0
+        if half and (s is None or (s if isinstance(s, int) else s[-1]) == -1):
+            sizes = (*sizes[:-1], 2 * (x.shape[last] - 1))
+        for count in sizes:
+            _check(norm, count)
+        _check(norm)
+        return compute(x, sizes, axes, norm)
+
+    if two:
+
+        def transform(
+            input: Value, s: Sizes = None, dim: Sizes = _TWO, norm: str | None = None
+        ) -> Value:
+            return over(input, s, dim, norm)
+
+    else:
+
+        def transform(
+            input: Value, s: Sizes = None, dim: Sizes = None, norm: str | None = None
+        ) -> Value:
+            return over(input, s, dim, norm)
+
+    transform.__name__ = transform.__qualname__ = name
+    transform.__doc__ = doc
+    return private(label, name=f"fft_{name}")(transform)
+
+
+def _hfftn(x: Value, sizes: Any, axes: Any, norm: Any) -> Value:
+    """Transforms along all axes but the last, and a Hermitian one along that."""
+    if len(axes) > 1:
+        x = np.fft.fftn(x, sizes[:-1], axes[:-1], norm)
+    return np.fft.hfft(x, sizes[-1], axes[-1], norm)
+
+
+def _ihfftn(x: Value, sizes: Any, axes: Any, norm: Any) -> Value:
+    x = np.fft.ihfft(x, sizes[-1], axes[-1], norm)
+    return np.fft.ifftn(x, sizes[:-1], axes[:-1], norm) if len(axes) > 1 else x
+
+
+_ALL = (
+    " along several axes.\n\n"
+    "    s: the number of points along each (-1: as many as there are), to which the input is\n"
+    "    cut or padded with zeros. norm: as along one axis, with the product of s.\n"
+    "    Raises RuntimeError for sizes that do not fit the axes, or are less than 1.\n    "
+)
+
+
+def _pair(
+    name: str,
+    compute: Callable[..., Any],
+    label: Any,
+    of: Callable[[Value], Value],
+    doc: str,
+    *,
+    half: bool = False,
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """`name2` and `namen`."""
+    two = _along(f"{name}2", compute, label, of, f"{doc}{_ALL}", two=True, half=half)
+    return two, _along(f"{name}n", compute, label, of, f"{doc}{_ALL}", half=half)
+
+
+fft2, fftn = _pair("fft", np.fft.fftn, "FftC2CBackward0", _of_floats, "The Fourier transform")
+ifft2, ifftn = _pair("ifft", np.fft.ifftn, "FftC2CBackward0", _of_floats, "The inverse transform")
+rfft2, rfftn = _pair(
+    "rfft",
+    np.fft.rfftn,
+    "FftR2CBackward0",
+    lambda x: _real("rfftn expects a real-valued input tensor, but got", x),
+    "The Fourier transform of real numbers, half of the last axis,",
+)
+irfft2, irfftn = _pair(
+    "irfft",
+    np.fft.irfftn,
+    "FftC2RBackward0",
+    _of_floats,
+    "The inverse of the transform of real numbers",
+    half=True,
+)
+hfft2, hfftn = _pair(
+    "hfft",
+    _hfftn,
+    "FftC2RBackward0",
+    _of_floats,
+    "The real transform of a Hermitian signal",
+    half=True,
+)
+ihfft2, ihfftn = _pair(
+    "ihfft",
+    _ihfftn,
+    "FftC2CBackward0",
+    lambda x: _real("Only supports floating-point dtypes, but found:", x),
+    "The inverse of the transform of a Hermitian signal",
+)
+
+
+# --- frequencies and shifts ---------------------------------------------------------------------
+
+
+def _frequencies(
+    compute: Callable[..., Any], n: int, d: float, dtype: Any, requires_grad: bool, out: Any
+) -> Tensor:
+    dtype = _dtypes.get_default_dtype() if dtype is None else dtype
+    made = of_value(compute(n, d).astype(dtype.numpy))
+    if out is not None:
+        return out.copy_(made)
+    return made.requires_grad_(requires_grad)
+
+
+def fftfreq(
+    n: int,
+    d: float = 1.0,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The frequencies (n,) of `fft` of n points at distance d, in cycles per unit of d."""
+    return _frequencies(np.fft.fftfreq, n, d, dtype, requires_grad, out)
+
+
+def rfftfreq(
+    n: int,
+    d: float = 1.0,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The frequencies (n // 2 + 1,) of `rfft` of n points at distance d."""
+    return _frequencies(np.fft.rfftfreq, n, d, dtype, requires_grad, out)
+
+
+@private("RollBackward0", name="fft_fftshift")
+def fftshift(input: Value, dim: Sizes = None) -> Value:
+    """The elements moved so that the frequency 0 is in the middle."""
+    return np.fft.fftshift(input, dim)
+
+
+@private("RollBackward0", name="fft_ifftshift")
+def ifftshift(input: Value, dim: Sizes = None) -> Value:
+    """The inverse of `fftshift`."""
+    return np.fft.ifftshift(input, dim)
+
+
+__all__ = [
+    "fft",
+    "fft2",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "hfft2",
+    "hfftn",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "ihfft2",
+    "ihfftn",
+    "irfft",
+    "irfft2",
+    "irfftn",
+    "rfft",
+    "rfft2",
+    "rfftfreq",
+    "rfftn",
+]

@@ -49,6 +49,7 @@ TOWER = (
     "torch.autograd",
     "torch.nn",
     "torch.optim",
+    "torch.distributions",
     "torch",
 )
 

@@ -10,6 +10,7 @@ from typing import Any
 from tapegrad.torch import (
     _dtypes,
     autograd,
+    distributions,
     fft,
     func,
     linalg,
@@ -70,6 +71,7 @@ __all__ = [
     "channels_last",
     "contiguous_format",
     "device",
+    "distributions",
     "dtype",
     "enable_grad",
     "fft",

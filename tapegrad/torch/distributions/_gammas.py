@@ -1,0 +1,269 @@
+"""The gamma distribution and those made of it: Chi2, Beta, Dirichlet, StudentT.
+
+Knows that draws are differentiable by the concentration (`_rules.gamma_draws`). Must not know
+other families.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad._core.values import raw_value
+from tapegrad.torch._ops.create.generator import Generator, source
+from tapegrad.torch._ops.declare import operation
+from tapegrad.torch._ops.families import OPERATIONS
+from tapegrad.torch._rules.gamma_draws import drawn
+from tapegrad.torch.distributions import constraints
+from tapegrad.torch.distributions._location import normal
+from tapegrad.torch.distributions.distribution import Distribution, broadcast
+
+Shape = Sequence[int]
+
+
+@operation("StandardGammaBackward0", method=False, name="_standard_gamma")
+def _standard_gamma(input: Value, generator: Generator | None = None) -> Value:
+    """Draws of the gamma distribution of rate 1, differentiable by their concentrations."""
+    shapes = np.asarray(raw_value(input))
+    draws = np.asarray(source(generator).standard_gamma(shapes)).astype(shapes.dtype)
+    return drawn(input, draws=np.maximum(draws, np.finfo(shapes.dtype).tiny))
+
+
+def _log_gamma(x: Any) -> Any:
+    return x.lgamma()
+
+
+class Gamma(Distribution):
+    """The gamma distribution of shape `concentration` and a rate."""
+
+    has_rsample = True
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
+        "concentration": constraints.positive,
+        "rate": constraints.positive,
+    }
+    support = constraints.nonnegative
+
+    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+        self.concentration, self.rate = broadcast(concentration, rate)
+        super().__init__(self.concentration.shape, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Any:
+        return self.concentration / self.rate
+
+    @property
+    def mode(self) -> Any:
+        return ((self.concentration - 1) / self.rate).clamp(min=0)
+
+    @property
+    def variance(self) -> Any:
+        return self.concentration / self.rate.pow(2)
+
+    def rsample(self, sample_shape: Shape = ()) -> Any:
+        shape = self._extended_shape(sample_shape)
+        return _standard_gamma(self.concentration.expand(shape)) / self.rate
+
+    def log_prob(self, value: Any) -> Any:
+        value = self._checked(value)
+        a = self.concentration
+        powers = OPERATIONS["xlogy"](a, self.rate) + OPERATIONS["xlogy"](a - 1, value)
+        return powers - self.rate * value - _log_gamma(a)
+
+    def cdf(self, value: Any) -> Any:
+        igamma = OPERATIONS.get("igamma")
+        if igamma is None:
+            raise NotImplementedError("Gamma.cdf: tapegrad.torch has no incomplete gamma function")
+        return igamma(self.concentration, self.rate * self._checked(value))
+
+    def entropy(self) -> Any:
+        a = self.concentration
+        return a - self.rate.log() + _log_gamma(a) + (1 - a) * a.digamma()
+
+
+class Chi2(Gamma):
+    """The sum of the squares of `df` standard normal numbers."""
+
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {"df": constraints.positive}
+
+    def __init__(self, df: Any, validate_args: bool | None = None) -> None:
+        (df,) = broadcast(df)
+        super().__init__(0.5 * df, 0.5, validate_args=validate_args)
+
+    @property
+    def df(self) -> Any:
+        return self.concentration * 2
+
+
+class Dirichlet(Distribution):
+    """Vectors of shares: gamma numbers of the concentrations, divided by their sum."""
+
+    has_rsample = True
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
+        "concentration": constraints.IndependentConstraint(constraints.positive, 1)
+    }
+    support = constraints.simplex
+
+    def __init__(self, concentration: Any, validate_args: bool | None = None) -> None:
+        if concentration.dim() < 1:
+            raise ValueError("`concentration` parameter must be at least one-dimensional.")
+        self.concentration = concentration
+        shape = concentration.shape
+        super().__init__(shape[:-1], shape[-1:], validate_args)
+
+    def rsample(self, sample_shape: Shape = ()) -> Any:
+        made = _standard_gamma(self.concentration.expand(self._extended_shape(sample_shape)))
+        return made / made.sum(-1, keepdim=True)
+
+    def log_prob(self, value: Any) -> Any:
+        value = self._checked(value)
+        a = self.concentration
+        powers = OPERATIONS["xlogy"](a - 1, value).sum(-1)
+        return powers + _log_gamma(a.sum(-1)) - _log_gamma(a).sum(-1)
+
+    @property
+    def mean(self) -> Any:
+        return self.concentration / self.concentration.sum(-1, keepdim=True)
+
+    @property
+    def mode(self) -> Any:
+        less = (self.concentration - 1).clamp(min=0)
+        mode = less / less.sum(-1, keepdim=True)
+        corner = (self.concentration < 1).all(-1)
+        if not bool(corner.any()):
+            return mode
+        classes = mode.shape[-1]
+        hot = OPERATIONS["eye"](classes, dtype=mode.dtype)[0]  # of several corners the first
+        return OPERATIONS["where"](corner.unsqueeze(-1), hot, mode)
+
+    @property
+    def variance(self) -> Any:
+        total = self.concentration.sum(-1, keepdim=True)
+        a = self.concentration
+        return a * (total - a) / (total.pow(2) * (total + 1))
+
+    def entropy(self) -> Any:
+        a = self.concentration
+        count, total = a.shape[-1], a.sum(-1)
+        return (
+            _log_gamma(a).sum(-1)
+            - _log_gamma(total)
+            - (count - total) * total.digamma()
+            - ((a - 1.0) * a.digamma()).sum(-1)
+        )
+
+
+class Beta(Distribution):
+    """Shares of one of two parts: the Dirichlet distribution of two."""
+
+    has_rsample = True
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
+        "concentration1": constraints.positive,
+        "concentration0": constraints.positive,
+    }
+    support = constraints.unit_interval
+
+    def __init__(
+        self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
+    ) -> None:
+        one, zero = broadcast(concentration1, concentration0)
+        pair = OPERATIONS["stack"]([one, zero], -1)
+        self._dirichlet = Dirichlet(pair, validate_args=validate_args)
+        super().__init__(one.shape, validate_args=validate_args)
+
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+        one, zero = self.concentration1, self.concentration0
+        return Beta(one.expand(batch_shape), zero.expand(batch_shape), validate_args=False)
+
+    @property
+    def concentration1(self) -> Any:
+        return self._dirichlet.concentration[..., 0]
+
+    @property
+    def concentration0(self) -> Any:
+        return self._dirichlet.concentration[..., 1]
+
+    @property
+    def mean(self) -> Any:
+        return self.concentration1 / (self.concentration1 + self.concentration0)
+
+    @property
+    def mode(self) -> Any:
+        return self._dirichlet.mode[..., 0]
+
+    @property
+    def variance(self) -> Any:
+        total = self.concentration1 + self.concentration0
+        return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
+
+    def rsample(self, sample_shape: Shape = ()) -> Any:
+        return self._dirichlet.rsample(sample_shape)[..., 0]
+
+    def log_prob(self, value: Any) -> Any:
+        value = self._checked(value)
+        return self._dirichlet.log_prob(OPERATIONS["stack"]([value, 1.0 - value], -1))
+
+    def entropy(self) -> Any:
+        return self._dirichlet.entropy()
+
+
+class StudentT(Distribution):
+    """Student's t distribution of `df` degrees of freedom, moved and scaled."""
+
+    has_rsample = True
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
+        "df": constraints.positive,
+        "loc": constraints.real,
+        "scale": constraints.positive,
+    }
+
+    def __init__(
+        self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None
+    ) -> None:
+        self.df, self.loc, self.scale = broadcast(df, loc, scale)
+        self._chi2 = Chi2(self.df, validate_args=False)
+        super().__init__(self.df.shape, validate_args=validate_args)
+
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+        df, loc, scale = (part.expand(batch_shape) for part in (self.df, self.loc, self.scale))
+        return StudentT(df, loc, scale, validate_args=False)
+
+    @property
+    def mean(self) -> Any:
+        return OPERATIONS["where"](self.df <= 1, math.nan, self.loc)
+
+    @property
+    def mode(self) -> Any:
+        return self.loc
+
+    @property
+    def variance(self) -> Any:
+        where = OPERATIONS["where"]
+        safe = where(self.df > 2, self.df, 3.0)
+        found = self.scale.pow(2) * safe / (safe - 2)
+        found = where(self.df > 2, found, math.inf)
+        return where(self.df <= 1, math.nan, found)
+
+    def rsample(self, sample_shape: Shape = ()) -> Any:
+        shape = self._extended_shape(sample_shape)
+        z = self._chi2.rsample(sample_shape)
+        return self.loc + self.scale * normal(self.loc, shape) * (z / self.df).rsqrt()
+
+    def log_prob(self, value: Any) -> Any:
+        y = (self._checked(value) - self.loc) / self.scale
+        half = 0.5 * self.df
+        scaled = self.scale.log() + 0.5 * self.df.log() + 0.5 * math.log(math.pi)
+        constant = scaled + _log_gamma(half) - _log_gamma(half + 0.5)
+        return -0.5 * (self.df + 1.0) * (y**2.0 / self.df).log1p() - constant
+
+    def entropy(self) -> Any:
+        half = 0.5 * self.df
+        beta = _log_gamma(half) + math.lgamma(0.5) - _log_gamma(half + 0.5)
+        slopes = (half + 0.5).digamma() - half.digamma()
+        return self.scale.log() + (half + 0.5) * slopes + 0.5 * self.df.log() + beta
+
+
+__all__ = ["Beta", "Chi2", "Dirichlet", "Gamma", "StudentT"]

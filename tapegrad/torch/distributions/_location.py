@@ -1,0 +1,361 @@
+"""Continuous distributions with a location or a scale: a draw is a function of a plain draw.
+
+Knows their densities. Must not know other families.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from tapegrad.torch._dtypes import finfo
+from tapegrad.torch._ops.families import OPERATIONS
+from tapegrad.torch.distributions import constraints
+from tapegrad.torch.distributions.distribution import Distribution, broadcast
+
+Shape = Sequence[int]
+_rand, _randn = OPERATIONS["rand"], OPERATIONS["randn"]
+_HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
+
+
+def uniform(like: Any, shape: Any) -> Any:
+    """Uniform numbers in (0, 1), which never are 0, of a tensor's dtype."""
+    return _rand(*shape, dtype=like.dtype).clamp(min=finfo(like.dtype).tiny)
+
+
+def normal(like: Any, shape: Any) -> Any:
+    """Standard normal numbers of a tensor's dtype."""
+    return _randn(*shape, dtype=like.dtype)
+
+
+class _LocationScale(Distribution):
+    """loc + scale * z, of a z that the subclass draws."""
+
+    has_rsample = True
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
+        "loc": constraints.real,
+        "scale": constraints.positive,
+    }
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = broadcast(loc, scale)
+        super().__init__(self.loc.shape, validate_args=validate_args)
+
+    def _standard(self, shape: Any) -> Any:
+        raise NotImplementedError
+
+    def rsample(self, sample_shape: Shape = ()) -> Any:
+        return self.loc + self.scale * self._standard(self._extended_shape(sample_shape))
+
+    def _standardized(self, value: Any) -> Any:
+        return (self._checked(value) - self.loc) / self.scale
+
+    @property
+    def mean(self) -> Any:
+        return self.loc
+
+    @property
+    def mode(self) -> Any:
+        return self.loc
+
+
+class Normal(_LocationScale):
+    """The normal distribution of mean `loc` and standard deviation `scale`."""
+
+    def _standard(self, shape: Any) -> Any:
+        return normal(self.loc, shape)
+
+    @property
+    def stddev(self) -> Any:
+        return self.scale
+
+    @property
+    def variance(self) -> Any:
+        return self.scale**2
+
+    def log_prob(self, value: Any) -> Any:
+        z = self._standardized(value)
+        return -0.5 * z * z - self.scale.log() - _HALF_LOG_TAU
+
+    def cdf(self, value: Any) -> Any:
+        return 0.5 * (1 + (self._standardized(value) / math.sqrt(2)).erf())
+
+    def icdf(self, value: Any) -> Any:
+        return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
+
+    def entropy(self) -> Any:
+        return 0.5 + _HALF_LOG_TAU + self.scale.log()
+
+
+class Laplace(_LocationScale):
+    """The Laplace distribution: exp(-|x - loc| / scale) / (2 scale)."""
+
+    def _standard(self, shape: Any) -> Any:
+        u = uniform(self.loc, shape) - 0.5
+        return -u.sign() * (-2 * u.abs()).clamp(min=-1 + 1e-7).log1p()
+
+    @property
+    def variance(self) -> Any:
+        return 2 * self.scale**2
+
+    @property
+    def stddev(self) -> Any:
+        return math.sqrt(2) * self.scale
+
+    def log_prob(self, value: Any) -> Any:
+        return -(2 * self.scale).log() - self._standardized(value).abs()
+
+    def cdf(self, value: Any) -> Any:
+        z = self._standardized(value)
+        return 0.5 - 0.5 * z.sign() * (-z.abs()).expm1()
+
+    def icdf(self, value: Any) -> Any:
+        u = value - 0.5
+        return self.loc - self.scale * u.sign() * (-2 * u.abs()).log1p()
+
+    def entropy(self) -> Any:
+        return 1 + (2 * self.scale).log()
+
+
+class Cauchy(_LocationScale):
+    """The Cauchy distribution, which has no mean."""
+
+    def _standard(self, shape: Any) -> Any:
+        return (math.pi * (uniform(self.loc, shape) - 0.5)).tan()
+
+    @property
+    def mean(self) -> Any:
+        return OPERATIONS["full_like"](self.loc.detach(), math.nan)
+
+    @property
+    def variance(self) -> Any:
+        return OPERATIONS["full_like"](self.loc.detach(), math.inf)
+
+    def log_prob(self, value: Any) -> Any:
+        z = self._standardized(value)
+        return -math.log(math.pi) - self.scale.log() - (z * z).log1p()
+
+    def cdf(self, value: Any) -> Any:
+        return self._standardized(value).atan() / math.pi + 0.5
+
+    def icdf(self, value: Any) -> Any:
+        return (math.pi * (value - 0.5)).tan() * self.scale + self.loc
+
+    def entropy(self) -> Any:
+        return math.log(4 * math.pi) + self.scale.log()
+
+
+class Gumbel(_LocationScale):
+    """The Gumbel distribution: the limit of maxima of exponential tails."""
+
+    def _standard(self, shape: Any) -> Any:
+        return -(-uniform(self.loc, shape).log()).log()
+
+    @property
+    def mean(self) -> Any:
+        return self.loc + self.scale * _EULER
+
+    @property
+    def stddev(self) -> Any:
+        return math.pi / math.sqrt(6) * self.scale
+
+    @property
+    def variance(self) -> Any:
+        return self.stddev**2
+
+    def log_prob(self, value: Any) -> Any:
+        z = -self._standardized(value)
+        return z - z.exp() - self.scale.log()
+
+    def cdf(self, value: Any) -> Any:
+        return (-(-self._standardized(value)).exp()).exp()
+
+    def icdf(self, value: Any) -> Any:
+        return self.loc - self.scale * (-value.log()).log()
+
+    def entropy(self) -> Any:
+        return self.scale.log() + (1 + _EULER)
+
+
+_EULER = 0.5772156649015329
+
+
+class Uniform(Distribution):
+    """The uniform distribution from `low` to before `high`."""
+
+    has_rsample = True
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
+        "low": constraints.dependent,
+        "high": constraints.dependent,
+    }
+
+    def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
+        self.low, self.high = broadcast(low, high)
+        super().__init__(self.low.shape, validate_args=validate_args)
+        if self._validate_args and not bool((self.low < self.high).all()):
+            raise ValueError("Uniform is not defined when low>= high")
+
+    @property
+    def support(self) -> Any:
+        return constraints.Interval(self.low, self.high)
+
+    @property
+    def mean(self) -> Any:
+        return (self.high + self.low) / 2
+
+    @property
+    def mode(self) -> Any:
+        return math.nan * self.high
+
+    @property
+    def stddev(self) -> Any:
+        return (self.high - self.low) / 12**0.5
+
+    @property
+    def variance(self) -> Any:
+        return (self.high - self.low).pow(2) / 12
+
+    def rsample(self, sample_shape: Shape = ()) -> Any:
+        u = _rand(*self._extended_shape(sample_shape), dtype=self.low.dtype)
+        return self.low + u * (self.high - self.low)
+
+    def log_prob(self, value: Any) -> Any:
+        value = self._checked(value)
+        inside = (self.low <= value) & (self.high > value)
+        return inside.type_as(self.low).log() - (self.high - self.low).log()
+
+    def cdf(self, value: Any) -> Any:
+        return ((self._checked(value) - self.low) / (self.high - self.low)).clamp(min=0, max=1)
+
+    def icdf(self, value: Any) -> Any:
+        return value * (self.high - self.low) + self.low
+
+    def entropy(self) -> Any:
+        return (self.high - self.low).log()
+
+
+class _Half(Distribution):
+    """The absolute value of a distribution around 0."""
+
+    has_rsample = True
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {"scale": constraints.positive}
+    support = constraints.nonnegative
+    whole: ClassVar[type[_LocationScale]]
+
+    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+        (self.scale,) = broadcast(scale)
+        self._base = self.whole(0.0, self.scale, validate_args=False)
+        super().__init__(self.scale.shape, validate_args=validate_args)
+
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+        return type(self)(self.scale.expand(batch_shape), validate_args=False)
+
+    def rsample(self, sample_shape: Shape = ()) -> Any:
+        return self._base.rsample(sample_shape).abs()
+
+    def log_prob(self, value: Any) -> Any:
+        value = self._checked(value)
+        found = self._base.log_prob(value) + math.log(2)
+        return OPERATIONS["where"](value >= 0, found, -math.inf)
+
+    def cdf(self, value: Any) -> Any:
+        return 2 * self._base.cdf(self._checked(value)) - 1
+
+    def icdf(self, prob: Any) -> Any:
+        return self._base.icdf((prob + 1) / 2)
+
+    def entropy(self) -> Any:
+        return self._base.entropy() - math.log(2)
+
+    @property
+    def mode(self) -> Any:
+        return OPERATIONS["zeros_like"](self.scale)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class HalfNormal(_Half):
+    """The absolute value of normal numbers around 0."""
+
+    whole = Normal
+
+    @property
+    def mean(self) -> Any:
+        return self.scale * math.sqrt(2 / math.pi)
+
+    @property
+    def variance(self) -> Any:
+        return self.scale.pow(2) * (1 - 2 / math.pi)
+
+
+class HalfCauchy(_Half):
+    """The absolute value of Cauchy numbers around 0."""
+
+    whole = Cauchy
+
+    @property
+    def mean(self) -> Any:
+        return OPERATIONS["full_like"](self.scale.detach(), math.inf)
+
+    @property
+    def variance(self) -> Any:
+        return self._base.variance
+
+
+class Exponential(Distribution):
+    """The exponential distribution of a rate: rate * exp(-rate * x)."""
+
+    has_rsample = True
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {"rate": constraints.positive}
+    support = constraints.nonnegative
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        (self.rate,) = broadcast(rate)
+        super().__init__(self.rate.shape, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Any:
+        return self.rate.reciprocal()
+
+    @property
+    def mode(self) -> Any:
+        return OPERATIONS["zeros_like"](self.rate)
+
+    @property
+    def stddev(self) -> Any:
+        return self.rate.reciprocal()
+
+    @property
+    def variance(self) -> Any:
+        return self.rate.pow(-2)
+
+    def rsample(self, sample_shape: Shape = ()) -> Any:
+        return -uniform(self.rate, self._extended_shape(sample_shape)).log() / self.rate
+
+    def log_prob(self, value: Any) -> Any:
+        return self.rate.log() - self.rate * self._checked(value)
+
+    def cdf(self, value: Any) -> Any:
+        return 1 - (-self.rate * self._checked(value)).exp()
+
+    def icdf(self, value: Any) -> Any:
+        return -(-value).log1p() / self.rate
+
+    def entropy(self) -> Any:
+        return 1.0 - self.rate.log()
+
+
+__all__ = [
+    "Cauchy",
+    "Exponential",
+    "Gumbel",
+    "HalfCauchy",
+    "HalfNormal",
+    "Laplace",
+    "Normal",
+    "Uniform",
+    "normal",
+    "uniform",
+]

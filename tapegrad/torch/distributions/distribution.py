@@ -1,0 +1,220 @@
+"""`Distribution`, the base of all.
+
+Knows shapes of batches and events, and how parameters and samples are checked. Must not know any
+one distribution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+from tapegrad.torch._dtypes import Size
+from tapegrad.torch._graph.modes import no_grad
+from tapegrad.torch._ops.create.data import tensor
+from tapegrad.torch._ops.families import OPERATIONS
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch.distributions import constraints
+
+Shape = Sequence[int]
+_broadcast_tensors = OPERATIONS["broadcast_tensors"]
+
+
+def broadcast(*values: Any) -> list[Any]:
+    """Numbers and tensors as tensors of one shape and dtype; numbers take the tensors' dtype."""
+    given = [value for value in values if isinstance(value, Tensor)]
+    dtype = given[0].dtype if given else None
+    made = [
+        value if isinstance(value, Tensor) else tensor(float(value), dtype=dtype)
+        for value in values
+    ]
+    return list(_broadcast_tensors(*made))
+
+
+def _shown(value: Tensor) -> str:
+    return str(value.item()) if value.dim() == 0 else str(value.detach())
+
+
+class Distribution:
+    """Numbers, vectors or matrices drawn at random.
+
+    `batch_shape`: independent distributions, one a parameter; `event_shape`: of one draw. A sample
+    has the shape `sample_shape + batch_shape + event_shape`.
+    """
+
+    has_rsample = False
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
+    support: Any = constraints.real
+    _validate_by_default = True
+
+    def __init__(
+        self,
+        batch_shape: Shape = (),
+        event_shape: Shape = (),
+        validate_args: bool | None = None,
+    ) -> None:
+        self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
+        self._validate_args = (
+            self._validate_by_default if validate_args is None else bool(validate_args)
+        )
+        if self._validate_args:
+            self._check_parameters()
+
+    def _check_parameters(self) -> None:
+        for name, constraint in self.arg_constraints.items():
+            if constraints.is_dependent(constraint) or name not in self.__dict__:
+                continue
+            value = getattr(self, name)
+            if not isinstance(value, Tensor):
+                continue
+            valid = constraint.check(value)
+            if not bool(valid.all()):
+                raise ValueError(
+                    f"Expected parameter {name} "
+                    f"({type(value).__name__} of shape {tuple(value.shape)}) "
+                    f"of distribution {self!r} "
+                    f"to satisfy the constraint {constraint!r}, "
+                    f"but found invalid values:\n{_shown(value)}"
+                )
+
+    @classmethod
+    def set_default_validate_args(cls, value: bool) -> None:
+        """Whether distributions check their parameters and values unless told otherwise."""
+        if value not in (True, False):
+            raise ValueError
+        Distribution._validate_by_default = bool(value)
+
+    @property
+    def batch_shape(self) -> Size:
+        """The shape of the batch of distributions."""
+        return self._batch_shape
+
+    @property
+    def event_shape(self) -> Size:
+        """The shape of one draw."""
+        return self._event_shape
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        raise NotImplementedError
+
+    @property
+    def mode(self) -> Any:
+        """The value of the greatest density or probability."""
+        raise NotImplementedError(f"{type(self)} does not implement mode")
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        raise NotImplementedError
+
+    @property
+    def stddev(self) -> Any:
+        """The root of the variance."""
+        return self.variance.sqrt()
+
+    def sample(self, sample_shape: Shape = ()) -> Any:
+        """Draws without a derivative."""
+        with no_grad():
+            return self.rsample(sample_shape)
+
+    def rsample(self, sample_shape: Shape = ()) -> Any:
+        """Draws that are differentiable functions of the parameters, where there is such a way."""
+        raise NotImplementedError
+
+    def sample_n(self, n: int) -> Any:
+        """`sample((n,))`."""
+        return self.sample((n,))
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density, or of the probability, at a value."""
+        raise NotImplementedError
+
+    def cdf(self, value: Any) -> Any:
+        """The probability of draws up to a value."""
+        raise NotImplementedError
+
+    def icdf(self, value: Any) -> Any:
+        """The inverse of `cdf`."""
+        raise NotImplementedError
+
+    def entropy(self) -> Any:
+        """The mean of `-log_prob` over draws."""
+        raise NotImplementedError
+
+    def perplexity(self) -> Any:
+        """exp(entropy)."""
+        return self.entropy().exp()
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """All values of a discrete distribution, along a new first dimension."""
+        raise NotImplementedError
+
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+        """The distribution with parameters expanded to a batch shape."""
+        made = type(self).__new__(type(self))
+        batch = Size(batch_shape)
+        rank = len(self._batch_shape)
+        for name, value in self.__dict__.items():
+            if isinstance(value, Tensor):
+                value = value.expand((*batch, *value.shape[rank:]))
+            made.__dict__[name] = value
+        made._batch_shape = batch
+        return made
+
+    def _extended_shape(self, sample_shape: Shape = ()) -> tuple[int, ...]:
+        return (*sample_shape, *self._batch_shape, *self._event_shape)
+
+    def _validate_sample(self, value: Any) -> None:
+        if not isinstance(value, Tensor):
+            raise ValueError("The value argument to log_prob must be a Tensor")  # noqa: TRY004
+        rank = len(self._event_shape)
+        if tuple(value.shape[value.dim() - rank :]) != tuple(self._event_shape):
+            raise ValueError(
+                "The right-most size of value must match event_shape: "
+                f"{value.shape} vs {self._event_shape}."
+            )
+        shape = (*self._batch_shape, *self._event_shape)
+        for mine, theirs in zip(reversed(tuple(value.shape)), reversed(shape), strict=False):
+            if mine not in (1, theirs) and theirs != 1:
+                raise ValueError(
+                    "Value is not broadcastable with batch_shape+event_shape: "
+                    f"{value.shape} vs {Size(shape)}."
+                )
+        valid = self.support.check(value.detach())
+        if not bool(valid.all()):
+            raise ValueError(
+                "Expected value argument "
+                f"({type(value).__name__} of shape {tuple(value.shape)}) "
+                f"to be within the support ({self.support!r}) "
+                f"of the distribution {self!r}, "
+                f"but found invalid values:\n{_shown(value)}"
+            )
+
+    def _checked(self, value: Any) -> Any:
+        """A value for log_prob or cdf, checked where the distribution checks."""
+        if self._validate_args:
+            self._validate_sample(value)
+        return value
+
+    def _parts(self) -> Iterator[tuple[str, Tensor]]:
+        for name in self.arg_constraints:
+            value = self.__dict__.get(name)
+            if isinstance(value, Tensor):
+                yield name, value
+
+    def __repr__(self) -> str:
+        shown = ", ".join(
+            f"{name}: {value.item() if value.numel() == 1 else value.size()}"
+            for name, value in self._parts()
+        )
+        return f"{type(self).__name__}({shown})"
+
+
+def parameters_of(distribution: Distribution) -> dict[str, Any]:
+    """The parameters of a distribution by name."""
+    return dict(distribution._parts())
+
+
+__all__ = ["Distribution", "broadcast", "parameters_of"]

@@ -1,0 +1,228 @@
+"""Kullback-Leibler divergences of pairs of distributions.
+
+Knows the formulas by pair of classes. Must not know how distributions draw.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.torch import linalg
+from tapegrad.torch._ops.families import OPERATIONS
+from tapegrad.torch.distributions._discrete import (
+    Bernoulli,
+    Binomial,
+    Categorical,
+    Geometric,
+    OneHotCategorical,
+    Poisson,
+)
+from tapegrad.torch.distributions._gammas import Beta, Dirichlet, Gamma
+from tapegrad.torch.distributions._location import (
+    Cauchy,
+    Exponential,
+    Gumbel,
+    HalfCauchy,
+    HalfNormal,
+    Laplace,
+    Normal,
+    Uniform,
+)
+from tapegrad.torch.distributions._vectors import MultivariateNormal
+from tapegrad.torch.distributions._wrapped import Independent, TransformedDistribution
+from tapegrad.torch.distributions.distribution import Distribution
+
+Formula = Callable[[Any, Any], Any]
+_FORMULAS: dict[tuple[type, type], Formula] = {}
+_where = OPERATIONS["where"]
+_EULER = 0.5772156649015329
+
+
+def register_kl(type_p: Any, type_q: Any) -> Callable[[Formula], Formula]:
+    """Decorate a function `(p, q)` as the divergence of two classes and their subclasses."""
+    if not (isinstance(type_p, type) and issubclass(type_p, Distribution)):
+        raise TypeError(f"Expected type_p to be a Distribution subclass but got {type_p}")
+    if not (isinstance(type_q, type) and issubclass(type_q, Distribution)):
+        raise TypeError(f"Expected type_q to be a Distribution subclass but got {type_q}")
+
+    def decorate(formula: Formula) -> Formula:
+        _FORMULAS[type_p, type_q] = formula
+        return formula
+
+    return decorate
+
+
+def kl_divergence(p: Distribution, q: Distribution) -> Any:
+    """The mean under p of `p.log_prob(x) - q.log_prob(x)`, of the shape of the batch.
+
+    Raises NotImplementedError for a pair of classes without a formula.
+    """
+    matches = [
+        (type(p).__mro__.index(a) + type(q).__mro__.index(b), formula)
+        for (a, b), formula in _FORMULAS.items()
+        if isinstance(p, a) and isinstance(q, b)
+    ]
+    if not matches:
+        raise NotImplementedError(
+            f"No KL(p || q) is implemented for p type {type(p).__name__} and q type "
+            f"{type(q).__name__}"
+        )
+    return min(matches, key=lambda match: match[0])[1](p, q)
+
+
+def _zero_log(p: Any, ratio: Any) -> Any:
+    """p * log(ratio), 0 where p is."""
+    return _where(p == 0, 0.0, p * _where(p == 0, 1.0, ratio).log())
+
+
+@register_kl(Normal, Normal)
+def _normal(p: Any, q: Any) -> Any:
+    ratio = (p.scale / q.scale).pow(2)
+    distance = ((p.loc - q.loc) / q.scale).pow(2)
+    return 0.5 * (ratio + distance - 1 - ratio.log())
+
+
+@register_kl(HalfNormal, HalfNormal)
+def _half_normal(p: Any, q: Any) -> Any:
+    return _normal(p._base, q._base)
+
+
+@register_kl(Laplace, Laplace)
+def _laplace(p: Any, q: Any) -> Any:
+    ratio = p.scale / q.scale
+    distance = (p.loc - q.loc).abs()
+    return -ratio.log() + distance / q.scale + ratio * (-distance / p.scale).exp() - 1
+
+
+@register_kl(Cauchy, Cauchy)
+def _cauchy(p: Any, q: Any) -> Any:
+    # Chyzak and Nielsen, A closed-form formula for the KL divergence between Cauchy
+    # distributions, 2019
+    sums = (p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)
+    return sums.log() - (4 * p.scale * q.scale).log()
+
+
+@register_kl(HalfCauchy, HalfCauchy)
+def _half_cauchy(p: Any, q: Any) -> Any:
+    return _cauchy(p._base, q._base)
+
+
+@register_kl(Gumbel, Gumbel)
+def _gumbel(p: Any, q: Any) -> Any:
+    ratio, distance = p.scale / q.scale, (q.loc - p.loc) / q.scale
+    tail = (distance + (1 + ratio).lgamma()).exp()
+    return -ratio.log() - distance + _EULER * (ratio - 1) + tail - 1
+
+
+@register_kl(TransformedDistribution, TransformedDistribution)
+def _transformed(p: Any, q: Any) -> Any:
+    if p.transforms != q.transforms or p.event_shape != q.event_shape:
+        raise NotImplementedError
+    return kl_divergence(p.base_dist, q.base_dist)
+
+
+@register_kl(Exponential, Exponential)
+def _exponential(p: Any, q: Any) -> Any:
+    ratio = q.rate / p.rate
+    return ratio - ratio.log() - 1
+
+
+@register_kl(Uniform, Uniform)
+def _uniform(p: Any, q: Any) -> Any:
+    found = ((q.high - q.low) / (p.high - p.low)).log()
+    return _where((q.low > p.low) | (q.high < p.high), math.inf, found)
+
+
+@register_kl(Gamma, Gamma)
+def _gamma(p: Any, q: Any) -> Any:
+    a, b = p.concentration, q.concentration
+    shapes = b.lgamma() - a.lgamma() + (a - b) * a.digamma()
+    return b * (p.rate / q.rate).log() + shapes + (q.rate - p.rate) * (a / p.rate)
+
+
+@register_kl(Dirichlet, Dirichlet)
+def _dirichlet(p: Any, q: Any) -> Any:
+    a, b = p.concentration, q.concentration
+    total = a.sum(-1)
+    shapes = total.lgamma() - b.sum(-1).lgamma() - (a.lgamma() - b.lgamma()).sum(-1)
+    return shapes + ((a - b) * (a.digamma() - total.digamma().unsqueeze(-1))).sum(-1)
+
+
+@register_kl(Beta, Beta)
+def _beta(p: Any, q: Any) -> Any:
+    return _dirichlet(p._dirichlet, q._dirichlet)
+
+
+@register_kl(Bernoulli, Bernoulli)
+def _bernoulli(p: Any, q: Any) -> Any:
+    yes = _zero_log(p.probs, p.probs / q.probs)
+    no = _zero_log(1 - p.probs, (1 - p.probs) / (1 - q.probs))
+    return yes + no
+
+
+@register_kl(Binomial, Binomial)
+def _binomial(p: Any, q: Any) -> Any:
+    if bool((p.total_count < q.total_count).any()):
+        raise NotImplementedError(
+            "KL between Binomials where q.total_count > p.total_count is not implemented"
+        )
+    found = p.total_count * (p.probs * (p.logits - q.logits) + _gap(p.probs, q.probs))
+    return _where(p.total_count > q.total_count, math.inf, found)
+
+
+def _gap(p: Any, q: Any) -> Any:
+    return (-p).log1p() - (-q).log1p()
+
+
+@register_kl(Categorical, Categorical)
+def _categorical(p: Any, q: Any) -> Any:
+    terms = p.probs * (p.logits - q.logits)
+    terms = _where(q.probs == 0, math.inf, terms)
+    return _where(p.probs == 0, 0.0, terms).sum(-1)
+
+
+@register_kl(OneHotCategorical, OneHotCategorical)
+def _one_hot(p: Any, q: Any) -> Any:
+    return _categorical(p._categorical, q._categorical)
+
+
+@register_kl(Geometric, Geometric)
+def _geometric(p: Any, q: Any) -> Any:
+    return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
+
+
+@register_kl(Poisson, Poisson)
+def _poisson(p: Any, q: Any) -> Any:
+    return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
+
+
+@register_kl(MultivariateNormal, MultivariateNormal)
+def _multivariate_normal(p: Any, q: Any) -> Any:
+    if p.event_shape != q.event_shape:
+        raise ValueError(
+            "KL-divergence between two Multivariate Normals with different event shapes cannot "
+            "be computed"
+        )
+    size = p.event_shape[0]
+    determinants = q._half_log_determinant() - p._half_log_determinant()
+    batch = OPERATIONS["broadcast_shapes"](p.batch_shape, q.batch_shape)
+    factor = q._factor.expand((*batch, size, size))
+    ratio = linalg.solve_triangular(factor, p._factor.expand((*batch, size, size)), upper=False)
+    distance = (q.loc - p.loc).unsqueeze(-1).expand((*batch, size, 1))
+    z = linalg.solve_triangular(factor, distance, upper=False)
+    squares = ratio.pow(2).sum((-2, -1)) + z.pow(2).sum((-2, -1))
+    return determinants + 0.5 * (squares - size)
+
+
+@register_kl(Independent, Independent)
+def _independent(p: Any, q: Any) -> Any:
+    if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
+        raise NotImplementedError
+    found = kl_divergence(p.base_dist, q.base_dist)
+    count = p.reinterpreted_batch_ndims
+    return found.sum(tuple(range(-count, 0))) if count else found
+
+
+__all__ = ["kl_divergence", "register_kl"]

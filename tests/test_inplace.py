@@ -1199,6 +1199,27 @@ def test_a_write_through_a_reversed_view_keeps_the_layout_in_nested_transforms(d
     np.testing.assert_allclose(derivative(f, x, v), hessian(same)(x) @ v, rtol=1e-12)
 
 
+def test_a_write_of_an_inner_value_into_an_array_of_the_transform_around():
+    """The tangent of y depends on x, what is written on t: both are on one tape, t further in."""
+
+    def slope(x):
+        def inner(t):
+            def innermost(u):
+                y = x * u
+                y[0] = t * u
+                return np.sum(y**3)
+
+            return jvp(innermost, (t,), (1.0,))[1]
+
+        return grad(inner)(x[0])
+
+    gradient = grad(slope)(X)
+    assert type(gradient) is np.ndarray
+    np.testing.assert_allclose(gradient, differences(slope, X), rtol=1e-6)
+    np.testing.assert_allclose(jvp(slope, (X,), (X,))[1], gradient @ X)
+    np.testing.assert_allclose(vmap(grad(slope))(np.stack([X, X]))[1], gradient)
+
+
 # --- Views of new axes and of 0-d arrays ---------------------------------------------------------
 
 

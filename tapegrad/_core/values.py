@@ -254,6 +254,8 @@ def lift_to_level_of(buffer: Any, value: Any) -> Any:
     if level_of(buffer) < level_of(value):
         if isinstance(value, Mapped):
             return value.adopt(buffer)
+        if isinstance(buffer, Traced) and buffer.tape.root is value.tape.root:
+            return buffer  # of the same tape: a write gives it the value's level
         return value.tape.wrap(lift_to_level_of(buffer, value._value), -1)
     return buffer
 

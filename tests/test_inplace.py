@@ -1199,6 +1199,39 @@ def test_a_write_through_a_reversed_view_keeps_the_layout_in_nested_transforms(d
     np.testing.assert_allclose(derivative(f, x, v), hessian(same)(x) @ v, rtol=1e-12)
 
 
+REVERSED = {
+    "a part": lambda y: np.flip(y[:, ::-1], 1),
+    "rows": lambda y: np.flip(np.flip(y, 0), 0),
+    "both axes": lambda y: np.flip(np.flip(y)),
+    "turned": lambda y: np.rot90(np.rot90(y), -2),
+    "turned once": lambda y: np.rot90(np.rot90(y), -1),
+    "of a transpose": lambda y: np.flip(y.T[::-1], 0).T,
+    "with a gap": lambda y: np.flip(y[:, ::-2], 1),
+}
+
+
+@pytest.mark.parametrize("name", REVERSED)
+@pytest.mark.parametrize("into", ["the array", "the view"])
+def test_the_reverse_of_a_reversed_view_is_in_order_after_a_write(name, into):
+    """So ravel() is a view of it, and not of its copy with a gap."""
+
+    def f(x):
+        y = np.outer(x, x)
+        if into == "the array":
+            y[0] = x**2
+        view = REVERSED[name](y)
+        if into == "the view":
+            view[0] = x[: view.shape[1]] ** 2
+        row = view.ravel()
+        row[1] = 5 * x[0]
+        return weighted(y) + weighted(row)
+
+    assert f(X) == pytest.approx(float(vjp(f, X)[0]))
+    slopes = differences(f, X)
+    np.testing.assert_allclose(grad(f)(X), slopes, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(vmap(grad(f))(np.stack([X, X]))[1], slopes, rtol=1e-6, atol=1e-6)
+
+
 def test_a_write_of_an_inner_value_into_an_array_of_the_transform_around():
     """The tangent of y depends on x, what is written on t: both are on one tape, t further in."""
 

@@ -49,10 +49,13 @@ def copy_like(view: Value) -> Any:
     strides, step, natural = [0] * view.ndim, itemsize, itemsize
     for axis in sorted(range(view.ndim), key=lambda axis: abs(view.strides[axis])):
         # The copy has a gap of one element wherever the view has a gap.
-        has_gap = shape[axis] > 1 and view.strides[axis] != natural
+        stride = abs(view.strides[axis])
+        has_gap = shape[axis] > 1 and stride != natural
         strides[axis] = step + itemsize * has_gap
-        step, natural = strides[axis] * shape[axis], view.strides[axis] * shape[axis]
+        step, natural = strides[axis] * shape[axis], stride * shape[axis]
     room = np.ndarray(shape, view.dtype, np.empty(step // itemsize, view.dtype), 0, strides)
+    if min(view.strides) < 0:  # the reverse of a reversed array is in order
+        room = room[tuple([slice(None, None, -1 if at < 0 else None) for at in view.strides])]
     room[...] = view
     return room
 

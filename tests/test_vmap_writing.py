@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from tolerances import assert_close
@@ -670,6 +672,58 @@ def test_arrays_without_axes_are_written_to_as_numpys_are(make, write):
     np.testing.assert_allclose(grad(lambda p: np.sum(vmap(f)(p)))(points), slopes, rtol=1e-6)
     np.testing.assert_allclose(jvp(vmap(f), (points,), (np.ones(2),))[1], slopes, rtol=1e-6)
     np.testing.assert_allclose(vmap(vmap(f))(points[:, None] + np.zeros(3))[:, 1], expected)
+
+
+NUMBERS = {
+    "x.copy()": lambda x: x.copy(),
+    'x.copy("K")': lambda x: x.copy("K"),
+    'x.copy(order="F")': lambda x: x.copy(order="F"),
+    "copy.copy(x)": copy.copy,
+    "copy.deepcopy(x)": copy.deepcopy,
+    "x[...]": lambda x: x[...],
+    "x[...][()]": lambda x: x[...][()],
+    "x[..., None][0]": lambda x: x[..., None][0],
+    "x[...].copy()": lambda x: x[...].copy(),
+    "np.copy(x)": np.copy,
+}
+
+
+def by_a_name(y, x):
+    z = y
+    y += x
+    return z
+
+
+def by_a_view(y, x):
+    z = y[...]
+    z.T[...] = 2 * x
+    return y * z
+
+
+def by_a_row(y, x):
+    row = y.reshape(-1)
+    row[0] = 2 * x
+    return y * row[0]
+
+
+@pytest.mark.parametrize("write", [by_a_name, by_a_view, by_a_row])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_what_is_made_of_a_number_is_a_number_or_an_array_as_numpy_says(name, write):
+    """The copy of a number is a number, which never changes; x[...] is an array of its own."""
+
+    def f(x):
+        s = x * 1.5
+        return write(NUMBERS[name](s), x) * s
+
+    points = np.array([2.0, -0.5])
+    expected = np.array([f(point) for point in points])
+    slopes = np.array([(f(p + 1e-6) - f(p - 1e-6)) / 2e-6 for p in points])
+    np.testing.assert_allclose([vjp(f, p)[0] for p in points], expected)
+    np.testing.assert_allclose([jvp(f, (p,), (1.0,))[0] for p in points], expected)
+    np.testing.assert_allclose(vmap(f)(points), expected)
+    np.testing.assert_allclose([grad(f)(p) for p in points], slopes, rtol=1e-6)
+    np.testing.assert_allclose(vmap(grad(f))(points), slopes, rtol=1e-6)
+    np.testing.assert_allclose(grad(lambda p: np.sum(vmap(f)(p)))(points), slopes, rtol=1e-6)
 
 
 def test_a_sum_without_axes_is_kept_in_nested_vmaps():

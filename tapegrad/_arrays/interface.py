@@ -16,6 +16,7 @@ import numpy as np
 from tapegrad._arrays.refusal import refuse, refuse_conversion
 from tapegrad._core.operands import as_operand
 from tapegrad._core.types import Index, Value
+from tapegrad._core.values import is_scalar, snapshot
 from tapegrad._errors import ConversionError, MemoryAttributeError, NotDifferentiableError
 from tapegrad._numpy_versions import HAS_TOSTRING
 
@@ -160,19 +161,24 @@ class NdarrayInterface:
                 wanted = self.shape
             elif isinstance(wanted, (int, np.integer)):
                 wanted = shape
-        elif not shape and kwargs:
+        elif not shape:
             return np.reshape(self, **kwargs)
         return self.__array_function__(np.reshape, (), (self, wanted), kwargs)
 
     def transpose(self, *axes: Any) -> Any:
         """As `numpy.ndarray.transpose`: the axes as one tuple, one by one, or none."""
-        if len(axes) == 1:
-            axes = axes[0]
-        return self.__array_function__(np.transpose, (), (self, axes or None), {})
+        wanted: Any = axes or None
+        if len(axes) == 1 and not isinstance(axes[0], (int, np.integer)):
+            wanted = axes[0]
+        return self.__array_function__(np.transpose, (), (self, wanted), {})
 
     def copy(self, order: Order = "C") -> Any:
-        """As `numpy.ndarray.copy`: in C order, whereas `numpy.copy` keeps the array's order."""
-        return np.copy(self, order)
+        """As `numpy.ndarray.copy`: in C order, whereas `numpy.copy` keeps the array's order.
+
+        The copy of a number is a number, which an in-place operation does not change, whereas
+        `numpy.copy` makes a 0-d array of it.
+        """
+        return snapshot(self) if is_scalar(self) else np.copy(self, order)
 
     def flatten(self, order: Order = "C") -> Any:
         """A one-dimensional copy."""
@@ -337,10 +343,10 @@ class NdarrayInterface:
     byteswap = getfield = setfield = _reinterpreted
 
     def __copy__(self) -> Any:
-        return np.copy(self)
+        return self.copy("K")
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> Any:
-        return np.copy(self)
+        return self.copy("K")
 
     def __round__(self, decimals: int | None = None) -> Any:
         rounded = np.round(self, decimals or 0)

@@ -258,9 +258,13 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
             found = self._value[(slice(None), *rest)]
             if not all(map(is_basic_part, rest)):
                 found = laid_out_as_read(found, self, rest)
-            if self.is_number() or len(found.shape) == 1 and Ellipsis not in rest:
-                return Batched(found.copy(), self.vmap_level)  # a number: no view of x
-            return (Batched if len(found.shape) > 1 else ZeroDimensional)(found, self.vmap_level)
+            if self.is_number():
+                found = found.copy()  # a number shares no memory
+            if len(found.shape) > 1:
+                return Batched(found, self.vmap_level)
+            if Ellipsis in rest:
+                return ZeroDimensional(found, self.vmap_level)
+            return Batched(found.copy(), self.vmap_level)  # a number: no view of x
         if holds_condition(index):
             return read(self, index)
         inside = batched_index_part(index, self.level)
@@ -346,7 +350,7 @@ class Batched(RefusedConversions, NdarrayInterface, NDArrayOperatorsMixin, Mappe
 
     def copy(self, order: Any = "C") -> Any:
         """A copy; each example is in C order in memory unless `order` says otherwise."""
-        if order != "C":
+        if order != "C" and not self.is_number():
             return np.copy(self, order)
         return Batched(self._value.copy(), self.vmap_level)
 

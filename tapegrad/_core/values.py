@@ -237,7 +237,7 @@ def is_scalar(x: Any) -> bool:
 def writable(value: Any) -> Any:
     """The value in a form that can be written to at an index: NumPy scalars become arrays."""
     if isinstance(value, Traced) and not value.shape:
-        return value.copy()
+        return np.copy(value)
     return np.asarray(value) if issubclass(type(value), np.generic) else value
 
 

@@ -753,6 +753,8 @@ METHODS = {
     "transpose": lambda x: x.transpose(),
     "transpose(1, 0)": lambda x: x.transpose(1, 0),
     "transpose((1, 0))": lambda x: x.transpose((1, 0)),
+    "transpose(array)": lambda x: x.transpose(np.array([1, 0])),
+    "transpose of 0-d": lambda x: x.sum().transpose(()) + x[0, 0, None].transpose(0),
     "var": lambda x: x.var(),
     "var(1)": lambda x: x.var(1, ddof=1),
     "var keepdims": lambda x: x.var(0, keepdims=True),
@@ -810,6 +812,9 @@ def test_errors_of_methods_are_numpys():
         (lambda x: x[1.0], IndexError),
         (lambda x: x[0, 0], IndexError),
         (lambda x: x.transpose(1, 0), ValueError),
+        (lambda x: x[None].transpose(0), ValueError),
+        (lambda x: x.transpose(()), ValueError),
+        (lambda x: x[:1].reshape(), TypeError),
         (lambda x: x.argmax(axis=5), ValueError),
         (lambda x: x + np.ones(4), ValueError),
         (lambda x: x.sum(nonsense=1), TypeError),
@@ -1015,6 +1020,12 @@ def test_methods_with_bad_arguments_raise_numpys_errors():
         look(lambda x: np.subtract.reduce(x, axis=(0, 1)), M)
     with pytest.raises(ValueError, match="no identity"):
         look(lambda x: np.subtract.reduce(x[:0]))
+
+
+@pytest.mark.parametrize("reduce", [np.sum, np.max, np.add.reduce, np.hypot.reduce])
+def test_a_traced_condition_of_a_plain_array_is_refused(reduce):
+    with pytest.raises(NotDifferentiableError, match="not differentiable by its argument 'where'"):
+        look(lambda x: reduce(M, where=x[0], initial=0.0))
 
 
 def test_out_of_a_ufunc_may_be_larger_than_its_inputs():

@@ -156,6 +156,8 @@ def call_method(
     if method == "at":
         return _at(ufunc, *inputs)
     kwargs = dict(kwargs)
+    if holds_traced(kwargs.get("where")):
+        rule.refuse_parameter("where")
     out = kwargs.pop("out", None)
     inputs = tuple(map(lift, inputs))
     if method == "outer":

@@ -869,6 +869,16 @@ def test_transforms_that_share_a_large_array_unlock_it_last():
     constant[:] = 0.0
 
 
+@pytest.mark.usefixtures("no_other_threads")
+def test_a_leaked_value_locks_no_array():
+    leaked, constant = [], np.ones((20_000, 1))
+    grad(lambda x: leaked.append(x) or np.sum(x))(np.ones(1))
+    for use in (lambda x: constant @ x, lambda x: constant * x, lambda x: np.hypot(constant, x)):
+        with pytest.raises(tapegrad.LeakedValueError):
+            use(leaked[0])
+    assert constant.flags.writeable
+
+
 @transforms
 @BUFFER_SIZES
 def test_inputs_and_constants_are_writeable_and_unchanged_afterwards(transform, size):

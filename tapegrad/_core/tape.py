@@ -178,6 +178,7 @@ class Tape:
         return made
 
     def _lock(self, array: Any, *, verify: bool) -> None:
+        self.require_open()  # nothing would unlock it
         LOCKS.add(array)
         if self.root.locked is None:
             self.root.locked = {}

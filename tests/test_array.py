@@ -803,6 +803,33 @@ def test_item_and_tolist_stay_traced():
         look(lambda x: x.item())
 
 
+ORDERED = {
+    "x.reshape": lambda x, order: x.reshape((3, 2), order=order),
+    "np.reshape": lambda x, order: np.reshape(x.T, -1, order),
+    "np.ravel": lambda x, order: np.ravel(x[::-1], order),
+    "x.ravel": lambda x, order: x.T.ravel(order),
+    "x.flatten": lambda x, order: x.flatten(order),
+    "np.copy": lambda x, order: np.copy(x, order).ravel("K"),
+    "np.asarray": lambda x, order: np.asarray(x, order=order, like=x).ravel("K"),
+}
+
+
+@pytest.mark.parametrize(
+    "order", ["f", b"F", b"f", b"C", np.str_("f"), np.str_("F"), np.str_("a")]
+)
+@pytest.mark.parametrize("name", ORDERED)
+def test_every_spelling_of_an_order_is_meant_in_the_derivative_too(name, order):
+    check(lambda x: ORDERED[name](x, order), M)
+
+
+@pytest.mark.parametrize("order", ["Fo", "", b"", "\xe9", 1, ["F"]])
+@pytest.mark.parametrize("name", ["x.reshape", "np.ravel", "x.flatten", "np.copy"])
+def test_an_order_that_numpy_does_not_know_is_refused(name, order):
+    for run in (lambda f: f(M), lambda f: look(f, M)):
+        with pytest.raises((TypeError, ValueError)):
+            run(lambda x: ORDERED[name](x, order))
+
+
 def test_errors_of_methods_are_numpys():
     for f, error in [
         (lambda x: x.reshape(7), ValueError),

@@ -17,6 +17,7 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
+    as_order,
     holds_in_trace,
     in_trace,
     is_ndarray,
@@ -98,9 +99,10 @@ def _converted(x: Value, dtype: Any, order: Order, copy: bool | None, call: str)
 
 def _is_ordered(value: Value, order: Order) -> bool:
     """Whether a value has the memory order `order`."""
-    if not is_ndarray(value) or order not in ("C", "F", "c", "f"):
+    order = as_order(order)
+    if not is_ndarray(value) or type(order) is not str or order not in ("C", "F"):
         return True
-    return bool(value.flags.c_contiguous if order in "Cc" else value.flags.f_contiguous)
+    return bool(value.flags.c_contiguous if order == "C" else value.flags.f_contiguous)
 
 
 def array(

@@ -23,6 +23,7 @@ from tapegrad._core.tape import require_numbers
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import (
     Traced,
+    as_order,
     holds_traced,
     innermost,
     lift,
@@ -205,8 +206,8 @@ class Rule:
         params = {name: values[at] for name, at in named}
         if has_order:
             order = params["order"]
-            if type(order) is str and order in "cfak":
-                params["order"] = order.upper()
+            if order is not None and not (type(order) is str and order in "CFAK"):
+                params["order"] = as_order(order)
         if not lifts:
             return given, params
         if self.sequence:

@@ -236,7 +236,7 @@ def is_scalar(x: Any) -> bool:
 
 def writable(value: Any) -> Any:
     """The value in a form that can be written to at an index: NumPy scalars become arrays."""
-    if isinstance(value, Traced) and not value.shape:
+    if issubclass(type(value), Traced) and not value.shape:
         return np.copy(value)
     return np.asarray(value) if issubclass(type(value), np.generic) else value
 
@@ -371,6 +371,12 @@ def is_inexact(value: Any) -> bool:
     return is_array(value) and value.dtype.kind in "fc"
 
 
+def as_order(order: Any) -> Any:
+    """A memory order as rules compare it: NumPy takes lower case, bytes, and its own strings."""
+    text = order.decode("latin-1") if isinstance(order, bytes) else order
+    return str(text).upper() if isinstance(text, str) and len(text) == 1 else order
+
+
 def cast(value: Any, dtype: np.dtype[Any]) -> Any:
     """`value` as `dtype`; complex to real takes the real part, which is the transpose."""
     if value.dtype.kind == "c" and dtype.kind != "c":
@@ -384,6 +390,7 @@ __all__ = [
     "Scatter",
     "Traced",
     "any_true",
+    "as_order",
     "asked_by_holder",
     "batched_index_part",
     "cast",

@@ -18,6 +18,7 @@ from tapegrad._core.types import Cotangent, Value
 from tapegrad._core.values import (
     Mapped,
     Scatter,
+    as_order,
     getitem,
     innermost,
     lift,
@@ -46,9 +47,11 @@ def _reshaped(x: Value, shape: Sequence[int], order: str) -> Value:
     return np.reshape(x, shape, order="F") if order == "F" else np.reshape(x, shape)
 
 
-def _ravel(a: Value, order: str) -> Value:
+def _ravel(a: Value, order: Any) -> Value:
     """np.ravel; "A" and "K" ask for the order in memory, which is known here, not in a replay."""
-    order = (order or "C").upper()
+    order = "C" if order is None else as_order(order)
+    if type(order) is not str or order not in ("C", "F", "A", "K"):
+        np.empty(0).ravel(order)  # raises NumPy's error
     if order == "A":
         order = "F" if memory_of(a).flags.fnc else "C"
     elif order == "K":

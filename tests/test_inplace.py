@@ -1303,6 +1303,28 @@ MUTABLE = {
 }
 
 
+class Table:
+    """Values with a shape and no dtype, as a data frame's: NumPy reads them by `__array__`."""
+
+    shape = (3,)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([0.5, -2.0, 4.0], dtype)
+
+
+@pytest.mark.parametrize("value", [Table(), memoryview(np.array([0.5, -2.0, 4.0]))])
+@pytest.mark.parametrize("part", [lambda y: y, lambda y: y[0], lambda y: y.T[:, 1]])
+def test_what_numpy_reads_as_an_array_can_be_written(value, part):
+    def f(x):
+        y = np.stack([x, x**2])
+        part(y)[...] = value
+        return weighted(y)
+
+    assert vjp(f, X)[0] == f(X)
+    np.testing.assert_allclose(grad(f)(X), differences(f, X), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(vmap(grad(f))(np.stack([X, X]))[0], grad(f)(X))
+
+
 @pytest.mark.parametrize("name", MUTABLE)
 def test_an_index_may_change_after_its_use(name):
     def read(x):

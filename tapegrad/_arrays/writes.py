@@ -117,6 +117,8 @@ def add_to_part(x: Traced, index: Index, value: Traced) -> None:
 
 def fitted(x: Traced, index: Index, value: Value) -> Any:
     """The value of a write, without leading axes that x[index] lacks; its dtype is checked."""
+    if not is_array(value) and hasattr(type(value), "shape"):
+        value = np.asarray(value)  # a table, or memory: NumPy writes its elements
     is_complex = value.dtype.kind == "c" if is_array(value) else isinstance(value, complex)
     if is_complex and x.dtype.kind != "c":
         raise TypeError(

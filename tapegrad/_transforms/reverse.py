@@ -287,7 +287,7 @@ def run_with_map(
 
 
 # What Python says of an operation on a tuple or list that f took for an array.
-_NO_CONTAINER = ("tuple", "list", "sequence", "positional argument", "inhomogeneous")
+_NO_CONTAINER = ("'tuple'", "'list'", "multiply sequence", "can only concatenate", "inhomogeneous")
 
 
 def _refuse_container(
@@ -299,7 +299,12 @@ def _refuse_container(
     """
     kind = type(primal).__name__
     advice = f"Pass primals one by one: {transform}(f, x, y)"
-    if any(word in str(error) for word in _NO_CONTAINER):
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    # f was not even entered: it takes several arguments
+    alone = place is not None and place.tb_frame.f_globals.get("__name__") == Inputs.__module__
+    if alone or any(word in str(error) for word in _NO_CONTAINER):
         got = f"one {kind}, on which f raised {type(error).__name__}: {error}"
         raise InputError(message(name, "primals that f takes", got, advice)) from error
     error.add_note(f"{name}: f got its only primal as one {kind}. {advice}.")

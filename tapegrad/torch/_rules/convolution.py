@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import General, Linear, Multilinear
-from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
+from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules.correlation import (
     Kernel,
@@ -234,4 +234,4 @@ name_nodes(unfold.rule, "Im2ColBackward0")
 name_nodes(fold.rule, "Col2ImBackward0")
 
 
-__all__ = ["Kernel", "Params", "Sizes", "convolve", "fold", "gather", "spread", "unfold"]
+__all__ = ["Kernel", "Sizes", "convolve", "fold", "gather", "spread", "unfold"]

@@ -233,6 +233,7 @@ def correlate_input(g: Value, weight: Value, kernel: Kernel, sizes: Sizes) -> Va
     if math.prod(kernel.stride) == 1:
         split = weight.reshape(groups, outputs // groups, channels, *widths)
         turned = np.flip(split, tuple(range(3, split.ndim))).swapaxes(1, 2)
+        turned = np.ascontiguousarray(turned)  # a view with negative strides is slow
         turned = turned.reshape(groups * channels, outputs // groups, *widths)
         return correlate(g, turned, _turned(kernel, tuple(widths), sizes, g.shape[2:]))
     rows = weight.reshape(groups, outputs // groups, -1).swapaxes(1, 2)

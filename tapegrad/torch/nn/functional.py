@@ -12,7 +12,16 @@ from tapegrad.torch._ops.elementwise import activations as _activations
 from tapegrad.torch._ops.linalg.affine import linear
 from tapegrad.torch.nn._activations import log_softmax, relu, sigmoid, softmax, softmin, tanh
 from tapegrad.torch.nn._classes import cross_entropy, nll_loss, one_hot
+from tapegrad.torch.nn._convolutions import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
 from tapegrad.torch.nn._distances import huber_loss, l1_loss, mse_loss, smooth_l1_loss
+from tapegrad.torch.nn._folding import fold, unfold
 from tapegrad.torch.nn._noise import dropout
 from tapegrad.torch.nn._padding import pad
 from tapegrad.torch.nn._pooling import avg_pool2d
@@ -39,9 +48,16 @@ __all__ = [
     "bilinear",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
     "cosine_similarity",
     "cross_entropy",
     "dropout",
+    "fold",
     "huber_loss",
     "kl_div",
     "l1_loss",
@@ -58,4 +74,5 @@ __all__ = [
     "softmax",
     "softmin",
     "tanh",
+    "unfold",
 ]

@@ -42,7 +42,7 @@ class _Biased(General):
             name=made.__name__,
             batch=batch,
         )
-        self.product = made
+        self.convolution = made
 
     def _pull_x(
         self, g: Cotangent, _out: Value, x: Value, weight: Value, _bias: Value, **way: Any
@@ -67,10 +67,10 @@ class _Biased(General):
     ) -> Tangent:
         x_dot, weight_dot, bias_dot = dots
         if x_dot is not None and weight_dot is None:
-            return self.product(x_dot, weight, bias_dot, **way)
+            return self.convolution(x_dot, weight, bias_dot, **way)
         if weight_dot is not None:
-            total = self.product(x, weight_dot, bias_dot, **way)
-            return total if x_dot is None else total + self.product(x_dot, weight, None, **way)
+            total = self.convolution(x, weight_dot, bias_dot, **way)
+            return total if x_dot is None else total + self.convolution(x_dot, weight, None, **way)
         return np.broadcast_to(_beside(bias_dot, _out), _out.shape)
 
 
@@ -89,9 +89,7 @@ def _convolve(x: Value, weight: Value, bias: Value = None, *, kernel: Kernel) ->
     return _with_bias(correlate(x, weight, kernel), bias)
 
 
-def _spread(
-    g: Value, weight: Value, bias: Value = None, *, kernel: Kernel, sizes: Sizes
-) -> Value:
+def _spread(g: Value, weight: Value, bias: Value = None, *, kernel: Kernel, sizes: Sizes) -> Value:
     """The transpose of `convolve` by x, of spatial sizes `sizes`: weight (o, c / groups, ...)."""
     return _with_bias(correlate_input(g, weight, kernel, sizes), bias)
 
@@ -175,9 +173,7 @@ spread.rule = _Biased(
     spread,
     [
         lambda x, _g, weight, kernel, sizes: convolve(x, weight, None, kernel=kernel),
-        lambda x, g, weight, kernel, sizes: gather(
-            x, g, kernel=kernel, widths=weight.shape[2:]
-        ),
+        lambda x, g, weight, kernel, sizes: gather(x, g, kernel=kernel, widths=weight.shape[2:]),
     ],
     _spread_examples,
 )

@@ -139,7 +139,7 @@ def _columns(x: Value, sizes: Sizes, kernel: Kernel) -> Iterator[tuple[Part, Val
     inside, kept = _inner(given, kernel)
     elements = channels * math.prod(sizes)
     padded = room = None
-    done = -1
+    images, done = x, -1
     for part in _parts(count, places, elements * x.itemsize):
         if part.first != done:
             images = x[part.first : part.first + part.images][kept]

@@ -1,9 +1,10 @@
-"""Means over windows of images: a linear map, and its transpose.
+"""Windows along axes, and sums over them: a linear map, and its transpose.
 
 Knows arrays and rules. Must not know tensors or modules.
 
 A sum over a window is a sum over its rows of sums over its columns. It takes one addition of a
 strided slice for each row of the window and one for each column, however many windows there are.
+The windows lie along the last axes, as many as there are `Windows`; axes before them are free.
 """
 
 from __future__ import annotations
@@ -26,16 +27,23 @@ class Windows(NamedTuple):
     stride: int
     padding: int
     number: int  # of the windows
+    dilation: int = 1
 
     @property
     def after(self) -> int:
-        """Zeros that the last window needs behind the axis."""
-        reach = (self.number - 1) * self.stride + self.kernel - self.size - self.padding
-        return max(0, reach)
+        """Elements that the last window needs behind the axis."""
+        reach = (self.number - 1) * self.stride + (self.kernel - 1) * self.dilation + 1
+        return max(0, reach - self.size - self.padding)
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether no two windows share an element."""
+        return self.dilation == 1 and self.stride >= self.kernel
 
     def part(self, offset: int) -> slice:
         """The slice of the elements at one offset within each window."""
-        return slice(offset, offset + (self.number - 1) * self.stride + 1, self.stride)
+        start = offset * self.dilation
+        return slice(start, start + (self.number - 1) * self.stride + 1, self.stride)
 
     def extents(self, *, padded: bool) -> Value:
         """How many elements each window has; those of the padding too where it is counted."""
@@ -46,60 +54,81 @@ class Windows(NamedTuple):
         return np.minimum(ends, self.size) - np.maximum(starts, 0)
 
 
-def windows_of(size: int, kernel: int, stride: int, padding: int, ceil_mode: bool) -> Windows:
+Ways = tuple[Windows, ...]
+
+
+def windows_of(
+    size: int, kernel: int, stride: int, padding: int, ceil_mode: bool, dilation: int = 1
+) -> Windows:
     """The windows that PyTorch lays over an axis."""
-    room = size + 2 * padding - kernel
+    room = size + 2 * padding - dilation * (kernel - 1) - 1
     count = (-(-room // stride) if ceil_mode else room // stride) + 1
     if ceil_mode and (count - 1) * stride >= size + padding:
         count -= 1  # the last one would begin in the padding
-    return Windows(size, kernel, stride, padding, count)
+    return Windows(size, kernel, stride, padding, count, dilation)
 
 
-def _sums(x: Value, rows: Windows, columns: Windows) -> Value:
-    """The sums over the windows of the last two axes."""
-    if rows.padding or rows.after or columns.padding or columns.after:
-        widths = [(0, 0)] * (x.ndim - 2)
-        widths += [(way.padding, way.after) for way in (rows, columns)]
-        x = np.pad(x, widths)
-    total = x[..., rows.part(0), :]
-    for offset in range(1, rows.kernel):
-        total = total + x[..., rows.part(offset), :]
-    x, total = total, total[..., columns.part(0)]
-    for offset in range(1, columns.kernel):
-        total = total + x[..., columns.part(offset)]
-    return total
+def is_padded(ways: Ways) -> bool:
+    """Whether the windows reach beyond the elements."""
+    return any(way.padding or way.after for way in ways)
 
 
-def _add_window_sums(g: Cotangent, rows: Windows, columns: Windows) -> Value:
+def padded(x: Value, ways: Ways, value: Any = 0) -> Value:
+    """The array with what the windows need around it; itself where that is nothing."""
+    if not is_padded(ways):
+        return x
+    lead = x.ndim - len(ways)
+    sizes = [way.padding + way.size + way.after for way in ways]
+    whole = np.full((*x.shape[:lead], *sizes), value, x.dtype)
+    whole[own_part(ways)] = x
+    return whole
+
+
+def own_part(ways: Ways) -> Any:
+    """The index of the elements themselves in a padded array."""
+    return (..., *(slice(way.padding, way.padding + way.size) for way in ways))
+
+
+def along(axis: int, of: int, part: slice) -> Any:
+    """The index that takes a slice of one of the last `of` axes."""
+    return (..., part, *(slice(None),) * (of - 1 - axis))
+
+
+def _sums(x: Value, *, ways: Ways) -> Value:
+    """The sums over the windows of the last axes."""
+    total = padded(x, ways)
+    for axis, way in enumerate(ways):
+        whole, total = total, total[along(axis, len(ways), way.part(0))]
+        for offset in range(1, way.kernel):
+            total = total + whole[along(axis, len(ways), way.part(offset))]
+    return total if total.base is None else total.copy()
+
+
+def _add_window_sums(g: Cotangent, *, ways: Ways) -> Value:
     """The transpose of `_sums`."""
-    across = _add_windows(g, columns, -1)
-    return _add_windows(across, rows, -2)
+    for axis in reversed(range(len(ways))):
+        g = _add_windows(g, ways[axis], axis, len(ways))
+    return g
 
 
-def _add_windows(g: Cotangent, way: Windows, axis: int) -> Value:
+def _add_windows(g: Cotangent, way: Windows, axis: int, of: int) -> Value:
     shape = list(g.shape)
-    shape[axis] = way.padding + way.size + way.after
+    shape[g.ndim - of + axis] = way.padding + way.size + way.after
     whole = np.zeros(shape, g.dtype)
-    rest: Any = (slice(None),) * (-1 - axis)
     for offset in range(way.kernel):
-        part: Any = (..., way.part(offset), *rest)
-        whole[part] += g
-    own: Any = (..., slice(way.padding, way.padding + way.size), *rest)
-    return whole[own]
+        whole[along(axis, of, way.part(offset))] += g
+    return whole[along(axis, of, slice(way.padding, way.padding + way.size))]
 
 
 def _declared(function: Function, label: str) -> Any:
+    """A linear function of an array, whose axes before the windows are free, to be transposed."""
     made = Declared(function)
-    made.rule = Linear(made, [], arrays=1, name=made.__name__, batch="(h,w)->(p,q)")
+    made.rule = Linear(made, [], arrays=1, name=made.__name__, batch=made)
     name_nodes(made.rule, label)
     return made
 
 
 sums = _declared(_sums, "AvgPool2DBackward0")
 spread_sums = _declared(_add_window_sums, "AvgPool2DBackwardBackward0")
-sums.rule.transposes = [
-    lambda g, _out, _x, rows, columns: spread_sums(g, rows=rows, columns=columns)
-]
-spread_sums.rule.transposes = [
-    lambda g, _out, _x, rows, columns: sums(g, rows=rows, columns=columns)
-]
+sums.rule.transposes = [lambda g, _out, _x, ways: spread_sums(g, ways=ways)]
+spread_sums.rule.transposes = [lambda g, _out, _x, ways: sums(g, ways=ways)]

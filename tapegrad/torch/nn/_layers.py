@@ -302,41 +302,6 @@ class Dropout(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class AvgPool2d(Module):
-    """Means over windows of images: `nn.functional.avg_pool2d`."""
-
-    def __init__(
-        self,
-        kernel_size: int | tuple[int, ...] | list[int],
-        stride: int | tuple[int, ...] | list[int] | None = None,
-        padding: int | tuple[int, ...] | list[int] = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = kernel_size if stride is None else stride
-        self.padding = padding
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
-        self.divisor_override = divisor_override
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.avg_pool2d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
-
 # --- Activations --------------------------------------------------------------------------------
 
 

@@ -1,70 +1,170 @@
-"""Average pooling: means over windows of images.
+"""Average pooling, adaptive and with norms too: means over windows of signals, images, volumes.
 
-Knows PyTorch's parameters and checks. Must not know how windows are summed (`_rules.windows`).
+Knows PyTorch's parameters and checks. Must not know how windows are summed (`_rules.windows`,
+`_rules.pooling`), nor modules.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad.torch._ops.declare import private
-from tapegrad.torch._rules import windows
+from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._ops.declare import OPERATIONS, private, register
+from tapegrad.torch._rules import pooling, windows
 from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch._types import Sizes, TensorLike
+
+# --- Checks that all poolings share -------------------------------------------------------------
+
+_COUNTS = {1: "one int", 2: "two ints", 3: "three ints"}
 
 
-def _two(value: int | tuple[int, ...] | list[int]) -> tuple[int, int]:
-    if isinstance(value, (tuple, list)):
-        return (int(value[0]), int(value[-1]))
-    return (int(value), int(value))
+def numbers_of(given: Sizes, dims: int, name: str, parameter: str) -> tuple[int, ...]:
+    """A parameter of a pooling as one number for each axis; None as an empty tuple."""
+    if given is None:
+        return ()
+    if not isinstance(given, (tuple, list)):
+        return (int(given),) * dims
+    if len(given) == dims or not given:
+        return tuple(map(int, given))
+    if len(given) == 1:
+        return (int(given[0]),) * dims
+    if dims == 1:
+        raise RuntimeError(
+            f"{name}() argument '{parameter}' should contain one int (got {len(given)})"
+        )
+    either = "be omitted, a" if parameter == "stride" else "be a"
+    raise RuntimeError(
+        f"{name}: {parameter} must either {either} single int, or a tuple of {_COUNTS[dims]}"
+    )
 
 
-@private("AvgPool2DBackward0")
-def _avg_pool2d(
+def check_rank(input: Value, dims: int, name: str) -> None:
+    """RuntimeError unless the input has channels, and perhaps examples, before the windows."""
+    rank = len(input.shape)
+    if rank in (dims + 1, dims + 2):
+        return
+    if dims == 1:
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {rank}-dimensional tensor for argument #1 "
+            f"'self' (while checking arguments for {name})"
+        )
+    raise RuntimeError(
+        f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input"
+    )
+
+
+def check_steps(
+    kernel: Sequence[int], steps: Sequence[int], pads: Sequence[int], apart: Sequence[int]
+) -> None:
+    """RuntimeError unless windows move, and begin within the elements."""
+    if 0 in steps or 0 in kernel:
+        raise RuntimeError("stride should not be zero")
+    if min(pads) < 0:
+        raise RuntimeError(f"pad must be non-negative, but got pad: {min(pads)}")
+    for pad, side, d in zip(pads, kernel, apart, strict=True):
+        if pad > ((side - 1) * d + 1) // 2:
+            raise RuntimeError(
+                "pad should be at most half of effective kernel size, but got "
+                f"pad={pad}, kernel_size={side} and dilation={d}"
+            )
+
+
+def raise_too_small(input: Value, ways: windows.Ways) -> None:
+    """RuntimeError for an input that has no window."""
+    dims = len(ways)
+    given, made = input.shape[-dims - 1 :], tuple(way.number for way in ways)
+    if dims == 1:
+        given, made = (given[0], 1, given[1]), (1, *made)
+    raise RuntimeError(
+        f"Given input size: ({'x'.join(map(str, given))}). Calculated output size: "
+        f"({'x'.join(map(str, (given[0], *made)))}). Output size is too small"
+    )
+
+
+# --- Averages -----------------------------------------------------------------------------------
+
+
+def _label_of_averages(_input: TensorLike, dims: int, *_rest: Any) -> str:
+    return "SqueezeBackward1" if dims == 1 else f"AvgPool{dims}DBackward0"
+
+
+@private(_label_of_averages, name="avg_pool")
+def _avg_pool(
     input: Value,
-    kernel_size: int | tuple[int, ...] | list[int],
-    stride: int | tuple[int, ...] | list[int] | None,
-    padding: int | tuple[int, ...] | list[int],
+    dims: int,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
     ceil_mode: bool,
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Value:
-    if len(input.shape) not in (3, 4):
-        raise RuntimeError("non-empty 3D or 4D (batch mode) tensor expected for input")
-    kernel, pads = _two(kernel_size), _two(padding)
-    steps = kernel if stride is None or stride in ((), []) else _two(stride)
-    if 0 in steps:
-        raise RuntimeError("stride should not be zero")
-    if any(2 * pad > side for pad, side in zip(pads, kernel, strict=True)):
-        raise RuntimeError("pad should be at most half of effective kernel size")
+    name = f"avg_pool{dims}d"
+    check_rank(input, dims, name)
+    kernel = numbers_of(kernel_size, dims, name, "kernel_size")
+    steps = numbers_of(stride, dims, name, "stride") or kernel
+    pads = numbers_of(padding, dims, name, "padding")
+    check_steps(kernel, steps, pads, (1,) * dims)
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
-    rows, columns = (
+    ways = tuple(
         windows.windows_of(*along, ceil_mode)
-        for along in zip(input.shape[-2:], kernel, steps, pads, strict=True)
+        for along in zip(input.shape[-dims:], kernel, steps, pads, strict=True)
     )
-    if rows.number < 1 or columns.number < 1:
-        raise RuntimeError(
-            f"Given input size: ({'x'.join(map(str, input.shape[-3:]))}). Calculated output size: "
-            f"({input.shape[-3]}x{rows.number}x{columns.number}). Output size is too small"
-        )
-    total = windows.sums(input, rows=rows, columns=columns)
+    if dims == 3 and any(way.size < way.kernel for way in ways):
+        _raise_smaller(ways)
+    if min(way.number for way in ways) < 1:
+        raise_too_small(input, ways)
+    total = windows.sums(input, ways=ways)
     if divisor_override is not None:
-        return total / divisor_override
-    down = rows.extents(padded=count_include_pad)
-    along = columns.extents(padded=count_include_pad)
-    if np.ptp(down) == 0 == np.ptp(along):
-        return total * (1 / float(down[0] * along[0]))
-    return total / np.multiply.outer(down, along).astype(input.dtype)
+        return _divided(total, divisor_override)
+    extents = [way.extents(padded=count_include_pad) for way in ways]
+    if all(np.ptp(extent) == 0 for extent in extents):
+        return _divided(total, math.prod(int(extent[0]) for extent in extents))
+    counts = extents[0]
+    for extent in extents[1:]:
+        counts = np.multiply.outer(counts, extent)
+    if input.dtype.kind in "iu":
+        return _divided(total, counts)
+    return total / counts.astype(input.dtype)
+
+
+def _divided(total: Value, count: Any) -> Value:
+    if total.dtype.kind in "iu":
+        return np.trunc(total / count).astype(total.dtype)
+    return total * (1 / float(count))
+
+
+def _raise_smaller(ways: windows.Ways) -> None:
+    sizes = " ".join(f"{axis}: {way.size}" for axis, way in zip("THW", ways, strict=True))
+    kernel = " ".join(f"k{axis}: {way.kernel}" for axis, way in zip("THW", ways, strict=True))
+    raise RuntimeError(f"input image ({sizes}) smaller than kernel size ({kernel})")
+
+
+@register(method=False)
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Any:
+    """Means over windows of signals (n, channels, length), or (channels, length)."""
+    return _avg_pool(input, 1, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
 def avg_pool2d(
     input: Tensor,
-    kernel_size: int | tuple[int, ...] | list[int],
-    stride: int | tuple[int, ...] | list[int] | None = None,
-    padding: int | tuple[int, ...] | list[int] = 0,
+    kernel_size: Sizes,
+    stride: Sizes = None,
+    padding: Sizes = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
@@ -73,8 +173,176 @@ def avg_pool2d(
 
     kernel_size, stride (as kernel_size unless given) and padding: an int or two. ceil_mode: also
     the windows that reach beyond the edge. count_include_pad: the zeros of the padding count as
-    elements.
+    elements. divisor_override: what sums are divided by, in place of the number of elements.
     """
-    return _avg_pool2d(
-        input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    return _avg_pool(
+        *(input, 2, kernel_size, stride, padding, ceil_mode, count_include_pad),
+        divisor_override,
     )
+
+
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Any:
+    """Means over windows of volumes (n, channels, depth, height, width): as `avg_pool2d`."""
+    return _avg_pool(
+        *(input, 3, kernel_size, stride, padding, ceil_mode, count_include_pad),
+        divisor_override,
+    )
+
+
+# --- Adaptive averages --------------------------------------------------------------------------
+
+
+def adaptive_sizes(
+    input: Value, output_size: Sizes, dims: int, name: str, colon: str = ""
+) -> tuple[int, ...]:
+    """The sizes of the output of an adaptive pooling; None stands for that of the input."""
+    shape, rank = tuple(input.shape), len(input.shape)
+    if rank not in (dims + 1, dims + 2):
+        if dims == 1:
+            check_rank(input, dims, name)
+        raise RuntimeError(
+            f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(shape)}"
+        )
+    for axis in range(rank - dims, rank):
+        if shape[axis] == 0:
+            raise RuntimeError(
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but "
+                f"input has sizes {list(shape)} with dimension {axis} being empty"
+            )
+    if isinstance(output_size, (tuple, list)):
+        given = tuple(output_size)
+        if len(given) == 1:
+            given *= dims
+    else:
+        given = (output_size,) * dims
+    if len(given) != dims:
+        if dims == 1:
+            raise RuntimeError(
+                f"{name}() argument 'output_size' should contain one int (got {len(given)})"
+            )
+        raise RuntimeError(
+            f"{name}(): internal error: output_size.size() must be {dims}"
+            if colon
+            else f"{name}: output_size must be {dims}"
+        )
+    if dims == 1 and given[0] is None:
+        raise TypeError(
+            f"{name}(): argument 'output_size' (position 2) must be tuple of ints, but found "
+            "element of type NoneType at pos 0"
+        )
+    sizes = tuple(
+        own if size is None else int(size) for own, size in zip(shape[-dims:], given, strict=True)
+    )
+    if min(sizes) < 0:
+        if colon:
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {min(sizes)}: "
+                f"{[*shape[:-dims], *sizes]}"
+            )
+        raise RuntimeError(
+            f"{name}: elements of output_size must be greater than or equal to 0 but received "
+            f"{{{', '.join(map(str, sizes))}}}"
+        )
+    if input.dtype.kind not in "fc":
+        raise NotImplementedError(f"\"{name}\" not implemented for '{word_of(input.dtype)}'")
+    return sizes
+
+
+def _label_of_means(_input: TensorLike, dims: int, output_size: Sizes) -> str:
+    if dims == 1:
+        return "SqueezeBackward1"
+    given = output_size if isinstance(output_size, (tuple, list)) else (output_size,)
+    is_mean = all(size == 1 for size in given)
+    return "MeanBackward1" if is_mean else f"AdaptiveAvgPool{dims}DBackward0"
+
+
+@private(_label_of_means, name="adaptive_avg_pool")
+def _adaptive_avg_pool(input: Value, dims: int, output_size: Sizes) -> Value:
+    sizes = adaptive_sizes(input, output_size, dims, f"adaptive_avg_pool{dims}d")
+    return pooling.means(input, sizes)
+
+
+@register(method=False)
+def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Any:
+    """Means over windows of signals, such that there are `output_size` of them."""
+    return _adaptive_avg_pool(input, 1, output_size)
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Any:
+    """Means over windows of images, such that the result has the size `output_size`.
+
+    input: (n, channels, height, width), or without n. output_size: an int or two; None for the
+    size of the input.
+    """
+    return _adaptive_avg_pool(input, 2, output_size)
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Any:
+    """Means over windows of volumes, such that the result has the size `output_size`."""
+    return _adaptive_avg_pool(input, 3, output_size)
+
+
+# --- Norms --------------------------------------------------------------------------------------
+
+
+def _norms(means: Any, count: int, norm_type: float) -> Any:
+    relu = OPERATIONS["relu"]
+    return (means.sign() * relu(means.abs())).mul(count).pow(1.0 / norm_type)
+
+
+def _lp_pool(
+    input: Tensor,
+    dims: int,
+    norm_type: float,
+    kernel_size: Sizes,
+    stride: Sizes,
+    ceil_mode: bool,
+) -> Any:
+    powers = input.pow(norm_type)
+    means = _avg_pool(powers, dims, kernel_size, stride, 0, ceil_mode, True, None)
+    count = math.prod(numbers_of(kernel_size, dims, f"lp_pool{dims}d", "kernel_size"))
+    return _norms(means, count, norm_type)
+
+
+def lp_pool1d(
+    input: Tensor,
+    norm_type: float,
+    kernel_size: Sizes,
+    stride: Sizes = None,
+    ceil_mode: bool = False,
+) -> Any:
+    """Norms of windows of signals: as `lp_pool2d`."""
+    return _lp_pool(input, 1, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool2d(
+    input: Tensor,
+    norm_type: float,
+    kernel_size: Sizes,
+    stride: Sizes = None,
+    ceil_mode: bool = False,
+) -> Any:
+    """Norms of windows of images: the sum of x**p to the power 1 / p.
+
+    norm_type: p. Not infinity: use `max_pool2d` of the absolute values.
+    """
+    return _lp_pool(input, 2, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool3d(
+    input: Tensor,
+    norm_type: float,
+    kernel_size: Sizes,
+    stride: Sizes = None,
+    ceil_mode: bool = False,
+) -> Any:
+    """Norms of windows of volumes: as `lp_pool2d`."""
+    return _lp_pool(input, 3, norm_type, kernel_size, stride, ceil_mode)

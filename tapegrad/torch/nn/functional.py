@@ -22,9 +22,38 @@ from tapegrad.torch.nn._convolutions import (
 )
 from tapegrad.torch.nn._distances import huber_loss, l1_loss, mse_loss, smooth_l1_loss
 from tapegrad.torch.nn._folding import fold, unfold
+from tapegrad.torch.nn._max_pooling import (
+    adaptive_max_pool1d,
+    adaptive_max_pool1d_with_indices,
+    adaptive_max_pool2d,
+    adaptive_max_pool2d_with_indices,
+    adaptive_max_pool3d,
+    adaptive_max_pool3d_with_indices,
+    fractional_max_pool2d,
+    fractional_max_pool3d,
+    max_pool1d,
+    max_pool1d_with_indices,
+    max_pool2d,
+    max_pool2d_with_indices,
+    max_pool3d,
+    max_pool3d_with_indices,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
+)
 from tapegrad.torch.nn._noise import dropout
 from tapegrad.torch.nn._padding import pad
-from tapegrad.torch.nn._pooling import avg_pool2d
+from tapegrad.torch.nn._pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
+)
 from tapegrad.torch.nn._probabilities import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -44,7 +73,18 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices",
+    "adaptive_max_pool3d",
+    "adaptive_max_pool3d_with_indices",
+    "avg_pool1d",
     "avg_pool2d",
+    "avg_pool3d",
     "bilinear",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
@@ -58,11 +98,25 @@ __all__ = [
     "cross_entropy",
     "dropout",
     "fold",
+    "fractional_max_pool2d",
+    "fractional_max_pool3d",
     "huber_loss",
     "kl_div",
     "l1_loss",
     "linear",
     "log_softmax",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
+    "max_pool1d",
+    "max_pool1d_with_indices",
+    "max_pool2d",
+    "max_pool2d_with_indices",
+    "max_pool3d",
+    "max_pool3d_with_indices",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
     "mse_loss",
     "nll_loss",
     "normalize",

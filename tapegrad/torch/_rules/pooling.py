@@ -1,0 +1,268 @@
+"""Maxima over windows, and where they are.
+
+Knows arrays and rules. Must not know tensors or modules.
+
+Where a window has its maximum is an integer, and piecewise constant: the offset within the window,
+counted in C order, which is the first of equal elements. `picked` reads the elements at such
+offsets, and `placed` adds numbers there; each is the transpose of the other. The axes before those
+of the windows are free.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.forms import Constant, General, Linear
+from tapegrad._core.types import Cotangent, Tangent, Value
+from tapegrad.torch._graph.names import name_nodes
+from tapegrad.torch._rules.declare import Declared
+from tapegrad.torch._rules.windows import Ways, along, is_padded, own_part, padded
+
+BLOCK = 1 << 18  # bytes of what is computed at once, so that it stays in the cache
+
+
+def _blocks(x: Value, ways: Ways) -> Iterator[slice]:
+    """Parts of the first axis, of arrays whose other free axes are joined with it."""
+    size = math.prod(x.shape[1:]) * x.itemsize
+    step = max(1, BLOCK // max(1, size))
+    for start in range(0, len(x), step):
+        yield slice(start, start + step)
+
+
+def _rows(x: Value, ways: Ways) -> Value:
+    """The array with one free axis."""
+    count = x.ndim - len(ways)
+    return x.reshape(math.prod(x.shape[:count]), *x.shape[count:])
+
+
+def _least(dtype: Any) -> Any:
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def _offsets(ways: Ways) -> Iterator[Any]:
+    """For each offset within a window, the index of its elements in a padded array."""
+    parts = [[way.part(offset) for offset in range(way.kernel)] for way in ways]
+    for choice in itertools.product(*parts):
+        yield (..., *choice)
+
+
+def _shape(x: Value, ways: Ways) -> tuple[int, ...]:
+    return (*x.shape[: x.ndim - len(ways)], *(way.number for way in ways))
+
+
+# --- Maxima -------------------------------------------------------------------------------------
+
+
+def _peaks(x: Value, *, ways: Ways) -> Value:
+    """The maxima over the windows of the last axes; NaN where a window has NaN."""
+    out = np.empty(_shape(x, ways), x.dtype)
+    flat, results = _rows(x, ways), _rows(out, ways)
+    last = len(ways) - 1
+    for block in _blocks(flat, ways):
+        part = padded(flat[block], ways, _least(x.dtype))
+        for axis, way in enumerate(ways):
+            slices = [part[along(axis, last + 1, way.part(o))] for o in range(way.kernel)]
+            into = results[block] if axis == last else None
+            if len(slices) == 1:
+                part = slices[0]
+                if into is not None:
+                    into[...] = part
+                continue
+            part = np.maximum(slices[0], slices[1], out=into)
+            for piece in slices[2:]:
+                np.maximum(part, piece, out=part)
+    return out
+
+
+def _winners(x: Value, out: Value, *, ways: Ways) -> Value:
+    """The offset within each window of its maximum, which `out` holds."""
+    count = math.prod(way.kernel for way in ways)
+    found = np.zeros(out.shape, np.uint8 if count <= 256 else np.int32)
+    flat, results, values = _rows(x, ways), _rows(found, ways), _rows(out, ways)
+    offsets = list(enumerate(_offsets(ways)))
+    for block in _blocks(flat, ways):
+        part = padded(flat[block], ways, _least(x.dtype))
+        best, into = values[block], results[block]
+        for offset, index in reversed(offsets):
+            np.copyto(into, offset, where=part[index] == best)
+        if x.dtype.kind == "f" and np.isnan(best).any():
+            for offset, index in offsets:
+                np.copyto(into, offset, where=np.isnan(part[index]))
+    return found
+
+
+def _picked(found: Value, x: Value, *, ways: Ways) -> Value:
+    """The elements of the windows at one offset each."""
+    x = padded(x, ways)
+    out = np.empty(_shape(x, ways), x.dtype)
+    for offset, index in enumerate(_offsets(ways)):
+        np.copyto(out, x[index], where=found == offset)
+    return out
+
+
+def _placed(found: Value, g: Cotangent, *, ways: Ways) -> Value:
+    """The transpose of `_picked`."""
+    sizes = [way.padding + way.size + way.after for way in ways]
+    whole = np.zeros((*g.shape[: g.ndim - len(ways)], *sizes), g.dtype)
+    flat, numbers, places = _rows(whole, ways), _rows(g, ways), _rows(found, ways)
+    once = all(way.is_apart for way in ways)
+    offsets = list(enumerate(_offsets(ways)))
+    for block in _blocks(flat, ways):
+        part, given, where = flat[block], numbers[block], places[block]
+        for offset, index in offsets:
+            if once:
+                np.copyto(part[index], given, where=where == offset)
+            else:
+                view = part[index]
+                np.add(view, given, out=view, where=where == offset)
+    return whole[own_part(ways)].copy() if is_padded(ways) else whole
+
+
+peaks = Declared(_peaks)
+winners = Declared(_winners)
+picked = Declared(_picked)
+placed = Declared(_placed)
+
+
+def _pull_peaks(g: Cotangent, out: Value, x: Value, ways: Ways) -> Cotangent:
+    return placed(winners(x, out, ways=ways), g, ways=ways)
+
+
+def _push_peaks(dots: Tangent, out: Value, x: Value, ways: Ways) -> Tangent:
+    return picked(winners(x, out, ways=ways), dots[0], ways=ways)
+
+
+peaks.rule = General(peaks, vjp=[_pull_peaks], jvp=_push_peaks, name="max_pool", batch=peaks)
+winners.rule = Constant(winners, arrays=2, name="max_pool", batch=winners)
+picked.rule = Linear(
+    picked,
+    [lambda g, _out, found, _x, ways: placed(found, g, ways=ways)],
+    fixed=1,
+    name="picked",
+    batch=picked,
+)
+placed.rule = Linear(
+    placed,
+    [lambda x, _out, found, _g, ways: picked(found, x, ways=ways)],
+    fixed=1,
+    name="placed",
+    batch=placed,
+)
+name_nodes(peaks.rule, "MaxPool2DWithIndicesBackward0")
+name_nodes(picked.rule, "MaxPool2DWithIndicesBackwardBackward0")
+name_nodes(placed.rule, "MaxPool2DWithIndicesBackwardBackward0")
+
+
+def positions(found: Value, ways: Ways) -> Value:
+    """Offsets within windows as positions in the flattened axes of the windows, int64."""
+    total: Value = 0
+    rest = found.astype(np.int64)
+    factor = 1
+    for axis in reversed(range(len(ways))):
+        way = ways[axis]
+        starts = np.arange(way.number) * way.stride - way.padding
+        starts = starts.reshape(-1, *(1,) * (len(ways) - 1 - axis))
+        total = total + (rest % way.kernel * way.dilation + starts) * factor
+        rest = rest // way.kernel
+        factor *= way.size
+    return total
+
+
+# --- Adaptive windows ---------------------------------------------------------------------------
+
+
+def bounds(size: int, number: int) -> tuple[Value, Value]:
+    """Where windows begin and end, of which there are `number` along an axis of a size."""
+    places = np.arange(number)
+    return places * size // number, -(-(places + 1) * size // number)
+
+
+def _adaptive_winners(x: Value, *, numbers: tuple[int, ...]) -> Value:
+    """Positions, in the flattened last axes, of the maxima over adaptive windows."""
+    lead = x.ndim - len(numbers)
+    sizes = x.shape[lead:]
+    indices, lengths = [], []
+    for size, number in zip(sizes, numbers, strict=True):
+        starts, ends = bounds(size, number)
+        length = int(np.max(ends - starts, initial=1))
+        index = np.minimum(starts[:, None] + np.arange(length), ends[:, None] - 1)
+        indices.append(index.ravel())
+        lengths.append(length)
+    shape = [side for pair in zip(numbers, lengths, strict=True) for side in pair]
+    order = [*range(0, len(shape), 2), *range(1, len(shape), 2)]
+    mesh = np.ix_(*indices)
+    flat = np.ravel_multi_index(np.broadcast_arrays(*mesh), sizes).reshape(shape)
+    flat = flat.transpose(order).reshape(*numbers, -1)
+    free = list(range(lead))
+    windows = x[(..., *mesh)].reshape(*x.shape[:lead], *shape)
+    windows = windows.transpose(*free, *(lead + axis for axis in order))
+    best = windows.reshape(*x.shape[:lead], *numbers, -1).argmax(-1)
+    return np.take_along_axis(
+        np.broadcast_to(flat, (*best.shape, flat.shape[-1])), best[..., None], -1
+    )[..., 0]
+
+
+adaptive_winners = Declared(_adaptive_winners)
+adaptive_winners.rule = Constant(
+    adaptive_winners, arrays=1, name="adaptive_max_pool", batch=adaptive_winners
+)
+
+
+def means(x: Value, numbers: tuple[int, ...]) -> Value:
+    """Means over adaptive windows of the last axes."""
+    lead = len(x.shape) - len(numbers)
+    if x.shape[lead:] == numbers:
+        return x.copy()
+    for axis, number in enumerate(numbers, lead):
+        size = x.shape[axis]
+        if size == number:
+            continue
+        if number and size % number == 0:
+            split = (*x.shape[:axis], number, size // number, *x.shape[axis + 1 :])
+            x = np.mean(np.reshape(x, split), axis=axis + 1)
+            continue
+        starts, ends = bounds(size, number)
+        places = np.arange(size)
+        inside = (places >= starts[:, None]) & (places < ends[:, None])
+        weights = (inside / np.maximum(1, ends - starts)[:, None]).astype(x.dtype)
+        x = np.moveaxis(np.matmul(np.moveaxis(x, axis, -1), weights.T), -1, axis)
+    return x
+
+
+# --- Unpooling ----------------------------------------------------------------------------------
+
+
+def _scattered(places: Value, x: Value, *, size: int) -> Value:
+    """Zeros (..., size) in which x (..., n) stands at places (..., n)."""
+    out = np.zeros((*x.shape[:-1], size), x.dtype)
+    np.put_along_axis(out, places, x, -1)
+    return out
+
+
+def _gathered(places: Value, g: Cotangent) -> Value:
+    return np.take_along_axis(g, places, -1)
+
+
+scattered = Declared(_scattered)
+gathered = Declared(_gathered)
+scattered.rule = Linear(
+    scattered,
+    [lambda g, _out, places, _x, size: gathered(places, g)],
+    fixed=1,
+    name="max_unpool",
+    batch=scattered,
+)
+gathered.rule = Linear(
+    gathered,
+    [lambda g, _out, places, x: scattered(places, g, size=x.shape[-1])],
+    fixed=1,
+    name="max_unpool",
+    batch=gathered,
+)
+name_nodes(scattered.rule, "MaxUnpool2DBackward0")
+name_nodes(gathered.rule, "MaxUnpool2DBackwardBackward0")

@@ -1,0 +1,415 @@
+"""Convolutions and transposed convolutions as modules, and Fold and Unfold.
+
+Knows `Module` and the functions. Must not know how these are computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.torch._dtypes import as_numpy, default_float, device, dtype
+from tapegrad.torch._tensor.tensor import Tensor, of_value
+from tapegrad.torch._types import Sizes
+from tapegrad.torch.nn import init
+from tapegrad.torch.nn._convolutions import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
+from tapegrad.torch.nn._folding import fold, unfold
+from tapegrad.torch.nn._module import Module
+from tapegrad.torch.nn._padding import pad
+from tapegrad.torch.nn._parameter import Parameter
+
+_MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+def _repeated(given: Sizes, dims: int) -> tuple[int, ...]:
+    return tuple(given) if isinstance(given, (tuple, list)) else (given,) * dims
+
+
+class _ConvNd(Module):
+    """What all convolutions have: weight, bias, and how the kernel moves."""
+
+    _dims: int
+    bias: Tensor | None
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: tuple[int, ...],
+        stride: tuple[int, ...],
+        padding: tuple[int, ...] | str,
+        dilation: tuple[int, ...],
+        transposed: bool,
+        output_padding: tuple[int, ...],
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: device | str | None = None,
+        dtype: dtype | None = None,
+    ) -> None:
+        super().__init__()
+        _check(in_channels, out_channels, stride, padding, groups, padding_mode)
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.dilation = dilation
+        self.transposed = transposed
+        self.output_padding = output_padding
+        self.groups = groups
+        self.padding_mode = padding_mode
+        self._reversed_padding_repeated_twice = self._widths_of_padding()
+        first, second = in_channels, out_channels
+        if not transposed:
+            first, second = second, first
+        given = default_float() if dtype is None else as_numpy(dtype)
+        shape = (first, second // groups, *kernel_size)
+        self.weight = Parameter(of_value(np.empty(shape, given)))
+        if bias:
+            self.bias = Parameter(of_value(np.empty(out_channels, given)))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def _widths_of_padding(self) -> tuple[int, ...]:
+        """Widths for `pad`, which begin with the last axis."""
+        widths: list[int] = []
+        for axis in reversed(range(len(self.kernel_size))):
+            if isinstance(self.padding, str):
+                total = self.dilation[axis] * (self.kernel_size[axis] - 1)
+                total = total if self.padding == "same" else 0
+                widths += [total // 2, total - total // 2]
+            else:
+                widths += [self.padding[axis]] * 2
+        return tuple(widths)
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias anew: uniform between -k and k, 1 / k**2 the inputs of a sum."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            inputs = math.prod(self.weight.shape[1:])
+            if inputs:
+                bound = 1 / math.sqrt(inputs)
+                init.uniform_(self.bias, -bound, bound)
+
+    def extra_repr(self) -> str:
+        parts = [
+            f"{self.in_channels}, {self.out_channels}",
+            f"kernel_size={self.kernel_size}",
+            f"stride={self.stride}",
+        ]
+        none = (0,) * len(self.kernel_size)
+        if self.padding != none:
+            parts.append(f"padding={self.padding}")
+        if self.dilation != (1,) * len(self.kernel_size):
+            parts.append(f"dilation={self.dilation}")
+        if self.output_padding != none:
+            parts.append(f"output_padding={self.output_padding}")
+        if self.groups != 1:
+            parts.append(f"groups={self.groups}")
+        if self.bias is None:
+            parts.append("bias=False")
+        if self.padding_mode != "zeros":
+            parts.append(f"padding_mode={self.padding_mode}")
+        return ", ".join(parts)
+
+
+def _check(
+    in_channels: int,
+    out_channels: int,
+    stride: Sequence[int],
+    padding: Sequence[int] | str,
+    groups: int,
+    padding_mode: str,
+) -> None:
+    if groups <= 0:
+        raise ValueError("groups must be a positive integer")
+    if in_channels % groups:
+        raise ValueError("in_channels must be divisible by groups")
+    if out_channels % groups:
+        raise ValueError("out_channels must be divisible by groups")
+    if isinstance(padding, str):
+        if padding not in ("valid", "same"):
+            words = "{'valid', 'same'}"
+            raise ValueError(f"Invalid padding string {padding!r}, should be one of {words}")
+        if padding == "same" and any(step != 1 for step in stride):
+            raise ValueError("padding='same' is not supported for strided convolutions")
+    if padding_mode not in _MODES:
+        words = "{" + ", ".join(map(repr, _MODES)) + "}"
+        raise ValueError(
+            f"padding_mode must be one of {words}, but got padding_mode={padding_mode!r}"
+        )
+
+
+# --- Convolutions -------------------------------------------------------------------------------
+
+
+class _Conv(_ConvNd):
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes | str = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: device | str | None = None,
+        dtype: dtype | None = None,
+    ) -> None:
+        dims = self._dims
+        super().__init__(
+            in_channels,
+            out_channels,
+            _repeated(kernel_size, dims),
+            _repeated(stride, dims),
+            padding if isinstance(padding, str) else _repeated(padding, dims),
+            _repeated(dilation, dims),
+            False,
+            (0,) * dims,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
+
+    def _padded(self, input: Tensor) -> tuple[Tensor, Any]:
+        """The input padded by the padding mode, and the zeros that the convolution adds."""
+        if self.padding_mode == "zeros":
+            return input, self.padding
+        padded = pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
+        return padded, (0,) * self._dims
+
+
+class Conv1d(_Conv):
+    """Convolution of signals (n, channels, length): `nn.functional.conv1d`; else as Conv2d."""
+
+    _dims = 1
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
+        x, padding = self._padded(input)
+        return conv1d(x, weight, bias, self.stride, padding, self.dilation, self.groups)
+
+
+class Conv2d(_Conv):
+    """Convolution of images (n, channels, height, width): `nn.functional.conv2d`.
+
+    weight: (out_channels, in_channels / groups, *kernel_size); bias: (out_channels). Both are
+    drawn uniformly between -k and k, where 1 / k**2 is the number of elements of weight[0].
+    padding_mode: what is put around the images: "zeros", "reflect", "replicate" or "circular".
+
+    >>> import tapegrad.torch as torch
+    >>> torch.nn.Conv2d(3, 8, 3, padding=1)
+    Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))
+    """
+
+    _dims = 2
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
+        x, padding = self._padded(input)
+        return conv2d(x, weight, bias, self.stride, padding, self.dilation, self.groups)
+
+
+class Conv3d(_Conv):
+    """Convolution of volumes (n, channels, depth, height, width); else as Conv2d."""
+
+    _dims = 3
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
+        x, padding = self._padded(input)
+        return conv3d(x, weight, bias, self.stride, padding, self.dilation, self.groups)
+
+
+# --- Transposed convolutions --------------------------------------------------------------------
+
+
+class _ConvTransposeNd(_ConvNd):
+    padding: tuple[int, ...]
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes = 0,
+        output_padding: Sizes = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Sizes = 1,
+        padding_mode: str = "zeros",
+        device: device | str | None = None,
+        dtype: dtype | None = None,
+    ) -> None:
+        dims = self._dims
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        super().__init__(
+            in_channels,
+            out_channels,
+            _repeated(kernel_size, dims),
+            _repeated(stride, dims),
+            _repeated(padding, dims),
+            _repeated(dilation, dims),
+            True,
+            _repeated(output_padding, dims),
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
+
+    def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
+        """The output padding that gives an output of this size."""
+        if output_size is None:
+            return self.output_padding
+        dims = self._dims
+        wanted = list(output_size)
+        if len(wanted) == input.ndim:
+            wanted = wanted[input.ndim - dims :]
+        if len(wanted) != dims:
+            raise ValueError(
+                f"ConvTranspose{dims}D: for {input.ndim}D input, output_size must have {dims} or "
+                f"{input.ndim} elements (got {len(wanted)})"
+            )
+        given = input.shape[input.ndim - dims :]
+        least = [
+            (size - 1) * step - 2 * pad + apart * (width - 1) + 1
+            for size, step, pad, apart, width in zip(
+                given, self.stride, self.padding, self.dilation, self.kernel_size, strict=True
+            )
+        ]
+        most = [size + step - 1 for size, step in zip(least, self.stride, strict=True)]
+        if any(not a <= size <= b for a, size, b in zip(least, wanted, most, strict=True)):
+            raise ValueError(
+                f"requested an output size of {output_size}, but valid sizes range from {least} "
+                f"to {most} (for an input of {given})"
+            )
+        return tuple(size - a for size, a in zip(wanted, least, strict=True))
+
+
+class ConvTranspose1d(_ConvTransposeNd):
+    """Transposed convolution of signals (n, channels, length); else as ConvTranspose2d."""
+
+    _dims = 1
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        more = self._output_padding(input, output_size)
+        made: Tensor = conv_transpose1d(
+            *(input, self.weight, self.bias, self.stride, self.padding, more),
+            *(self.groups, self.dilation),
+        )
+        return made
+
+
+class ConvTranspose2d(_ConvTransposeNd):
+    """Transposed convolution of images: `nn.functional.conv_transpose2d`.
+
+    weight: (in_channels, out_channels / groups, *kernel_size); bias: (out_channels). A call takes
+    output_size, one of the sizes whose convolution has the size of the input.
+    """
+
+    _dims = 2
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        more = self._output_padding(input, output_size)
+        made: Tensor = conv_transpose2d(
+            *(input, self.weight, self.bias, self.stride, self.padding, more),
+            *(self.groups, self.dilation),
+        )
+        return made
+
+
+class ConvTranspose3d(_ConvTransposeNd):
+    """Transposed convolution of volumes (n, channels, depth, height, width)."""
+
+    _dims = 3
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        more = self._output_padding(input, output_size)
+        made: Tensor = conv_transpose3d(
+            *(input, self.weight, self.bias, self.stride, self.padding, more),
+            *(self.groups, self.dilation),
+        )
+        return made
+
+
+# --- Windows ------------------------------------------------------------------------------------
+
+
+class Unfold(Module):
+    """The windows of images as columns: `nn.functional.unfold`."""
+
+    def __init__(
+        self, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+        self.padding = padding
+        self.stride = stride
+
+    def forward(self, input: Tensor) -> Tensor:
+        made: Tensor = unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+        return made
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, "
+            f"stride={self.stride}"
+        )
+
+
+class Fold(Module):
+    """Images of the sums of windows given as columns: `nn.functional.fold`."""
+
+    def __init__(
+        self,
+        output_size: Sizes,
+        kernel_size: Sizes,
+        dilation: Sizes = 1,
+        padding: Sizes = 0,
+        stride: Sizes = 1,
+    ) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+        self.padding = padding
+        self.stride = stride
+
+    def forward(self, input: Tensor) -> Tensor:
+        made: Tensor = fold(
+            input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride
+        )
+        return made
+
+    def extra_repr(self) -> str:
+        return (
+            f"output_size={self.output_size}, kernel_size={self.kernel_size}, "
+            f"dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
+        )

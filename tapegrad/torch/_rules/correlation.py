@@ -22,7 +22,7 @@ from numpy.lib.stride_tricks import as_strided
 from tapegrad._core.types import Value
 
 ROOM = 5 << 19  # bytes of a matrix of windows: two thirds of what a core usually has of cache
-ENOUGH = 256  # columns with which a product of matrices is efficient
+ENOUGH = 512  # columns with which a product of matrices is efficient
 
 Sizes = tuple[int, ...]
 
@@ -240,10 +240,11 @@ def correlate_input(g: Value, weight: Value, kernel: Kernel, sizes: Sizes) -> Va
     places = g.shape[2:]
     flat = g.reshape(count, groups, outputs // groups, -1)
     bytes_of_place = rows.shape[1] * groups * dtype.itemsize
+    product = np.multiply if rows.shape[2] == 1 else np.matmul  # of a column and a row
 
     def matrices() -> Iterator[tuple[Part, Value]]:
         for part in _parts(count, places, bytes_of_place):
-            yield part, np.matmul(rows, _matrix_of(flat, part, places))
+            yield part, product(rows, _matrix_of(flat, part, places))
 
     x_shape = (count, channels * groups, *sizes)
     return _add_windows(matrices(), x_shape, dtype, tuple(widths), places, kernel)

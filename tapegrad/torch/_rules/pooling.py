@@ -26,7 +26,7 @@ from tapegrad.torch._rules.windows import Ways, along, is_padded, own_part, padd
 BLOCK = 1 << 18  # bytes of what is computed at once, so that it stays in the cache
 
 
-def _blocks(x: Value, ways: Ways) -> Iterator[slice]:
+def _blocks(x: Value) -> Iterator[slice]:
     """Parts of the first axis, of arrays whose other free axes are joined with it."""
     size = math.prod(x.shape[1:]) * x.itemsize
     step = max(1, BLOCK // max(1, size))
@@ -63,7 +63,7 @@ def _peaks(x: Value, *, ways: Ways) -> Value:
     out = np.empty(_shape(x, ways), x.dtype)
     flat, results = _rows(x, ways), _rows(out, ways)
     last = len(ways) - 1
-    for block in _blocks(flat, ways):
+    for block in _blocks(flat):
         part = padded(flat[block], ways, _least(x.dtype))
         for axis, way in enumerate(ways):
             slices = [part[along(axis, last + 1, way.part(o))] for o in range(way.kernel)]
@@ -85,11 +85,13 @@ def _winners(x: Value, out: Value, *, ways: Ways) -> Value:
     found = np.zeros(out.shape, np.uint8 if count <= 256 else np.int32)
     flat, results, values = _rows(x, ways), _rows(found, ways), _rows(out, ways)
     offsets = list(enumerate(_offsets(ways)))
-    for block in _blocks(flat, ways):
+    for block in _blocks(flat):
         part = padded(flat[block], ways, _least(x.dtype))
         best, into = values[block], results[block]
-        for offset, index in reversed(offsets):
-            np.copyto(into, offset, where=part[index] == best)
+        before = np.ones(best.shape, bool)  # whether all elements so far are less
+        for _, index in offsets[:-1]:
+            before &= part[index] != best
+            into += before
         if x.dtype.kind == "f" and np.isnan(best).any():
             for offset, index in offsets:
                 np.copyto(into, offset, where=np.isnan(part[index]))
@@ -111,15 +113,16 @@ def _placed(found: Value, g: Cotangent, *, ways: Ways) -> Value:
     whole = np.zeros((*g.shape[: g.ndim - len(ways)], *sizes), g.dtype)
     flat, numbers, places = _rows(whole, ways), _rows(g, ways), _rows(found, ways)
     once = all(way.is_apart for way in ways)
+    zero = g.dtype.type(0)
     offsets = list(enumerate(_offsets(ways)))
-    for block in _blocks(flat, ways):
+    for block in _blocks(flat):
         part, given, where = flat[block], numbers[block], places[block]
         for offset, index in offsets:
+            share = np.where(where == offset, given, zero)  # a product would make NaN of inf
             if once:
-                np.copyto(part[index], given, where=where == offset)
+                part[index] = share
             else:
-                view = part[index]
-                np.add(view, given, out=view, where=where == offset)
+                part[index] += share
     return whole[own_part(ways)].copy() if is_padded(ways) else whole
 
 
@@ -199,7 +202,9 @@ def _adaptive_winners(x: Value, *, numbers: tuple[int, ...]) -> Value:
     flat = np.ravel_multi_index(np.broadcast_arrays(*mesh), sizes).reshape(shape)
     flat = flat.transpose(order).reshape(*numbers, -1)
     free = list(range(lead))
-    windows = x[(..., *mesh)].reshape(*x.shape[:lead], *shape)
+    if any(size % number for size, number in zip(sizes, numbers, strict=True) if number):
+        x = x[(..., *mesh)]  # else the windows lie side by side
+    windows = x.reshape(*x.shape[:lead], *shape)
     windows = windows.transpose(*free, *(lead + axis for axis in order))
     best = windows.reshape(*x.shape[:lead], *numbers, -1).argmax(-1)
     return np.take_along_axis(
@@ -218,6 +223,8 @@ def means(x: Value, numbers: tuple[int, ...]) -> Value:
     lead = len(x.shape) - len(numbers)
     if x.shape[lead:] == numbers:
         return x.copy()
+    if all(number == 1 for number in numbers):
+        return np.mean(x, axis=tuple(range(-len(numbers), 0)), keepdims=True)
     for axis, number in enumerate(numbers, lead):
         size = x.shape[axis]
         if size == number:

@@ -189,6 +189,8 @@ def _adaptive_winners(x: Value, *, numbers: tuple[int, ...]) -> Value:
     """Positions, in the flattened last axes, of the maxima over adaptive windows."""
     lead = x.ndim - len(numbers)
     sizes = x.shape[lead:]
+    if not x.size or 0 in numbers:
+        return np.zeros((*x.shape[:lead], *numbers), np.int64)
     indices, lengths = [], []
     for size, number in zip(sizes, numbers, strict=True):
         starts, ends = bounds(size, number)
@@ -202,7 +204,7 @@ def _adaptive_winners(x: Value, *, numbers: tuple[int, ...]) -> Value:
     flat = np.ravel_multi_index(np.broadcast_arrays(*mesh), sizes).reshape(shape)
     flat = flat.transpose(order).reshape(*numbers, -1)
     free = list(range(lead))
-    if any(size % number for size, number in zip(sizes, numbers, strict=True) if number):
+    if any(size % number for size, number in zip(sizes, numbers, strict=True)):
         x = x[(..., *mesh)]  # else the windows lie side by side
     windows = x.reshape(*x.shape[:lead], *shape)
     windows = windows.transpose(*free, *(lead + axis for axis in order))

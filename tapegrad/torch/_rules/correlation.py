@@ -6,7 +6,8 @@ The elements under a kernel, for some of its places, are copied from a strided v
 a row for each element of the kernel, a column for each place. One product with the weights then
 gives the results at these places. A matrix is limited to `ROOM` bytes, so that it is still in the
 cache when the product reads it, and memory stays bounded: parts of a large image are taken one
-after another, and several small images at once.
+after another, and several small images at once. Measured with 3x3 kernels on one core, the copies
+take a tenth of the time of the products for images of 32x32, and as long for images of 8x8.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from tapegrad._core.types import Value
 
 ROOM = 5 << 19  # bytes of a matrix of windows: two thirds of what a core usually has of cache
 ENOUGH = 512  # columns with which a product of matrices is efficient
+
+FEW = 4  # images of which it does not pay to be computed at once: elements of them lie apart
 
 Sizes = tuple[int, ...]
 
@@ -82,6 +85,7 @@ def _parts(count: int, places: Sizes, bytes_of_place: int) -> Iterator[Part]:
     fit = max(1, ROOM // max(1, bytes_of_place))
     if area <= fit:
         images = min(fit // area, -(-ENOUGH // area))
+        images = images if images >= FEW else 1
         for first in range(0, count, images):
             yield Part(first, min(images, count - first), 0, places[0])
         return
@@ -111,15 +115,23 @@ def _whole(sizes: Sizes, kernel: Kernel) -> Sizes:
 
 
 def windows(x: Value, sizes: Sizes, places: Sizes, kernel: Kernel) -> Value:
-    """A view (channels, *sizes of the kernel, n, *places) of a padded array."""
+    """A view (channels, *sizes of the kernel, *places, n) of a padded array (n, channels, ...)."""
     spatial = x.strides[2:]
     within = [s * d for s, d in zip(spatial, kernel.dilation, strict=True)]
     between = [s * d for s, d in zip(spatial, kernel.stride, strict=True)]
     return as_strided(
         x,
-        (x.shape[1], *sizes, x.shape[0], *places),
-        (x.strides[1], *within, x.strides[0], *between),
+        (x.shape[1], *sizes, *places, x.shape[0]),
+        (x.strides[1], *within, *between, x.strides[0]),
     )
+
+
+def _room(count: int, channels: int, sizes: Sizes, dtype: Any) -> Value:
+    """Zeros (count, channels, *sizes) in which one element of all images lies together.
+
+    So what is copied lies together in long runs where the images are small.
+    """
+    return np.moveaxis(np.zeros((channels, *sizes, count), dtype), -1, 0)
 
 
 def _columns(x: Value, sizes: Sizes, kernel: Kernel) -> Iterator[tuple[Part, Value]]:
@@ -131,21 +143,22 @@ def _columns(x: Value, sizes: Sizes, kernel: Kernel) -> Iterator[tuple[Part, Val
     groups = kernel.groups
     given = x.shape[2:]
     places = kernel.places(given, sizes)
-    if kernel.is_pointwise(sizes) and (math.prod(places) >= ENOUGH or count == 1):
+    if kernel.is_pointwise(sizes) and (math.prod(places) * FEW > ENOUGH or count == 1):
         for first, image in enumerate(x):
             matrix = image.reshape(groups, channels // groups, -1)
             yield Part(first, 1, 0, places[0]), matrix
         return
     inside, kept = _inner(given, kernel)
     elements = channels * math.prod(sizes)
+    is_padded = any(kernel.before) or any(kernel.after)
     padded = room = None
     images, done = x, -1
     for part in _parts(count, places, elements * x.itemsize):
         if part.first != done:
             images = x[part.first : part.first + part.images][kept]
-            if any(kernel.before) or any(kernel.after):
+            if is_padded or part.images > 1:
                 if padded is None:
-                    padded = np.zeros((part.images, channels, *_whole(given, kernel)), x.dtype)
+                    padded = _room(part.images, channels, _whole(given, kernel), x.dtype)
                 whole = padded[: part.images]
                 whole[inside] = images
                 images = whole
@@ -174,7 +187,7 @@ def _matrix_of(g: Value, part: Part, places: Sizes) -> Value:
     found = g[images, ..., rows]
     if part.images == 1:
         return found[0]
-    return found.transpose(1, 2, 0, 3).reshape(*g.shape[1:3], -1)
+    return found.transpose(1, 2, 3, 0).reshape(*g.shape[1:3], -1)
 
 
 # --- The three maps -----------------------------------------------------------------------------
@@ -198,8 +211,8 @@ def correlate(x: Value, weight: Value, kernel: Kernel) -> Value:
         if part.images == 1:
             np.matmul(rows, matrix, out=out[part.first, ..., columns])
         else:
-            made = np.matmul(rows, matrix).reshape(groups, outputs // groups, part.images, -1)
-            out[images] = made.transpose(2, 0, 1, 3)
+            made = np.matmul(rows, matrix).reshape(groups, outputs // groups, -1, part.images)
+            out[images] = made.transpose(3, 0, 1, 2)
     return out.reshape(count, outputs, *places)
 
 
@@ -279,11 +292,12 @@ def _add_windows(
     once = kernel.is_apart(widths)
     for part, matrix in matrices:
         images = slice(part.first, part.first + part.images)
-        if not is_padded:
+        is_direct = part.images == 1 and not is_padded
+        if is_direct:
             whole = out[images]
         else:
             if room is None:
-                room = np.zeros((part.images, channels, *_whole(sizes, kernel)), dtype)
+                room = _room(part.images, channels, _whole(sizes, kernel), dtype)
             elif part.row == 0:
                 room[...] = 0
             whole = room[: part.images]
@@ -295,7 +309,7 @@ def _add_windows(
         else:
             for at in itertools.product(*map(range, widths)):
                 view[:, *at] += given[:, *at]
-        if is_padded and part.row + part.rows == places[0]:
+        if not is_direct and part.row + part.rows == places[0]:
             out[images][kept] = whole[inside]
     return out
 
@@ -316,7 +330,7 @@ def unfolded(x: Value, sizes: Sizes, kernel: Kernel) -> Value:
         whole = np.zeros((*x.shape[:2], *_whole(x.shape[2:], kernel)), x.dtype)
         whole[inside] = x[kept]
         x = whole
-    view = np.moveaxis(windows(x, sizes, places, kernel), 1 + len(sizes), 0)
+    view = np.moveaxis(windows(x, sizes, places, kernel), -1, 0)
     return view.reshape(x.shape[0], x.shape[1] * math.prod(sizes), math.prod(places))
 
 

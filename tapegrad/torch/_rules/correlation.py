@@ -6,8 +6,8 @@ The elements under a kernel, for some of its places, are copied from a strided v
 a row for each element of the kernel, a column for each place. One product with the weights then
 gives the results at these places. A matrix is limited to `ROOM` bytes, so that it is still in the
 cache when the product reads it, and memory stays bounded: parts of a large image are taken one
-after another, and several small images at once. Measured with 3x3 kernels on one core, the copies
-take a tenth of the time of the products for images of 32x32, and as long for images of 8x8.
+after another, and several small images at once. Measured on one core with a 3x3 kernel, 64 to 64
+channels and images of 32x32, the copies take about an eighth of the time of the products.
 """
 
 from __future__ import annotations

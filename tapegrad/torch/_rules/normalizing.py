@@ -167,7 +167,7 @@ def _projected(
     y: Value,
     total: Value,
     along: Value,
-    count: int | float,
+    count: float,
     found: Statistics,
     weight: Value,
 ) -> Value:

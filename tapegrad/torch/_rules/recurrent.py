@@ -173,7 +173,11 @@ def _run(
 ) -> tuple[Value, Values, list[Step]]:
     """The hidden state of each step, the last states, and the steps."""
     cell = CELLS[mode]
-    gates, states, weights = arrays[0], tuple(arrays[1 : 1 + cell.states]), arrays[1 + cell.states :]
+    gates, states, weights = (
+        arrays[0],
+        tuple(arrays[1 : 1 + cell.states]),
+        arrays[1 + cell.states :],
+    )
     turned = np.ascontiguousarray(weights[0].T) if type(weights[0]) is np.ndarray else weights[0].T
     projected = len(weights) == 2 and not cell.biased
     outs, steps = [], []

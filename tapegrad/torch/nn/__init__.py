@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn import functional, init
+from tapegrad.torch.nn import functional, init, utils
 from tapegrad.torch.nn._layers import (
     AvgPool2d,
     BCELoss,
@@ -30,22 +30,58 @@ from tapegrad.torch.nn._layers import (
     Tanh,
 )
 from tapegrad.torch.nn._module import Module
+from tapegrad.torch.nn._norm_layers import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    GroupNorm,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+    LayerNorm,
+    LocalResponseNorm,
+    RMSNorm,
+)
 from tapegrad.torch.nn._parameter import Buffer, Parameter
+from tapegrad.torch.nn._recurrent_layers import (
+    GRU,
+    LSTM,
+    RNN,
+    GRUCell,
+    LSTMCell,
+    RNNBase,
+    RNNCell,
+    RNNCellBase,
+)
 
 __all__ = [
+    "GRU",
+    "LSTM",
+    "RNN",
     "AvgPool2d",
     "BCELoss",
     "BCEWithLogitsLoss",
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
     "Buffer",
     "CosineSimilarity",
     "CrossEntropyLoss",
     "Dropout",
     "Flatten",
+    "GRUCell",
+    "GroupNorm",
     "HuberLoss",
     "Identity",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
     "KLDivLoss",
     "L1Loss",
+    "LSTMCell",
+    "LayerNorm",
     "Linear",
+    "LocalResponseNorm",
     "LogSoftmax",
     "MSELoss",
     "Module",
@@ -54,6 +90,10 @@ __all__ = [
     "NLLLoss",
     "Parameter",
     "ParameterList",
+    "RMSNorm",
+    "RNNBase",
+    "RNNCell",
+    "RNNCellBase",
     "ReLU",
     "Sequential",
     "Sigmoid",
@@ -62,4 +102,5 @@ __all__ = [
     "Tanh",
     "functional",
     "init",
+    "utils",
 ]

@@ -14,6 +14,14 @@ from tapegrad.torch.nn._activations import log_softmax, relu, sigmoid, softmax, 
 from tapegrad.torch.nn._classes import cross_entropy, nll_loss, one_hot
 from tapegrad.torch.nn._distances import huber_loss, l1_loss, mse_loss, smooth_l1_loss
 from tapegrad.torch.nn._noise import dropout
+from tapegrad.torch.nn._normalizing import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    local_response_norm,
+    rms_norm,
+)
 from tapegrad.torch.nn._padding import pad
 from tapegrad.torch.nn._pooling import avg_pool2d
 from tapegrad.torch.nn._probabilities import (
@@ -36,16 +44,21 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "avg_pool2d",
+    "batch_norm",
     "bilinear",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "cosine_similarity",
     "cross_entropy",
     "dropout",
+    "group_norm",
     "huber_loss",
+    "instance_norm",
     "kl_div",
     "l1_loss",
+    "layer_norm",
     "linear",
+    "local_response_norm",
     "log_softmax",
     "mse_loss",
     "nll_loss",
@@ -53,6 +66,7 @@ __all__ = [
     "one_hot",
     "pad",
     "relu",
+    "rms_norm",
     "sigmoid",
     "smooth_l1_loss",
     "softmax",

@@ -29,6 +29,9 @@ from tapegrad.torch.nn._layers import (
     Softmax,
     Tanh,
 )
+from tapegrad.torch.nn._norm_layers import BatchNorm1d, BatchNorm2d, BatchNorm3d, GroupNorm, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, LayerNorm, LocalResponseNorm, RMSNorm
+from tapegrad.torch.nn._recurrent_layers import GRU, GRUCell, LSTM, LSTMCell, RNN, RNNBase, RNNCell, RNNCellBase
+from tapegrad.torch.nn._embedding_layers import Embedding, EmbeddingBag
 from tapegrad.torch.nn._module import Module
 from tapegrad.torch.nn._norm_layers import (
     BatchNorm1d,
@@ -55,9 +58,6 @@ from tapegrad.torch.nn._recurrent_layers import (
 )
 
 __all__ = [
-    "GRU",
-    "LSTM",
-    "RNN",
     "AvgPool2d",
     "BCELoss",
     "BCEWithLogitsLoss",
@@ -68,7 +68,10 @@ __all__ = [
     "CosineSimilarity",
     "CrossEntropyLoss",
     "Dropout",
+    "Embedding",
+    "EmbeddingBag",
     "Flatten",
+    "GRU",
     "GRUCell",
     "GroupNorm",
     "HuberLoss",
@@ -78,6 +81,7 @@ __all__ = [
     "InstanceNorm3d",
     "KLDivLoss",
     "L1Loss",
+    "LSTM",
     "LSTMCell",
     "LayerNorm",
     "Linear",
@@ -91,6 +95,7 @@ __all__ = [
     "Parameter",
     "ParameterList",
     "RMSNorm",
+    "RNN",
     "RNNBase",
     "RNNCell",
     "RNNCellBase",

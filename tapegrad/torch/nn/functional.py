@@ -29,6 +29,8 @@ from tapegrad.torch.nn._probabilities import (
     binary_cross_entropy_with_logits,
     kl_div,
 )
+from tapegrad.torch.nn._normalizing import batch_norm, group_norm, instance_norm, layer_norm, local_response_norm, rms_norm
+from tapegrad.torch.nn._embedding import embedding, embedding_bag
 from tapegrad.torch.nn._vectors import bilinear, cosine_similarity, normalize
 
 
@@ -51,6 +53,8 @@ __all__ = [
     "cosine_similarity",
     "cross_entropy",
     "dropout",
+    "embedding",
+    "embedding_bag",
     "group_norm",
     "huber_loss",
     "instance_norm",

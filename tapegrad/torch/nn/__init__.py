@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tapegrad.torch.nn import functional, init, utils
+from tapegrad.torch.nn._attention_layers import MultiheadAttention
+from tapegrad.torch.nn._embedding_layers import Embedding, EmbeddingBag
 from tapegrad.torch.nn._layers import (
     AvgPool2d,
     BCELoss,
@@ -29,9 +31,6 @@ from tapegrad.torch.nn._layers import (
     Softmax,
     Tanh,
 )
-from tapegrad.torch.nn._norm_layers import BatchNorm1d, BatchNorm2d, BatchNorm3d, GroupNorm, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, LayerNorm, LocalResponseNorm, RMSNorm
-from tapegrad.torch.nn._recurrent_layers import GRU, GRUCell, LSTM, LSTMCell, RNN, RNNBase, RNNCell, RNNCellBase
-from tapegrad.torch.nn._embedding_layers import Embedding, EmbeddingBag
 from tapegrad.torch.nn._module import Module
 from tapegrad.torch.nn._norm_layers import (
     BatchNorm1d,
@@ -56,8 +55,18 @@ from tapegrad.torch.nn._recurrent_layers import (
     RNNCell,
     RNNCellBase,
 )
+from tapegrad.torch.nn._transformers import (
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
 
 __all__ = [
+    "GRU",
+    "LSTM",
+    "RNN",
     "AvgPool2d",
     "BCELoss",
     "BCEWithLogitsLoss",
@@ -71,7 +80,6 @@ __all__ = [
     "Embedding",
     "EmbeddingBag",
     "Flatten",
-    "GRU",
     "GRUCell",
     "GroupNorm",
     "HuberLoss",
@@ -81,7 +89,6 @@ __all__ = [
     "InstanceNorm3d",
     "KLDivLoss",
     "L1Loss",
-    "LSTM",
     "LSTMCell",
     "LayerNorm",
     "Linear",
@@ -91,11 +98,11 @@ __all__ = [
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MultiheadAttention",
     "NLLLoss",
     "Parameter",
     "ParameterList",
     "RMSNorm",
-    "RNN",
     "RNNBase",
     "RNNCell",
     "RNNCellBase",
@@ -105,6 +112,11 @@ __all__ = [
     "SmoothL1Loss",
     "Softmax",
     "Tanh",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     "functional",
     "init",
     "utils",

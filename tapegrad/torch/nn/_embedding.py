@@ -23,7 +23,9 @@ from tapegrad.torch._types import TensorLike
 # --- Rows ---------------------------------------------------------------------------------------
 
 
-def _looked_up(weight: Value, indices: Value, padding_idx: int = -1, by_freq: bool = False) -> Value:
+def _looked_up(
+    weight: Value, indices: Value, padding_idx: int = -1, by_freq: bool = False
+) -> Value:
     return weight[indices]
 
 
@@ -230,7 +232,7 @@ def _check_bags(
         indices = indices.reshape(-1)
     elif input.ndim == 1:
         if not isinstance(offsets, Tensor):
-            raise ValueError("offsets has to be a 1D Tensor but got None")  # noqa: TRY004
+            raise ValueError("offsets has to be a 1D Tensor but got None")
         if offsets.ndim != 1:
             raise ValueError("offsets has to be a 1D Tensor")
         starts = raw_value(offsets._value)
@@ -247,7 +249,9 @@ def _check_bags(
         if include_last_offset:
             indices, starts = indices[: starts[-1]], starts[:-1]
     else:
-        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+        raise ValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
+        )
     wrong = indices[(indices < 0) | (indices >= weight.shape[0])]
     if wrong.size:
         place = int(np.flatnonzero(indices == wrong[0])[0])
@@ -288,7 +292,9 @@ def embedding_bag(
             f"None, then it must have the same shape as the input ({_shape_words(input)})"
         )
     if weight.ndim != 2:
-        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
+        raise ValueError(
+            f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}"
+        )
     indices, starts = _check_bags(input, weight, offsets, include_last_offset)
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")

@@ -11,8 +11,10 @@ from tapegrad.torch._ops.declare import OPERATIONS
 from tapegrad.torch._ops.elementwise import activations as _activations
 from tapegrad.torch._ops.linalg.affine import linear
 from tapegrad.torch.nn._activations import log_softmax, relu, sigmoid, softmax, softmin, tanh
+from tapegrad.torch.nn._attention import multi_head_attention_forward, scaled_dot_product_attention
 from tapegrad.torch.nn._classes import cross_entropy, nll_loss, one_hot
 from tapegrad.torch.nn._distances import huber_loss, l1_loss, mse_loss, smooth_l1_loss
+from tapegrad.torch.nn._embedding import embedding, embedding_bag
 from tapegrad.torch.nn._noise import dropout
 from tapegrad.torch.nn._normalizing import (
     batch_norm,
@@ -29,8 +31,6 @@ from tapegrad.torch.nn._probabilities import (
     binary_cross_entropy_with_logits,
     kl_div,
 )
-from tapegrad.torch.nn._normalizing import batch_norm, group_norm, instance_norm, layer_norm, local_response_norm, rms_norm
-from tapegrad.torch.nn._embedding import embedding, embedding_bag
 from tapegrad.torch.nn._vectors import bilinear, cosine_similarity, normalize
 
 
@@ -65,12 +65,14 @@ __all__ = [
     "local_response_norm",
     "log_softmax",
     "mse_loss",
+    "multi_head_attention_forward",
     "nll_loss",
     "normalize",
     "one_hot",
     "pad",
     "relu",
     "rms_norm",
+    "scaled_dot_product_attention",
     "sigmoid",
     "smooth_l1_loss",
     "softmax",

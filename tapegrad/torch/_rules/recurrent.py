@@ -53,7 +53,7 @@ class Step(NamedTuple):
     """One step as it was made."""
 
     start: int
-    count: int
+    rows: int
     states: Values  # before it, of the examples that take part
     saved: Values
     full: Value  # the hidden state before the projection, or None

@@ -217,11 +217,11 @@ def _projected(
     size = query.shape[-1]
     if joint is not None and query is key and key is value:
         both = linear(query, joint, bias)
-        return both.chunk(3, -1)  # type: ignore[attr-defined, no-any-return]
+        return both.chunk(3, -1)
     if joint is not None and key is value:
         rest = None if bias is None else bias[size:]
         first = linear(query, joint[:size], None if bias is None else bias[:size])
-        k, v = linear(key, joint[size:], rest).chunk(2, -1)  # type: ignore[attr-defined]
+        k, v = linear(key, joint[size:], rest).chunk(2, -1)
         return first, k, v
     if joint is not None:
         weights = list(joint.chunk(3))
@@ -344,7 +344,8 @@ def multi_head_attention_forward(
     if use_separate_proj_weight:
         _require(
             key.shape[:2] == value.shape[:2],
-            f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}",
+            f"key's sequence and batch dims {key.shape[:2]} do not match value's "
+            f"{value.shape[:2]}",
         )
         weights = [q_proj_weight, k_proj_weight, v_proj_weight]
         for name, weight in zip("qkv", weights, strict=True):

@@ -30,7 +30,12 @@ def _looked_up(
 
 
 def _spread(
-    g: Cotangent, _out: Value, _weight: Value, indices: Value, padding_idx: int, by_freq: bool
+    g: Cotangent,
+    _out: Value,
+    _weight: Value,
+    indices: Value,
+    padding_idx: int = -1,
+    by_freq: bool = False,
 ) -> Any:
     """The gradient of the rows: none for padding, perhaps divided by how often a row occurs."""
     if padding_idx >= 0:
@@ -41,19 +46,8 @@ def _spread(
     return Scatter((indices,), g)
 
 
-def _pull_rows(
-    g: Cotangent,
-    _out: Value,
-    _weight: Value,
-    indices: Value,
-    padding_idx: int = -1,
-    by_freq: bool = False,
-) -> Any:
-    return _spread(g, None, None, indices, padding_idx, by_freq)
-
-
 _ROWS = Declared(_looked_up)
-_ROWS.rule = Linear(_ROWS, [_pull_rows], arrays=1, name="embedding", batch="loop")
+_ROWS.rule = Linear(_ROWS, [_spread], arrays=1, name="embedding", batch="loop")
 name_nodes(_ROWS.rule, "EmbeddingBackward0")
 
 
@@ -135,14 +129,14 @@ def embedding(
 
     Returns (*input.shape, size). padding_idx: a row without gradient. max_norm: rows that are used
     are first scaled down to this norm, in place. scale_grad_by_freq: gradients are divided by how
-    often their row is used. NotImplementedError for sparse; IndexError for rows that are not there.
+    often their row is used. NotImplementedError for sparse; IndexError for a row outside.
     """
     _require_dense(sparse)
     place = -1
     if padding_idx is not None:
         place = _row_of_padding(padding_idx, weight.shape[0])
     if max_norm is not None:
-        _check_range(input._value, weight.shape[0])
+        _check_range(_whole_numbers(input._value, "embedding"), weight.shape[0])
         embedding_renorm_(weight, input, max_norm, norm_type)
     return _embedding(weight, input, place, scale_grad_by_freq)
 
@@ -295,9 +289,9 @@ def embedding_bag(
         raise ValueError(
             f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}"
         )
-    indices, starts = _check_bags(input, weight, offsets, include_last_offset)
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
+    indices, starts = _check_bags(input, weight, offsets, include_last_offset)
     if mode == "max" and scale_grad_by_freq:
         raise ValueError("max mode does not support scaling the gradient by the frequency")
     if per_sample_weights is not None and mode != "sum":

@@ -169,12 +169,11 @@ class _InstanceNorm(_NormBase):
     def forward(self, input: Tensor) -> Any:
         self._check_input_dim(input)
         channels = input.ndim - self._ranks[0]
-        if input.shape[channels] != self.num_features:
-            if self.affine:
-                raise ValueError(
-                    f"expected input's size at dim={channels} to match num_features "
-                    f"({self.num_features}), but got: {input.shape[channels]}."
-                )
+        if self.affine and input.shape[channels] != self.num_features:
+            raise ValueError(
+                f"expected input's size at dim={channels} to match num_features "
+                f"({self.num_features}), but got: {input.shape[channels]}."
+            )
         whole: Any = input if channels else input.unsqueeze(0)
         part = 0.0 if self.momentum is None else self.momentum
         out = _normalizing.instance_norm(

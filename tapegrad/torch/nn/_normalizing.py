@@ -63,19 +63,23 @@ def _scaled(
     return out if out.dtype == given else out.astype(given)
 
 
+def _is_mapped(value: Value) -> bool:
+    """Whether a vmap maps over a value."""
+    while isinstance(value, Traced):
+        value = value._value
+    return isinstance(value, Mapped)
+
+
 def _statistics_of(input: Tensor, axes: tuple[int, ...], kept: Kept) -> Any:
     """Mean and variance of a call, which a traced one has not kept; both as arrays."""
     value: Any = input._value
     if kept.found is None:
-        inner = value
-        while isinstance(inner, (Traced, Mapped)):
-            if isinstance(inner, Mapped):
-                raise RuntimeError(
-                    "Batch norm got a batched tensor as input while the running_mean or "
-                    "running_var, which will be updated in place, were not batched.\nPlease "
-                    "modify the model without running statistics, or call .eval() before vmap."
-                )
-            inner = inner._value
+        if _is_mapped(value):
+            raise RuntimeError(
+                "Batch norm got a batched tensor as input while the running_mean or running_var, "
+                "which will be updated in place, were not batched.\nPlease modify the model "
+                "without running statistics, or call .eval() before vmap."
+            )
         value = raw_value(value)
         return np.mean(value, axes), np.var(value, axes)
     return np.squeeze(kept.found.mean, axes), np.squeeze(kept.found.variance, axes)
@@ -114,13 +118,12 @@ def batch_norm(
     statistics are those of the input, and the running ones, if any, move towards them by
     `momentum`; else the running ones are used. ValueError for one value a channel in training.
     """
-    if training:
-        count = math.prod(input.shape) // max(input.shape[1], 1)
-        if count == 1:
-            raise ValueError(
-                "Expected more than 1 value per channel when training, got input size "
-                f"{_size_words(input.shape)}"
-            )
+    count = math.prod(input.shape) // max(input.shape[1], 1)
+    if training and count == 1:
+        raise ValueError(
+            "Expected more than 1 value per channel when training, got input size "
+            f"{_size_words(input.shape)}"
+        )
     channels = input.shape[1]
     for name, running in (("running_mean", running_mean), ("running_var", running_var)):
         if running is None and not training:
@@ -256,9 +259,9 @@ def _group_norm(input: Value, groups: int, weight: Value, bias: Value, eps: floa
     each = shape[1] // groups
     split = np.reshape(input, (shape[0], groups, each, *shape[2:]))
     aligned = (groups, each, *(1,) * (len(shape) - 2))
-    parts = [None if part is None else np.reshape(part, aligned) for part in (weight, bias)]
+    factor, term = (None if part is None else np.reshape(part, aligned) for part in (weight, bias))
     axes = tuple(range(1 - len(shape), 0))
-    return np.reshape(normalized(split, *parts, axes, eps), shape)
+    return np.reshape(normalized(split, factor, term, axes, eps), shape)
 
 
 def group_norm(

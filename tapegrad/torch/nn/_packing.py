@@ -49,7 +49,7 @@ class PackedSequence(_Packed):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def _with_data(self, data: Tensor) -> PackedSequence:
-        return type(self)(data, *tuple(self)[1:])  # type: ignore[no-any-return]
+        return type(self)(data, *tuple(self)[1:])
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """The same sequences with `data.to(...)`; itself where that changes nothing."""
@@ -136,8 +136,8 @@ def pack_padded_sequence(
         )
     if np.any(np.diff(counts) > 0):
         raise RuntimeError(
-            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You "
-            "can pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to "
+            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. "
+            "You can pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to "
             "sidestep this requirement if you do not need ONNX exportability."
         )
     room = input.shape[1 if batch_first else 0]
@@ -151,7 +151,7 @@ def pack_padded_sequence(
         examples = order[examples]
     data = _pack(input, steps, examples, batch_first)
     sorted_indices = None if order is None else of_value(order)
-    return PackedSequence(data, of_value(sizes), sorted_indices)  # type: ignore[no-any-return]
+    return PackedSequence(data, of_value(sizes), sorted_indices)
 
 
 def _places(counts: Value) -> tuple[Value, Value, Value]:
@@ -184,8 +184,8 @@ def pad_packed_sequence(
     room = longest if total_length is None else total_length
     if room < longest:
         raise ValueError(
-            "Expected total_length to be at least the length of the longest sequence in input, but "
-            f"got total_length={total_length} and max sequence length being {longest}"
+            "Expected total_length to be at least the length of the longest sequence in input, "
+            f"but got total_length={total_length} and max sequence length being {longest}"
         )
     taken = sizes[:, None] > np.arange(sizes[0])
     rows = np.where(taken, (np.cumsum(sizes) - sizes)[:, None] + np.arange(sizes[0]), 0)

@@ -78,11 +78,9 @@ class RNNBase(Module):
 
     @staticmethod
     def _check_sizes(hidden_size: int, num_layers: int, dropout: float, proj_size: int) -> None:
-        if (
-            not isinstance(dropout, numbers.Number)
-            or isinstance(dropout, bool)
-            or not 0 <= dropout <= 1
-        ):
+        given: Any = dropout
+        number = isinstance(given, numbers.Number) and not isinstance(given, bool)
+        if not number or not 0 <= given <= 1:
             raise ValueError(
                 "dropout should be a number in range [0, 1] representing the probability of an "
                 "element being zeroed"
@@ -231,26 +229,23 @@ class RNNBase(Module):
             return PackedSequence(out, sizes, order, back), self.permute_hidden(hidden, back)
         if input.ndim not in (2, 3):
             raise ValueError(
-                f"{self._get_name()}: Expected input to be 2D or 3D, got {input.ndim}D instead"
+                f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.ndim}D instead"
             )
         batched = input.ndim == 3
         place = 0 if self.batch_first else 1
-        if hx is not None:
-            self._require_rank(hx, batched)
-        if not batched:
-            input = input.unsqueeze(place)
-            hx = None if hx is None else self._each(hx, lambda state: state.unsqueeze(1))
+        whole = input if batched else input.unsqueeze(place)
         if hx is None:
-            hx = self._initial(input, None)
-        self.check_forward_args(input, hx, None)
-        out, hidden = self._call(input, hx, None)
+            hx = self._initial(whole, None)
+        else:
+            self._require_rank(hx, batched)
+            if not batched:
+                hx = self._each(hx, lambda state: state.unsqueeze(1))
+        self.check_forward_args(whole, hx, None)
+        out, hidden = self._call(whole, hx, None)
         if not batched:
             out = out.squeeze(place)
             hidden = self._each(hidden, lambda state: state.squeeze(1))
         return out, hidden
-
-    def _get_name(self) -> str:
-        return type(self).__name__
 
     def _call(self, input: Tensor, hx: Any, sizes: Tensor | None) -> tuple[Any, Any]:
         states = hx if self.mode == "LSTM" else (hx,)

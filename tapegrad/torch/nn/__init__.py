@@ -2,66 +2,17 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn import functional, init
-from tapegrad.torch.nn._convolution_layers import (
-    Conv1d,
-    Conv2d,
-    Conv3d,
-    ConvTranspose1d,
-    ConvTranspose2d,
-    ConvTranspose3d,
-    Fold,
-    Unfold,
-)
-from tapegrad.torch.nn._layers import (
-    BCELoss,
-    BCEWithLogitsLoss,
-    CosineSimilarity,
-    CrossEntropyLoss,
-    Dropout,
-    Flatten,
-    HuberLoss,
-    Identity,
-    KLDivLoss,
-    L1Loss,
-    Linear,
-    LogSoftmax,
-    ModuleDict,
-    ModuleList,
-    MSELoss,
-    NLLLoss,
-    ParameterList,
-    ReLU,
-    Sequential,
-    Sigmoid,
-    SmoothL1Loss,
-    Softmax,
-    Tanh,
-)
-from tapegrad.torch.nn._module import Module
-from tapegrad.torch.nn._parameter import Buffer, Parameter
-from tapegrad.torch.nn._pooling_layers import (
-    AdaptiveAvgPool1d,
-    AdaptiveAvgPool2d,
-    AdaptiveAvgPool3d,
-    AdaptiveMaxPool1d,
-    AdaptiveMaxPool2d,
-    AdaptiveMaxPool3d,
-    AvgPool1d,
-    AvgPool2d,
-    AvgPool3d,
-    FractionalMaxPool2d,
-    FractionalMaxPool3d,
-    LPPool1d,
-    LPPool2d,
-    LPPool3d,
-    MaxPool1d,
-    MaxPool2d,
-    MaxPool3d,
-    MaxUnpool1d,
-    MaxUnpool2d,
-    MaxUnpool3d,
-)
+from tapegrad.torch.nn import (functional, init, utils)
+from tapegrad.torch.nn._attention_layers import (MultiheadAttention)
+from tapegrad.torch.nn._convolution_layers import (Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Fold, Unfold)
+from tapegrad.torch.nn._embedding_layers import (Embedding, EmbeddingBag)
+from tapegrad.torch.nn._layers import (BCELoss, BCEWithLogitsLoss, CosineSimilarity, CrossEntropyLoss, Dropout, Flatten, HuberLoss, Identity, KLDivLoss, L1Loss, Linear, LogSoftmax, MSELoss, ModuleDict, ModuleList, NLLLoss, ParameterList, ReLU, Sequential, Sigmoid, SmoothL1Loss, Softmax, Tanh)
+from tapegrad.torch.nn._module import (Module)
+from tapegrad.torch.nn._norm_layers import (BatchNorm1d, BatchNorm2d, BatchNorm3d, GroupNorm, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, LayerNorm, LocalResponseNorm, RMSNorm)
+from tapegrad.torch.nn._parameter import (Buffer, Parameter)
+from tapegrad.torch.nn._pooling_layers import (AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, AvgPool1d, AvgPool2d, AvgPool3d, FractionalMaxPool2d, FractionalMaxPool3d, LPPool1d, LPPool2d, LPPool3d, MaxPool1d, MaxPool2d, MaxPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d)
+from tapegrad.torch.nn._recurrent_layers import (GRU, GRUCell, LSTM, LSTMCell, RNN, RNNBase, RNNCell, RNNCellBase)
+from tapegrad.torch.nn._transformers import (Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer)
 
 __all__ = [
     "AdaptiveAvgPool1d",
@@ -75,6 +26,9 @@ __all__ = [
     "AvgPool3d",
     "BCELoss",
     "BCEWithLogitsLoss",
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
     "Buffer",
     "Conv1d",
     "Conv2d",
@@ -85,18 +39,30 @@ __all__ = [
     "CosineSimilarity",
     "CrossEntropyLoss",
     "Dropout",
+    "Embedding",
+    "EmbeddingBag",
     "Flatten",
     "Fold",
     "FractionalMaxPool2d",
     "FractionalMaxPool3d",
+    "GRU",
+    "GRUCell",
+    "GroupNorm",
     "HuberLoss",
     "Identity",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
     "KLDivLoss",
     "L1Loss",
     "LPPool1d",
     "LPPool2d",
     "LPPool3d",
+    "LSTM",
+    "LSTMCell",
+    "LayerNorm",
     "Linear",
+    "LocalResponseNorm",
     "LogSoftmax",
     "MSELoss",
     "MaxPool1d",
@@ -108,16 +74,28 @@ __all__ = [
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MultiheadAttention",
     "NLLLoss",
     "Parameter",
     "ParameterList",
+    "RMSNorm",
+    "RNN",
+    "RNNBase",
+    "RNNCell",
+    "RNNCellBase",
     "ReLU",
     "Sequential",
     "Sigmoid",
     "SmoothL1Loss",
     "Softmax",
     "Tanh",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     "Unfold",
     "functional",
     "init",
+    "utils",
 ]

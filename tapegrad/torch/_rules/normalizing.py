@@ -1,0 +1,227 @@
+"""Normalization of arrays along axes: one rule, with its closed form in both directions.
+
+Knows arrays and rules. Must not know tensors, channels or running statistics.
+
+With mean m and r = 1 / sqrt(variance + eps) along the axes, the result is `(x - m) * r * weight +
+bias`. For g' = g * weight and y = (x - m) * r the cotangent of x is
+
+    r * (g' - mean(g') - y * mean(g' * y))
+
+and the tangent has the same form. Without centring m = 0, and the first mean is missing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad._core.forms import General
+from tapegrad._core.types import Cotangent, Params, Tangent, Value
+from tapegrad._core.values import innermost
+from tapegrad.torch._graph.names import name_nodes
+
+Axes = tuple[int, ...]
+add_up = np.add.reduce
+
+
+class Statistics(NamedTuple):
+    """What the arrays that are normalized together have in common."""
+
+    of: Value  # the array itself
+    mean: Value  # None without centring
+    variance: Value  # the mean square without centring
+    scale: Value  # 1 / sqrt(variance + eps)
+
+
+class Kept:
+    """Holds the statistics of a call for its backward pass."""
+
+    __slots__ = ("found",)
+
+    def __init__(self) -> None:
+        self.found: Statistics | None = None
+
+
+def _statistics(x: Value, axes: Axes, eps: float, centred: bool) -> tuple[Statistics, Value]:
+    """The statistics of an array, and the array less its mean."""
+    count = _count(x, axes)
+    mean = None
+    apart = x
+    if centred:
+        mean = add_up(x, axes, keepdims=True) / count
+        apart = x - mean
+    variance = add_up(apart * apart, axes, keepdims=True) / count
+    return Statistics(x, mean, variance, 1 / np.sqrt(variance + eps)), apart
+
+
+def _count(x: Value, axes: Axes) -> int | float:
+    return math.prod(x.shape[axis] for axis in axes) or math.nan
+
+
+def _normalized(
+    x: Value,
+    *affine: Value,
+    axes: Axes,
+    eps: float,
+    centred: bool = True,
+    kept: Kept | None = None,
+) -> Value:
+    found, apart = _statistics(x, axes, eps, centred)
+    if kept is not None and type(x) is np.ndarray:
+        kept.found = found
+    if not affine:
+        return apart * found.scale
+    out = (
+        apart * (found.scale * affine[0])
+        if _is_even(affine[0], axes)
+        else (apart * found.scale * affine[0])
+    )
+    return out if len(affine) == 1 else out + affine[1]
+
+
+def _is_even(weight: Value, axes: Axes) -> bool:
+    """Whether a weight is the same for all elements that are normalized together."""
+    shape = weight.shape
+    return all(len(shape) < -axis or shape[axis] == 1 for axis in axes)
+
+
+class Normalization(General):
+    """The rule for `count` arrays: x, then a weight, then a bias, which broadcast to x's shape."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(
+            _normalized,
+            vjp=lambda g, _out, x, weight=None, _bias=None: (g, x, weight),
+            arrays=count,
+            name="normalized",
+            signature=", ".join(("x", "weight", "bias")[:count]),
+            batch=_of_examples,
+        )
+        name_nodes(self, "NativeLayerNormBackward0")
+
+    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return [True, True, False][: len(wanted)], False
+
+    def pull(
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
+        x, axes = args[0], params["axes"]
+        weight = args[1] if len(args) > 1 else None
+        found, y = _of_call(x, params)
+        of_weight, of_bias = (*wanted, False, False)[1:3]
+        if weight is not None and _is_even(weight, axes) and wanted[0]:
+            # The sums for the weight and the bias are those for x, before they are scaled.
+            total = add_up(g, axes, keepdims=True) if of_bias or found.mean is not None else None
+            along = add_up(g * y, axes, keepdims=True)
+            bars = [None, along if of_weight else None, total if of_bias else None]
+            bars[0] = _projected(g, y, total, along, _count(x, axes), found, weight)
+            return bars[: len(args)]
+        bars = [None, g * y if of_weight else None, g if of_bias else None]
+        if wanted[0]:
+            inner = g if weight is None else g * weight
+            total = None if found.mean is None else add_up(inner, axes, keepdims=True)
+            along = add_up(inner * y, axes, keepdims=True)
+            bars[0] = _projected(inner, y, total, along, _count(x, axes), found, None)
+        return bars[: len(args)]
+
+    def push(
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
+        x, axes = args[0], params["axes"]
+        found, y = _of_call(x, params)
+        result: Tangent = None
+        if dots[0] is not None:
+            x_dot = dots[0]
+            total = None if found.mean is None else add_up(x_dot, axes, keepdims=True)
+            along = add_up(x_dot * y, axes, keepdims=True)
+            result = _projected(x_dot, y, total, along, _count(x, axes), found, None)
+            if len(args) > 1:
+                result = result * args[1]
+        if len(args) > 1 and dots[1] is not None:
+            result = y * dots[1] if result is None else result + y * dots[1]
+        if len(args) > 2 and dots[2] is not None:
+            result = x * 0 + dots[2] if result is None else result + dots[2]
+        return result
+
+
+def _of_call(x: Value, params: Params) -> tuple[Statistics, Value]:
+    """The statistics of x, kept from the call unless these are differentiated, and y."""
+    found = params["kept"].found
+    if found is not None and found.of is x:
+        apart = x if found.mean is None else x - found.mean
+    else:
+        found, apart = _statistics(x, params["axes"], params["eps"], params.get("centred", True))
+    return found, apart * found.scale
+
+
+def _projected(
+    g: Value,
+    y: Value,
+    total: Value,
+    along: Value,
+    count: float,
+    found: Statistics,
+    weight: Value,
+) -> Value:
+    """`scale * (g - total / count - y * along / count)`, times the weight."""
+    rest = g - y * (along / count)
+    if total is not None:
+        rest = rest - total / count
+    return rest * (found.scale if weight is None else found.scale * weight)
+
+
+def _of_examples(x: Value, *affine: Value, **params: Any) -> Value:
+    params.pop("kept", None)
+    aligned = [
+        np.reshape(part, (part.shape[0], *(1,) * (x.ndim - part.ndim), *part.shape[1:]))
+        for part in affine
+    ]
+    return _normalized(x, *aligned, **params)
+
+
+_RULES = [Normalization(count) for count in (1, 2, 3)]
+
+
+def normalized(
+    x: Value,
+    weight: Value,
+    bias: Value,
+    axes: Axes,
+    eps: float,
+    *,
+    centred: bool = True,
+    kept: Kept | None = None,
+) -> Value:
+    """x with mean 0 and variance 1 along negative axes, times weight plus bias (arrays, or None).
+
+    x: a real floating array. eps is added to the variance. centred: whether the mean is taken
+    away. kept: gets the statistics of the call, if x is an untraced array. A weight
+    or bias broadcasts to x; of half precision is computed in single precision.
+    """
+    half = x.dtype.itemsize == 2
+    given = x.dtype
+    arrays = [x, weight, bias]
+    if half:
+        arrays = [None if part is None else part.astype(np.float32) for part in arrays]
+    if arrays[2] is not None and arrays[1] is None:
+        arrays[1] = np.ones(arrays[2].shape, arrays[2].dtype)
+    arrays = [part for part in arrays if part is not None]
+    params: dict[str, Any] = {"axes": axes, "eps": eps, "kept": Kept() if kept is None else kept}
+    if not centred:
+        params["centred"] = False
+    if innermost(arrays) is None:
+        out = _normalized(*arrays, **params)
+    else:
+        out = _RULES[len(arrays) - 1].apply_bound(arrays, params)
+    return out.astype(given) if half else out
+
+
+__all__ = ["Kept", "normalized"]

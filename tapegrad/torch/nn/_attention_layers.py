@@ -1,0 +1,137 @@
+"""Attention with several heads as a module.
+
+Knows its parameters. Must not know how attention is computed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.torch._dtypes import device, dtype
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch.nn import _attention, init
+from tapegrad.torch.nn._empty import empty_parameter
+from tapegrad.torch.nn._layers import Linear
+from tapegrad.torch.nn._module import Module
+
+
+class NonDynamicallyQuantizableLinear(Linear):
+    """A Linear under the name that PyTorch gives to the output of MultiheadAttention."""
+
+
+class MultiheadAttention(Module):
+    """Attention with several heads: `nn.functional.multi_head_attention_forward`.
+
+    Where keys and values have the size of the queries, in_proj_weight is that of all three; else
+    they are q_proj_weight, k_proj_weight and v_proj_weight. batch_first: inputs and output are
+    (batch, time, size) in place of (time, batch, size).
+    """
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        device: device | str | None = None,
+        dtype: dtype | None = None,
+    ) -> None:
+        if embed_dim <= 0 or num_heads <= 0:
+            raise ValueError(
+                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and "
+                f"num_heads={num_heads} instead"
+            )
+        super().__init__()
+        self.embed_dim = embed_dim
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
+        self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.batch_first = batch_first
+        self.head_dim = embed_dim // num_heads
+        if self.head_dim * num_heads != embed_dim:
+            raise AssertionError("embed_dim must be divisible by num_heads")
+        same = self._qkv_same_embed_dim
+        shapes = {
+            "q_proj_weight": None if same else (embed_dim, embed_dim),
+            "k_proj_weight": None if same else (embed_dim, self.kdim),
+            "v_proj_weight": None if same else (embed_dim, self.vdim),
+            "in_proj_weight": (3 * embed_dim, embed_dim) if same else None,
+        }
+        for name, shape in shapes.items():
+            given = None if shape is None else empty_parameter(shape, dtype)
+            self.register_parameter(name, given)
+        self.register_parameter(
+            "in_proj_bias", empty_parameter((3 * embed_dim,), dtype) if bias else None
+        )
+        self.out_proj = NonDynamicallyQuantizableLinear(
+            embed_dim, embed_dim, bias=bias, dtype=dtype
+        )
+        for name in ("bias_k", "bias_v"):
+            parameter = empty_parameter((1, 1, embed_dim), dtype) if add_bias_kv else None
+            self.register_parameter(name, parameter)
+        self.add_zero_attn = add_zero_attn
+        self._reset_parameters()
+
+    def _reset_parameters(self) -> None:
+        for name in ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight"):
+            weight = self._parameters[name]
+            if weight is not None:
+                init.xavier_uniform_(weight)
+        if self.in_proj_bias is not None:
+            init.constant_(self.in_proj_bias, 0.0)
+            init.constant_(self.out_proj.bias, 0.0)
+        for bias in (self.bias_k, self.bias_v):
+            if bias is not None:
+                init.xavier_normal_(bias)
+
+    def forward(
+        self,
+        query: Any,
+        key: Any,
+        value: Any,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Any, Any]:
+        """The output, and the weights (None without need_weights)."""
+        turned = self.batch_first and query.ndim == 3
+        if turned:
+            same, shared = query is key and key is value, key is value
+            query = query.transpose(1, 0)
+            key = query if same else key.transpose(1, 0)
+            value = key if shared else value.transpose(1, 0)
+        out, weights = _attention.multi_head_attention_forward(
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            training=self.training,
+            key_padding_mask=key_padding_mask,
+            need_weights=need_weights,
+            attn_mask=attn_mask,
+            use_separate_proj_weight=not self._qkv_same_embed_dim,
+            q_proj_weight=self.q_proj_weight,
+            k_proj_weight=self.k_proj_weight,
+            v_proj_weight=self.v_proj_weight,
+            average_attn_weights=average_attn_weights,
+            is_causal=is_causal,
+        )
+        return (out.transpose(1, 0) if turned else out), weights

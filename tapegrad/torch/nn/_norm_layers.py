@@ -1,0 +1,341 @@
+"""Normalization as modules: BatchNorm, InstanceNorm, LayerNorm, GroupNorm, RMSNorm and others.
+
+Knows their parameters and running statistics. Must not know how arrays are normalized.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.torch._dtypes import device, dtype
+from tapegrad.torch._graph.modes import no_grad
+from tapegrad.torch._tensor.tensor import Tensor, of_value
+from tapegrad.torch.nn import _normalizing, init
+from tapegrad.torch.nn._empty import empty_parameter, filled
+from tapegrad.torch.nn._module import Module
+
+Shape = int | Sequence[int]
+
+
+class _Affine(Module):
+    """A module that may have a weight, of ones at first, and a bias, of zeros."""
+
+    def _add_affine(
+        self, shape: tuple[int, ...], weight: bool, bias: bool, dtype: dtype | None
+    ) -> None:
+        self.register_parameter("weight", empty_parameter(shape, dtype) if weight else None)
+        self.register_parameter("bias", empty_parameter(shape, dtype) if bias else None)
+
+    def _reset_affine(self) -> None:
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+
+class _NormBase(_Affine):
+    """What batch and instance norms have in common: running statistics.
+
+    The buffers are running_mean, running_var and num_batches_tracked, or None without
+    track_running_stats.
+    """
+
+    _ranks: tuple[int, ...] = ()
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: device | str | None = None,
+        dtype: dtype | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        self._add_affine((num_features,), affine, affine and bias, dtype)
+        running = (filled((num_features,), value, dtype) for value in (0, 1))
+        mean, variance = running if track_running_stats else (None, None)
+        count = of_value(np.zeros((), np.int64)) if track_running_stats else None
+        self.register_buffer("running_mean", mean)
+        self.register_buffer("running_var", variance)
+        self.register_buffer("num_batches_tracked", count)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Start the running statistics anew."""
+        if self.track_running_stats:
+            with no_grad():
+                self.running_mean.zero_()
+                self.running_var.fill_(1)
+                self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        """Start everything anew."""
+        self.reset_running_stats()
+        self._reset_affine()
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.ndim not in self._ranks:
+            words = " or ".join(f"{rank}D" for rank in self._ranks)
+            raise ValueError(f"expected {words} input (got {input.ndim}D input)")
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
+            f"affine={self.affine}, bias={self.bias is not None}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
+
+
+class _BatchNorm(_NormBase):
+    """Each channel with mean 0 and variance 1 over the batch: `nn.functional.batch_norm`.
+
+    While training, with the statistics of the batch, towards which the running ones move by
+    `momentum` (None: they are the means over all batches); in evaluation by the running ones.
+    """
+
+    def forward(self, input: Tensor) -> Any:
+        self._check_input_dim(input)
+        part = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+            with no_grad():
+                self.num_batches_tracked.add_(1)
+            if self.momentum is None:
+                part = 1.0 / float(self.num_batches_tracked)
+        mean, variance = self.running_mean, self.running_var
+        by_batch = self.training or (mean is None and variance is None)
+        used = not self.training or self.track_running_stats
+        return _normalizing.batch_norm(
+            input,
+            mean if used else None,
+            variance if used else None,
+            self.weight,
+            self.bias,
+            by_batch,
+            part,
+            self.eps,
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """Batch norm of (n, channels) or (n, channels, length)."""
+
+    _ranks = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Batch norm of (n, channels, height, width)."""
+
+    _ranks = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Batch norm of (n, channels, depth, height, width)."""
+
+    _ranks = (5,)
+
+
+class _InstanceNorm(_NormBase):
+    """Each channel of each example with mean 0 and variance 1: `nn.functional.instance_norm`."""
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: device | str | None = None,
+        dtype: dtype | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+
+    def forward(self, input: Tensor) -> Any:
+        self._check_input_dim(input)
+        channels = input.ndim - self._ranks[0]
+        if self.affine and input.shape[channels] != self.num_features:
+            raise ValueError(
+                f"expected input's size at dim={channels} to match num_features "
+                f"({self.num_features}), but got: {input.shape[channels]}."
+            )
+        whole: Any = input if channels else input.unsqueeze(0)
+        part = 0.0 if self.momentum is None else self.momentum
+        out = _normalizing.instance_norm(
+            whole,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            part,
+            self.eps,
+        )
+        return out if channels else out.squeeze(0)
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Instance norm of (n, channels, length), or without n."""
+
+    _ranks = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Instance norm of (n, channels, height, width), or without n."""
+
+    _ranks = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Instance norm of (n, channels, depth, height, width), or without n."""
+
+    _ranks = (4, 5)
+
+
+def _sizes(normalized_shape: Shape) -> tuple[int, ...]:
+    if isinstance(normalized_shape, numbers.Integral):
+        return (int(normalized_shape),)
+    return tuple(normalized_shape)  # type: ignore[arg-type]
+
+
+class LayerNorm(_Affine):
+    """The last dimensions with mean 0 and variance 1 together: `nn.functional.layer_norm`."""
+
+    def __init__(
+        self,
+        normalized_shape: Shape,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: device | str | None = None,
+        dtype: dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = _sizes(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        affine = elementwise_affine
+        self._add_affine(self.normalized_shape, affine, affine and bias, dtype)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """The weight of ones and the bias of zeros."""
+        self._reset_affine()
+
+    def forward(self, input: Tensor) -> Any:
+        return _normalizing.layer_norm(
+            input, self.normalized_shape, self.weight, self.bias, self.eps
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, "
+            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
+        )
+
+
+class RMSNorm(_Affine):
+    """The last dimensions divided by the root of their mean square: `nn.functional.rms_norm`."""
+
+    def __init__(
+        self,
+        normalized_shape: Shape,
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: device | str | None = None,
+        dtype: dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = _sizes(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        shape = self.normalized_shape
+        weight = empty_parameter(shape, dtype) if elementwise_affine else None
+        self.register_parameter("weight", weight)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """The weight of ones."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+
+    def forward(self, x: Tensor) -> Any:
+        return _normalizing.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, "
+            f"elementwise_affine={self.elementwise_affine}"
+        )
+
+
+class GroupNorm(_Affine):
+    """Groups of channels with mean 0 and variance 1: `nn.functional.group_norm`."""
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: device | str | None = None,
+        dtype: dtype | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(
+                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
+            )
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
+        self._add_affine((num_channels,), affine, affine and bias, dtype)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """The weight of ones and the bias of zeros."""
+        self._reset_affine()
+
+    def forward(self, input: Tensor) -> Any:
+        return _normalizing.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class LocalResponseNorm(Module):
+    """Each element divided by a power of its neighbours' mean square over channels."""
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Any:
+        return _normalizing.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

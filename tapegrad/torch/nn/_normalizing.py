@@ -1,0 +1,348 @@
+"""Normalization: batch, instance, layer, group and RMS norms, and local response.
+
+Knows PyTorch's parameters, checks and running statistics. Must not know modules, nor how an array
+is normalized (`_rules.normalizing`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad._core.values import Mapped, Traced, raw_value
+from tapegrad.torch._graph.modes import no_grad
+from tapegrad.torch._ops.declare import private, register
+from tapegrad.torch._rules.normalizing import Kept, normalized
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch._tensor.writes import overwrite
+
+Shape = int | Sequence[int]
+
+# --- Batch and instance norm --------------------------------------------------------------------
+
+
+def _per_channel(part: Value, ndim: int) -> Value:
+    """One number a channel, in a shape that broadcasts to (n, channels, ...)."""
+    return part if part is None else np.reshape(part, (-1, *(1,) * (ndim - 2)))
+
+
+def _check_channels(channels: int, **parts: Value) -> None:
+    for name, part in parts.items():
+        if part is not None and math.prod(part.shape) != channels:
+            raise RuntimeError(
+                f"{name} should contain {channels} elements not {math.prod(part.shape)}"
+            )
+
+
+@private("NativeBatchNormBackward0")
+def _batch_norm(
+    input: Value, weight: Value, bias: Value, axes: tuple[int, ...], eps: float, kept: Kept
+) -> Value:
+    ndim = len(input.shape)
+    return normalized(
+        input, _per_channel(weight, ndim), _per_channel(bias, ndim), axes, eps, kept=kept
+    )
+
+
+@private("NativeBatchNormBackward0")
+def _scaled(
+    input: Value, mean: Value, variance: Value, weight: Value, bias: Value, eps: float
+) -> Value:
+    """Normalization by given statistics: one factor and one term a channel."""
+    ndim = len(input.shape)
+    given = input.dtype
+    factor = 1 / np.sqrt(variance + eps)
+    if weight is not None:
+        factor = factor * weight
+    term = -mean * factor if bias is None else bias - mean * factor
+    out = input * _per_channel(factor, ndim) + _per_channel(term, ndim)
+    return out if out.dtype == given else out.astype(given)
+
+
+def _is_mapped(value: Value) -> bool:
+    """Whether a vmap maps over a value."""
+    while isinstance(value, Traced):
+        value = value._value
+    return isinstance(value, Mapped)
+
+
+def _statistics_of(input: Tensor, axes: tuple[int, ...], kept: Kept) -> Any:
+    """Mean and variance of a call, which a traced one has not kept; both as arrays."""
+    value: Any = input._value
+    if kept.found is None:
+        if _is_mapped(value):
+            raise RuntimeError(
+                "Batch norm got a batched tensor as input while the running_mean or running_var, "
+                "which will be updated in place, were not batched.\nPlease modify the model "
+                "without running statistics, or call .eval() before vmap."
+            )
+        value = raw_value(value)
+        return np.mean(value, axes), np.var(value, axes)
+    return np.squeeze(kept.found.mean, axes), np.squeeze(kept.found.variance, axes)
+
+
+def _update(running: Tensor | None, found: Value, momentum: float) -> None:
+    """Move running statistics towards those of a batch."""
+    if running is not None:
+        with no_grad():
+            before = raw_value(running._value)
+            overwrite(running, (before * (1 - momentum) + found * momentum).astype(before.dtype))
+
+
+def _bessel(count: float) -> float:
+    """The factor from a variance over n elements to the one over n - 1."""
+    return count / (count - 1) if count > 1 else math.nan
+
+
+def _size_words(shape: Sequence[int]) -> str:
+    return f"torch.Size({list(shape)})"
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float | None = 0.1,
+    eps: float = 1e-05,
+) -> Any:
+    """Each channel with mean 0 and variance 1 over the batch, times weight plus bias.
+
+    input: (n, channels, ...). The others have one element a channel, or are None. training: the
+    statistics are those of the input, and the running ones, if any, move towards them by
+    `momentum`; else the running ones are used. ValueError for one value a channel in training.
+    """
+    count = math.prod(input.shape) // max(input.shape[1], 1)
+    if training and count == 1:
+        raise ValueError(
+            "Expected more than 1 value per channel when training, got input size "
+            f"{_size_words(input.shape)}"
+        )
+    channels = input.shape[1]
+    for name, running in (("running_mean", running_mean), ("running_var", running_var)):
+        if running is None and not training:
+            raise RuntimeError(f"{name} must be defined in evaluation mode")
+        _check_channels(channels, **{name: running})
+    _check_channels(channels, weight=weight, bias=bias)
+    if not training:
+        return _scaled(input, running_mean, running_var, weight, bias, eps)
+    axes = (-input.ndim, *range(2 - input.ndim, 0))
+    kept = Kept()
+    out = _batch_norm(input, weight, bias, axes, eps, kept)
+    if running_mean is not None or running_var is not None:
+        mean, variance = _statistics_of(input, axes, kept)
+        part = 0.0 if momentum is None else momentum
+        _update(running_mean, mean, part)
+        _update(running_var, variance * _bessel(count), part)
+    return out
+
+
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-05,
+) -> Any:
+    """Each channel of each example with mean 0 and variance 1, times weight plus bias.
+
+    input: (n, channels, ...). use_input_stats: as `training` of batch_norm. ValueError for one
+    element a channel.
+    """
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError(
+            "Expected running_mean and running_var to be defined when use_input_stats is false"
+        )
+    channels = input.shape[1]
+    _check_channels(channels, running_mean=running_mean, running_var=running_var)
+    _check_channels(channels, weight=weight, bias=bias)
+    if not use_input_stats:
+        return _scaled(input, running_mean, running_var, weight, bias, eps)
+    count = math.prod(input.shape[2:])
+    if count == 1:
+        raise ValueError(
+            "Expected more than 1 spatial element when training, got input size "
+            f"{_size_words(input.shape)}"
+        )
+    axes = tuple(range(2 - input.ndim, 0))
+    kept = Kept()
+    out = _batch_norm(input, weight, bias, axes, eps, kept)
+    if running_mean is not None or running_var is not None:
+        mean, variance = _statistics_of(input, axes, kept)
+        _update(running_mean, np.mean(mean, 0), momentum)
+        _update(running_var, np.mean(variance, 0) * _bessel(count), momentum)
+    return out
+
+
+# --- Norms of examples --------------------------------------------------------------------------
+
+
+def _last(input: Value, normalized_shape: Shape, **parts: Value) -> tuple[int, ...]:
+    """The axes that a shape names; RuntimeError where arrays do not fit it."""
+    given = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
+    if not given:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least "
+            f"one element, but got normalized_shape = {given}"
+        )
+    for name, part in parts.items():
+        if part is not None and list(part.shape) != given:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of "
+                f"shape {list(part.shape)} and normalized_shape = {given}"
+            )
+    if list(input.shape[-len(given) :]) != given or len(input.shape) < len(given):
+        starred = ", ".join(["*", *map(str, given)])
+        raise RuntimeError(
+            f"Given normalized_shape={given}, expected input with shape [{starred}], but got "
+            f"input of size{list(input.shape)}"
+        )
+    return tuple(range(-len(given), 0))
+
+
+@private("NativeLayerNormBackward0")
+def _layer_norm(
+    input: Value, axes: tuple[int, ...], weight: Value, bias: Value, eps: float
+) -> Value:
+    return normalized(input, weight, bias, axes, eps)
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Shape,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+) -> Any:
+    """The last dimensions with mean 0 and variance 1 together, times weight plus bias.
+
+    normalized_shape: the sizes of these dimensions; weight and bias have it as their shape.
+    """
+    axes = _last(input, normalized_shape, weight=weight, bias=bias)
+    return _layer_norm(input, axes, weight, bias, eps)
+
+
+@private("MulBackward0")
+def _rms_norm(input: Value, axes: tuple[int, ...], weight: Value, eps: float) -> Value:
+    return normalized(input, weight, None, axes, eps, centred=False)
+
+
+def rms_norm(
+    input: Tensor,
+    normalized_shape: Shape,
+    weight: Tensor | None = None,
+    eps: float | None = None,
+) -> Any:
+    """The last dimensions divided by the root of their mean square, times weight.
+
+    eps: added to the mean square; the machine epsilon of the dtype unless given.
+    """
+    axes = _last(input, normalized_shape, weight=weight)
+    if eps is None:
+        half = input._value.dtype.itemsize == 2
+        eps = float(np.finfo(np.float32 if half else input._value.dtype).eps)
+    return _rms_norm(input, axes, weight, eps)
+
+
+@private("NativeGroupNormBackward0")
+def _group_norm(input: Value, groups: int, weight: Value, bias: Value, eps: float) -> Value:
+    shape = input.shape
+    each = shape[1] // groups
+    split = np.reshape(input, (shape[0], groups, each, *shape[2:]))
+    aligned = (groups, each, *(1,) * (len(shape) - 2))
+    factor, term = (None if part is None else np.reshape(part, aligned) for part in (weight, bias))
+    axes = tuple(range(1 - len(shape), 0))
+    return np.reshape(normalized(split, factor, term, axes, eps), shape)
+
+
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+) -> Any:
+    """Groups of channels of each example with mean 0 and variance 1, times weight plus bias.
+
+    input: (n, channels, ...); weight and bias: one element a channel. RuntimeError where the
+    groups do not divide the channels; ValueError for one element a group.
+    """
+    shape = list(input.shape)
+    if len(shape) < 2:
+        raise RuntimeError(
+            f"Expected at least 2 dimensions for input tensor but received {len(shape)}"
+        )
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    if shape[1] % num_groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of "
+            f"shape {shape} and num_groups={num_groups}"
+        )
+    for name, part in (("weight", weight), ("bias", bias)):
+        if part is not None and list(part.shape) != shape[1:2]:
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in "
+                f"input, but got {name} of shape {list(part.shape)} and input of shape {shape}"
+            )
+    if math.prod(shape) == num_groups * shape[0] and shape[0] == 1:
+        raise ValueError(
+            "Expected more than 1 value per channel when training, got input size "
+            f"{[shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]}"
+        )
+    return _group_norm(input, num_groups, weight, bias, eps)
+
+
+# --- Local response -----------------------------------------------------------------------------
+
+
+@private("DivBackward0")
+def _local_response(input: Value, size: int, alpha: float, beta: float, k: float) -> Value:
+    squares = np.square(input)
+    widths = [(0, 0)] * len(input.shape)
+    widths[1] = (size // 2, (size - 1) // 2)
+    padded = np.pad(squares, widths)
+    channels = input.shape[1]
+    total = padded[:, :channels]
+    for offset in range(1, size):
+        total = total + padded[:, offset : offset + channels]
+    return input / (total * (alpha / size) + k) ** beta
+
+
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0
+) -> Any:
+    """Each element divided by `(k + alpha * mean of squares) ** beta` over neighbouring channels.
+
+    input: (n, channels, ...), with at least three dimensions. size: the number of channels.
+    """
+    if input.ndim < 3:
+        raise ValueError(
+            "Expected 3D or higher dimensionality                          input (got "
+            f"{input.ndim} dimensions)"
+        )
+    return _local_response(input, size, alpha, beta, k)
+
+
+def _of_torch(function: Any) -> Any:
+    """As `torch.<name>`, which also takes the flag for CUDA's own kernels."""
+
+    def call(*args: Any, cudnn_enabled: bool = True, **kwargs: Any) -> Any:
+        return function(*args[: function.__code__.co_argcount], **kwargs)
+
+    call.__name__ = call.__qualname__ = function.__name__
+    call.__doc__, call.__module__ = function.__doc__, function.__module__
+    return call
+
+
+for _function in (batch_norm, group_norm, instance_norm, layer_norm, rms_norm):
+    register(method=False)(_of_torch(_function))

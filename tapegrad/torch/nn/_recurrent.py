@@ -1,0 +1,210 @@
+"""Recurrent networks as functions: `torch.lstm`, `gru`, `rnn_tanh`, `rnn_relu` and their cells.
+
+Knows how layers and directions are put together. Must not know modules or packed sequences, of
+which it gets the rows and the number of rows at each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad._core.values import getitem
+from tapegrad.torch._ops.create.generator import draw_uniform
+from tapegrad.torch._ops.declare import private, register
+from tapegrad.torch._rules.affine import AFFINE
+from tapegrad.torch._rules.recurrent import recurrent
+from tapegrad.torch._tensor.tensor import Tensor, plain_of
+
+Operation = Callable[..., Any]
+
+
+def _gates(rows: Value, weight: Value, biases: Sequence[Value], mode: str) -> Value:
+    """The products of all inputs with their weights, plus the biases that are added to them."""
+    if not biases:
+        return np.matmul(rows, np.swapaxes(weight, -1, -2))
+    bias = biases[0] if mode == "GRU" else biases[0] + biases[1]
+    return AFFINE.apply(bias, rows, weight)
+
+
+def _direction(
+    rows: Value,
+    states: list[Value],
+    weights: Sequence[Value],
+    biased: bool,
+    mode: str,
+    sizes: tuple[int, ...],
+    reverse: bool,
+) -> tuple[Value, list[Value]]:
+    """A layer in one direction: its outputs, and its last states."""
+    w_ih, w_hh, *rest = weights
+    biases, projection = (rest[:2], rest[2:]) if biased else ([], rest)
+    more = projection
+    if mode == "GRU":
+        more = biases[1:] or [np.zeros(w_hh.shape[0], w_hh.dtype)]
+    gates = _gates(rows, w_ih, biases, mode)
+    found = recurrent([gates, *states, w_hh, *more], mode, sizes, reverse=reverse)
+    out, *cells = found if mode == "LSTM" else (found,)
+    return out, [_last(out, sizes, reverse), *cells]
+
+
+def _last(out: Value, sizes: tuple[int, ...], reverse: bool) -> Value:
+    """The row of each example that was computed last."""
+    if reverse:
+        return out[: sizes[0]]
+    if sizes[0] == sizes[-1]:
+        return out[out.shape[0] - sizes[0] :]
+    counts = np.array(sizes)
+    lengths = np.sum(counts[:, None] > np.arange(sizes[0]), 0)
+    starts = np.cumsum(counts) - counts
+    return getitem(out, starts[lengths - 1] + np.arange(sizes[0]))
+
+
+def _dropped(x: Value, probability: float) -> Value:
+    """Dropout between layers."""
+    if probability >= 1:
+        return x * 0
+    kept = draw_uniform(x.shape, x.dtype) >= probability
+    return x * (kept / (1 - probability)).astype(x.dtype)
+
+
+@private("StackBackward0", name="rnn")
+def _layers(
+    input: Value,
+    hx: Sequence[Value],
+    params: Sequence[Value],
+    mode: str,
+    sizes: tuple[int, ...] | None,
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> tuple[Value, ...]:
+    """All layers. sizes: of a packed input's steps; else input is (time, batch, features)."""
+    rows, packed = input, sizes is not None
+    if sizes is None:
+        whole = np.swapaxes(input, 0, 1) if batch_first else input
+        steps, batch = whole.shape[:2]
+        if not steps:
+            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+        rows = np.reshape(whole, (steps * batch, whole.shape[2]))
+        sizes = (batch,) * steps
+    directions = 2 if bidirectional else 1
+    each = len(params) // (num_layers * directions)
+    ends: list[list[Value]] = []
+    for layer in range(num_layers):
+        outs = []
+        for way in range(directions):
+            place = layer * directions + way
+            weights = params[place * each : (place + 1) * each]
+            states = [state[place] for state in hx]
+            out, last = _direction(rows, states, weights, has_biases, mode, sizes, way == 1)
+            outs.append(out)
+            ends.append(last)
+        rows = outs[0] if directions == 1 else np.concatenate(outs, 1)
+        if dropout and train and layer < num_layers - 1:
+            rows = _dropped(rows, dropout)
+    out = rows if packed else np.reshape(rows, (len(sizes), sizes[0], rows.shape[1]))
+    if batch_first and not packed:
+        out = np.swapaxes(out, 0, 1)
+    return (out, *(np.stack(parts) for parts in zip(*ends, strict=True)))
+
+
+def _network(name: str, mode: str, doc: str) -> None:
+    def call(input: Tensor, hx: Any, params: Any, *options: Any, **words: Any) -> Any:
+        sizes = None
+        if options and not isinstance(options[0], (bool, int)):
+            sizes = tuple(plain_of(hx).tolist())
+            hx, params, options = params, options[0], options[1:]
+            words.setdefault("batch_first", False)
+        given = dict(zip(_OPTIONS, options, strict=False)) | words
+        states = tuple(hx) if mode == "LSTM" else (hx,)
+        return _layers(input, states, list(params), mode, sizes, **given)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = doc
+    register(method=False)(call)
+
+
+_OPTIONS = "has_biases num_layers dropout train bidirectional batch_first".split()
+_ALL = (
+    ", all layers of the network: `(input, hx, params, has_biases, num_layers, dropout, train, "
+    "bidirectional, batch_first)`, or with packed data `(data, batch_sizes, hx, params, ...)`.\n\n"
+    "    Returns the outputs of the last layer, and the last states of all layers."
+)
+
+for _name, _mode in (
+    ("lstm", "LSTM"),
+    ("gru", "GRU"),
+    ("rnn_tanh", "RNN_TANH"),
+    ("rnn_relu", "RNN_RELU"),
+):
+    _network(_name, _mode, _mode + _ALL)
+
+
+# --- Cells --------------------------------------------------------------------------------------
+
+
+@private("AddBackward0", name="rnn_cell")
+def _one_step(
+    input: Value, states: Sequence[Value], weights: Sequence[Value], mode: str
+) -> tuple[Value, ...]:
+    """One step of a network: its new states."""
+    biased = weights[2] is not None
+    given = weights if biased else weights[:2]
+    sizes = (input.shape[0],)
+    return tuple(_direction(input, list(states), given, biased, mode, sizes, False)[1])
+
+
+def _check_cell(input: Tensor, states: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor) -> None:
+    """Raise RuntimeError for sizes that do not fit."""
+    if input.shape[1] != w_ih.shape[1]:
+        raise RuntimeError(
+            f"input has inconsistent input_size: got {input.shape[1]} expected {w_ih.shape[1]}"
+        )
+    for place, state in enumerate(states):
+        if input.shape[0] != state.shape[0]:
+            raise RuntimeError(
+                f"Input batch size {input.shape[0]} doesn't match hidden{place} batch size "
+                f"{state.shape[0]}"
+            )
+        if state.shape[1] != w_hh.shape[1]:
+            raise RuntimeError(
+                f"hidden{place} has inconsistent hidden_size: got {state.shape[1]}, expected "
+                f"{w_hh.shape[1]}"
+            )
+
+
+def _cell(name: str, mode: str) -> Operation:
+    def call(
+        input: Tensor,
+        hx: Any,
+        w_ih: Tensor,
+        w_hh: Tensor,
+        b_ih: Tensor | None = None,
+        b_hh: Tensor | None = None,
+    ) -> Any:
+        if mode == "LSTM" and isinstance(hx, Tensor):
+            raise TypeError(
+                f"{name}(): argument 'hx' (position 2) must be tuple of Tensors, not Tensor"
+            )
+        states = tuple(hx) if mode == "LSTM" else (hx,)
+        _check_cell(input, states, w_ih, w_hh)
+        made = _one_step(input, states, [w_ih, w_hh, b_ih, b_hh], mode)
+        return made if mode == "LSTM" else made[0]
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"One step of {mode}: the new state, for an LSTM (h, c)."
+    register(method=False)(call)
+    return call
+
+
+lstm_cell = _cell("lstm_cell", "LSTM")
+gru_cell = _cell("gru_cell", "GRU")
+rnn_tanh_cell = _cell("rnn_tanh_cell", "RNN_TANH")
+rnn_relu_cell = _cell("rnn_relu_cell", "RNN_RELU")

@@ -215,7 +215,9 @@ class Recorder:
 
 def _adapt(*, first: bool = False) -> None:
     """Switch to functions that record what the running recorders ask for together."""
-    wanted = tuple(any(getattr(r, what) for r in _RUNNING) for what in ("shapes", "memory", "stack"))
+    wanted = tuple(
+        any(getattr(r, what) for r in _RUNNING) for what in ("shapes", "memory", "stack")
+    )
     if not first and wanted == (LOG.shapes, LOG.memory, LOG.stack):
         return
     if not first:

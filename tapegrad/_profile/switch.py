@@ -17,7 +17,7 @@ Attributes = Any  # of a class or module: setattr; of a dictionary: an item
 
 
 class Place(NamedTuple):
-    """An attribute of a class or module, or an item of a dictionary, and what is to stand there."""
+    """An attribute of a class or module, or an item of a dictionary, and what to put there."""
 
     holder: Attributes
     name: str
@@ -34,8 +34,12 @@ _ABSENT = object()
 class _State:
     """What stands in for other functions now."""
 
-    watcher: Any = None
-    changed: list[tuple[Place, Any]] = []
+    def __init__(self) -> None:
+        self.watcher: Any = None
+        self.changed: list[tuple[Place, Any]] = []
+
+
+_STATE = _State()
 
 
 def declare(source: Source) -> Source:
@@ -46,22 +50,22 @@ def declare(source: Source) -> Source:
 
 def watcher() -> Any:
     """Who watches; None where nobody does."""
-    return _State.watcher
+    return _STATE.watcher
 
 
 def switch_in(given: Any) -> None:
     """Put the functions of a watcher in place; RuntimeError where another one watches."""
     with _LOCK:
-        if _State.watcher is not None:
+        if _STATE.watcher is not None:
             raise RuntimeError(
-                f"{given} cannot start while {_State.watcher} runs: leave its block first."
+                f"{given} cannot start while {_STATE.watcher} runs: leave its block first."
             )
-        _State.watcher = given
+        _STATE.watcher = given
         try:
             places = [place for source in _SOURCES for place in source(given)]
             for place in places:
                 before = _stored(place)
-                _State.changed.append((place, before))
+                _STATE.changed.append((place, before))
                 _store(place, place.value)
         except BaseException:
             switch_out()
@@ -71,11 +75,11 @@ def switch_in(given: Any) -> None:
 def switch_out() -> None:
     """Put back what stood in all places. A place that someone changed since stays as it is."""
     with _LOCK:
-        while _State.changed:
-            place, before = _State.changed.pop()
+        while _STATE.changed:
+            place, before = _STATE.changed.pop()
             if _stored(place) is place.value:
                 _store(place, before)
-        _State.watcher = None
+        _STATE.watcher = None
 
 
 def _stored(place: Place) -> Any:

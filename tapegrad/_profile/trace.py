@@ -28,7 +28,11 @@ def trace_of(
         name = threads.get(thread, f"thread {thread}")
         found.append(_named("thread_name", pid, thread, name))
     found += [_complete(event, pid, place) for place, event in enumerate(events)]
-    return {"schemaVersion": 1, "displayTimeUnit": "ms", "traceEvents": found + _flows(events, pid)}
+    return {
+        "schemaVersion": 1,
+        "displayTimeUnit": "ms",
+        "traceEvents": found + _flows(events, pid),
+    }
 
 
 def _named(what: str, pid: int, thread: int, name: str) -> dict[str, Any]:

@@ -96,11 +96,10 @@ class emit_nvtx:
         self.entered = True
         return self
 
-    def __exit__(self, *_: object) -> bool:
+    def __exit__(self, *_: object) -> None:
         if self.enabled and self.entered:
             switch_out()
             self.entered = False
-        return False
 
 
 # --- Files of nvprof ----------------------------------------------------------------------------
@@ -120,20 +119,23 @@ class EnforceUnique:
 
 
 RANGES = """
-    SELECT begun.id AS marker, begun.name AS name, begun.timestamp AS first, ended.timestamp AS last
+    SELECT begun.id AS marker, begun.name AS name,
+        begun.timestamp AS first, ended.timestamp AS last
     FROM CUPTI_ACTIVITY_KIND_MARKER AS begun
     JOIN CUPTI_ACTIVITY_KIND_MARKER AS ended ON begun.id = ended.id
     WHERE begun.name != 0 AND ended.name = 0
 """
 
-LAUNCHES = f"""
-    SELECT range.marker, call._id_ AS call, call.cbid, kernel.name AS kernel,
+LAUNCHES = """
+    SELECT begun.id AS marker, call._id_ AS call, call.cbid AS cbid, kernel.name AS kernel,
         kernel.start AS first, kernel.end AS last
-    FROM ({RANGES}) AS range
+    FROM CUPTI_ACTIVITY_KIND_MARKER AS begun
+    JOIN CUPTI_ACTIVITY_KIND_MARKER AS ended ON begun.id = ended.id
     JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS call
-        ON range.first < call.start AND call.end < range.last
+        ON begun.timestamp < call.start AND call.end < ended.timestamp
     JOIN CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL AS kernel
         ON kernel.correlationId = call.correlationId
+    WHERE begun.name != 0 AND ended.name = 0
 """
 
 

@@ -14,14 +14,19 @@ from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
+from tapegrad._core.backward import replay_backward as _replay_backward
 from tapegrad._core.entry import PROJECT
 from tapegrad._profile.events import FUNCTION, USER
-from tapegrad._profile.switch import Place, declare
+from tapegrad._profile.switch import Place
 from tapegrad.torch import linalg, special
 from tapegrad.torch._engine import backward_pass
 from tapegrad.torch._engine.backward_pass import BackwardPass
+from tapegrad.torch._engine.function_call import call as _call
+from tapegrad.torch._engine.node_run import run_node as _run_node
 from tapegrad.torch._graph.node import AccumulateGrad, CopySlices, Node
 from tapegrad.torch._ops.declare import OPERATIONS
+from tapegrad.torch._ops.elementwise import activations
+from tapegrad.torch._tensor.gradients import root_of as _root_of
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.autograd import _passes
 from tapegrad.torch.autograd import function as _function
@@ -46,6 +51,9 @@ LABELS = {
     "__float__": "item",
     "__int__": "item",
     "__iter__": "unbind",
+    "norm": "linalg_vector_norm",
+    "from_numpy": "lift_fresh",
+    "logsigmoid": "log_sigmoid",
     "T": "numpy_T",
     "H": "matrix_H",
     "tensor": "lift_fresh",
@@ -64,27 +72,24 @@ SILENT = frozenset(
     __array__ __array_function__ __array_ufunc__ __contains__ __copy__ __deepcopy__ __dlpack__
     __dlpack_device__ __format__ __len__ __new__ __pos__ __reduce_ex__ __repr__ __reversed__
     __str__ __complex__ __index__ __hash__ _accumulator_is _is_view apply_ as_subclass backward
-    broadcast_shapes can_cast data_ptr default_generator dim element_size from_dlpack from_numpy
+    broadcast_shapes can_cast data_ptr default_generator dim element_size from_dlpack
     frombuffer get_device get_rng_state initial_seed is_complex is_conj is_contiguous is_cuda
     is_floating_point is_inference is_meta is_mkldnn is_mps is_neg is_nested is_pinned is_quantized
     is_shared is_signed is_sparse is_tensor manual_seed map_ ndimension nelement numel numpy
     promote_types register_hook register_post_accumulate_grad_hook requires_grad_ result_type
     retain_grad seed set_default_tensor_type set_printoptions set_rng_state share_memory_ size
-    storage_offset stride tolist type typename untyped_storage cuda pin_memory Generator
+    storage_offset stride tolist typename untyped_storage cuda pin_memory Generator
     """.split()
 )
 
 # Functions of `nn.functional` that PyTorch writes in Python: their parts make the events.
-COMPOSITES = frozenset(
-    """
-    adaptive_max_pool1d_with_indices fractional_max_pool2d fractional_max_pool3d gumbel_softmax
-    handle_torch_function has_torch_function interpolate lp_pool1d lp_pool2d lp_pool3d
-    multi_head_attention_forward normalize softmin softsign tanhshrink upsample upsample_bilinear
-    upsample_nearest boolean_dispatch assert_int_or_pair
-    """.split()
-)
+COMPOSITES = frozenset({"gumbel_softmax", "multi_head_attention_forward"})
 
-NAMESPACES: list[tuple[ModuleType, str]] = [(special, "special_"), (linalg, "linalg_")]
+NAMESPACES: list[tuple[ModuleType, str]] = [
+    (activations, ""),
+    (special, "special_"),
+    (linalg, "linalg_"),
+]
 METHODS: list[tuple[type[Any], tuple[str, ...], Callable[..., str]]] = []
 
 
@@ -114,7 +119,7 @@ def label_of(word: str) -> str | None:
 def read_label(_self: Tensor, index: Any) -> str:
     """The name of `x[index]`: aten::select, aten::slice, aten::unsqueeze or aten::index."""
     parts = index if type(index) is tuple else (index,)
-    words = [_part_label(part) for part in parts]
+    words = [_part_label(part) for part in parts if type(part) is not slice or part != WHOLE]
     if "index" in words:
         return "aten::index"
     return f"aten::{next((word for word in words if word != 'alias'), 'alias')}"
@@ -130,11 +135,33 @@ def _part_label(part: Any) -> str:
     return "slice" if type(part) is slice else "index"
 
 
+WHOLE = slice(None)
+
+
 def write_label(_self: Tensor, index: Any, value: Any) -> str:
     """The name of `x[index] = value`: aten::index_put_, aten::copy_ or aten::fill_."""
     if read_label(_self, index) == "aten::index":
         return "aten::index_put_"
     return "aten::copy_" if isinstance(value, Tensor) else "aten::fill_"
+
+
+def contiguous_label(self: Tensor, *_: Any, **__: Any) -> str | None:
+    """Nothing is done for a tensor that is contiguous."""
+    return None if self.is_contiguous() else "aten::contiguous"
+
+
+def type_label(_self: Tensor, *args: Any, **kwargs: Any) -> str | None:
+    """`x.type()` is a question, `x.type(dtype)` a conversion."""
+    return "aten::to" if args or kwargs else None
+
+
+# Names that depend on the arguments.
+CHOSEN: dict[str, Callable[..., str | None]] = {
+    "__getitem__": read_label,
+    "__setitem__": write_label,
+    "contiguous": contiguous_label,
+    "type": type_label,
+}
 
 
 def number_of(made: Any) -> int:
@@ -163,11 +190,7 @@ def _operations(watcher: Any) -> Iterator[Place]:
         return made[key]
 
     for word, value in list(vars(Tensor).items()):
-        label: Any = label_of(word)
-        if word == "__getitem__":
-            label = read_label
-        elif word == "__setitem__":
-            label = write_label
+        label: Any = CHOSEN.get(word) or label_of(word)
         if isinstance(value, property):
             if word in ("T", "H", "mT", "mH", "real", "imag") and value.fget is not None:
                 getter = recorded(value.fget, label)
@@ -182,26 +205,34 @@ def _operations(watcher: Any) -> Iterator[Place]:
             if namespace is not None and word not in vars(namespace):
                 # It would keep what it takes from the table for good.
                 yield Place(namespace, word, recorded(value, found))
+    named = {}
     for module, prefix in NAMESPACES:
         for word in _functions_of(module):
-            recorded(vars(module)[word], f"aten::{prefix}{LABELS.get(word, word)}")
-    yield from _elsewhere(made)
+            value = vars(module)[word]
+            title = f"aten::{prefix}{word}" if prefix else label_of(word)
+            recorded(value, title)
+            named[module, word] = watcher.recording(value, title, FUNCTION, number_of)
+    yield from _elsewhere(made, named)
 
 
 def _functions_of(module: ModuleType) -> Iterator[str]:
-    for word in getattr(module, "__all__", ()):
-        if isinstance(vars(module).get(word), FunctionType) and word not in COMPOSITES:
+    """The names of the public functions of a module; without `__all__`, those made within it."""
+    listed = getattr(module, "__all__", None)
+    for word, value in list(vars(module).items()):
+        if not isinstance(value, FunctionType) or word.startswith("_") or word in COMPOSITES:
+            continue
+        if word in listed if listed is not None else value.__module__ == module.__name__:
             yield word
 
 
-def _elsewhere(made: dict[int, Any]) -> Iterator[Place]:
+def _elsewhere(made: dict[int, Any], named: dict[tuple[ModuleType, str], Any]) -> Iterator[Place]:
     """The modules, of this package and of the program, that have a function under a name."""
     for module in list(sys.modules.values()):
         if type(module) is not ModuleType:
             continue
         for word, value in list(vars(module).items()):
             if type(value) is FunctionType and id(value) in made:
-                yield Place(module, word, made[id(value)])
+                yield Place(module, word, named.get((module, word), made[id(value)]))
 
 
 # --- Backward passes ----------------------------------------------------------------------------
@@ -254,8 +285,7 @@ class Steps(list[Any]):
 
 
 def _steps(watcher: Any) -> Iterator[Place]:
-    replay = backward_pass.replay_backward
-    run = backward_pass.run_node
+    replay, run = _replay_backward, _run_node
     set_grad, accumulate = BackwardPass._set_grad, BackwardPass._accumulate_leaf
 
     def replay_backward(entries: list[Any], bars: Any, **options: Any) -> None:
@@ -301,12 +331,11 @@ def _steps(watcher: Any) -> Iterator[Place]:
 
 
 def _methods(watcher: Any) -> Iterator[Place]:
-    call = _function.call
     recorded = watcher.recording(
-        lambda kind, *args: call(kind, args), lambda kind, *_: kind.__name__, FUNCTION, number_of
+        lambda kind, *args: _call(kind, args), lambda kind, *_: kind.__name__, FUNCTION, number_of
     )
     yield Place(_function, "call", lambda kind, args: recorded(kind, *args))
-    yield Place(_passes, "root_of", watcher.recording(_passes.root_of, _root_label, FUNCTION))
+    yield Place(_passes, "root_of", watcher.recording(_root_of, _root_label, FUNCTION))
     for holder, names, label in METHODS:
         for kind in _with_subclasses(holder):
             for name in names:
@@ -337,7 +366,6 @@ def _with_subclasses(holder: type[Any]) -> list[type[Any]]:
     return found
 
 
-@declare
 def places(watcher: Any) -> Iterator[Place]:
     """All that is recorded of tensors."""
     yield from _operations(watcher)
@@ -345,4 +373,4 @@ def places(watcher: Any) -> Iterator[Place]:
     yield from _methods(watcher)
 
 
-__all__ = ["label_of", "record_functions", "record_methods"]
+__all__ = ["label_of", "places", "record_functions", "record_methods"]

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from tapegrad._profile.recorder import Range, Recorder, is_recording
+from tapegrad._profile.switch import declare
 from tapegrad._warning import warn
-from tapegrad.torch.autograd import _recorded as _recorded
 from tapegrad.torch.autograd._nvidia import (
     EnforceUnique,
     emit_nvtx,
     load_nvprof,
     parse_nvprof_trace,
 )
+from tapegrad.torch.autograd._recorded import places
 from tapegrad.torch.autograd.profiler_util import (
     EventList,
     FunctionEvent,
@@ -25,6 +26,8 @@ from tapegrad.torch.autograd.profiler_util import (
     MemRecordsAcc,
     from_events,
 )
+
+declare(places)
 
 NOT_RUN = "Profiler didn't finish running"
 
@@ -103,10 +106,9 @@ class profile:
         ).start()
         return self
 
-    def __exit__(self, *_: object) -> bool:
+    def __exit__(self, *_: object) -> None:
         if self._recorder is not None:
             self._recorder.stop()
-        return False
 
     # -- results ---------------------------------------------------------------------------------
 
@@ -217,6 +219,8 @@ class record_function:
             self._ranges.pop().stop()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function whose calls are ranges."""
+
         @functools.wraps(function)
         def within(*args: Any, **kwargs: Any) -> Any:
             with type(self)(self.name, self.args):
@@ -252,15 +256,15 @@ class emit_itt:
             "export_chrome_trace() Perfetto reads, or emit_nvtx()."
         )
 
-    def __exit__(self, *_: object) -> bool:
-        return False
+    def __exit__(self, *_: object) -> None:
+        pass
 
 
 class KinetoStepTracker:
     """Counts of steps by who counts, and the largest of them: the step of the program."""
 
     _current_step = 0
-    _step_dict: dict[str, int] = {}
+    _step_dict: ClassVar[dict[str, int]] = {}
 
     @classmethod
     def init_step_count(cls, requester: str) -> None:

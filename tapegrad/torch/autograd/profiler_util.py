@@ -9,18 +9,20 @@ import itertools
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from tapegrad._profile.events import BACKWARD, FUNCTION, Event
 from tapegrad._profile.trace import trace_of
 from tapegrad.torch.autograd._profiler_table import (
     MEMORY_EVENT_NAME,
     build_table,
+    format_memory,
+    format_time,
+    format_time_share,
 )
-from tapegrad.torch.autograd._profiler_table import format_memory as _format_memory
-from tapegrad.torch.autograd._profiler_table import format_time as _format_time
-from tapegrad.torch.autograd._profiler_table import format_time_share as _format_time_share
 
+# PyTorch's names of them.
+_format_memory, _format_time, _format_time_share = format_memory, format_time, format_time_share
 OUT_OF_MEMORY_EVENT_NAME = "[OutOfMemory]"
 
 # Metrics of `export_stacks`. Those of a device are there for scripts that name them: they are 0.
@@ -136,7 +138,7 @@ class FunctionEvent(FormattedTimesMixin):
 
     def __init__(
         self,
-        id: int,  # noqa: A002 - PyTorch's name
+        id: int,
         name: str,
         thread: int,
         start_us: float,
@@ -322,7 +324,7 @@ class FunctionEventAvg(FormattedTimesMixin):
             self.is_legacy = other.is_legacy
             self.use_device = other.use_device
         if not isinstance(other, (FunctionEvent, FunctionEventAvg)):
-            raise AssertionError("Expected a FunctionEvent or a FunctionEventAvg")
+            raise TypeError("expected a FunctionEvent or a FunctionEventAvg")
         if other.key != self.key:
             raise AssertionError(f"Expected keys to match, but got {other.key} vs {self.key}")
         self.cpu_time_total += other.cpu_time_total
@@ -337,8 +339,9 @@ class FunctionEventAvg(FormattedTimesMixin):
         self.flops += other.flops or 0
         return self
 
-    def __iadd__(self, other: Any) -> FunctionEventAvg:
-        return self.add(other)
+    def __iadd__(self, other: Any) -> Self:
+        self.add(other)
+        return self
 
     def __repr__(self) -> str:
         device = self.use_device or "cuda"
@@ -451,7 +454,13 @@ class EventList(list[Any]):
         groups: dict[tuple[Any, ...], FunctionEventAvg] = {}
         for event in self:
             key = _rewrite_name(event.key, with_wildcard=True)
-            group = (key, event.node_id, event.is_user_annotation, event.is_legacy, event.scope)
+            group: tuple[Any, ...] = (
+                key,
+                event.node_id,
+                event.is_user_annotation,
+                event.is_legacy,
+                event.scope,
+            )
             if group_by_input_shapes:
                 group += (str(event.input_shapes),)
             if group_by_stack_n > 0:

@@ -60,10 +60,10 @@ def schedule(
 ) -> Callable[[int], ProfilerAction]:
     """A function from the number of a step to what the profiler does in it.
 
-    After skip_first steps, cycles follow: `wait` steps of nothing, `warmup` steps that are recorded
-    and thrown away, `active` steps that are kept; the last of them ends a trace. repeat: how many
-    cycles; 0 for no end. skip_first_wait: if not 0, the first cycle does not wait. AssertionError
-    for numbers that make no schedule.
+    After skip_first steps, cycles follow: `wait` steps of nothing, `warmup` steps that are
+    recorded and thrown away, `active` steps that are kept; the last of them ends a trace. repeat:
+    how many cycles; 0 for no end. skip_first_wait: if not 0, the first cycle does not wait.
+    AssertionError for numbers that make no schedule.
     """
     if not (wait >= 0 and warmup >= 0 and active > 0 and repeat >= 0 and skip_first >= 0):
         raise AssertionError(
@@ -127,11 +127,12 @@ def tensorboard_trace_handler(
 class profile:
     """A profiler that works in steps: `step()` ends one.
 
-    activities: of `ProfilerActivity`; the CPU is recorded, other devices are refused with a
-    warning. schedule: what to do in each step; by default all is recorded. on_trace_ready: is called
-    with the profiler where a trace ends. record_shapes, profile_memory, with_stack: as in
-    `autograd.profiler.profile`; with_flops, with_modules, experimental_config, acc_events and the
-    rest have no effect here. `events()` and `key_averages()` are those of the trace that ended last.
+    activities: of `ProfilerActivity`; the CPU is recorded, of other devices a warning says that
+    they are not there. schedule: what to do in each step; by default all is recorded.
+    on_trace_ready: is called with the profiler where a trace ends. record_shapes, profile_memory,
+    with_stack: as in `autograd.profiler.profile`; with_flops, with_modules, experimental_config,
+    acc_events and the rest have no effect here. `events()` and `key_averages()` are those of the
+    trace that ended last.
     """
 
     def __init__(

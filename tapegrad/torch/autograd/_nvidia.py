@@ -58,6 +58,7 @@ class _Ranges:
         """Begin the two ranges of a step of a backward pass."""
         self.nvtx.push_range(self._title(titles[0], number, ()))
         self.nvtx.push_range(titles[1])
+        return titles
 
     def end(self, step: Any) -> None:
         """End them."""

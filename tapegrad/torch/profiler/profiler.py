@@ -132,7 +132,7 @@ class profile:
     on_trace_ready: is called with the profiler where a trace ends. record_shapes, profile_memory,
     with_stack: as in `autograd.profiler.profile`; with_flops, with_modules, experimental_config,
     acc_events and the rest have no effect here. `events()` and `key_averages()` are those of the
-    trace that ended last.
+    recording that ended last: ask for them in on_trace_ready, or after the block.
     """
 
     def __init__(

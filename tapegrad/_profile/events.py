@@ -39,14 +39,14 @@ class Event:
     )
 
     def __init__(
-        self, name: str, kind: int, begin: int, end: int, thread: int, detail: Detail | None
+        self, name: str, kind: int, begin: int, end: int, thread: int, detail: Any
     ) -> None:
         self.name = name
         self.kind = kind
         self.begin = begin
         self.end = end
         self.thread = thread
-        self.detail = detail or NOTHING
+        self.detail = NOTHING if detail is None else Detail(*detail)
         self.parent: Event | None = None
         self.children: list[Event] = []
 

@@ -18,7 +18,7 @@ from time import perf_counter_ns as now
 from time import time_ns
 from typing import Any, Self
 
-from tapegrad._profile.events import BACKWARD, FUNCTION, USER, Detail, Event, nested
+from tapegrad._profile.events import BACKWARD, FUNCTION, USER, Event, nested
 from tapegrad._profile.switch import switch_in, switch_out
 from tapegrad._warning import is_ours
 
@@ -59,11 +59,13 @@ class Log:
     ) -> Function:
         """A function that calls another and records the call.
 
-        name: of the event, or a function of the arguments that returns it, or None for a call
-        that is not recorded. number: finds the number of a call from its result; see `Detail`.
+        name: of the event, or a function of the arguments that returns it, or None for a call that
+        is not recorded. number: finds the number of a call from its result; see `events.Detail`.
         """
+        if self.memory:
+            return self._measured(function, name, kind, number)
         if self.detailed:
-            return self._detailed(function, name, kind, number)
+            return self._described(function, name, kind, number)
         if isinstance(name, str):
             return self._timed(function, name, kind)
         return self._named(function, name, kind)
@@ -97,7 +99,30 @@ class Log:
 
         return recorded
 
-    def _detailed(
+    def _described(
+        self, function: Function, name: Name, kind: int, number: Function | None
+    ) -> Function:
+        append, shaped, stacked = self.append, self.shapes and kind == FUNCTION, self.stack
+
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            label = name if isinstance(name, str) else name(*args, **kwargs)
+            if label is None or not _RUNNING:
+                return function(*args, **kwargs)
+            shapes = shapes_of((*args, *kwargs.values()) if kwargs else args) if shaped else ()
+            frames = frames_of() if stacked else ()
+            made = None
+            begin = now()
+            try:
+                made = function(*args, **kwargs)
+                return made
+            finally:
+                end = now()
+                at = -1 if number is None else number(made)
+                append((label, kind, begin, end, get_ident(), (shapes, 0, frames, at)))
+
+        return recorded
+
+    def _measured(
         self, function: Function, name: Name, kind: int, number: Function | None
     ) -> Function:
         append = self.append
@@ -121,7 +146,7 @@ class Log:
                 end = now()
                 after = self.allocated()
                 at = -1 if number is None else number(made)
-                detail = Detail(shapes, after - before, frames, at)
+                detail = (shapes, after - before, frames, at)
                 append((label, kind, begin, end, get_ident(), detail))
                 self.spent += self.allocated() - after
 
@@ -141,9 +166,9 @@ class Log:
         if self.detailed:
             after = self.allocated()
             shapes = [list(shape)] if self.shapes else ()
-            detail = Detail(shapes, after - before, (), number)
+            detail = (shapes, after - before, (), number)
             self.append((inner, BACKWARD, begin, end, thread, detail))
-            self.append((outer, BACKWARD, begin, end, thread, detail._replace(shapes=())))
+            self.append((outer, BACKWARD, begin, end, thread, ((), *detail[1:])))
             self.spent += self.allocated() - after
         else:
             self.append((inner, BACKWARD, begin, end, thread, None))
@@ -254,7 +279,7 @@ class Range:
             return
         end = now()
         if _RUNNING:
-            detail = Detail((), LOG.allocated() - self.before, self.frames, -1)
+            detail = ((), LOG.allocated() - self.before, self.frames, -1)
             LOG.append((self.name, USER, self.begin, end, get_ident(), detail))
         self.begin = None
 
@@ -273,7 +298,7 @@ def shapes_of(values: Any) -> list[Any]:
 def _shape_of(value: Any) -> list[Any]:
     shape = getattr(value, "shape", None)
     if isinstance(shape, tuple):
-        return [int(n) for n in shape]
+        return list(shape)
     if isinstance(value, (list, tuple)) and any(hasattr(part, "shape") for part in value):
         return shapes_of(value)
     return []

@@ -42,7 +42,7 @@ def train(steps=2):
     return loss
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def profiled():
     with profile(record_shapes=True, with_stack=True, profile_memory=True) as prof:
         train()

@@ -18,7 +18,7 @@ from tapegrad._core.backward import replay_backward as _replay_backward
 from tapegrad._core.entry import PROJECT
 from tapegrad._profile.events import FUNCTION, USER
 from tapegrad._profile.switch import Place
-from tapegrad.torch import linalg, special
+from tapegrad.torch import fft, linalg, special
 from tapegrad.torch._engine import backward_pass
 from tapegrad.torch._engine.backward_pass import BackwardPass
 from tapegrad.torch._engine.function_call import call as _call
@@ -89,6 +89,7 @@ NAMESPACES: list[tuple[ModuleType, str]] = [
     (activations, ""),
     (special, "special_"),
     (linalg, "linalg_"),
+    (fft, "fft_"),
 ]
 METHODS: list[tuple[type[Any], tuple[str, ...], Callable[..., str]]] = []
 

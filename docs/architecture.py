@@ -25,6 +25,7 @@ WORDS = {
     "_numpy_versions": "NumPy's releases",
     "_warning": "warnings",
     "_tree": "pytrees",
+    "_profile": "times of calls",
     "_core": "tape, replays, rule forms",
     "rules": "derivatives of functions",
     "_arrays": "the traced array",
@@ -53,6 +54,7 @@ WORDS = {
     "torch.autograd": "backward, Function",
     "torch.nn": "modules, losses",
     "torch.optim": "SGD, Adam",
+    "torch.profiler": "profiles in steps",
     "torch": "PyTorch's names",
 }
 

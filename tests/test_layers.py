@@ -20,6 +20,7 @@ TOWER = (
     "_numpy_versions",
     "_warning",
     "_tree",
+    "_profile",
     "_core",
     "rules",
     "_arrays",
@@ -50,6 +51,7 @@ TOWER = (
     "torch.nn",
     "torch.optim",
     "torch.distributions",
+    "torch.profiler",
     "torch",
 )
 

@@ -16,6 +16,7 @@ from tapegrad.torch import (
     linalg,
     nn,
     optim,
+    profiler,
     return_types,
     special,
 )
@@ -89,6 +90,7 @@ __all__ = [
     "no_grad",
     "optim",
     "preserve_format",
+    "profiler",
     "return_types",
     "set_default_dtype",
     "set_grad_enabled",

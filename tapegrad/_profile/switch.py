@@ -1,0 +1,99 @@
+"""Functions that are switched for others while something watches them, and switched back.
+
+Knows attributes of classes and modules. Must not know what is watched, or by whom.
+
+A layer declares a source: a function that takes the watcher and yields the places, each with the
+function to be put there. Where nothing watches, the layer's own functions stand there, so that
+watching costs nothing while it is off.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+Attributes = Any  # of a class or module: setattr; of a dictionary: an item
+
+
+class Place(NamedTuple):
+    """An attribute of a class or module, or an item of a dictionary, and what to put there."""
+
+    holder: Attributes
+    name: str
+    value: Any
+
+
+Source = Callable[[Any], Iterable[Place]]
+
+_SOURCES: list[Source] = []
+_LOCK = threading.RLock()
+_ABSENT = object()
+
+
+class _State:
+    """What stands in for other functions now."""
+
+    def __init__(self) -> None:
+        self.watcher: Any = None
+        self.changed: list[tuple[Place, Any]] = []
+
+
+_STATE = _State()
+
+
+def declare(source: Source) -> Source:
+    """Let a layer's functions be watched: `source(watcher)` yields their places."""
+    _SOURCES.append(source)
+    return source
+
+
+def watcher() -> Any:
+    """Who watches; None where nobody does."""
+    return _STATE.watcher
+
+
+def switch_in(given: Any) -> None:
+    """Put the functions of a watcher in place; RuntimeError where another one watches."""
+    with _LOCK:
+        if _STATE.watcher is not None:
+            raise RuntimeError(
+                f"{given} cannot start while {_STATE.watcher} runs: leave its block first."
+            )
+        _STATE.watcher = given
+        try:
+            places = [place for source in _SOURCES for place in source(given)]
+            for place in places:
+                before = _stored(place)
+                _STATE.changed.append((place, before))
+                _store(place, place.value)
+        except BaseException:
+            switch_out()
+            raise
+
+
+def switch_out() -> None:
+    """Put back what stood in all places. A place that someone changed since stays as it is."""
+    with _LOCK:
+        while _STATE.changed:
+            place, before = _STATE.changed.pop()
+            if _stored(place) is place.value:
+                _store(place, before)
+        _STATE.watcher = None
+
+
+def _stored(place: Place) -> Any:
+    holder = place.holder
+    return (holder if isinstance(holder, dict) else vars(holder)).get(place.name, _ABSENT)
+
+
+def _store(place: Place, value: Any) -> None:
+    if isinstance(place.holder, dict):
+        place.holder[place.name] = value
+    elif value is _ABSENT:
+        delattr(place.holder, place.name)
+    else:
+        setattr(place.holder, place.name, value)
+
+
+__all__ = ["Place", "declare", "switch_in", "switch_out", "watcher"]

@@ -1,0 +1,321 @@
+"""`torch.autograd.profiler`: profiles of operations and backward passes, and ranges in them.
+
+Knows the recorder, and PyTorch's names. Must not know what is recorded; that is in `_recorded`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+from tapegrad._profile.recorder import Range, Recorder, is_recording
+from tapegrad._profile.switch import declare
+from tapegrad._warning import warn
+from tapegrad.torch.autograd._nvidia import (
+    EnforceUnique,
+    emit_nvtx,
+    load_nvprof,
+    parse_nvprof_trace,
+)
+from tapegrad.torch.autograd._recorded import places
+from tapegrad.torch.autograd.profiler_util import (
+    EventList,
+    FunctionEvent,
+    FunctionEventAvg,
+    MemRecordsAcc,
+    from_events,
+)
+
+declare(places)
+
+NOT_RUN = "Profiler didn't finish running"
+
+
+class profile:
+    """Context manager that records the operations and backward passes of its block.
+
+    It is a list of events after the block: `function_events`; printing it prints their table.
+    enabled: if False, nothing is recorded. record_shapes: the shapes of arguments. profile_memory:
+    the bytes that each call allocated less those that it freed, of Python's objects and NumPy's
+    arrays, counted by `tracemalloc` in all threads. with_stack: the lines of the program that made
+    the calls. use_cuda, use_device, with_flops: there is no device and no count, as a warning
+    says. with_modules, use_kineto, use_cpu, acc_events and the rest have no effect here.
+
+    Calls of all threads are recorded, each thread's apart. Where no profile runs it costs nothing.
+
+    >>> import tapegrad.torch as torch
+    >>> x = torch.ones(3, requires_grad=True)
+    >>> with torch.autograd.profiler.profile() as prof:
+    ...     (x * x).sum().backward()
+    >>> [event.key for event in prof.key_averages()][:2]
+    ['aten::mul', 'aten::sum']
+    """
+
+    def __init__(
+        self,
+        enabled: bool = True,
+        *,
+        use_cuda: bool = False,
+        use_device: str | None = None,
+        record_shapes: bool = False,
+        with_flops: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_modules: bool = False,
+        use_kineto: bool = False,
+        use_cpu: bool = True,
+        experimental_config: Any = None,
+        acc_events: bool = False,
+        custom_trace_id_callback: Callable[[], str] | None = None,
+        post_processing_timeout_s: float | None = None,
+        activity_filters: Any = None,
+    ) -> None:
+        self.enabled = enabled
+        self.use_cuda = False
+        self.use_device = None
+        self.use_cpu = use_cpu
+        self.record_shapes = record_shapes
+        self.with_flops = False
+        self.profile_memory = profile_memory
+        self.with_stack = with_stack
+        self.with_modules = with_modules
+        self.acc_events = acc_events
+        self.entered = False
+        self._recorder: Recorder | None = None
+        self._function_events: EventList | None = None
+        if not enabled:
+            return
+        if use_cuda or use_device not in (None, "cpu"):
+            device = use_device or "cuda"
+            warn(f"{device.upper()} is not available, disabling {device.upper()} profiling")
+        if with_flops:
+            warn("with_flops is not supported: floating point operations are not counted.")
+        if not use_cpu:
+            warn("use_cpu=False is ignored: there is no other device to profile.")
+
+    def __enter__(self) -> Self | None:
+        if not self.enabled:
+            return None
+        if self.entered:
+            raise RuntimeError("Profiler context manager is not reentrant")
+        self.entered = True
+        self._function_events = None
+        self._recorder = Recorder(
+            shapes=self.record_shapes, memory=self.profile_memory, stack=self.with_stack
+        ).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._recorder is not None:
+            self._recorder.stop()
+
+    # -- results ---------------------------------------------------------------------------------
+
+    @property
+    def function_events(self) -> EventList | None:
+        """The events in order of time; None before the end of the block."""
+        recorder = self._recorder
+        if self._function_events is None and recorder is not None and recorder.end:
+            self._function_events = from_events(
+                recorder.events(),
+                recorder.threads,
+                begin=recorder.begin,
+                memory=self.profile_memory,
+            )
+        return self._function_events
+
+    def _finished(self) -> EventList:
+        events = self.function_events
+        if events is None:
+            raise RuntimeError(f"{NOT_RUN}: leave the block of the profile before you ask for it.")
+        return events
+
+    def __repr__(self) -> str:
+        events = self.function_events
+        return f"<unfinished {type(self).__module__}.profile>" if events is None else repr(events)
+
+    def __str__(self) -> str:
+        events = self.function_events
+        return f"<unfinished {type(self).__module__}.profile>" if events is None else str(events)
+
+    def table(
+        self,
+        sort_by: str | None = None,
+        row_limit: int = 100,
+        max_src_column_width: int = 75,
+        max_name_column_width: int = 55,
+        max_shapes_column_width: int = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+    ) -> str:
+        """The events as a table; see `EventList.table`."""
+        return self._finished().table(
+            sort_by=sort_by,
+            row_limit=row_limit,
+            max_src_column_width=max_src_column_width,
+            max_name_column_width=max_name_column_width,
+            max_shapes_column_width=max_shapes_column_width,
+            header=header,
+            top_level_events_only=top_level_events_only,
+        )
+
+    def key_averages(
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+    ) -> EventList:
+        """The events of each name together; see `EventList.key_averages`."""
+        return self._finished().key_averages(
+            group_by_input_shape, group_by_stack_n, group_by_overload_name
+        )
+
+    def total_average(self) -> FunctionEventAvg:
+        """All events together."""
+        return self._finished().total_average()
+
+    def export_chrome_trace(self, path: Any) -> None:
+        """Write the events as a trace, which chrome://tracing and Perfetto read."""
+        self._finished().export_chrome_trace(path)
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Write the stacks of the events with a time each; needs with_stack=True."""
+        events = self._finished()
+        if not self.with_stack:
+            raise AssertionError("export_stacks() requires with_stack=True")
+        events.export_stacks(path, metric)
+
+    def toggle_collection_dynamic(self, enabled: bool, activities: object = None) -> None:
+        """Turn recording off and on within a block: here it stays as it is, with a warning."""
+        warn("toggle_collection_dynamic is not supported: the whole block is recorded.")
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The time of all events in microseconds, each moment of a thread once."""
+        return self._finished().self_cpu_time_total
+
+
+class record_function:
+    """Context manager and decorator: a range with a name in the profile that runs.
+
+    args: text that is kept with the object. Outside of a profile it does nothing.
+    """
+
+    def __init__(self, name: str, args: str | None = None) -> None:
+        self.name = name
+        self.args = args
+        self.run_callbacks_on_exit = True
+        self._ranges: list[Range] = []
+
+    def __enter__(self) -> Self:
+        span = Range(self.name)
+        self._ranges.append(span)
+        span.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.run_callbacks_on_exit:
+            self._ranges.pop().stop()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function whose calls are ranges."""
+
+        @functools.wraps(function)
+        def within(*args: Any, **kwargs: Any) -> Any:
+            with type(self)(self.name, self.args):
+                return function(*args, **kwargs)
+
+        return within
+
+    def _call_end_callbacks_on_future(self, fut: Any) -> Any:
+        """End the range when a future is done, rather than at the end of the block."""
+        if not self.run_callbacks_on_exit:
+            raise RuntimeError("_call_end_callbacks_on_future can only be called once.")
+        self.run_callbacks_on_exit = False
+        fut.add_done_callback(lambda _: self._ranges.pop().stop())
+        return fut
+
+
+class emit_itt:
+    """Ranges for Intel's VTune: not supported, as an error says.
+
+    RuntimeError where it is entered, unless enabled is False.
+    """
+
+    def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
+        self.enabled = enabled
+        self.record_shapes = record_shapes
+        self.entered = False
+
+    def __enter__(self) -> Self | None:
+        if not self.enabled:
+            return None
+        raise RuntimeError(
+            "emit_itt: ranges for Intel's VTune are not supported. Use profile(), whose "
+            "export_chrome_trace() Perfetto reads, or emit_nvtx()."
+        )
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class KinetoStepTracker:
+    """Counts of steps by who counts, and the largest of them: the step of the program."""
+
+    _current_step = 0
+    _step_dict: ClassVar[dict[str, int]] = {}
+
+    @classmethod
+    def init_step_count(cls, requester: str) -> None:
+        """Begin to count for someone, at the step of the program."""
+        cls._step_dict[requester] = cls._current_step
+
+    @classmethod
+    def erase_step_count(cls, requester: str) -> bool:
+        """Forget someone's count; whether there was one."""
+        return cls._step_dict.pop(requester, None) is not None
+
+    @classmethod
+    def increment_step(cls, requester: str) -> int:
+        """Count a step of someone's; returns the step of the program."""
+        if requester not in cls._step_dict:
+            cls.init_step_count(requester)
+        cls._step_dict[requester] += 1
+        largest = max(cls._step_dict.values())
+        if largest - cls._current_step > 1:
+            warn(
+                "Profiler step count has increased more than 1 - "
+                f"current_step = {cls._current_step} step dict =  {cls._step_dict}"
+            )
+        cls._current_step = max(cls._current_step, largest)
+        return cls._current_step
+
+    @classmethod
+    def current_step(cls) -> int:
+        """The step of the program."""
+        return cls._current_step
+
+
+def kineto_available() -> bool:
+    """Whether PyTorch's tracing library is there: False, the recorder is tapegrad's own."""
+    return False
+
+
+def _is_profiler_enabled() -> bool:
+    return is_recording()
+
+
+__all__ = [
+    "EnforceUnique",
+    "EventList",
+    "FunctionEvent",
+    "KinetoStepTracker",
+    "MemRecordsAcc",
+    "emit_itt",
+    "emit_nvtx",
+    "load_nvprof",
+    "parse_nvprof_trace",
+    "profile",
+    "record_function",
+]

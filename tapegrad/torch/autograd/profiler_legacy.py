@@ -1,0 +1,27 @@
+"""`torch.autograd.profiler_legacy`: the old name of the profiler, for scripts that import it.
+
+Knows the profiler alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad._warning import warn
+from tapegrad.torch.autograd import profiler as _profiler
+from tapegrad.torch.autograd.profiler_util import EventList, FunctionEvent
+
+
+class profile(_profiler.profile):
+    """`torch.autograd.profiler.profile`, with a FutureWarning."""
+
+    def __init__(self, enabled: bool = True, **options: Any) -> None:
+        warn(
+            "`torch.autograd.profiler_legacy.profile` is deprecated and will be removed in a "
+            "future release. Please use `torch.profiler` instead.",
+            FutureWarning,
+        )
+        super().__init__(enabled, **options)
+
+
+__all__ = ["EventList", "FunctionEvent", "profile"]

@@ -1,0 +1,342 @@
+"""The profiler of `torch.profiler`, its schedule, and what it does with a finished trace.
+
+Knows the profiler of `autograd`. Must not know what is recorded.
+"""
+
+from __future__ import annotations
+
+import enum
+import gzip
+import json
+import os
+import socket
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, Self
+
+from tapegrad._warning import warn
+from tapegrad.torch.autograd import profiler as _profiler
+from tapegrad.torch.autograd.profiler_util import EventList
+
+STEPS = "Torch profiler"
+
+
+class ProfilerActivity(enum.Enum):
+    """What can be profiled. Here that is the CPU; the others are there to be named."""
+
+    CPU = 0
+    XPU = 1
+    MTIA = 2
+    CUDA = 3
+    HPU = 4
+    PrivateUse1 = 5
+
+    def __repr__(self) -> str:
+        return f"<ProfilerActivity.{self.name}: {self.value}>"
+
+
+class ProfilerAction(enum.Enum):
+    """What a profiler does in a step."""
+
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+
+
+def supported_activities() -> set[ProfilerActivity]:
+    """What can be profiled: the CPU."""
+    return {ProfilerActivity.CPU}
+
+
+def schedule(
+    *,
+    wait: int,
+    warmup: int,
+    active: int,
+    repeat: int = 0,
+    skip_first: int = 0,
+    skip_first_wait: int = 0,
+) -> Callable[[int], ProfilerAction]:
+    """A function from the number of a step to what the profiler does in it.
+
+    After skip_first steps, cycles follow: `wait` steps of nothing, `warmup` steps that are
+    recorded and thrown away, `active` steps that are kept; the last of them ends a trace. repeat:
+    how many cycles; 0 for no end. skip_first_wait: if not 0, the first cycle does not wait.
+    AssertionError for numbers that make no schedule.
+    """
+    if not (wait >= 0 and warmup >= 0 and active > 0 and repeat >= 0 and skip_first >= 0):
+        raise AssertionError(
+            f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup={warmup} "
+            f"(need >= 0), active={active} (need > 0), repeat={repeat} (need >= 0), "
+            f"skip_first={skip_first} (need >= 0)."
+        )
+    if warmup == 0:
+        warn("Profiler won't be using warmup, this can skew profiler results")
+
+    def action(step: int) -> ProfilerAction:
+        if step < 0:
+            raise AssertionError(f"Step must be non-negative. Got {step}.")
+        if step < skip_first:
+            return ProfilerAction.NONE
+        step -= skip_first
+        if skip_first_wait:
+            step += wait
+        cycle = wait + warmup + active
+        if 0 < repeat <= step // cycle:
+            return ProfilerAction.NONE
+        place = step % cycle
+        if place < wait:
+            return ProfilerAction.NONE
+        if place < wait + warmup:
+            return ProfilerAction.WARMUP
+        return ProfilerAction.RECORD_AND_SAVE if place == cycle - 1 else ProfilerAction.RECORD
+
+    return action
+
+
+def _always(_: int) -> ProfilerAction:
+    return ProfilerAction.RECORD
+
+
+def tensorboard_trace_handler(
+    dir_name: str,
+    worker_name: str | None = None,
+    use_gzip: bool = False,
+    use_python_export: bool = False,
+) -> Callable[[profile], None]:
+    """A function for on_trace_ready that writes each trace into a folder.
+
+    The files are named worker.time.pt.trace.json, as TensorBoard's plugin expects. worker_name: by
+    default the machine's name and the number of the process. use_gzip: they are compressed, .gz.
+    """
+
+    def handler(prof: profile) -> None:
+        if not os.path.isdir(dir_name):
+            try:
+                os.makedirs(dir_name, exist_ok=True)
+            except OSError as error:
+                raise RuntimeError(f"Can't create directory: {dir_name}") from error
+        worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
+        file = f"{worker}.{time.time_ns()}.pt.trace.json"
+        prof.export_chrome_trace(os.path.join(dir_name, f"{file}.gz" if use_gzip else file))
+
+    return handler
+
+
+class profile:
+    """A profiler that works in steps: `step()` ends one.
+
+    activities: of `ProfilerActivity`; the CPU is recorded, of other devices a warning says that
+    they are not there. schedule: what to do in each step; by default all is recorded.
+    on_trace_ready: is called with the profiler where a trace ends. record_shapes, profile_memory,
+    with_stack: as in `autograd.profiler.profile`; with_flops, with_modules, experimental_config,
+    acc_events and the rest have no effect here. `events()` and `key_averages()` are those of the
+    recording that ended last: ask for them in on_trace_ready, or after the block.
+    """
+
+    def __init__(
+        self,
+        *,
+        activities: Iterable[Any] | None = None,
+        schedule: Callable[[int], ProfilerAction] | None = None,
+        on_trace_ready: Callable[..., Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: Any = None,
+        execution_trace_observer: Any = None,
+        acc_events: bool = False,
+        use_cuda: bool | None = None,
+        custom_trace_id_callback: Callable[[], str] | None = None,
+        post_processing_timeout_s: float | None = None,
+    ) -> None:
+        self.activities = set(supported_activities() if activities is None else activities)
+        if not self.activities:
+            raise AssertionError("No valid profiler activities found")
+        if use_cuda is not None:
+            warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning)
+        others = sorted(str(a) for a in self.activities if a is not ProfilerActivity.CPU)
+        if others or use_cuda:
+            names = ", ".join(others) or "CUDA"
+            warn(f"{names} is not available, disabling its profiling: the CPU is profiled")
+        self.record_shapes = record_shapes
+        self.profile_memory = profile_memory
+        self.with_stack = with_stack
+        self.with_flops = with_flops
+        self.with_modules = with_modules
+        self.acc_events = acc_events
+        self.schedule = schedule if schedule is not None else _always
+        self.record_steps = schedule is not None
+        self.on_trace_ready = on_trace_ready
+        self.step_num = 0
+        self.current_action = self.schedule(0)
+        self.profiler: _profiler.profile | None = None
+        self.step_rec_fn: _profiler.record_function | None = None
+        self._metadata: dict[str, Any] = {}
+        self._running = False
+
+    # -- steps -----------------------------------------------------------------------------------
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Begin with what the schedule says of step 0."""
+        _profiler.KinetoStepTracker.init_step_count(STEPS)
+        self._change(None, self.current_action)
+        self._begin_step()
+
+    def stop(self) -> None:
+        """End the last step, and the trace if one is open."""
+        self._end_step()
+        self._change(self.current_action, None)
+        _profiler.KinetoStepTracker.erase_step_count(STEPS)
+
+    def step(self) -> None:
+        """End a step and begin the next one."""
+        self._end_step()
+        before = self.current_action
+        self.step_num += 1
+        self.current_action = self.schedule(self.step_num)
+        self._change(before, self.current_action)
+        _profiler.KinetoStepTracker.increment_step(STEPS)
+        self._begin_step()
+
+    def _begin_step(self) -> None:
+        if self.record_steps:
+            self.step_rec_fn = _profiler.record_function(f"ProfilerStep#{self.step_num}")
+            self.step_rec_fn.__enter__()
+
+    def _end_step(self) -> None:
+        if self.step_rec_fn is not None:
+            self.step_rec_fn.__exit__(None, None, None)
+            self.step_rec_fn = None
+
+    def _change(self, before: ProfilerAction | None, after: ProfilerAction | None) -> None:
+        """Start and stop recording between two steps, and give out a trace that ended."""
+        none, warmup = ProfilerAction.NONE, ProfilerAction.WARMUP
+        save = ProfilerAction.RECORD_AND_SAVE
+        recorded = before not in (None, none, warmup)
+        ends = before is save or (recorded and after in (None, none, warmup))
+        if recorded and after is none and before is not save:
+            warn("Incorrect schedule: RECORD followed by NONE")
+        if recorded and after is warmup and before is not save:
+            warn("Incorrect schedule: RECORD followed by WARMUP")
+        if before is warmup and after in (None, none):
+            self.stop_trace()
+            if after is none:
+                warn("Incorrect schedule: WARMUP followed by NONE")
+        if ends:
+            self.stop_trace()
+            if self.on_trace_ready is not None:
+                self.on_trace_ready(self)
+        if after is warmup and not self._running:
+            self.prepare_trace()
+        elif after in (ProfilerAction.RECORD, save):
+            if not self._running:
+                self.prepare_trace()
+            if ends or not recorded:
+                self.start_trace()
+
+    # -- traces ----------------------------------------------------------------------------------
+
+    def prepare_trace(self) -> None:
+        """Switch recording on; what is recorded before `start_trace` is thrown away."""
+        self._open()
+
+    def start_trace(self) -> None:
+        """Begin to keep what is recorded."""
+        if self._running:
+            self.stop_trace()
+        self._open()
+
+    def _open(self) -> None:
+        self.profiler = _profiler.profile(
+            record_shapes=self.record_shapes,
+            profile_memory=self.profile_memory,
+            with_stack=self.with_stack,
+        )
+        self.profiler.__enter__()
+        self._running = True
+
+    def stop_trace(self) -> None:
+        """End the recording."""
+        if self.profiler is None:
+            raise AssertionError("Profiler must be initialized before stopping trace")
+        if self._running:
+            self.profiler.__exit__(None, None, None)
+            self._running = False
+
+    def toggle_collection_dynamic(self, enable: bool, activities: Iterable[Any]) -> None:
+        """Turn recording off and on within a step: not supported, as a warning says."""
+        if self.profiler is not None:
+            self.profiler.toggle_collection_dynamic(enable, activities)
+
+    # -- results ---------------------------------------------------------------------------------
+
+    def _known(self, what: str) -> _profiler.profile:
+        if self.profiler is None:
+            raise AssertionError(f"Profiler must be initialized before {what}")
+        return self.profiler
+
+    def events(self) -> EventList:
+        """The events in order of time."""
+        return self._known("accessing events")._finished()
+
+    def key_averages(
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+    ) -> EventList:
+        """The events of each name together; see `EventList.key_averages`."""
+        prof = self._known("getting key averages")
+        return prof.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Write the stacks of the events with a time each; needs with_stack=True."""
+        self._known("exporting stacks").export_stacks(path, metric)
+
+    def export_chrome_trace(self, path: str, use_python_export: bool = False) -> None:
+        """Write the trace, which chrome://tracing and Perfetto read; compressed as .gz."""
+        events = self._known("exporting chrome trace")._finished()
+        trace = events._trace() | self._metadata
+        opened = gzip.open if str(path).endswith(".gz") else open
+        with opened(path, "wt", encoding="utf-8") as file:
+            json.dump(trace, file)
+
+    def export_memory_timeline(self, path: str, device: str | None = None) -> None:
+        """The memory of a device over time: not supported, as an error says."""
+        raise NotImplementedError(
+            "export_memory_timeline is not supported. Use profile_memory=True and "
+            "key_averages().table(sort_by='self_cpu_memory_usage')."
+        )
+
+    def add_metadata(self, key: str, value: str) -> None:
+        """Add a text to the traces that are written from now on."""
+        self._metadata[key] = value
+
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """Add what a text in JSON stands for to the traces that are written from now on."""
+        self._metadata[key] = json.loads(value)
+
+    preset_metadata_json = add_metadata_json
+
+
+_KinetoProfile = profile
+
+__all__ = [
+    "ProfilerAction",
+    "ProfilerActivity",
+    "profile",
+    "schedule",
+    "supported_activities",
+    "tensorboard_trace_handler",
+]

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from tapegrad._core.types import Value
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._ops.declare import private, register
@@ -108,7 +110,7 @@ def untyped_storage(self: Tensor) -> Storage:
 _OWN = frozenset(word for word in Tensor.__annotations__ if word.startswith("_"))
 
 
-def _attributes(tensor: Tensor) -> dict[str, Any]:
+def attributes_of(tensor: Tensor) -> dict[str, Any]:
     """What users set on a tensor."""
     return {word: value for word, value in tensor.__dict__.items() if word not in _OWN}
 
@@ -132,13 +134,30 @@ def _reduce(self: Tensor, _protocol: Any = None) -> Any:
             "pickle: got a tensor within a functional transform, which is only valid there. "
             "Return it from the function first."
         )
-    return _rebuilt, (type(self), self._value, self.requires_grad, _attributes(self))
+    return _rebuilt, (type(self), self._value, self.requires_grad, attributes_of(self))
 
 
 @register("__copy__", function=False)
 def _copy(self: Tensor) -> Tensor:
     """Another tensor over the same memory: a leaf, as PyTorch makes it."""
-    return _rebuilt(type(self), plain_of(self), self.requires_grad, _attributes(self))
+    return _rebuilt(type(self), plain_of(self), self.requires_grad, attributes_of(self))
+
+
+def _copied(value: Value, memo: dict[int, Any]) -> Value:
+    """A copy in a copy of the memory: those of tensors that share memory share it, too."""
+    if type(value) is not ndarray:
+        return value.copy()
+    owner = owner_of(value)
+    known = memo.get(id(owner))
+    if known is None:
+        known = memo[id(owner)] = owner.copy(order="K")
+    if owner is value:
+        return known.view()
+    if known.strides != owner.strides:  # what NumPy was given may overlap itself
+        return value.copy()
+    start = _address(value) - _address(owner)
+    bytes_of = known.reshape(-1, order="A") if known.flags.forc else known.ravel(order="K")
+    return np.ndarray(value.shape, value.dtype, bytes_of, start, value.strides)
 
 
 @register("__deepcopy__", function=False)
@@ -155,10 +174,10 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     known: Tensor | None = memo.get(id(self))
     if known is not None:
         return known
-    value = self._value.copy()
+    value = _copied(self._value, memo)
     made = _rebuilt(type(self), value, self.requires_grad, {})
     memo[id(self)] = made
-    made.__dict__.update(deepcopy(_attributes(self), memo))
+    made.__dict__.update(deepcopy(attributes_of(self), memo))
     if self._grad is not None:
         made.grad = deepcopy(self._grad, memo)
     return made

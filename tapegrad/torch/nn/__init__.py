@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tapegrad.torch.nn import functional, init
+from tapegrad.torch.nn._containers import ModuleDict, ModuleList, Sequential
 from tapegrad.torch.nn._layers import (
     AvgPool2d,
     BCELoss,
@@ -17,13 +18,9 @@ from tapegrad.torch.nn._layers import (
     L1Loss,
     Linear,
     LogSoftmax,
-    ModuleDict,
-    ModuleList,
     MSELoss,
     NLLLoss,
-    ParameterList,
     ReLU,
-    Sequential,
     Sigmoid,
     SmoothL1Loss,
     Softmax,
@@ -31,6 +28,7 @@ from tapegrad.torch.nn._layers import (
 )
 from tapegrad.torch.nn._module import Module
 from tapegrad.torch.nn._parameter import Buffer, Parameter
+from tapegrad.torch.nn._parameter_containers import ParameterDict, ParameterList
 
 __all__ = [
     "AvgPool2d",
@@ -53,6 +51,7 @@ __all__ = [
     "ModuleList",
     "NLLLoss",
     "Parameter",
+    "ParameterDict",
     "ParameterList",
     "ReLU",
     "Sequential",

@@ -1,7 +1,7 @@
 """Calls of a module: `forward` with the hooks around it.
 
-Knows which hooks there are, and in which order they run. Must not know what a module holds, nor how
-gradients reach the hooks on backward passes (`_hooks`).
+Knows which hooks there are, and in which order they run. Must not know what a module holds, nor
+how gradients reach the hooks on backward passes (`_hooks`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from tapegrad.torch.nn._hooks import BackwardWatch, hook_last_node
 from tapegrad.torch.nn._tables import Tables
 
 MIXED = (
-    "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use "
-    "only one of them."
+    "Cannot use both regular backward hooks and full backward hooks on a single Module. Please "
+    "use only one of them."
 )
 
 

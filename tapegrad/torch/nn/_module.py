@@ -14,7 +14,7 @@ from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
 from tapegrad.torch._graph.hooks import Hooks
 from tapegrad.torch._graph.modes import no_grad
-from tapegrad.torch._tensor.tensor import Tensor, plain_of
+from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._tensor.writes import overwrite
 from tapegrad.torch.nn._calls import Calls
 from tapegrad.torch.nn._state import State
@@ -146,8 +146,8 @@ class Module(Calls, State, Walks):
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Convert floating parameters and buffers to a dtype, in place.
 
-        As `to(dtype)`, `to(device, dtype)` or `to(tensor)`; the only device is "cpu". TypeError for
-        a dtype of integers.
+        As `to(dtype)`, `to(device, dtype)` or `to(tensor)`; the only device is "cpu". TypeError
+        for a dtype of integers.
         """
         device, given = _wanted(args, kwargs)
         if given is not None:
@@ -227,10 +227,10 @@ class Module(Calls, State, Walks):
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
 
 
-def indented(text: str) -> str:
-    """A text whose lines after the first one begin two places further on, if not blank."""
+def indented(text: str, *, blank: bool = False) -> str:
+    """A text whose lines after the first one begin two places further on, also `blank` ones."""
     first, *rest = text.split("\n")
-    return "\n".join([first, *(f"  {line}" if line.strip() else "" for line in rest)])
+    return "\n".join([first, *(f"  {line}" if blank or line.strip() else "" for line in rest)])
 
 
 def _is_float(tensor: Tensor) -> bool:
@@ -267,4 +267,4 @@ def forget_gradient(parameter: Tensor, set_to_none: bool) -> None:
         overwrite(gradient, 0)
 
 
-__all__ = ["Module", "forget_gradient", "indented", "plain_of"]
+__all__ = ["Module", "forget_gradient", "indented"]

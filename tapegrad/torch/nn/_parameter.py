@@ -76,8 +76,8 @@ def _restored(
 class Buffer(Tensor, metaclass=_Marked):
     """A tensor that becomes a buffer of a module when it becomes its attribute.
 
-    data: a tensor, whose memory the buffer shares. persistent: whether `state_dict` has it. What is
-    made is a tensor of the class of `data`; `isinstance(_, Buffer)` knows it.
+    data: a tensor, whose memory the buffer shares. persistent: whether `state_dict` has it. What
+    is made is a tensor of the class of `data`; `isinstance(_, Buffer)` knows it.
     """
 
     __slots__ = ()

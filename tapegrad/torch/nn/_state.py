@@ -68,8 +68,8 @@ class State(Tables):
         """Like `register_state_dict_post_hook`, of a hook that may return another state."""
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError(
-                "Cannot register the same function as the state dict post hook that was previously "
-                "registered via register_state_dict_post_hook"
+                "Cannot register the same function as the state dict post hook that was "
+                "previously registered via register_state_dict_post_hook"
             )
         return Handle.adding(self._state_dict_hooks, hook)
 
@@ -153,11 +153,13 @@ class State(Tables):
             destination[prefix + EXTRA] = self.get_extra_state()
 
     def _own_state(self) -> dict[str, Any]:
-        held = dict(self._parameters)
-        for name, value in self._buffers.items():
-            if name not in self._non_persistent_buffers_set:
-                held[name] = value
-        return {name: value for name, value in held.items() if value is not None}
+        held = {**self._parameters, **self._buffers}
+        passing = self._non_persistent_buffers_set
+        return {
+            name: value
+            for name, value in held.items()
+            if value is not None and name not in passing
+        }
 
     # -- loading ---------------------------------------------------------------------------------
 
@@ -267,9 +269,9 @@ class _Loading:
         for hook in list(module._load_state_dict_post_hooks.values()):
             if hook(module, keys) is not None:
                 raise AssertionError(
-                    "Hooks registered with ``register_load_state_dict_post_hook`` are not expected "
-                    "to return new values, if incompatible_keys need to be modified, it should be "
-                    "done inplace."
+                    "Hooks registered with ``register_load_state_dict_post_hook`` are not "
+                    "expected to return new values, if incompatible_keys need to be modified, it "
+                    "should be done inplace."
                 )
 
 

@@ -90,9 +90,8 @@ class Tables:
 
     def _set_buffer(self, name: str, value: Tensor | None, persistent: bool) -> None:
         """Assign a buffer by `register_buffer`, which a subclass may have replaced."""
-        if type(self).register_buffer is Tables.register_buffer:
-            self.register_buffer(name, value, persistent)
-        elif "persistent" in inspect.signature(self.register_buffer).parameters:
+        own = type(self).register_buffer is not Tables.register_buffer
+        if not own or "persistent" in inspect.signature(self.register_buffer).parameters:
             self.register_buffer(name, value, persistent)
         elif not persistent:
             raise RuntimeError(

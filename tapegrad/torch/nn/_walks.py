@@ -48,7 +48,7 @@ class Walks(Tables):
         if strict or hasattr(parent, name):
             known = _named(parent, name)
             if not isinstance(known, Walks):
-                raise AttributeError(f"`{name}` is not an nn.Module")  # noqa: TRY004 - as PyTorch
+                raise AttributeError(f"`{name}` is not an nn.Module")
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Any:

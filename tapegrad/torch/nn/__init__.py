@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn import functional, init
+from tapegrad.torch.nn import functional, init, modules, parameter
 from tapegrad.torch.nn._containers import ModuleDict, ModuleList, Sequential
 from tapegrad.torch.nn._layers import (
     AvgPool2d,
@@ -61,4 +61,6 @@ __all__ = [
     "Tanh",
     "functional",
     "init",
+    "modules",
+    "parameter",
 ]

@@ -55,9 +55,6 @@ class Tables:
                 own["_modules"][name] = replaced_by_hooks(MODULES, self, name, value)
                 return
             if isinstance(value, Buffer) and not _holds(own, ("_parameters", "_modules"), name):
-                if "_buffers" not in own:
-                    raise AttributeError(EARLY.format("buffer"))
-                own.pop(name, None)
                 self._set_buffer(name, value, value.persistent)
                 return
         for kind, (word, wanted) in WORDS.items():

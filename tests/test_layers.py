@@ -91,6 +91,7 @@ SOCKETS = {
 BY_NAME = {"_arrays.interface": "'tapegrad.numpy'"}
 
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "misc", "common"}
+PYTORCHS = {"torch.nn.utils"}  # namespaces that programs import by PyTorch's name
 
 
 def module_name(path: Path) -> str:
@@ -258,6 +259,8 @@ def test_every_public_name_is_listed_and_exists():
 
 @pytest.mark.parametrize("name", MODULES)
 def test_a_module_is_named_after_what_it_knows(name):
+    if name in PYTORCHS:
+        return
     last = name.rpartition(".")[2].strip("_")
     assert last not in FORBIDDEN_NAMES
     assert not last[-1:].isdigit()

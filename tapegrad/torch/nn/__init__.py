@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn import functional, init, modules, parameter
+from tapegrad.torch.nn import functional, init, modules, parameter, utils
 from tapegrad.torch.nn._containers import ModuleDict, ModuleList, Sequential
 from tapegrad.torch.nn._layers import (
     AvgPool2d,
@@ -63,4 +63,5 @@ __all__ = [
     "init",
     "modules",
     "parameter",
+    "utils",
 ]

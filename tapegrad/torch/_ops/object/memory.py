@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
+from tapegrad._warning import warn
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value, plain_of
@@ -97,6 +98,78 @@ class Storage:
 
     def __hash__(self) -> int:
         return id(self._array)
+
+
+class TypedStorage:
+    """The memory of a tensor as elements of its dtype, in order."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        owner = owner_of(plain_of(tensor))
+        flat = owner.ravel(order="K")
+        self._array = flat.view(tensor._value.dtype) if flat.base is not None else flat
+        self.dtype = tensor.dtype
+        self.device = tensor.device
+        self._storage = Storage(tensor)
+
+    def untyped(self) -> Storage:
+        """The same memory as bytes."""
+        return self._storage
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return _address(self._array)
+
+    def size(self) -> int:
+        """How many elements there are."""
+        return int(self._array.size)
+
+    __len__ = size
+
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return int(self._array.itemsize)
+
+    def nbytes(self) -> int:
+        """How many bytes there are."""
+        return int(self._array.nbytes)
+
+    def tolist(self) -> list[Any]:
+        """The elements as Python numbers."""
+        found: list[Any] = self._array.tolist()
+        return found
+
+    def __iter__(self) -> Any:
+        return iter(self.tolist())
+
+    def __getitem__(self, index: int) -> Any:
+        return self._array[index].item()
+
+    def __setitem__(self, index: int | slice, value: Any) -> None:
+        self._array[index] = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TypedStorage) and self._storage == other._storage
+
+    def __hash__(self) -> int:
+        return hash(self._storage)
+
+    def __repr__(self) -> str:
+        lines = [f" {number}" for number in self.tolist()]
+        what = f"dtype={self.dtype}, device={self.device}"
+        lines.append(f"[torch.storage.TypedStorage({what}) of size {len(self)}]")
+        return "\n".join(lines)
+
+
+@register(function=False)
+def storage(self: Tensor) -> TypedStorage:
+    """The memory of this tensor as elements of its dtype; `untyped_storage` in newer programs."""
+    warn(
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be "
+        "the only storage class. This should only matter to you if you are using storages "
+        "directly.  To access UntypedStorage directly, use tensor.untyped_storage() instead of "
+        "tensor.storage()"
+    )
+    return TypedStorage(self)
 
 
 @register(function=False)

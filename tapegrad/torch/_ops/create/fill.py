@@ -105,9 +105,7 @@ def _holds(given: np.dtype[Any], number: Any) -> bool:
     largest = float(np.finfo(given).max)
     if isinstance(number, (int, np.integer)):
         return bool(-largest <= int(number) <= largest)
-    with np.errstate(all="ignore"):  # PyTorch takes for infinite what single precision does
-        rounded = np.float32(number) if given.itemsize == 2 else number
-    return bool(not np.isfinite(rounded) or abs(rounded) <= largest)
+    return bool(not np.isfinite(number) or abs(number) <= largest)
 
 
 def filled_as(value: Number, given: np.dtype[Any]) -> Value:
@@ -118,7 +116,7 @@ def filled_as(value: Number, given: np.dtype[Any]) -> Value:
     if not _holds(given, number):
         word = C_NAMES.get(given.name, given.name)
         raise RuntimeError(f"value cannot be converted to type {word} without overflow")
-    if issubclass(type(number), complex) and given.kind != "c":
+    if issubclass(type(number), complex) and given.kind not in "bc":
         number = number.real
     with np.errstate(all="ignore"):
         return np.asarray(number).astype(given)

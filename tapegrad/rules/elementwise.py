@@ -63,7 +63,7 @@ _DOUBLE = np.dtype(float)
 
 
 def _power_by_exponent(out: Value, x: Value, _y: Value) -> Value:
-    """out * log(x); the limit 0 where x is 0."""
+    """out * log(x); where x is 0, the limit 0 for y >= 0, and minus infinity for y < 0."""
     if issubclass(type(x), (int, float)):
         if out.dtype is not _DOUBLE:
             x = _rounded(x, out)
@@ -71,14 +71,28 @@ def _power_by_exponent(out: Value, x: Value, _y: Value) -> Value:
             out * float(np.log(float(x)))
             if x > 0
             else out
-            * (np.log(complex(x)) if (x and out.dtype.kind == "c") else np.nan if x else 0.0)
+            * (
+                np.log(complex(x))
+                if (x and out.dtype.kind == "c")
+                else np.nan
+                if x
+                else _log_of_zero(out)
+            )
         )
     if (
         hasattr(x, "dtype") and x.dtype != out.dtype
     ):  # a logarithm of small integers is of half precision
         x = x.astype(out.dtype)
     zero = untraced(x) == 0
-    return out * np.log(np.where(zero, 1, x)) if any_true(zero) else out * np.log(x)
+    if not any_true(zero):
+        return out * np.log(x)
+    return out * np.where(zero, _log_of_zero(out), np.log(np.where(zero, 1, x)))
+
+
+def _log_of_zero(out: Value) -> Value:
+    """What log(0) is beside 0 ** y: 0 where that is finite, and else minus infinity."""
+    infinite = np.isinf(untraced(out))
+    return np.where(infinite, -np.inf, 0.0).astype(out.dtype) if any_true(infinite) else 0.0
 
 
 elementwise(np.power, _power_by_base, _power_by_exponent, strong=True)

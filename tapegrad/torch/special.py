@@ -7,7 +7,10 @@ from typing import Any
 from tapegrad.torch._ops.families import OPERATIONS
 
 # The names that differ from those of the namespace `torch`.
-_OTHERS = {"expit": "sigmoid", "gammaln": "lgamma", "psi": "digamma"}
+_OTHERS = {"expit": "sigmoid", "gammaln": "lgamma", "psi": "digamma"} | {
+    "gammainc": "igamma",
+    "gammaincc": "igammac",
+}
 _SAME = (
     "digamma erf erfc erfinv exp2 expm1 log1p log_softmax logit logsumexp polygamma round sinc "
     "softmax xlogy"

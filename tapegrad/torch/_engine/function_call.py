@@ -289,11 +289,11 @@ class _Results:
                 "Some elements marked as dirty during the forward method were not returned as "
                 "output. The inputs that are modified inplace must all be outputs of the Function."
             )
-        made, seen, traced = [], set(), []
+        made, traced = [], []
         for position, output in enumerate(outputs):
             if isinstance(output, Tensor):
-                inner = id(output) in seen or any(output is x for x in self.inputs)
-                seen.add(id(output))
+                # What is returned twice is one tensor, which comes from the last of its places.
+                inner = any(output is x for x in self.inputs)
                 if self._is_logged(output):
                     output = self._logged(output, position, inner)
                     traced.append(output)

@@ -19,7 +19,14 @@ from tapegrad.torch._ops.object import (
     printing,
     subclasses,
 )
-from tapegrad.torch._ops.reduce import cumulative, extrema, sorting, statistics, sums
+from tapegrad.torch._ops.reduce import (
+    cumulative,
+    extrema,
+    sorting,
+    statistics,
+    sums,
+    weight_norms,
+)
 from tapegrad.torch._ops.shape import grids, joining, reshape, slices
 
 MODULES = (
@@ -28,7 +35,7 @@ MODULES = (
     *(getitem, masks, scatter, select),
     *(affine, contractions, products),
     *(conversion, memory, numpy_protocols, predicates, printing, subclasses),
-    *(cumulative, extrema, sorting, statistics, sums),
+    *(cumulative, extrema, sorting, statistics, sums, weight_norms),
     *(grids, joining, reshape, slices),
 )
 

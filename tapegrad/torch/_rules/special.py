@@ -19,7 +19,7 @@ ROOT_PI = math.sqrt(math.pi)
 
 
 @functools.cache
-def _scipy(name: str) -> Function | None:
+def scipy_function(name: str) -> Function | None:
     """A function of SciPy's, or None without SciPy."""
     try:
         import scipy.special
@@ -30,7 +30,7 @@ def _scipy(name: str) -> Function | None:
 
 
 def _evaluate(name: str, fallback: Function, x: Value) -> Value:
-    function = _scipy(name)
+    function = scipy_function(name)
     made = fallback(x.astype(np.float64)) if function is None else function(x)
     return made if made.dtype == x.dtype else made.astype(x.dtype)
 

@@ -82,6 +82,8 @@ class Tensor:
             retain_graph: bool | None = None,
             create_graph: bool = False,
             inputs: Tree = None,
+            *,
+            retain_variables: bool | None = None,
         ) -> None: ...
         def __getattr__(self, name: str) -> Any: ...
         def __add__(self, other: Tensor | Value) -> Any: ...
@@ -345,6 +347,10 @@ class Tensor:
                 "dtype"
             )
         self._value = plain_of(value)
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     @property
     def _version(self) -> int:

@@ -68,17 +68,27 @@ def _backward(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     inputs: Tree = None,
+    *,
+    retain_variables: bool | None = None,
 ) -> None:
     """Add to the `grad` of the leaves the derivative of this tensor.
 
     gradient: the cotangent of this tensor, of its shape; 1 for one element if it is left out.
     retain_graph: keep the values that the graph holds, for another pass. create_graph: make the
-    gradients differentiable. inputs: add to the `grad` of these tensors alone.
+    gradients differentiable. inputs: add to the `grad` of these tensors alone. retain_variables:
+    the old name of retain_graph, with a DeprecationWarning.
 
     RuntimeError where there is no graph, where it was freed, or where a kept value was changed in
     place.
     """
-    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+    backward(
+        self,
+        gradient,
+        retain_graph,
+        create_graph,
+        inputs=inputs,
+        retain_variables=retain_variables,
+    )
 
 
 def _accumulate_inner(inputs: Sequence[Tensor], work: BackwardPass) -> None:

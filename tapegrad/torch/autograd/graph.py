@@ -6,7 +6,7 @@ Knows nodes, their entries and the modes. Must not know operations.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Self
@@ -20,7 +20,7 @@ from tapegrad.torch._engine.backward_pass import PASS, BackwardPass
 from tapegrad.torch._graph import modes as _modes
 from tapegrad.torch._graph.hooks import Handle
 from tapegrad.torch._graph.node import AccumulateGrad, FunctionNode, GradientEdge, Node, edge_of
-from tapegrad.torch._graph.versions import version_of
+from tapegrad.torch._graph.versions import count_write, version_of
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, node_of, of_value
 
 # The error message where hooks for saved tensors are disabled in this thread, else None.
@@ -285,6 +285,14 @@ class _Gathering:
         return hook
 
 
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Count a write to the memory of a tensor, or of several, that was made behind its back."""
+    for part in (tensor,) if isinstance(tensor, Tensor) else tuple(tensor):
+        if not isinstance(part, Tensor):
+            raise TypeError("increment_version expect each element of the iterable to be a tensor")
+        count_write(part)
+
+
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[[Any], Any], *, mode: str = "all"
 ) -> MultiHandle:
@@ -307,6 +315,7 @@ __all__ = [
     "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
+    "increment_version",
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",

@@ -12,18 +12,36 @@ from tapegrad.torch._graph.versions import share_version
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, of_value, plain_of, require_floating
 
 
-class Parameter(Tensor):
+class _Marked(type):
+    """The type of classes whose instances may be of another class, with a mark."""
+
+    _mark: str
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        mark = cls.__dict__.get("_mark")  # subclasses have none
+        if mark is not None and isinstance(instance, Tensor) and mark in instance.__dict__:
+            return True
+        return type.__instancecheck__(cls, instance)
+
+
+class Parameter(Tensor, metaclass=_Marked):
     """A tensor that becomes a parameter of a module when it becomes its attribute.
 
-    data: a tensor, whose memory the parameter shares. requires_grad: whether it is trained.
+    data: a tensor, whose memory the parameter shares. requires_grad: whether it is trained. Of a
+    tensor of a subclass the parameter is of that class, and `isinstance(_, Parameter)` knows it.
     """
 
     __slots__ = ()
+    _mark = "_is_param"
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
         if data is None:
             data = of_value(np.zeros(0, np.float32))
-        made: Any = new(cls)
+        if isinstance(data, Parameter) or type(data) is Tensor:
+            made: Any = new(cls)
+        else:
+            made = new(type(data))
+            made._is_param = True
         made._value = plain_of(data)
         made.node = None
         share_version(data, made)
@@ -42,23 +60,41 @@ class Parameter(Tensor):
         return f"Parameter containing:\n{super().__repr__()}"
 
     def __reduce__(self) -> Any:
-        return _restored, (type(self), plain_of(self), self.requires_grad)
+        from tapegrad.torch._ops.object.memory import attributes_of
+
+        return _restored, (type(self), plain_of(self), self.requires_grad, attributes_of(self))
 
 
-def _restored(kind: type[Parameter], value: Value, requires_grad: bool) -> Any:
-    return kind(of_value(value), requires_grad)
+def _restored(
+    kind: type[Parameter], value: Value, requires_grad: bool, attributes: dict[str, Any]
+) -> Any:
+    made = kind(of_value(value), requires_grad)
+    made.__dict__.update(attributes)
+    return made
 
 
-class Buffer(Tensor):
-    """A tensor that becomes a buffer of a module when it becomes its attribute."""
+class Buffer(Tensor, metaclass=_Marked):
+    """A tensor that becomes a buffer of a module when it becomes its attribute.
+
+    data: a tensor, whose memory the buffer shares. persistent: whether `state_dict` has it. What
+    is made is a tensor of the class of `data`; `isinstance(_, Buffer)` knows it.
+    """
 
     __slots__ = ()
+    _mark = "_is_buffer"
 
     persistent: bool
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
-        made: Any = new(cls)
-        made._value = np.zeros(0, np.float32) if data is None else plain_of(data)
-        made.node = None
+        if data is None:
+            data = of_value(np.zeros(0, np.float32))
+        made: Any = new(Tensor if isinstance(data, Parameter) else type(data))
+        made._value = plain_of(data)
+        made.node = LEAF if data.requires_grad else None
+        share_version(data, made)
         made.persistent = persistent
+        made._is_buffer = True
         return made
+
+
+__all__ = ["Buffer", "Parameter"]

@@ -18,6 +18,7 @@ from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch._tensor.writes import overwrite
 
 _GAINS = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
+_EMPTY = "Initializing zero-element tensors is a no-op"
 _UNIT = (
     "linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d sigmoid"
 ).split()
@@ -26,7 +27,7 @@ _UNIT = (
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The recommended factor on standard deviations for the nonlinearity after a layer."""
     if nonlinearity in _UNIT:
-        return 1.0
+        return 1
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
         if isinstance(slope, bool) or not isinstance(slope, (int, float)):
@@ -47,10 +48,10 @@ def _fans(tensor: Tensor) -> tuple[int, int]:
     return tensor.shape[1] * field, tensor.shape[0] * field
 
 
-_calculate_fan_in_and_fan_out = _fans
+_calculate_fan_in_and_fan_out = _fans  # under PyTorch's name, which libraries import
 
 
-def _fan(tensor: Tensor, mode: str) -> int:
+def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
     word = mode.lower()
     if word not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {word} not supported, please use one of ['fan_in', 'fan_out']")
@@ -95,6 +96,23 @@ def eye_(tensor: Tensor) -> Any:
     return _put(tensor, np.eye(*tensor.shape))
 
 
+def dirac_(tensor: Tensor, groups: int = 1) -> Any:
+    """Fill with the kernels of the convolution that leaves channels as they are.
+
+    tensor: (out channels, in channels / groups, *kernel) of 3 to 5 dimensions, else ValueError.
+    """
+    if tensor.ndim not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    if tensor.shape[0] % groups:
+        raise ValueError("dim 0 must be divisible by groups")
+    made = np.zeros(tensor.shape)
+    per_group = tensor.shape[0] // groups
+    middle = tuple(side // 2 for side in tensor.shape[2:])
+    for channel in range(min(per_group, tensor.shape[1])):
+        made[(slice(channel, None, per_group), channel, *middle)] = 1
+    return _put(tensor, made)
+
+
 def _put(tensor: Tensor, value: Value) -> Any:
     with no_grad():
         filled = np.broadcast_to(value, tensor.shape).astype(tensor._value.dtype)
@@ -113,7 +131,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
 
 
 def _kaiming_deviation(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
-    return calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
+    return calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
 
 
 def kaiming_uniform_(
@@ -125,7 +143,7 @@ def kaiming_uniform_(
 ) -> Any:
     """Fill with uniform numbers that keep a rectifier's variance: K. He and others (2015)."""
     if 0 in tensor.shape:
-        warn("Initializing zero-element tensors is a no-op")
+        warn(_EMPTY)
         return tensor
     bound = math.sqrt(3.0) * _kaiming_deviation(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound, generator)
@@ -140,7 +158,7 @@ def kaiming_normal_(
 ) -> Any:
     """Like kaiming_uniform_, from a normal distribution."""
     if 0 in tensor.shape:
-        warn("Initializing zero-element tensors is a no-op")
+        warn(_EMPTY)
         return tensor
     return normal_(tensor, 0.0, _kaiming_deviation(tensor, a, mode, nonlinearity), generator)
 
@@ -153,24 +171,141 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Any:
-    """Fill with normal numbers, drawn again until they lie between a and b."""
-    normal_(tensor, mean, std, generator)
+    """Fill with numbers from a normal distribution cut off below a and above b.
+
+    Where much of the distribution lies between them, numbers are drawn again until they do; else
+    uniform ones are, and kept with a probability that is proportional to the density.
+    """
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of "
+            "values may be incorrect."
+        )
+    kept = _below((b - mean) / std) - _below((a - mean) / std)
+    draw = _by_rejection if kept > 0.3 else _by_density
+    return _put(tensor, draw(tensor, mean, std, (a, b), generator))
+
+
+def _below(x: float) -> float:
+    """The probability of a standard normal number below x."""
+    return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
+
+
+def _by_rejection(
+    tensor: Tensor, mean: float, std: float, ends: tuple[float, float], generator: Any
+) -> Value:
     fresh = of_value(np.empty_like(tensor._value))
+    made = normal_(fresh, mean, std, generator)._value.copy()
+    low, high = np.asarray(ends, made.dtype)
     while True:
-        outside = (tensor._value < a) | (tensor._value > b)
+        outside = (made < low) | (made > high)
         if not outside.any():
-            return tensor
-        normal_(fresh, mean, std, generator)
-        _put(tensor, np.where(outside, fresh._value, tensor._value))
+            return made
+        made = np.where(outside, normal_(fresh, mean, std, generator)._value, made)
+
+
+def _by_density(
+    tensor: Tensor, mean: float, std: float, ends: tuple[float, float], generator: Any
+) -> Value:
+    fresh = of_value(np.empty_like(tensor._value))
+    peak = (max(ends[0], min(mean, ends[1])) - mean) / std
+    made = uniform_(fresh, *ends, generator)._value.copy()
+    pending = np.ones(made.shape, bool)
+    while True:
+        chance = np.exp((peak**2 - ((made - mean) / std) ** 2) / 2)
+        pending &= uniform_(fresh, 0.0, 1.0, generator)._value > chance
+        if not pending.any():
+            return made
+        made = np.where(pending, uniform_(fresh, *ends, generator)._value, made)
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Any:
-    """Fill with gain times a matrix whose rows, or columns, are orthonormal."""
+    """Fill with gain times a matrix whose rows, or columns, are orthonormal.
+
+    A tensor of more dimensions counts as a matrix of its first one and all others together: A.
+    Saxe and others (2013).
+    """
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if not tensor.numel():
+        return tensor
     rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
     noise = normal_(of_value(np.empty((rows, columns), tensor._value.dtype)), 0, 1, generator)
     flat = noise._value.T if rows < columns else noise._value
     q, r = np.linalg.qr(flat)
     q = q * np.sign(np.diagonal(r))
     return _put(tensor, (q.T if rows < columns else q).reshape(tensor.shape) * gain)
+
+
+def sparse_(
+    tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None
+) -> Any:
+    """Fill with normal numbers, of which a share in each column is 0: J. Martens (2010)."""
+    if tensor.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    rows, columns = tensor.shape
+    zeros = math.ceil(sparsity * rows)
+    normal_(tensor, 0, std, generator)
+    made = tensor._value.copy()
+    for column in range(columns):
+        order = uniform_(of_value(np.empty(rows)), generator=generator)._value.argsort()
+        made[order[:zeros], column] = 0
+    return _put(tensor, made)
+
+
+def _older(function: Any) -> Any:
+    """A function under its name without the underscore, which PyTorch deprecates."""
+    name = function.__name__.rstrip("_")
+
+    def older(*args: Any, **kwargs: Any) -> Any:
+        warn(
+            f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.",
+            FutureWarning,
+        )
+        return function(*args, **kwargs)
+
+    older.__name__ = older.__qualname__ = name
+    older.__doc__ = f"`{name}_` under its older name."
+    return older
+
+
+uniform = _older(uniform_)
+normal = _older(normal_)
+constant = _older(constant_)
+eye = _older(eye_)
+dirac = _older(dirac_)
+xavier_uniform = _older(xavier_uniform_)
+xavier_normal = _older(xavier_normal_)
+kaiming_uniform = _older(kaiming_uniform_)
+kaiming_normal = _older(kaiming_normal_)
+orthogonal = _older(orthogonal_)
+sparse = _older(sparse_)
+
+__all__ = [
+    "calculate_gain",
+    "constant",
+    "constant_",
+    "dirac",
+    "dirac_",
+    "eye",
+    "eye_",
+    "kaiming_normal",
+    "kaiming_normal_",
+    "kaiming_uniform",
+    "kaiming_uniform_",
+    "normal",
+    "normal_",
+    "ones_",
+    "orthogonal",
+    "orthogonal_",
+    "sparse",
+    "sparse_",
+    "trunc_normal_",
+    "uniform",
+    "uniform_",
+    "xavier_normal",
+    "xavier_normal_",
+    "xavier_uniform",
+    "xavier_uniform_",
+    "zeros_",
+]

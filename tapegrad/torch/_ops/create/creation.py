@@ -157,7 +157,11 @@ def _filled(
     shape: tuple[int, ...], fill_value: TensorLike, given: np.dtype[Any], like: Value = None
 ) -> Value:
     made = np.empty(shape, given) if like is None else np.empty_like(like, given, shape=shape)
-    made[...] = fill_value if hasattr(fill_value, "shape") else filled_as(fill_value, given)
+    if hasattr(fill_value, "shape"):
+        known = type(fill_value) in (np.ndarray, np.float64) and not fill_value.shape
+        made[...] = filled_as(fill_value.item(), given) if known else fill_value
+    else:
+        made[...] = filled_as(fill_value, given)
     return made
 
 

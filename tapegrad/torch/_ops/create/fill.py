@@ -12,7 +12,6 @@ import numpy as np
 from tapegrad._core.forms import General
 from tapegrad._core.types import Value
 from tapegrad._core.values import innermost, untraced
-from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.versions import count_write
 from tapegrad.torch._ops.declare import register
 from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray
@@ -75,14 +74,49 @@ def fill_(self: Tensor, value: TensorLike) -> Tensor:
     return write(self, compute, "FillBackward3", [value])
 
 
+# The names of dtypes in PyTorch's message, where they are others than NumPy's.
+C_NAMES = {
+    **{f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    "int32": "int",
+    "float16": "c10::Half",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}
+
+
+def _holds(given: np.dtype[Any], number: Any) -> bool:
+    """Whether a number lies in the range of a dtype. Negative ones may wrap in unsigned dtypes."""
+    kind = given.kind
+    if kind == "b":
+        return True
+    if issubclass(type(number), (complex, np.complexfloating)):
+        part = np.zeros(0, given).real.dtype
+        real, imag = number.real, number.imag
+        return _holds(part, real) and (_holds(part, imag) if kind == "c" else not imag)
+    if kind in "iu":
+        most, least = np.iinfo(given).max, np.iinfo(given).min
+        if kind == "u" and isinstance(number, (int, np.integer)):
+            least = -most
+        return bool(least <= number <= most)
+    if kind not in "fc":
+        return True
+    largest = float(np.finfo(given).max)
+    if isinstance(number, (int, np.integer)):
+        return bool(-largest <= int(number) <= largest)
+    return bool(not np.isfinite(number) or abs(number) <= largest)
+
+
 def filled_as(value: Number, given: np.dtype[Any]) -> Value:
     """A Python number as an array of no dimensions; RuntimeError if the dtype cannot hold it."""
     number = untraced(value)
-    if issubclass(type(number), complex) and given.kind != "c":
-        if number.imag:
-            raise RuntimeError(
-                f"value cannot be converted to type {word_of(given).lower()} without overflow"
-            )
+    if type(number) is int and not -(2**63) <= number < 2**64:
+        raise OverflowError("int too big to convert")
+    if not _holds(given, number):
+        word = C_NAMES.get(given.name, given.name)
+        raise RuntimeError(f"value cannot be converted to type {word} without overflow")
+    if issubclass(type(number), complex) and given.kind not in "bc":
         number = number.real
     with np.errstate(all="ignore"):
         return np.asarray(number).astype(given)

@@ -28,7 +28,7 @@ from tapegrad.torch._ops.fast import (
     logged,
     short_single,
 )
-from tapegrad.torch._rules import special
+from tapegrad.torch._rules import incomplete_gamma, special
 from tapegrad.torch._rules.declare import Declared, elementwise
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Number, TensorLike
@@ -324,6 +324,28 @@ def polygamma(n: int, input: Value) -> Value:
 
 
 register("polygamma", function=False)(lambda self, n: polygamma(n, self))
+
+
+def _pair(word: str, input: Value, other: Value) -> tuple[Value, Value]:
+    x, y = promoted(input, other)
+    if x.dtype.kind != "f":
+        raise NotImplementedError(f"\"{word}\" not implemented for '{word_of(x.dtype)}'")
+    return x, y
+
+
+@operation("IgammaBackward0", inplace=True)
+def igamma(input: Value, other: Value) -> Value:
+    """The regularized lower incomplete gamma function of a = input and x = other.
+
+    Differentiable by `other`; NotImplementedError by `input`.
+    """
+    return incomplete_gamma.lower(*_pair("igamma_cpu", input, other))
+
+
+@operation("IgammacBackward0", inplace=True)
+def igammac(input: Value, other: Value) -> Value:
+    """The regularized upper incomplete gamma function of a = input and x = other."""
+    return incomplete_gamma.upper(*_pair("igammac_cpu", input, other))
 
 
 @operation("SignBackward0", inplace=True)

@@ -16,6 +16,7 @@ from tapegrad._core.types import Tree, Value
 from tapegrad._core.values import Mapped, untraced
 from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
+from tapegrad.torch._graph import modes
 from tapegrad.torch._ops.create.legacy import type_dtype
 from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
@@ -29,9 +30,9 @@ from tapegrad.torch._types import Device, DType, MemoryFormat, Number, TensorLik
 def numpy(self: Tensor, *, force: bool = False) -> Value:
     """A NumPy array over the same memory: writes to one are seen in the other.
 
-    RuntimeError for a tensor that requires grad, unless `force=True`.
+    RuntimeError for a tensor that requires grad, unless `force=True` or grad mode is off.
     """
-    if self.node is not None and not force:
+    if self.node is not None and not force and modes.is_grad_enabled():
         raise RuntimeError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )

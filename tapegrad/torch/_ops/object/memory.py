@@ -8,7 +8,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from tapegrad._core.types import Value
+from tapegrad._warning import warn
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value, plain_of
@@ -97,6 +100,78 @@ class Storage:
         return id(self._array)
 
 
+class TypedStorage:
+    """The memory of a tensor as elements of its dtype, in order."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        owner = owner_of(plain_of(tensor))
+        flat = owner.ravel(order="K")
+        self._array = flat.view(tensor._value.dtype) if flat.base is not None else flat
+        self.dtype = tensor.dtype
+        self.device = tensor.device
+        self._storage = Storage(tensor)
+
+    def untyped(self) -> Storage:
+        """The same memory as bytes."""
+        return self._storage
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return _address(self._array)
+
+    def size(self) -> int:
+        """How many elements there are."""
+        return int(self._array.size)
+
+    __len__ = size
+
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return int(self._array.itemsize)
+
+    def nbytes(self) -> int:
+        """How many bytes there are."""
+        return int(self._array.nbytes)
+
+    def tolist(self) -> list[Any]:
+        """The elements as Python numbers."""
+        found: list[Any] = self._array.tolist()
+        return found
+
+    def __iter__(self) -> Any:
+        return iter(self.tolist())
+
+    def __getitem__(self, index: int) -> Any:
+        return self._array[index].item()
+
+    def __setitem__(self, index: int | slice, value: Any) -> None:
+        self._array[index] = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TypedStorage) and self._storage == other._storage
+
+    def __hash__(self) -> int:
+        return hash(self._storage)
+
+    def __repr__(self) -> str:
+        lines = [f" {number}" for number in self.tolist()]
+        what = f"dtype={self.dtype}, device={self.device}"
+        lines.append(f"[torch.storage.TypedStorage({what}) of size {len(self)}]")
+        return "\n".join(lines)
+
+
+@register(function=False)
+def storage(self: Tensor) -> TypedStorage:
+    """The memory of this tensor as elements of its dtype; `untyped_storage` in newer programs."""
+    warn(
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be "
+        "the only storage class. This should only matter to you if you are using storages "
+        "directly.  To access UntypedStorage directly, use tensor.untyped_storage() instead of "
+        "tensor.storage()"
+    )
+    return TypedStorage(self)
+
+
 @register(function=False)
 def untyped_storage(self: Tensor) -> Storage:
     """The memory of this tensor, which its views share."""
@@ -108,7 +183,7 @@ def untyped_storage(self: Tensor) -> Storage:
 _OWN = frozenset(word for word in Tensor.__annotations__ if word.startswith("_"))
 
 
-def _attributes(tensor: Tensor) -> dict[str, Any]:
+def attributes_of(tensor: Tensor) -> dict[str, Any]:
     """What users set on a tensor."""
     return {word: value for word, value in tensor.__dict__.items() if word not in _OWN}
 
@@ -132,13 +207,30 @@ def _reduce(self: Tensor, _protocol: Any = None) -> Any:
             "pickle: got a tensor within a functional transform, which is only valid there. "
             "Return it from the function first."
         )
-    return _rebuilt, (type(self), self._value, self.requires_grad, _attributes(self))
+    return _rebuilt, (type(self), self._value, self.requires_grad, attributes_of(self))
 
 
 @register("__copy__", function=False)
 def _copy(self: Tensor) -> Tensor:
     """Another tensor over the same memory: a leaf, as PyTorch makes it."""
-    return _rebuilt(type(self), plain_of(self), self.requires_grad, _attributes(self))
+    return _rebuilt(type(self), plain_of(self), self.requires_grad, attributes_of(self))
+
+
+def _copied(value: Value, memo: dict[int, Any]) -> Value:
+    """A copy in a copy of the memory: those of tensors that share memory share it, too."""
+    if type(value) is not ndarray:
+        return value.copy()
+    owner = owner_of(value)
+    known = memo.get(id(owner))
+    if known is None:
+        known = memo[id(owner)] = owner.copy(order="K")
+    if owner is value:
+        return known.view()
+    if known.strides != owner.strides:  # what NumPy was given may overlap itself
+        return value.copy()
+    start = _address(value) - _address(owner)
+    bytes_of = known.reshape(-1, order="A") if known.flags.forc else known.ravel(order="K")
+    return np.ndarray(value.shape, value.dtype, bytes_of, start, value.strides)
 
 
 @register("__deepcopy__", function=False)
@@ -155,10 +247,10 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     known: Tensor | None = memo.get(id(self))
     if known is not None:
         return known
-    value = self._value.copy()
+    value = _copied(self._value, memo)
     made = _rebuilt(type(self), value, self.requires_grad, {})
     memo[id(self)] = made
-    made.__dict__.update(deepcopy(_attributes(self), memo))
+    made.__dict__.update(deepcopy(attributes_of(self), memo))
     if self._grad is not None:
         made.grad = deepcopy(self._grad, memo)
     return made

@@ -48,12 +48,13 @@ def _joined(arrays: Sequence[Value], dim: int) -> Value:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     parts = _like(arrays)
     # PyTorch joins empty vectors with tensors of any shape, as its first versions did.
-    kept = [part for part in parts if part.shape != (0,)] or parts[:1]
-    first = kept[0]
+    first = next((part for part in parts if part.shape != (0,)), parts[0])
     if any(not part.shape for part in parts):
         place = next(i for i, part in enumerate(parts) if not part.shape)
         raise RuntimeError(f"zero-dimensional tensor (at position {place}) cannot be concatenated")
     axis = wrapped(dim, first.ndim)
+    nothing = (*first.shape[:axis], 0, *first.shape[axis + 1 :])
+    kept = [part.reshape(nothing) if part.shape == (0,) else part for part in parts]
     for number, part in enumerate(kept):
         if part.ndim != first.ndim:
             raise RuntimeError(

@@ -1,7 +1,48 @@
-"""`torch.nn.utils`: what is done with parameters and sequences beside modules."""
+"""`torch.nn.utils`: gradients cut off, parameters as one vector, and functions as parameters.
+
+The files have PyTorch's names. Knows modules, and nothing of particular layers.
+"""
 
 from __future__ import annotations
 
-from tapegrad.torch.nn.utils import rnn
+from tapegrad.torch.nn.utils import parametrizations, parametrize, rnn, stateless
+from tapegrad.torch.nn.utils.clip_grad import (
+    clip_grad_norm,
+    clip_grad_norm_,
+    clip_grad_value_,
+    clip_grads_with_norm_,
+    get_total_norm,
+)
+from tapegrad.torch.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
+from tapegrad.torch.nn.utils.fusion import (
+    fuse_conv_bn_eval,
+    fuse_conv_bn_weights,
+    fuse_linear_bn_eval,
+    fuse_linear_bn_weights,
+)
+from tapegrad.torch.nn.utils.init import skip_init
+from tapegrad.torch.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
+from tapegrad.torch.nn.utils.weight_norm import remove_weight_norm, weight_norm
 
-__all__ = ["rnn"]
+__all__ = [
+    "clip_grad_norm",
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "clip_grads_with_norm_",
+    "fuse_conv_bn_eval",
+    "fuse_conv_bn_weights",
+    "fuse_linear_bn_eval",
+    "fuse_linear_bn_weights",
+    "get_total_norm",
+    "parameters_to_vector",
+    "parametrizations",
+    "parametrize",
+    "remove_spectral_norm",
+    "remove_weight_norm",
+    "rnn",
+    "skip_init",
+    "spectral_norm",
+    "stateless",
+    "vector_to_parameters",
+    "weight_norm",
+]

@@ -1,0 +1,8 @@
+"""`torch.nn.modules.container`: lists and dicts of modules and parameters."""
+
+from __future__ import annotations
+
+from tapegrad.torch.nn._containers import ModuleDict, ModuleList, Sequential
+from tapegrad.torch.nn._parameter_containers import ParameterDict, ParameterList
+
+__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]

@@ -1,0 +1,121 @@
+"""Gradients cut off: by the norm of all of them together, or each number by itself.
+
+Knows tensors and their `grad`. Must not know modules or optimizers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import GeneratorType
+from typing import Any
+
+from tapegrad._warning import warn
+from tapegrad.torch._graph.modes import no_grad
+from tapegrad.torch._ops.families import OPERATIONS
+from tapegrad.torch._ops.reduce.norms import vector_norm
+from tapegrad.torch._tensor.tensor import Tensor
+
+Tensors = Tensor | Iterable[Tensor]
+
+
+def _listed(tensors: Tensors) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def _gradients(parameters: Tensors) -> list[Tensor]:
+    return [p.grad for p in _listed(parameters) if p.grad is not None]
+
+
+def get_total_norm(
+    tensors: Tensors,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Any:
+    """The norm of all elements of several tensors together, without history.
+
+    norm_type: the order, which may be inf. error_if_nonfinite: RuntimeError for a norm that is inf
+    or NaN. foreach: takes nothing but time in PyTorch, and nothing here.
+    """
+    order = float(norm_type)
+    found = _listed(tensors)
+    if not found:
+        return OPERATIONS["tensor"](0.0)
+    with no_grad():
+        total = vector_norm(OPERATIONS["stack"]([vector_norm(x, order) for x in found]), order)
+    if error_if_nonfinite and not total.isfinite():
+        raise RuntimeError(
+            f"The total norm of order {order} for gradients from `parameters` is non-finite, so "
+            "it cannot be clipped. To disable this error and scale the gradients by the "
+            "non-finite norm anyway, set `error_if_nonfinite=False`"
+        )
+    return total
+
+
+def clip_grads_with_norm_(
+    parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
+) -> None:
+    """Multiply the gradients of parameters by max_norm / total_norm, if that is less than 1."""
+    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+    with no_grad():
+        for gradient in _gradients(parameters):
+            gradient.mul_(factor)
+
+
+def clip_grad_norm_(
+    parameters: Tensors,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Any:
+    """Scale the gradients of parameters in place so that their norm is at most `max_norm`.
+
+    The norm is that of all gradients together, as if they were one vector; it is returned, as it
+    was before. See `get_total_norm` for the other arguments.
+
+    >>> import tapegrad.torch as torch
+    >>> w = torch.ones(4, requires_grad=True)
+    >>> (3 * w).sum().backward()
+    >>> torch.nn.utils.clip_grad_norm_(w, 1.0), w.grad
+    (tensor(6.), tensor([0.5000, 0.5000, 0.5000, 0.5000]))
+    """
+    found = _listed(parameters)
+    if isinstance(parameters, GeneratorType) and not found:
+        warn("`parameters` is an empty generator, no gradient clipping will occur.")
+    total = get_total_norm(_gradients(found), norm_type, error_if_nonfinite, foreach)
+    clip_grads_with_norm_(found, max_norm, total, foreach)
+    return total
+
+
+def clip_grad_norm(
+    parameters: Tensors,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Any:
+    """`clip_grad_norm_` under its older name."""
+    warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
+        "`torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+    )
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
+
+
+def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
+    """Cut the gradients of parameters off below -clip_value and above clip_value, in place."""
+    value = float(clip_value)
+    with no_grad():
+        for gradient in _gradients(parameters):
+            gradient.clamp_(min=-value, max=value)
+
+
+__all__ = [
+    "clip_grad_norm",
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "clip_grads_with_norm_",
+    "get_total_norm",
+]

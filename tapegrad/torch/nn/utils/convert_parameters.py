@@ -1,0 +1,32 @@
+"""Parameters as one vector, and back. Knows tensors alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tapegrad.torch._ops.families import OPERATIONS
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch.nn._tables import type_name
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Any:
+    """The elements of all parameters, one after another, as a tensor of one dimension."""
+    return OPERATIONS["cat"]([parameter.view(-1) for parameter in parameters])
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Let parameters share the memory of a vector, one after another.
+
+    TypeError where `vec` is no tensor.
+    """
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"expected torch.Tensor, but got: {type_name(vec)}")
+    start = 0
+    for parameter in parameters:
+        end = start + parameter.numel()
+        parameter.data = vec[start:end].view_as(parameter).data
+        start = end
+
+
+__all__ = ["parameters_to_vector", "vector_to_parameters"]

@@ -1,0 +1,105 @@
+"""A linear map and the normalization after it as one linear map, for evaluation.
+
+Knows the attributes of layers, not their classes.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch.nn._parameter import Parameter
+
+
+def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
+    """A copy of a convolution that does what it and a batch normalization after it do.
+
+    AssertionError unless both are in evaluation mode and `bn` tracks its statistics.
+    """
+    fused = _copied(conv, bn)
+    fused.weight, fused.bias = fuse_conv_bn_weights(
+        fused.weight,
+        fused.bias,
+        bn.running_mean,
+        bn.running_var,
+        bn.eps,
+        bn.weight,
+        bn.bias,
+        transpose,
+    )
+    return fused
+
+
+def fuse_conv_bn_weights(
+    conv_w: Tensor,
+    conv_b: Tensor | None,
+    bn_rm: Tensor,
+    bn_rv: Tensor,
+    bn_eps: float,
+    bn_w: Tensor | None,
+    bn_b: Tensor | None,
+    transpose: bool = False,
+) -> tuple[Any, Any]:
+    """The weight and the bias of a convolution that normalizes, too, as parameters."""
+    dtype = conv_w.dtype if conv_b is None else conv_b.dtype
+    given = bn_rm.new_zeros(bn_rm.shape) if conv_b is None else conv_b
+    scale = (bn_rv + bn_eps).rsqrt()
+    if bn_w is not None:
+        scale = bn_w * scale
+    sides = [1] * conv_w.dim()
+    sides[1 if transpose else 0] = -1
+    weight = conv_w * scale.reshape(sides)
+    bias = (given - bn_rm) * scale
+    if bn_b is not None:
+        bias = bias + bn_b
+    return (
+        Parameter(weight.to(dtype=conv_w.dtype), conv_w.requires_grad),
+        Parameter(bias.to(dtype=dtype), given.requires_grad),
+    )
+
+
+def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
+    """A copy of a linear layer that does what it and a batch normalization after it do.
+
+    AssertionError unless both are in evaluation mode and of as many features.
+    """
+    fused = _copied(linear, bn)
+    if bn.num_features not in (1, linear.out_features):
+        raise AssertionError(
+            "To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got "
+            f"linear.out_features={linear.out_features} and bn.num_features={bn.num_features}"
+        )
+    fused.weight, fused.bias = fuse_linear_bn_weights(
+        fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
+    )
+    return fused
+
+
+def fuse_linear_bn_weights(
+    linear_w: Tensor,
+    linear_b: Tensor | None,
+    bn_rm: Tensor,
+    bn_rv: Tensor,
+    bn_eps: float,
+    bn_w: Tensor,
+    bn_b: Tensor,
+) -> tuple[Any, Any]:
+    """The weight and the bias of a linear layer that normalizes, too, as parameters."""
+    return fuse_conv_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b)
+
+
+def _copied(layer: Any, bn: Any) -> Any:
+    if layer.training or bn.training:
+        raise AssertionError("Fusion only for eval!")
+    if bn.running_mean is None or bn.running_var is None:
+        raise AssertionError("bn.running_mean and bn.running_var must not be None")
+    return copy.deepcopy(layer)
+
+
+__all__ = [
+    "fuse_conv_bn_eval",
+    "fuse_conv_bn_weights",
+    "fuse_linear_bn_eval",
+    "fuse_linear_bn_weights",
+]

@@ -1,0 +1,29 @@
+"""Modules made without first values. Knows signatures of modules."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from tapegrad.torch import random
+from tapegrad.torch.nn._module import Module
+
+
+def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """Make a module whose parameters and buffers have any values.
+
+    It draws no random numbers. RuntimeError for what is no module, and for one that has no
+    argument `device`.
+    """
+    if not issubclass(module_cls, Module):
+        raise RuntimeError(f"Expected a Module; got {module_cls}")  # noqa: TRY004 - as PyTorch
+    if "device" not in inspect.signature(module_cls).parameters:
+        raise RuntimeError("Module must support a 'device' arg to skip initialization")
+    state = random.get_rng_state()
+    try:
+        return module_cls(*args, **kwargs)
+    finally:
+        random.set_rng_state(state)
+
+
+__all__ = ["skip_init"]

@@ -1,0 +1,90 @@
+"""Weights as a length times a direction, computed anew before each call of their module.
+
+T. Salimans and D. Kingma, "Weight Normalization" (2016). PyTorch's older form, by a hook;
+the newer one is `parametrizations.weight_norm`. Knows modules and their hooks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad._warning import warn
+from tapegrad.torch._ops.reduce.weight_norms import norm_except_dim, weight_of
+from tapegrad.torch.nn._parameter import Parameter
+
+
+class WeightNorm:
+    """The hook: it sets the weight of a module before its `forward`."""
+
+    def __init__(self, name: str, dim: int | None) -> None:
+        self.name = name
+        self.dim = -1 if dim is None else dim
+
+    def compute_weight(self, module: Any) -> Any:
+        """The weight, from its length and direction."""
+        length = getattr(module, f"{self.name}_g")
+        return weight_of(getattr(module, f"{self.name}_v"), length, self.dim)
+
+    @staticmethod
+    def apply(module: Any, name: str, dim: int | None) -> WeightNorm:
+        """Replace a weight by its length and direction; RuntimeError where that was done."""
+        warn(
+            "`torch.nn.utils.weight_norm` is deprecated in favor of "
+            "`torch.nn.utils.parametrizations.weight_norm`.",
+            FutureWarning,
+        )
+        if _found(module, name) is not None:
+            raise RuntimeError(
+                f"Cannot register two weight_norm hooks on the same parameter {name}"
+            )
+        hook = WeightNorm(name, dim)
+        weight = getattr(module, name)
+        del module._parameters[name]
+        length = norm_except_dim(weight, 2, hook.dim)
+        module.register_parameter(f"{name}_g", Parameter(length.data))
+        module.register_parameter(f"{name}_v", Parameter(weight.data))
+        setattr(module, name, hook.compute_weight(module))
+        module.register_forward_pre_hook(hook)
+        return hook
+
+    def remove(self, module: Any) -> None:
+        """Make the weight a parameter again."""
+        weight = self.compute_weight(module)
+        delattr(module, self.name)
+        del module._parameters[f"{self.name}_g"]
+        del module._parameters[f"{self.name}_v"]
+        setattr(module, self.name, Parameter(weight.data))
+
+    def __call__(self, module: Any, inputs: Any) -> None:
+        """Set the weight of a module."""
+        setattr(module, self.name, self.compute_weight(module))
+
+
+def _found(module: Any, name: str) -> int | None:
+    """The key of the hook on a weight of a module."""
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, WeightNorm) and hook.name == name:
+            return int(key)
+    return None
+
+
+def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
+    """Make a weight of a module its length `name_g` times its direction `name_v`.
+
+    dim: along which the lengths are; None for one length of all. Returns the module.
+    """
+    WeightNorm.apply(module, name, dim)
+    return module
+
+
+def remove_weight_norm(module: Any, name: str = "weight") -> Any:
+    """Make the weight of a module a parameter again; ValueError where it is one."""
+    key = _found(module, name)
+    if key is None:
+        raise ValueError(f"weight_norm of '{name}' not found in {module}")
+    module._forward_pre_hooks[key].remove(module)
+    del module._forward_pre_hooks[key]
+    return module
+
+
+__all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]

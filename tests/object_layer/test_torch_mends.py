@@ -1,0 +1,344 @@
+"""What was found to differ from PyTorch, each beside its kin."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from agreement import agree, numbers
+from module_programs import error_of
+
+import tapegrad.torch as torch
+from tapegrad.torch._rules import incomplete_gamma
+from tapegrad.torch.autograd import graph
+
+# --- backward and grad mode ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("as_method", [True, False])
+def test_the_old_name_of_retain_graph(as_method: bool) -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * x
+    ones = torch.ones(2)
+
+    for keep in (True, False):
+        call: Any = y.backward if as_method else functools.partial(torch.autograd.backward, y)
+        with pytest.warns(DeprecationWarning, match="retain_variables"):
+            call(ones, retain_variables=keep)
+    assert x.grad is not None
+    assert x.grad.tolist() == [4.0, 8.0]
+    with pytest.raises(RuntimeError, match="a second time"):
+        y.backward(ones)
+
+
+def test_numpy_without_grad_mode() -> None:
+    x = torch.ones(2, requires_grad=True)
+    for y in (x, x * 2):
+        with torch.no_grad():
+            np.testing.assert_array_equal(y.numpy(), np.asarray(y))
+        with torch.inference_mode():
+            assert y.numpy().shape == (2,)
+        for convert in (lambda y: y.numpy(), np.asarray):
+            with pytest.raises(RuntimeError, match="requires grad"):
+                convert(y)
+        assert y.numpy(force=True).tolist() == y.tolist()
+
+
+def test_data_is_not_deleted() -> None:
+    x = torch.ones(2)
+    with pytest.raises(RuntimeError, match="Deleting tensor data is not allowed"):
+        del x.data
+    assert x.tolist() == [1, 1]
+
+
+def test_writes_behind_the_back_of_a_tensor_are_counted() -> None:
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2)
+    kept = (x * y).sum()
+    y.numpy()[...] = 5
+    graph.increment_version(y)
+    assert y._version == 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        kept.backward()
+    graph.increment_version([x, y])
+    assert (x._version, y._version) == (1, 2)
+    with pytest.raises(TypeError, match="each element of the iterable to be a tensor"):
+        graph.increment_version([3])  # type: ignore[list-item]
+
+
+# --- Functions that return a tensor twice --------------------------------------------------------
+
+
+def _twice(t: Any, kind: str) -> list[Any]:
+    seen: list[Any] = []
+
+    class Twice(t.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            out = x * 2
+            return {
+                "pair": lambda: (out, out),
+                "three": lambda: (out, x.sum(), out),
+                "input": lambda: (x, x),
+                "dirty": lambda: (ctx.mark_dirty(x), x.mul_(2)) and (x, x),
+                "constant": lambda: (ctx.mark_non_differentiable(out), out, out)[1:],
+            }[kind]()
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            seen.append([g.tolist() for g in grads])
+            return sum(2 * g for g in grads)
+
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 1
+    results = Twice.apply(y)
+    first, last = results[0], results[-1]
+    seen += [first is last, first is y, [r.output_nr for r in results], first.requires_grad]
+    if first.requires_grad:
+        (first * 3 + last).sum().backward()
+        seen.append(x.grad.tolist())
+    return seen
+
+
+TWICE = {
+    "pair": [True, False, [1, 1], True, [[0.0, 0.0], [4.0, 4.0]], [8.0, 8.0]],
+    "three": [True, False, [2, 1, 2], True, [[0.0, 0.0], 0.0, [4.0, 4.0]], [8.0, 8.0]],
+    "input": [False, False, [0, 1], True, [[3.0, 3.0], [1.0, 1.0]], [8.0, 8.0]],
+    "dirty": [True, True, [1, 1], True, [[0.0, 0.0], [4.0, 4.0]], [8.0, 8.0]],
+    "constant": [True, False, [0, 0], False],
+}
+
+
+@pytest.mark.parametrize("kind", TWICE)
+def test_a_tensor_returned_twice_is_one_tensor(kind: str) -> None:
+    assert _twice(torch, kind) == TWICE[kind]
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("kind", TWICE)
+def test_what_is_returned_twice_is_pytorchs(kind: str) -> None:
+    assert _twice(pytest.importorskip("torch"), kind) == TWICE[kind]
+
+
+# --- Numbers that a dtype does not hold ----------------------------------------------------------
+
+NAMES = {
+    "uint8": "uint8_t",
+    "int8": "int8_t",
+    "int16": "int16_t",
+    "int32": "int",
+    "int64": "int64_t",
+    "float16": "c10::Half",
+    "float32": "float",
+    "complex64": "c10::complex<float>",
+}
+NUMBERS: list[Any] = [300, -1, -255, -256, 128, 3.7, 300.5, -3.5, 2**40, 1e6, 1e40, 2j, 1 + 0j]
+NUMBERS += [math.inf, math.nan, True, 70000, 2**70]
+FILLS: dict[str, Any] = {
+    "full": lambda t, n, d: t.full((2,), n, dtype=getattr(t, d)),
+    "full_like": lambda t, n, d: t.full_like(t.ones(2, dtype=getattr(t, d)), n),
+    "fill_": lambda t, n, d: t.ones(2, dtype=getattr(t, d)).fill_(n),
+    "new_full": lambda t, n, d: t.ones(2, dtype=getattr(t, d)).new_full((2,), n),
+    "scalar_tensor": lambda t, n, d: t.scalar_tensor(n, dtype=getattr(t, d)),
+}
+
+
+def _filled(t: Any, word: str, number: Any, dtype: str) -> str:
+    return error_of(lambda: FILLS[word](t, number, dtype)) + _elements(t, word, number, dtype)
+
+
+def _elements(t: Any, word: str, number: Any, dtype: str) -> str:
+    try:
+        return str(FILLS[word](t, number, dtype).tolist())
+    except Exception:  # noqa: BLE001 - `error_of` has it
+        return ""
+
+
+@pytest.mark.parametrize("dtype", NAMES)
+def test_a_number_that_a_dtype_does_not_hold_is_refused(dtype: str) -> None:
+    whole = "int" in dtype
+    limits: Any = np.iinfo(dtype) if whole else np.finfo(dtype)
+    for most in (limits.max.item(), limits.min.item()) if not whole else (limits.max, limits.min):
+        assert torch.full((1,), most, dtype=getattr(torch, dtype)).item() == most
+        if dtype == "int64":
+            continue
+        beyond = 2.0 * most + math.copysign(1e4, most)
+        text = f"value cannot be converted to type {NAMES[dtype]} without overflow"
+        with pytest.raises(RuntimeError) as error:
+            torch.full((1,), beyond, dtype=getattr(torch, dtype))
+        assert str(error.value) == text
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("word", FILLS)
+def test_numbers_of_all_dtypes_are_taken_as_by_pytorch(word: str) -> None:
+    pytorch = pytest.importorskip("torch")
+    for dtype in (*NAMES, "bool", "float64", "complex128"):
+        for number in NUMBERS:
+            if word == "scalar_tensor" and dtype == "float16":
+                continue  # PyTorch does not look at single elements of this dtype
+            mine, theirs = (_filled(t, word, number, dtype) for t in (torch, pytorch))
+            assert mine == theirs, (dtype, number)
+
+
+# --- Copies of shared memory ---------------------------------------------------------------------
+
+
+def _views(x: Any) -> list[Any]:
+    return [x, x[:2], x.t(), x[1:, ::2], x.reshape(-1)[3:], x[0, 0], x[2:2]]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_copies_share_the_memory_that_the_originals_share(order: Any) -> None:
+    x = torch.from_numpy(np.asarray(numbers(3, 4), order=order))
+    before = _views(x)
+    after = copy.deepcopy(before)
+    for old, new in zip(before, after, strict=True):
+        assert old.tolist() == new.tolist()
+        assert old.stride() == new.stride()
+        assert old.storage_offset() == new.storage_offset() or not old.numel()
+    kept = x.tolist()
+    after[0].fill_(7.0)
+    assert all(part.eq(7.0).all() for part in after[:4])
+    assert x.tolist() == kept
+    reversed_first = copy.deepcopy({"part": x[1], "whole": x})
+    reversed_first["part"].zero_()
+    assert not reversed_first["whole"][1].any()
+    alone = copy.deepcopy(x)
+    alone.zero_()
+    assert x.tolist() == kept
+
+
+def test_copies_of_tensors_keep_what_belongs_to_them() -> None:
+    x = torch.ones(2, requires_grad=True)
+    x.sum().backward()
+    x.tag = [x]
+    other = copy.deepcopy(x)
+    assert other.tag[0] is other
+    assert other.grad is not x.grad
+    assert other.requires_grad
+    assert pickle.loads(pickle.dumps(torch.ones(3)[1:])).tolist() == [1, 1]
+    wide = torch.from_numpy(np.broadcast_to(np.ones(1), (3,)).copy()).expand(2, 3)
+    assert copy.deepcopy(wide).tolist() == wide.tolist()
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage")
+def test_the_storage_of_a_tensor() -> None:
+    x = torch.arange(6.0).reshape(2, 3)
+    stored = x[1:].storage()
+    assert stored.tolist() == list(stored) == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+    assert (len(stored), stored.size(), stored.nbytes(), stored.element_size()) == (6, 6, 24, 4)
+    assert stored.dtype is torch.float32
+    assert stored == x.storage()
+    assert stored.data_ptr() == x.data_ptr()
+    stored[4] = 9.0
+    assert x[1, 1].item() == stored[4] == 9.0
+    assert repr(torch.ones(1).storage()) == (
+        " 1.0\n[torch.storage.TypedStorage(dtype=torch.float32, device=cpu) of size 1]"
+    )
+
+
+# --- Derivatives at borders ----------------------------------------------------------------------
+
+EXPONENTS = np.array([-np.inf, -2.0, -0.5, 0.0, 1.0, np.inf])
+
+
+@pytest.mark.parametrize("base", [0.0, "array", "number first"])
+def test_powers_of_zero_fall_from_infinity(base: Any) -> None:
+    b = torch.from_numpy(EXPONENTS.copy()).requires_grad_()
+    if base == "array":
+        made = torch.zeros(6, dtype=torch.float64) ** b
+    elif base == "number first":
+        made = torch.pow(0.0, b)
+    else:
+        made = torch.tensor(0.0, dtype=torch.float64) ** b
+    made.sum().backward()
+    assert b.grad is not None
+    assert b.grad.tolist() == [-np.inf, -np.inf, -np.inf, 0.0, 0.0, 0.0]
+
+
+@pytest.mark.peers
+def test_powers_of_zero_agree() -> None:
+    for zero in (0.0, -0.0):
+        agree(lambda t, b, zero=zero: t.full((6,), zero, dtype=t.float64) ** b, EXPONENTS)
+        agree(lambda t, b, zero=zero: zero**b, EXPONENTS, name=False)
+
+
+EMPTY = [
+    ((0,), (2,)),
+    ((0, 3), (2, 3)),
+    ((0,), (2, 3)),
+    ((0,), (0,)),
+    ((2, 3), (0,)),
+    ((0,), (0, 2)),
+]
+
+
+@pytest.mark.parametrize("shapes", EMPTY)
+def test_what_is_empty_gets_an_empty_gradient(shapes: Any) -> None:
+    parts = [torch.ones(shape, requires_grad=True) for shape in shapes]
+    joined = torch.cat(parts)
+    assert joined.shape == (shapes[0] if len(shapes[0]) > len(shapes[1]) else shapes[1])
+    joined.sum().backward()
+    for part in parts:
+        assert part.grad is not None
+        assert part.grad.shape == part.shape
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("shapes", EMPTY)
+def test_joining_what_is_empty_agrees(shapes: Any) -> None:
+    for dim in (0, -1):
+        agree(lambda t, *xs, dim=dim: t.cat(xs, dim), *(numbers(*shape) for shape in shapes))
+
+
+# --- Incomplete gamma functions ------------------------------------------------------------------
+
+A = np.array([0.5, 1.0, 2.0, 7.5, 40.0])[:, None]
+ARGUMENTS = np.array([0.01, 0.5, 1.0, 3.0, 9.0, 41.0, 100.0])
+
+
+def test_incomplete_gamma_functions() -> None:
+    a, x = torch.from_numpy(A.copy()), torch.from_numpy(ARGUMENTS.copy()).requires_grad_()
+    lower, upper = torch.igamma(a, x), torch.igammac(a, x)
+    np.testing.assert_allclose((lower + upper).tolist(), np.ones((5, 7)))
+    erf = [math.erf(math.sqrt(value)) for value in ARGUMENTS]
+    np.testing.assert_allclose(lower[0].tolist(), erf, rtol=1e-12)  # a = 1/2
+    np.testing.assert_allclose(upper[1].tolist(), np.exp(-ARGUMENTS), rtol=1e-12)  # a = 1
+    np.testing.assert_allclose(upper[2].tolist(), (1 + ARGUMENTS) * np.exp(-ARGUMENTS), rtol=1e-12)
+    with np.errstate(all="raise"):
+        low, high = incomplete_gamma.both(A, ARGUMENTS)  # with NumPy alone
+    np.testing.assert_allclose(low, lower.tolist(), rtol=1e-11)
+    np.testing.assert_allclose(high, upper.tolist(), rtol=1e-11)
+    y = torch.from_numpy(ARGUMENTS[:4].copy()).requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: torch.igamma(a, x), y)
+    assert torch.autograd.gradgradcheck(lambda x: torch.igammac(a, x), y)
+    assert torch.special.gammainc(a, y).tolist() == torch.igamma(a, y).tolist()
+    with pytest.raises(NotImplementedError, match="igamma: input"):
+        torch.igamma(a.clone().requires_grad_(), x).sum().backward()
+    with pytest.raises(NotImplementedError, match="'Long'"):
+        torch.igamma(torch.ones(2, dtype=torch.int64), torch.ones(2, dtype=torch.int64))
+
+
+def test_incomplete_gamma_functions_at_borders() -> None:
+    inf, nan = np.inf, np.nan
+    a = np.array([0.0, 2.0, 2.0, inf, -1.0, 2.0, 0.0, inf])
+    x = np.array([1.0, 0.0, inf, 3.0, 1.0, -1.0, 0.0, inf])
+    expected = [1.0, 0.0, 1.0, 0.0, nan, nan, nan, nan]
+    low, high = incomplete_gamma.both(a, x)
+    np.testing.assert_array_equal(low, expected)
+    np.testing.assert_array_equal(high, 1 - np.asarray(expected))
+    found = torch.igamma(torch.from_numpy(a), torch.from_numpy(x)).tolist()
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.peers
+def test_incomplete_gamma_functions_agree() -> None:
+    for word in ("igamma", "igammac"):
+        for dtype in (np.float64, np.float32):
+            a, x = A.astype(dtype), ARGUMENTS.astype(dtype)
+            agree(lambda t, x, w=word, a=a: getattr(t, w)(t.from_numpy(a), x), x, tolerance=1e-9)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
+from tapegrad._core.values import in_trace
 from tapegrad.torch._dtypes import FLOAT32, default_float
 from tapegrad.torch._graph.modes import enable_grad
 from tapegrad.torch._graph.versions import count_write
@@ -24,6 +25,7 @@ from tapegrad.torch.optim.optimizer import Optimizer
 
 # Where PyTorch captures graphs of calls; none of these devices is here.
 _CAPTURING = ["cuda", "xpu", "hpu", "privateuseone", "xla"]
+_COUNTS = ("step", "mu")  # of a state: depend on no setting that is differentiated
 
 
 class FirstOrder(Optimizer):
@@ -88,20 +90,32 @@ class FirstOrder(Optimizer):
         self, param: Tensor, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]
     ) -> None:
         """A step that is differentiated; RuntimeError for a leaf that requires grad."""
-        settings = {name: _traced(held) for name, held in group.items() if name != "params"}
-        value = array_of(param).copy()
-        known = {name: _traced(held) for name, held in state.items()}
-        known = {name: held.copy() for name, held in known.items() if held is not None}
+        settings = {name: _array(held) for name, held in group.items() if name != "params"}
         step = array_of(gradient)
         if group["maximize"]:
             step = -step
+        held = {name: _array(part) for name, part in state.items() if part is not None}
+        sources = [array_of(param), step, *held.values(), *settings.values(), *settings.get("betas", ())]
+        traced = next(filter(in_trace, sources), None)
+        value = _writable(array_of(param), traced)
+        known = {name: _writable(part, traced) for name, part in held.items()}
+        known.update({name: held[name].copy() for name in _COUNTS if name in held})
         self.move(value, step, known, settings)
         overwrite(param, of_array(value))
-        state.update({name: of_array(held) for name, held in known.items()})
+        state.update({name: of_array(part) for name, part in known.items()})
 
 
-def _traced(held: Any) -> Any:
+def _array(held: Any) -> Any:
+    """A tensor, or those in a tuple, as arrays: traced ones where a step is to be logged."""
+    if isinstance(held, tuple):
+        return tuple(map(_array, held))
     return array_of(held) if isinstance(held, Tensor) else held
+
+
+def _writable(array: Value, traced: Value | None) -> Value:
+    """A copy that a rule may write to, traced if anything is: only so can it hold the results."""
+    made = array.copy()
+    return made if traced is None or in_trace(made) else np.array(made, like=traced)
 
 
 def _as_kind(array: Value, other: Value) -> Value:
@@ -146,6 +160,11 @@ def counted(known: dict[str, Any]) -> float:
     """Count a step, and return its number."""
     known["step"] += 1
     return float(known["step"])
+
+
+def exactly(held: Value) -> Any:
+    """A number of a state in double precision; unchanged where it is traced."""
+    return held if in_trace(held) else float(held)
 
 
 def decayed(value: Value, gradient: Value, group: dict[str, Any]) -> Value:

@@ -13,6 +13,7 @@ from tapegrad.torch.optim._first_order import (
     FirstOrder,
     counted,
     decayed,
+    exactly,
     number_of,
     one,
     require_not_negative,
@@ -74,7 +75,7 @@ class ASGD(FirstOrder):
         """Change an array and its average in place."""
         count, rate, lambd = counted(known), group["lr"], group["lambd"]
         gradient = decayed(value, gradient, group)
-        eta, mu, mean = float(known["eta"]), float(known["mu"]), known["ax"]
+        eta, mu, mean = exactly(known["eta"]), float(known["mu"]), known["ax"]
         value *= 1 - lambd * eta
         value -= eta * gradient
         if mu == 1:

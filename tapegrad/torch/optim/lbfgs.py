@@ -50,7 +50,11 @@ class LBFGS(Optimizer):
         super().__init__(params, settings)
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
-        self._params: list[Tensor] = self.param_groups[0]["params"]
+
+    @property
+    def _params(self) -> list[Tensor]:
+        found: list[Tensor] = self.param_groups[0]["params"]
+        return found
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Take up to max_iter iterations; returns the first loss.
@@ -70,7 +74,7 @@ class LBFGS(Optimizer):
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
         first_loss = closure()
-        loss, gradient = float(first_loss), self._flat_gradient()
+        loss, gradient = _number(first_loss), self._flat_gradient()
         evaluations = 1
         state["func_evals"] += 1
         if _largest(gradient) <= group["tolerance_grad"]:
@@ -106,7 +110,7 @@ class LBFGS(Optimizer):
             else:
                 self._move(length, direction)
                 if iteration != group["max_iter"]:
-                    loss, gradient = float(closure()), self._flat_gradient()
+                    loss, gradient = _number(closure()), self._flat_gradient()
                     used = 1
             evaluations += used
             state["func_evals"] += used
@@ -144,7 +148,7 @@ class LBFGS(Optimizer):
 
         def evaluate(length: Any) -> tuple[float, Value, Any]:
             self._move(length, direction)
-            loss, gradient = float(closure()), self._flat_gradient()
+            loss, gradient = _number(closure()), self._flat_gradient()
             for param, value in zip(self._params, start, strict=True):
                 param._value[...] = value
                 count_write(param)
@@ -192,6 +196,10 @@ def _quasi_newton(state: dict[str, Any], gradient: Value, size: int) -> Value:
     for place, (change, moved, inverse) in enumerate(pairs):
         found += moved * (_array(weights[place]) - change.dot(found) * inverse)
     return found
+
+
+def _number(loss: Any) -> float:
+    return float(loss.detach() if isinstance(loss, Tensor) else loss)
 
 
 def _array(kept: Any) -> Any:

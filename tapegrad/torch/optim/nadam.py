@@ -12,6 +12,7 @@ from tapegrad.torch.optim._first_order import (
     FirstOrder,
     counted,
     decayed,
+    exactly,
     is_set,
     one,
     require_betas,
@@ -87,7 +88,7 @@ class NAdam(FirstOrder):
         mu = beta1 * (1 - 0.5 * 0.96 ** (count * decay))
         mu_next = beta1 * (1 - 0.5 * 0.96 ** ((count + 1) * decay))
         known["mu_product"] *= mu
-        product = float(known["mu_product"])
+        product = exactly(known["mu_product"])
         mean, square = known["exp_avg"], known["exp_avg_sq"]
         average(mean, square, gradient, beta1, beta2)
         root = np.sqrt(square / (1 - beta2**count)) + group["eps"]

@@ -5,20 +5,29 @@ The namespace has the functions that the modules of operations register, and the
 
 from __future__ import annotations
 
+from math import e, inf, nan, pi
 from typing import Any
 
+from tapegrad import __version__ as _version
 from tapegrad.torch import (
     _dtypes,
+    amp,
     autograd,
     distributions,
     fft,
+    backends,
+    cuda,
     func,
     linalg,
     nn,
     optim,
     return_types,
+    serialization,
     special,
+    testing,
+    utils,
 )
+from tapegrad.torch import _names as _names
 from tapegrad.torch import random as random
 from tapegrad.torch._dtypes import (
     Size,
@@ -42,12 +51,29 @@ from tapegrad.torch._graph.modes import (
     set_grad_enabled,
 )
 from tapegrad.torch._ops.families import OPERATIONS
+from tapegrad.torch._settings import (
+    are_deterministic_algorithms_enabled,
+    compile,
+    get_float32_matmul_precision,
+    get_num_interop_threads,
+    get_num_threads,
+    set_float32_matmul_precision,
+    set_num_interop_threads,
+    set_num_threads,
+    use_deterministic_algorithms,
+)
 from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch.amp import GradScaler
+from tapegrad.torch.amp import autocast
 from tapegrad.torch.autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
 )
 from tapegrad.torch.func import vmap
+
+newaxis = None
+# The version of PyTorch whose names these are, and that of tapegrad.
+__version__ = f"2.13.0+tapegrad.{_version}"
 
 
 def __getattr__(name: str) -> Any:
@@ -55,7 +81,7 @@ def __getattr__(name: str) -> Any:
     if found is None:
         found = _dtypes.BY_NAME.get(_dtypes.ALIASES.get(name, name))
     if found is None:
-        raise AttributeError(f"module 'tapegrad.torch' has no attribute {name!r}")
+        raise AttributeError(_names.missing(name))
     globals()[name] = found
     return found
 
@@ -65,8 +91,30 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "GradScaler",
     "Size",
     "Tensor",
+    "amp",
+    "backends",
+    "cuda",
+    "e",
+    "inf",
+    "nan",
+    "newaxis",
+    "pi",
+    "serialization",
+    "testing",
+    "utils",
+    "autocast",
+    "compile",
+    "are_deterministic_algorithms_enabled",
+    "get_float32_matmul_precision",
+    "get_num_interop_threads",
+    "get_num_threads",
+    "set_float32_matmul_precision",
+    "set_num_interop_threads",
+    "set_num_threads",
+    "use_deterministic_algorithms",
     "autograd",
     "channels_last",
     "contiguous_format",

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.torch._ops.declare import register
 from tapegrad.torch.amp import say_once
 
 _threads: list[int] = []
@@ -18,7 +19,7 @@ _deterministic = [False]
 
 def set_num_threads(num: int) -> None:
     """Let NumPy's linear algebra use so many threads, through threadpoolctl where it is there."""
-    if not isinstance(num, int) or num <= 0:
+    if num <= 0 or not isinstance(num, int):
         raise RuntimeError("set_num_threads expects a positive integer")
     _threads[:] = [num]
     try:
@@ -63,7 +64,8 @@ def get_float32_matmul_precision() -> str:
     return "highest"
 
 
-def compile(model: Callable[..., Any] | None = None, **options: Any) -> Any:
+@register("compile", method=False)
+def compile_model(model: Callable[..., Any] | None = None, **options: Any) -> Any:
     """The model or function itself, which runs as it is; the first call says so."""
     say_once("torch.compile", "the model runs as it is.")
     return (lambda given: given) if model is None else model
@@ -71,7 +73,7 @@ def compile(model: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 __all__ = [
     "are_deterministic_algorithms_enabled",
-    "compile",
+    "compile_model",
     "get_float32_matmul_precision",
     "get_num_interop_threads",
     "get_num_threads",

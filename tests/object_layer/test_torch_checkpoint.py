@@ -16,7 +16,9 @@ MODES = [False, True]
 
 def net() -> Any:
     torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 4), nn.Sigmoid(), nn.Linear(4, 2))
+    return nn.Sequential(
+        nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 4), nn.Sigmoid(), nn.Linear(4, 2)
+    )
 
 
 def gradients(model: Any, run: Any) -> list[Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import namedtuple
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -84,7 +84,7 @@ def test_random_splits_are_disjoint_and_repeatable() -> None:
     for lengths, sizes in (([8, 3], [8, 3]), ([0.5, 0.25, 0.25], [6, 3, 2])):
         parts = split(lengths)
         assert [len(part) for part in parts] == sizes
-        assert sorted(sum(parts, [])) == list(range(11))
+        assert sorted(chain(*parts)) == list(range(11))
         assert parts == split(lengths)
     with pytest.raises(ValueError, match="Sum of input lengths does not equal"):
         data.random_split(range(4), [1, 2])
@@ -125,7 +125,12 @@ def test_samplers() -> None:
 
 # --- Collation ----------------------------------------------------------------------------------
 
-Point = namedtuple("Point", "x y")
+
+class Point(NamedTuple):
+    x: Any
+    y: Any
+
+
 BATCHES: list[Any] = [
     [1, 2], [1.5, 2.5], [True, False], ["a", "b"], [b"a", b"b"], [(1, 2.0), (3, 4.0)],
     [[1, 2], [3, 4]], [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}], [Point(1, 2.0), Point(3, 4.0)],
@@ -192,13 +197,11 @@ def test_a_seed_repeats_the_order(workers: int) -> None:
     def order(seed: int) -> list[list[int]]:
         generator = torch.Generator().manual_seed(seed)
         return first(
-            data.DataLoader(
-                Squares(20), 5, shuffle=True, generator=generator, num_workers=workers
-            )
+            data.DataLoader(Squares(20), 5, shuffle=True, generator=generator, num_workers=workers)
         )
 
     assert order(1) == order(1) != order(2)
-    assert sorted(sum(order(3), [])) == list(range(20))
+    assert sorted(chain(*order(3))) == list(range(20))
     loader = data.DataLoader(Squares(20), 20, shuffle=True)
     assert first(loader) != first(loader)
 
@@ -207,7 +210,7 @@ def test_a_seed_repeats_the_order(workers: int) -> None:
 def test_streams(workers: int) -> None:
     loader = data.DataLoader(Stream(10), batch_size=3, num_workers=workers)
     found = [batch.tolist() for batch in loader]
-    assert sorted(sum(found, [])) == list(range(10))
+    assert sorted(chain(*found)) == list(range(10))
     assert len(loader) == 4
     if workers == 3:
         assert found[:3] == [[0, 3, 6], [1, 4, 7], [2, 5, 8]]
@@ -229,12 +232,10 @@ class Slow(Squares):
 
 def test_workers_keep_the_order_and_pass_errors_on() -> None:
     loader = data.DataLoader(Slow(8), batch_size=None, num_workers=4, prefetch_factor=1)
-    seen = []
+    samples = iter(loader)
+    assert [next(samples) for _ in range(6)] == [[number, False] for number in range(6)]
     with pytest.raises(ValueError, match="sample six") as caught:
-        for number, here in loader:
-            seen.append(number)
-            assert not here
-    assert seen == [0, 1, 2, 3, 4, 5]
+        next(samples)
     assert "DataLoader worker thread 2" in caught.value.__notes__[0]
     here = data.DataLoader(Slow(8), batch_size=2)
     with pytest.raises(ValueError, match="sample six"):

@@ -1,4 +1,4 @@
-"""Optimizers: the paths of PyTorch's, closed forms, differentiable steps, groups, hooks, states."""
+"""Optimizers: the paths of PyTorch's, steps by hand and differentiated, groups, hooks, states."""
 
 from __future__ import annotations
 
@@ -210,9 +210,11 @@ BY_HAND = {
 @pytest.mark.parametrize("word", BY_HAND)
 def test_two_steps_by_hand(word: str) -> None:
     options, expected = BY_HAND[word]
-    path = one_path(word.split()[0], [2.0, 2.0], **options)
+    path = one_path(word.split(maxsplit=1)[0], [2.0, 2.0], **options)
     for found, wanted in zip(path, expected, strict=True):
-        assert wanted is None or found == pytest.approx(wanted, rel=1e-7)  # rates are kept in single precision
+        assert wanted is None or found == pytest.approx(
+            wanted, rel=1e-7
+        )  # rates are kept in single precision
 
 
 def test_rprop_goes_back_half_where_the_sign_turns() -> None:

@@ -106,7 +106,9 @@ class Anything:
     pass
 
 
-@pytest.mark.parametrize("value", [Anything(), len, nn.Linear(1, 1), [Anything()], np.array("a", object)])
+@pytest.mark.parametrize(
+    "value", [Anything(), len, nn.Linear(1, 1), [Anything()], np.array("a", object)]
+)
 def test_what_would_run_code_is_not_saved(value: Any) -> None:
     with pytest.raises(TypeError, match=r"torch\.save: expected tensors, plain values"):
         torch.save(value, io.BytesIO())
@@ -164,7 +166,10 @@ def test_nothing_of_a_file_is_executed(call: Any, name: str, weights_only: bool 
 
 
 def test_a_pickle_of_plain_values_is_read_without_pytorch() -> None:
-    value = {"a": [1, 2.5, None, True, "é", (1, 2, 3, 4), {5}, 2**70, b"ab"], "b": OrderedDict(c=1)}
+    value = {
+        "a": [1, 2.5, None, True, "é", (1, 2, 3, 4), {5}, 2**70, b"ab"],
+        "b": OrderedDict(c=1),
+    }
     assert torch.load(as_pytorch(value)) == value
     loop: list[Any] = []
     loop.append(loop)
@@ -190,8 +195,8 @@ def test_safetensors_need_their_package(tmp_path: Any) -> None:
         return
     torch.save(state, path)
     found = torch.load(path)
-    for name in state:
-        torch.testing.assert_close(found[name], state[name])
+    for name, value in state.items():
+        torch.testing.assert_close(found[name], value)
     with pytest.raises(TypeError, match="dict of tensors by their names"):
         torch.save([1], path)
 
@@ -225,8 +230,8 @@ def test_a_model_of_pytorch_is_read_and_gives_the_same(pytorch: Any, tmp_path: A
     other.load_state_dict(found["optimizer"])
     assert found["epoch"] == 3
     assert other.state_dict()["state"][0]["step"].item() == 1
+    pytorch.save(theirs, path)
     with pytest.raises(pickle.UnpicklingError, match=r"GLOBAL torch\.nn\.modules"):
-        pytorch.save(theirs, path)
         torch.load(path)
 
 

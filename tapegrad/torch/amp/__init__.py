@@ -50,6 +50,8 @@ class autocast:
         pass
 
     def __call__(self, function: Function) -> Function:
+        """The function, which runs as it is."""
+
         @functools.wraps(function)
         def within(*args: Any, **kwargs: Any) -> Any:
             return function(*args, **kwargs)

@@ -9,7 +9,9 @@ from tapegrad.torch.amp import custom_bwd, custom_fwd
 
 
 class autocast(amp.autocast):  # noqa: D101 - torch.amp's says it
-    def __init__(self, enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> None:
+    def __init__(
+        self, enabled: bool = True, dtype: Any = None, cache_enabled: bool = True
+    ) -> None:
         super().__init__("cuda", dtype, enabled, cache_enabled)
 
 

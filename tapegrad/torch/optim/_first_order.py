@@ -95,7 +95,13 @@ class FirstOrder(Optimizer):
         if group["maximize"]:
             step = -step
         held = {name: _array(part) for name, part in state.items() if part is not None}
-        sources = [array_of(param), step, *held.values(), *settings.values(), *settings.get("betas", ())]
+        sources = [
+            array_of(param),
+            step,
+            *held.values(),
+            *settings.values(),
+            *settings.get("betas", ()),
+        ]
         traced = next(filter(in_trace, sources), None)
         value = _writable(array_of(param), traced)
         known = {name: _writable(part, traced) for name, part in held.items()}

@@ -67,7 +67,12 @@ class Adadelta(FirstOrder):
         """Change an array and its averages in place."""
         counted(known)
         gradient = decayed(value, gradient, group)
-        square, moved, rho, eps = known["square_avg"], known["acc_delta"], group["rho"], group["eps"]
+        square, moved, rho, eps = (
+            known["square_avg"],
+            known["acc_delta"],
+            group["rho"],
+            group["eps"],
+        )
         square *= rho
         square += (1 - rho) * np.square(gradient)
         step = np.sqrt(moved + eps) / np.sqrt(square + eps) * gradient

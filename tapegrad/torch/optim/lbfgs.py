@@ -130,7 +130,7 @@ class LBFGS(Optimizer):
         return first_loss
 
     def _remember(self, state: dict[str, Any], change: Value, moved: Value) -> None:
-        """Keep a change of the gradient and the step that made it, if the curvature is positive."""
+        """Keep a change of the gradient and its step, if the curvature is positive."""
         curvature = change.dot(moved)
         if curvature <= 1e-10:
             return

@@ -39,7 +39,9 @@ class _Storage(NamedTuple):
     memory: Value
 
 
-def _tensor(storage: Any, offset: Any, shape: Any, strides: Any, requires_grad: Any, *_: Any) -> Any:
+def _tensor(
+    storage: Any, offset: Any, shape: Any, strides: Any, requires_grad: Any, *_: Any
+) -> Any:
     made = of_value(strided(storage.memory, offset, shape, strides))
     return made.requires_grad_() if requires_grad else made
 
@@ -135,9 +137,10 @@ def read(archive: zipfile.ZipFile, where: Callable[[str], str]) -> Any:
 
 
 def _require_cpu(place: str) -> None:
-    if place.split(":")[0] not in ("cpu", "None"):
+    kind = place.partition(":")[0]
+    if kind not in ("cpu", "None"):
         raise RuntimeError(
-            f"Attempting to deserialize object on a {place.split(':')[0].upper()} device but "
+            f"Attempting to deserialize object on a {kind.upper()} device but "
             "torch.cuda.is_available() is False. If you are running on a CPU-only machine, please "
             "use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
         )
@@ -173,7 +176,7 @@ class _Machine:
             if name == "STOP":
                 return self.stack.pop()
             if name in _LITERALS:
-                self.stack.append(argument if name not in _CONSTANTS else _CONSTANTS[name])
+                self.stack.append(_CONSTANTS.get(name, argument))
                 continue
             step = getattr(self, f"do_{name.lower()}", None)
             if step is None:

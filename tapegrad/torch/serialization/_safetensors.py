@@ -31,7 +31,9 @@ def written(value: Any) -> bytes:
             "containers use a path with another ending, such as .pt."
         )
     arrays = {key: np.ascontiguousarray(plain_of(part)) for key, part in value.items()}
-    made: bytes = package.save({key: array.reshape(value[key].shape) for key, array in arrays.items()})
+    made: bytes = package.save(
+        {key: array.reshape(value[key].shape) for key, array in arrays.items()}
+    )
     return made
 
 

@@ -108,9 +108,7 @@ class _Comparison:
 
     def _compare_numbers(self, actual: Any, expected: Any, path: Path) -> None:
         if self.checks["dtype"] and type(actual) is not type(expected):
-            self.fail(
-                f"The (d)types do not match: {type(actual)} != {type(expected)}.", path
-            )
+            self.fail(f"The (d)types do not match: {type(actual)} != {type(expected)}.", path)
         kinds = [of_numpy(np.asarray(number).dtype) for number in (actual, expected)]
         rtol, atol = self._tolerances(kinds)
         if not _close(np.asarray(actual), np.asarray(expected), rtol, atol, self.equal_nan):
@@ -234,12 +232,9 @@ def assert_close(
     >>> torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1.0 + 1e-6]))
     """
     if (rtol is None) != (atol is None):
-        given = "rtol", "atol"
-        missing, there = given if rtol is None else given[::-1]
-        value = atol if rtol is None else rtol
+        missing = "rtol" if rtol is None else "atol"
         raise ValueError(
-            f"Rtol and atol must both be specified or both be unspecified, but got no {missing} "
-            f"and {there}={value}."
+            f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}."
         )
     tolerances = None if rtol is None or atol is None else (rtol, atol)
     checks = {"dtype": check_dtype, "stride": check_stride}

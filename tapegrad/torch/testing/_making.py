@@ -48,7 +48,9 @@ def make_tensor(
     if kind.kind in "biu":
         made = drawn.integers(int(np.ceil(least)), int(np.ceil(most)), drawn_sides)
     elif kind.kind == "c":
-        made = drawn.uniform(least, most, drawn_sides) + 1j * drawn.uniform(least, most, drawn_sides)
+        made = drawn.uniform(least, most, drawn_sides) + 1j * drawn.uniform(
+            least, most, drawn_sides
+        )
     else:
         made = drawn.uniform(least, most, drawn_sides)
     made = np.asarray(made).astype(kind)

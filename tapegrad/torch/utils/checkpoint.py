@@ -57,7 +57,7 @@ class _Reentrant(Function):
 
 
 class _Frame:
-    """One call of a segment: which saved tensors are wanted, and those that were computed again."""
+    """One call of a segment: what it saved, and what was computed again."""
 
     def __init__(self, again: Callable[[], None], check: bool) -> None:
         self.again = again
@@ -235,14 +235,15 @@ def checkpoint_sequential(
 
     size = len(listed) // segments
     end = size * (segments - 1)
+    value = input
     for start in range(0, end, size or 1):
-        input = checkpoint(
+        value = checkpoint(
             run(start, start + size),
-            input,
+            value,
             use_reentrant=use_reentrant,
             preserve_rng_state=preserve,
         )
-    return run(end, len(listed))(input)
+    return run(end, len(listed))(value)
 
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential"]

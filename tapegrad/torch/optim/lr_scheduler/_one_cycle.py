@@ -123,7 +123,7 @@ def _length(total: int | None, epochs: int | None, steps: int | None) -> int:
     if epochs is None or steps is None:
         raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
     for name, number in (("epochs", epochs), ("steps_per_epoch", steps)):
-        if not isinstance(number, int) or number <= 0:
+        if number <= 0 or not isinstance(number, int):
             raise ValueError(f"Expected positive integer {name}, but got {number}")
     return epochs * steps
 

@@ -132,7 +132,7 @@ class LRScheduler:
         return [group["lr"] * factor for group in self.optimizer.param_groups]
 
     def _warn_outside_of_step(self) -> None:
-        """Warn where a program calls `get_lr`, which tells the next rates for schedules by steps."""
+        """Warn where a program calls `get_lr`, which may tell the next rates, not the last."""
         if not self._get_lr_called_within_step:
             warn(
                 "To get the last learning rate computed by the scheduler, please use "
@@ -179,9 +179,7 @@ def change_setting(group: dict[str, Any], name: str, setting: Rate) -> None:
         group[name] = setting
         return
     with no_grad():
-        overwrite(
-            group[name], setting.reshape(()) if isinstance(setting, Tensor) else setting
-        )
+        overwrite(group[name], setting.reshape(()) if isinstance(setting, Tensor) else setting)
 
 
 def for_groups(name: str, optimizer: Optimizer, setting: Any) -> list[Any]:

@@ -13,20 +13,20 @@ from tapegrad.torch._ops.create.generator import Generator
 from tapegrad.torch._ops.create.random import randperm
 from tapegrad.torch._tensor.tensor import Tensor
 
-Sample = TypeVar("Sample", covariant=True)
+Sample_co = TypeVar("Sample_co", covariant=True)
 
 
-class Dataset(Generic[Sample]):
+class Dataset(Generic[Sample_co]):
     """Samples by number: a subclass defines `__getitem__`, and mostly `__len__`."""
 
-    def __getitem__(self, index: Any) -> Sample:
+    def __getitem__(self, index: Any) -> Sample_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
     def __add__(self, other: Dataset[Any]) -> ConcatDataset:
         return ConcatDataset([self, other])
 
 
-class IterableDataset(Dataset[Sample], Iterable[Sample]):
+class IterableDataset(Dataset[Sample_co], Iterable[Sample_co]):
     """Samples one after the other: a subclass defines `__iter__`."""
 
     def __add__(self, other: Dataset[Any]) -> Any:
@@ -119,7 +119,7 @@ class ChainDataset(IterableDataset[Any]):
             yield from dataset
 
     def __len__(self) -> int:
-        return sum(len(dataset) for dataset in self.datasets)  # type: ignore[arg-type]
+        return sum(len(dataset) for dataset in self.datasets)
 
 
 class Subset(Dataset[Any]):
@@ -164,7 +164,8 @@ def random_split(
         for place, size in enumerate(sizes):
             if size == 0:
                 warn(
-                    f"Length of split at index {place} is 0. This might result in an empty dataset."
+                    f"Length of split at index {place} is 0. This might result in an empty "
+                    "dataset."
                 )
     if sum(sizes) != total:
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")

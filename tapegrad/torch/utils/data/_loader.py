@@ -75,19 +75,20 @@ class DataLoader:
                 "batch_size=None option disables auto-batching and is mutually exclusive with "
                 "drop_last"
             )
-        if sampler is None:
+        order: Any = sampler
+        if order is None:
             if not self._by_order:
-                sampler = _Endless()
+                order = _Endless()
             elif shuffle:
-                sampler = RandomSampler(dataset, generator=generator)
+                order = RandomSampler(dataset, generator=generator)
             else:
-                sampler = SequentialSampler(dataset)
+                order = SequentialSampler(dataset)
         if batch_size is not None and batch_sampler is None:
-            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+            batch_sampler = BatchSampler(order, batch_size, drop_last)
         self.dataset = dataset
         self.batch_size = batch_size
         self.drop_last = drop_last
-        self.sampler = sampler
+        self.sampler = order
         self.batch_sampler = batch_sampler
         self.generator = generator
         self.num_workers = num_workers

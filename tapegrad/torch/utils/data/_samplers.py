@@ -12,17 +12,17 @@ from tapegrad.torch._ops.create.generator import Generator, source
 from tapegrad.torch._ops.create.random import randint, randperm
 from tapegrad.torch._tensor.tensor import Tensor, plain_of
 
-Index = TypeVar("Index", covariant=True)
+Index_co = TypeVar("Index_co", covariant=True)
 
 
-class Sampler(Generic[Index]):
+class Sampler(Generic[Index_co]):
     """The base class of samplers: a subclass defines `__iter__`, and may define `__len__`."""
 
     def __init__(self, data_source: Any = None) -> None:
         if data_source is not None:
             warn("`data_source` argument is not used and will be removed in 2.2.0.")
 
-    def __iter__(self) -> Iterator[Index]:
+    def __iter__(self) -> Iterator[Index_co]:
         raise NotImplementedError
 
 
@@ -60,7 +60,7 @@ class RandomSampler(Sampler[int]):
             raise TypeError(
                 f"replacement should be a boolean value, but got replacement={replacement}"
             )
-        if not isinstance(self.num_samples, int) or self.num_samples <= 0:
+        if not _is_count(self.num_samples):
             raise ValueError(
                 f"num_samples should be a positive integer value, but got num_samples="
                 f"{self.num_samples}"
@@ -109,7 +109,7 @@ class WeightedRandomSampler(Sampler[int]):
         replacement: bool = True,
         generator: Generator | None = None,
     ) -> None:
-        if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
+        if not _is_count(num_samples):
             raise ValueError(
                 f"num_samples should be a positive integer value, but got num_samples={num_samples}"
             )
@@ -122,8 +122,7 @@ class WeightedRandomSampler(Sampler[int]):
         made._value[...] = listed
         if made.dim() != 1:
             raise ValueError(
-                "weights should be a 1d sequence but given weights have shape "
-                f"{tuple(made.shape)}"
+                f"weights should be a 1d sequence but given weights have shape {tuple(made.shape)}"
             )
         self.weights = made
         self.num_samples = num_samples
@@ -145,7 +144,7 @@ class BatchSampler(Sampler[list[int]]):
     """Lists of batch_size numbers of another sampler; drop_last: only full ones."""
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
-        if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
+        if not _is_count(batch_size):
             raise ValueError(
                 f"batch_size should be a positive integer value, but got batch_size={batch_size}"
             )
@@ -167,6 +166,11 @@ class BatchSampler(Sampler[list[int]]):
     def __len__(self) -> int:
         total = len(self.sampler)  # type: ignore[arg-type]
         return total // self.batch_size if self.drop_last else -(-total // self.batch_size)
+
+
+def _is_count(value: object) -> bool:
+    """Whether a value is a whole number above zero."""
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
 __all__ = ["Sampler"]

@@ -117,9 +117,7 @@ def in_order(
                 try:
                     number, place, made = results.get(timeout=timeout or None)
                 except queue.Empty:
-                    raise RuntimeError(
-                        f"DataLoader timed out after {timeout} seconds"
-                    ) from None
+                    raise RuntimeError(f"DataLoader timed out after {timeout} seconds") from None
                 waiting[number] = (made,)
                 workers[place].done |= isinstance(made, Exhausted)
             (made,) = waiting.pop(wanted)

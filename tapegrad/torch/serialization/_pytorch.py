@@ -105,9 +105,9 @@ def _named(module: str, name: str) -> Any:
     raise UnpicklingError(
         "Weights only load failed. This file can still be loaded by PyTorch itself, to do so you "
         "have to trust its source, since it may run any code.\n"
-        f"\tWeightsUnpickler error: Unsupported global: GLOBAL {full} was not an allowed global by "
-        "default. Files are loaded here without calling anything: only tensors, OrderedDict and "
-        "plain values are. Save model.state_dict() rather than the model."
+        f"\tWeightsUnpickler error: Unsupported global: GLOBAL {full} was not an allowed global "
+        "by default. Files are loaded here without calling anything: only tensors, OrderedDict "
+        "and plain values are. Save model.state_dict() rather than the model."
     )
 
 

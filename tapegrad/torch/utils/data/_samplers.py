@@ -111,7 +111,8 @@ class WeightedRandomSampler(Sampler[int]):
     ) -> None:
         if not _is_count(num_samples):
             raise ValueError(
-                f"num_samples should be a positive integer value, but got num_samples={num_samples}"
+                "num_samples should be a positive integer value, but got num_samples="
+                f"{num_samples}"
             )
         if not isinstance(replacement, bool):
             raise ValueError(  # noqa: TRY004 - PyTorch's

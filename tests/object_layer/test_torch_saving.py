@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import pickle
@@ -127,6 +128,19 @@ def test_files_of_no_known_format(tmp_path: Any) -> None:
         torch.load(tmp_path / "absent.pt")
     with pytest.raises(AttributeError, match="read"):
         torch.load(3)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_damaged_files_are_refused_or_read(seed: int) -> None:
+    """Any byte may have changed: no other exception comes, and nothing is read out of bounds."""
+    draw = np.random.default_rng(seed)
+    held = io.BytesIO()
+    torch.save({"a": torch.arange(6.0), "b": [1, (2.5, "c")]}, held)
+    data = bytearray(as_pytorch({"a": [1, "b", {2}]}).getvalue() if seed % 2 else held.getvalue())
+    for place in draw.integers(len(data), size=3):
+        data[place] = draw.integers(256)
+    with contextlib.suppress(pickle.UnpicklingError, RuntimeError):
+        torch.load(io.BytesIO(data))
 
 
 def as_pytorch(value: Any) -> io.BytesIO:

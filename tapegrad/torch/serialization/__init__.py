@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import io
 import os
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable
 from pickle import UnpicklingError
 from typing import IO, Any
@@ -19,6 +21,11 @@ from tapegrad.torch.serialization import _archive, _pytorch, _safetensors
 
 MapLocation = Any  # a device, its name, a dict of names, or a function of a storage and a name
 SUFFIX = ".safetensors"
+# What reading a file raises whose bytes have changed.
+_DAMAGES = (
+    *(LookupError, AttributeError, TypeError, ValueError, EOFError, ArithmeticError, SyntaxError),
+    *(zipfile.BadZipFile, struct.error, zlib.error),
+)
 
 
 @register(method=False)
@@ -76,7 +83,14 @@ def load(
                 "from a file that is seekable, or a path."
             )
         data = f.read()
-    where = _location(map_location)
+    try:
+        return _read(data, _location(map_location))
+    except _DAMAGES as error:
+        raise UnpicklingError(f"torch.load: the file is damaged: {error}") from error
+
+
+def _read(data: bytes, where: Callable[[str], str]) -> Any:
+    """The value in a file of any of the formats."""
     if zipfile.is_zipfile(io.BytesIO(data)):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if _archive.CONTENTS in archive.namelist():

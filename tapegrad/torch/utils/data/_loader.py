@@ -137,6 +137,7 @@ class DataLoader:
             yield batch
 
     def _by_workers(self, tasks: Iterator[Any], seed: int) -> Iterator[Any]:
+        """The batches, loaded ahead by threads, which begin when the first batch is asked for."""
         results: queue.SimpleQueue[Any] = queue.SimpleQueue()
         workers = [
             Worker(
@@ -148,7 +149,7 @@ class DataLoader:
             for place in range(self.num_workers)
         ]
         ahead = self.num_workers * (self.prefetch_factor or 2)
-        return in_order(workers, results, tasks, ahead, self.timeout)
+        yield from in_order(workers, results, tasks, ahead, self.timeout)
 
     def _own_dataset(self) -> Any:
         return self.dataset if self._by_order else copy.copy(self.dataset)

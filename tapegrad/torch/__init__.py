@@ -5,50 +5,23 @@ The namespace has the functions that the modules of operations register, and the
 
 from __future__ import annotations
 
-from typing import Any
+from math import (e, inf, nan, pi)
+from tapegrad import (__version__ as _version)
+from tapegrad.torch import (_dtypes, _names as _names, amp, autograd, backends, cuda, distributions, fft, func, linalg, nn, optim, profiler, random as random, return_types, serialization, special, testing, utils)
+from tapegrad.torch._dtypes import (Size, channels_last, contiguous_format, device, dtype, finfo, get_default_dtype, iinfo, preserve_format, set_default_dtype, strided)
+from tapegrad.torch._graph.modes import (enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled)
+from tapegrad.torch._ops.families import (OPERATIONS)
+from tapegrad.torch._settings import (are_deterministic_algorithms_enabled, get_float32_matmul_precision, get_num_interop_threads, get_num_threads, set_float32_matmul_precision, set_num_interop_threads, set_num_threads, use_deterministic_algorithms)
+from tapegrad.torch._tensor.tensor import (Tensor)
+from tapegrad.torch.amp import (GradScaler, autocast)
+from tapegrad.torch.autograd.anomaly_mode import (is_anomaly_check_nan_enabled, is_anomaly_enabled)
+from tapegrad.torch.func import (vmap)
+from typing import (Any)
 
-from tapegrad.torch import (
-    _dtypes,
-    autograd,
-    distributions,
-    fft,
-    func,
-    linalg,
-    nn,
-    optim,
-    profiler,
-    return_types,
-    special,
-)
-from tapegrad.torch import random as random
-from tapegrad.torch._dtypes import (
-    Size,
-    channels_last,
-    contiguous_format,
-    device,
-    dtype,
-    finfo,
-    get_default_dtype,
-    iinfo,
-    preserve_format,
-    set_default_dtype,
-    strided,
-)
-from tapegrad.torch._graph.modes import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
-)
-from tapegrad.torch._ops.families import OPERATIONS
-from tapegrad.torch._tensor.tensor import Tensor
-from tapegrad.torch.autograd.anomaly_mode import (
-    is_anomaly_check_nan_enabled,
-    is_anomaly_enabled,
-)
-from tapegrad.torch.func import vmap
+
+newaxis = None
+# The version of PyTorch whose names these are, and that of tapegrad.
+__version__ = f"2.13.0+tapegrad.{_version}"
 
 
 def __getattr__(name: str) -> Any:
@@ -56,7 +29,7 @@ def __getattr__(name: str) -> Any:
     if found is None:
         found = _dtypes.BY_NAME.get(_dtypes.ALIASES.get(name, name))
     if found is None:
-        raise AttributeError(f"module 'tapegrad.torch' has no attribute {name!r}")
+        raise AttributeError(_names.missing(name))
     globals()[name] = found
     return found
 
@@ -66,35 +39,56 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "GradScaler",
     "Size",
     "Tensor",
+    "amp",
+    "are_deterministic_algorithms_enabled",
+    "autocast",
     "autograd",
+    "backends",
     "channels_last",
     "contiguous_format",
+    "cuda",
     "device",
     "distributions",
     "dtype",
+    "e",
     "enable_grad",
     "fft",
     "finfo",
     "func",
     "get_default_dtype",
+    "get_float32_matmul_precision",
+    "get_num_interop_threads",
+    "get_num_threads",
     "iinfo",
+    "inf",
     "inference_mode",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "linalg",
+    "nan",
+    "newaxis",
     "nn",
     "no_grad",
     "optim",
+    "pi",
     "preserve_format",
     "profiler",
     "return_types",
+    "serialization",
     "set_default_dtype",
+    "set_float32_matmul_precision",
     "set_grad_enabled",
+    "set_num_interop_threads",
+    "set_num_threads",
     "special",
     "strided",
+    "testing",
+    "use_deterministic_algorithms",
+    "utils",
     "vmap",
 ]

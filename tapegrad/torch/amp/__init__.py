@@ -1,0 +1,126 @@
+"""`torch.amp`: mixed precision, which changes nothing here, and says so once.
+
+NumPy computes in half precision no faster than in single. Scripts written for it run in the
+dtypes of their tensors.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Self
+
+from tapegrad._core.types import Function
+from tapegrad._warning import warn
+from tapegrad.torch.optim.optimizer import Optimizer
+
+_SAID: set[str] = set()
+
+
+def say_once(name: str, what: str) -> None:
+    """Warn at the first call only that a name has no effect."""
+    if name not in _SAID:
+        _SAID.add(name)
+        warn(f"{name} has no effect: {what}")
+
+
+class autocast:
+    """Context manager and decorator that changes nothing: operations keep their dtypes."""
+
+    def __init__(
+        self,
+        device_type: str = "cpu",
+        dtype: Any = None,
+        enabled: bool = True,
+        cache_enabled: bool | None = None,
+    ) -> None:
+        if not isinstance(device_type, str):
+            raise ValueError(  # noqa: TRY004 - PyTorch's
+                f"Expected `device_type` of type `str`, got: `{type(device_type)}`"
+            )
+        self.device = device_type
+        self.fast_dtype = dtype
+        if enabled:
+            say_once("torch.autocast", "operations are computed in the dtypes of their tensors.")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def __call__(self, function: Function) -> Function:
+        """The function, which runs as it is."""
+
+        @functools.wraps(function)
+        def within(*args: Any, **kwargs: Any) -> Any:
+            return function(*args, **kwargs)
+
+        return within
+
+
+class GradScaler:
+    """Scales nothing: gradients of single precision do not vanish as those of half do."""
+
+    def __init__(
+        self,
+        device: str = "cuda",
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        if enabled:
+            say_once("torch.amp.GradScaler", "losses and gradients are not scaled.")
+
+    def is_enabled(self) -> bool:
+        """False."""
+        return False
+
+    def scale(self, outputs: Any) -> Any:
+        """The outputs themselves."""
+        return outputs
+
+    def unscale_(self, optimizer: Optimizer) -> None:
+        """Do nothing."""
+
+    def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        """`optimizer.step(*args, **kwargs)`."""
+        return optimizer.step(*args, **kwargs)
+
+    def update(self, new_scale: Any = None) -> None:
+        """Do nothing."""
+
+    def get_scale(self) -> float:
+        """1."""
+        return 1.0
+
+    def state_dict(self) -> dict[str, Any]:
+        """An empty dict."""
+        return {}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Do nothing."""
+
+
+def custom_fwd(fwd: Function | None = None, **_: Any) -> Any:
+    """Decorate the forward of a Function, which stays the same."""
+    return fwd if fwd is not None else _identity
+
+
+def custom_bwd(bwd: Function | None = None, **_: Any) -> Any:
+    """Decorate the backward of a Function, which stays the same."""
+    return bwd if bwd is not None else _identity
+
+
+def _identity(function: Callable[..., Any]) -> Callable[..., Any]:
+    return function
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """False."""
+    return False
+
+
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]

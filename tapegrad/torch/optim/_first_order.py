@@ -1,0 +1,226 @@
+"""Optimizers that move each parameter by its own gradient: the form of their step.
+
+Knows how a rule of NumPy code is run on arrays in place, or differentiably. Must not know a rule.
+
+A rule changes the parameter's array and those of its state in place. On plain arrays that is the
+whole step. Where `differentiable=True` the same code runs on copies that the graph traces, whose
+results are then written to the tensors: so a step can be differentiated, also by its settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad._core.values import in_trace
+from tapegrad.torch._dtypes import FLOAT32, default_float
+from tapegrad.torch._graph.modes import enable_grad
+from tapegrad.torch._graph.versions import count_write
+from tapegrad.torch._tensor.tensor import Tensor, array_of, of_array, of_value
+from tapegrad.torch._tensor.writes import overwrite
+from tapegrad.torch.optim.optimizer import Optimizer
+
+# Where PyTorch captures graphs of calls; none of these devices is here.
+_CAPTURING = ["cuda", "xpu", "hpu", "privateuseone", "xla"]
+_COUNTS = ("step", "mu")  # of a state: depend on no setting that is differentiated
+
+
+class FirstOrder(Optimizer):
+    """An optimizer with a rule for a parameter, its gradient, and its state."""
+
+    def begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        """The state of a parameter before its first step: tensors by their names."""
+        raise NotImplementedError
+
+    def move(
+        self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
+    ) -> None:
+        """Change an array in place, and the arrays in `known`, by a gradient."""
+        raise NotImplementedError
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change all parameters that have a gradient.
+
+        closure: computes the loss anew, with gradients; its result is returned.
+        """
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with np.errstate(all="ignore"):
+            for group in self.param_groups:
+                self._step_of(group)
+        return loss
+
+    def _step_of(self, group: dict[str, Any]) -> None:
+        """Move the parameters of a group."""
+        require_no_capture(group)
+        settings = group if group.get("differentiable") else _numbers(group)
+        for param in group["params"]:
+            gradient = param._grad
+            if gradient is None:
+                continue
+            state = self.state.get(param) or self.begin(param, group)
+            if group.get("differentiable"):
+                self._move_on_graph(param, gradient, state, group)
+            else:
+                self._move_in_place(param, gradient, state, settings)
+            if state:
+                self.state[param] = state
+
+    def _move_in_place(
+        self, param: Tensor, gradient: Tensor, state: dict[str, Any], settings: dict[str, Any]
+    ) -> None:
+        """A step on the arrays themselves, which counts as one write."""
+        known = {
+            name: as_real(held._value) if isinstance(held, Tensor) else held
+            for name, held in state.items()
+        }
+        value, step = param._value, as_real(gradient._value)
+        self.move(as_real(value), -step if settings["maximize"] else step, known, settings)
+        for name, held in known.items():
+            if state.get(name) is None:
+                state[name] = of_value(_as_kind(held, value))
+        count_write(param)
+
+    def _move_on_graph(
+        self, param: Tensor, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]
+    ) -> None:
+        """A step that is differentiated; RuntimeError for a leaf that requires grad."""
+        settings = {name: _array(held) for name, held in group.items() if name != "params"}
+        step = array_of(gradient)
+        if group["maximize"]:
+            step = -step
+        held = {name: _array(part) for name, part in state.items() if part is not None}
+        sources = [
+            array_of(param),
+            step,
+            *held.values(),
+            *settings.values(),
+            *settings.get("betas", ()),
+        ]
+        traced = next(filter(in_trace, sources), None)
+        value = _writable(array_of(param), traced)
+        known = {name: _writable(part, traced) for name, part in held.items()}
+        known.update({name: held[name].copy() for name in _COUNTS if name in held})
+        self.move(value, step, known, settings)
+        overwrite(param, of_array(value))
+        state.update({name: of_array(part) for name, part in known.items()})
+
+
+def _array(held: Any) -> Any:
+    """A tensor, or those in a tuple, as arrays: traced ones where a step is to be logged."""
+    if isinstance(held, tuple):
+        return tuple(map(_array, held))
+    return array_of(held) if isinstance(held, Tensor) else held
+
+
+def _writable(array: Value, traced: Value | None) -> Value:
+    """A copy that a rule may write to, traced if anything is: only so can it hold the results."""
+    made = array.copy()
+    return made if traced is None or in_trace(made) else np.array(made, like=traced)
+
+
+def _as_kind(array: Value, other: Value) -> Value:
+    """Real pairs as the complex numbers that they were made from."""
+    return array.view(other.dtype) if other.dtype.kind == "c" else array
+
+
+def _numbers(group: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a group, of which some may be tensors, as numbers."""
+    return {
+        name: number_of(held) if isinstance(held, Tensor) else held for name, held in group.items()
+    }
+
+
+def require_no_capture(group: dict[str, Any]) -> None:
+    """Raise AssertionError for `capturable=True`: PyTorch has it for accelerators alone."""
+    if group.get("capturable"):
+        raise AssertionError(
+            "If capturable=True, params and state_steps must be on supported devices: "
+            f"{_CAPTURING}."
+        )
+
+
+def zero_count(group: dict[str, Any]) -> Tensor:
+    """The count of steps before the first."""
+    kind = FLOAT32 if group.get("fused") else default_float()
+    return of_value(np.zeros((), kind))
+
+
+def one() -> Tensor:
+    """A running product before its first factor."""
+    return of_value(np.ones((), default_float()))
+
+
+def zeros(param: Tensor, *names: str) -> Iterator[tuple[str, Tensor]]:
+    """Names of a state, each with zeros as many as a parameter has numbers."""
+    for name in names:
+        yield name, of_value(np.zeros_like(param._value))
+
+
+def counted(known: dict[str, Any]) -> float:
+    """Count a step, and return its number."""
+    known["step"] += 1
+    return float(known["step"])
+
+
+def exactly(held: Value) -> Any:
+    """A number of a state in double precision; unchanged where it is traced."""
+    return held if in_trace(held) else float(held)
+
+
+def decayed(value: Value, gradient: Value, group: dict[str, Any]) -> Value:
+    """A gradient, to which the parameter was added times the weight decay."""
+    decay = group["weight_decay"]
+    return gradient + decay * value if is_set(decay) else gradient
+
+
+def is_set(setting: Any) -> bool:
+    """Whether a setting changes anything; a traced one, which may be differentiated, does."""
+    return not isinstance(setting, (int, float)) or setting != 0
+
+
+def number_of(setting: float | Tensor) -> Any:
+    """A setting that may be a tensor, as a number."""
+    return setting._value.item() if isinstance(setting, Tensor) else setting
+
+
+def require_not_negative(value: float | Tensor, what: str) -> None:
+    """Raise ValueError for a setting below zero."""
+    if not number_of(value) >= 0:
+        raise ValueError(f"Invalid {what}: {value}")
+
+
+def require_rate(lr: float | Tensor) -> None:
+    """Raise ValueError for a learning rate below zero, or of several numbers."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    require_not_negative(lr, "learning rate")
+
+
+def require_betas(betas: tuple[Any, Any]) -> None:
+    """Raise ValueError for factors outside of [0, 1)."""
+    for place, beta in enumerate(betas):
+        if not 0 <= number_of(beta) < 1:
+            raise ValueError(f"Invalid beta parameter at index {place}: {beta}")
+
+
+def require_one_kind(settings: dict[str, Any]) -> None:
+    """Raise RuntimeError where `fused` meets what excludes it."""
+    if settings["fused"]:
+        if settings["differentiable"]:
+            raise RuntimeError("`fused` does not support `differentiable`")
+        if settings["foreach"]:
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+def as_real(array: Value) -> Value:
+    """Complex numbers as pairs of real ones, in the same memory."""
+    return array.view(np.finfo(array.dtype).dtype) if array.dtype.kind == "c" else array
+
+
+__all__ = ["FirstOrder"]

@@ -1,0 +1,129 @@
+"""Adam: D. Kingma, J. Ba (2015), Adam: a method for stochastic optimization."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch.optim._first_order import (
+    FirstOrder,
+    counted,
+    decayed,
+    is_set,
+    require_betas,
+    require_not_negative,
+    require_one_kind,
+    require_rate,
+    zero_count,
+    zeros,
+)
+from tapegrad.torch.optim.optimizer import ParamsT
+
+
+class Adam(FirstOrder):
+    """Steps against the average gradient, divided by the root of the average square.
+
+    Both averages decay exponentially; betas are the factors. lr: the learning rate. eps: is added
+    to the root. weight_decay: this times the parameter is added to its gradient. amsgrad: divide
+    by the largest average square so far. maximize: go along the gradient, not against it.
+    decoupled_weight_decay: the decay scales the parameters, not their gradients. differentiable:
+    log the step, of parameters that are no leaves. foreach, fused: without effect on the numbers.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        if isinstance(lr, Tensor) and foreach and not capturable:
+            raise ValueError(
+                "lr as a Tensor is not supported for capturable=False and foreach=True"
+            )
+        require_rate(lr)
+        require_not_negative(eps, "epsilon value")
+        require_betas(betas)
+        require_not_negative(weight_decay, "weight_decay value")
+        _check_kinds(betas, bool(foreach and not capturable))
+        settings = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+            "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }
+        super().__init__(params, settings)
+        require_one_kind(settings)
+
+    def begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        """No steps yet, and averages of zero."""
+        names = ["exp_avg", "exp_avg_sq", "max_exp_avg_sq"][: 3 if group["amsgrad"] else 2]
+        return {"step": zero_count(group), **dict(zeros(param, *names))}
+
+    def move(
+        self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
+    ) -> None:
+        """Change an array and its averages in place."""
+        count, rate, (beta1, beta2) = counted(known), group["lr"], group["betas"]
+        if group["decoupled_weight_decay"]:
+            if is_set(group["weight_decay"]):
+                value *= 1 - rate * group["weight_decay"]
+        else:
+            gradient = decayed(value, gradient, group)
+        mean, square = known["exp_avg"], known["exp_avg_sq"]
+        average(mean, square, gradient, beta1, beta2)
+        if group["amsgrad"]:
+            largest = known["max_exp_avg_sq"]
+            largest[...] = np.maximum(largest, square)
+            square = largest
+        root = np.sqrt(square)
+        root = root * (1 - beta2**count) ** -0.5
+        root += group["eps"]
+        step = mean / root
+        step *= rate / (1 - beta1**count)
+        value -= step
+
+
+def average(mean: Value, square: Value, gradient: Value, beta1: Any, beta2: Any) -> None:
+    """Take a gradient into its running average and that of its square, in place."""
+    mean += (gradient - mean) * (1 - beta1)
+    square *= beta2
+    square += (1 - beta2) * np.square(gradient)
+
+
+def _check_kinds(betas: tuple[Any, Any], foreach: bool) -> None:
+    """Raise ValueError for betas of two kinds, or tensors of several numbers."""
+    kinds = [isinstance(beta, Tensor) for beta in betas]
+    if kinds[0] != kinds[1] or not all(isinstance(beta, (float, Tensor)) for beta in betas):
+        raise ValueError("betas must be either both floats or both Tensors")
+    for place, beta in enumerate(betas):
+        if isinstance(beta, Tensor):
+            if foreach:
+                raise ValueError(
+                    f"betas[{place}] as a Tensor is not supported for capturable=False and "
+                    "foreach=True"
+                )
+            if beta.numel() != 1:
+                raise ValueError(f"Tensor betas[{place}] must be 1-element")
+
+
+__all__ = ["Adam"]

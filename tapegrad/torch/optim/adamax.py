@@ -1,0 +1,72 @@
+"""Adamax: D. Kingma, J. Ba (2015), Adam: a method for stochastic optimization, section 7.1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch.optim._first_order import (
+    FirstOrder,
+    counted,
+    decayed,
+    require_betas,
+    require_not_negative,
+    require_rate,
+    zero_count,
+    zeros,
+)
+from tapegrad.torch.optim.optimizer import ParamsT
+
+
+class Adamax(FirstOrder):
+    """Adam with the largest absolute value, which decays, in place of the root of the square."""
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        require_rate(lr)
+        require_not_negative(eps, "epsilon value")
+        require_betas(betas)
+        require_not_negative(weight_decay, "weight_decay value")
+        settings = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, settings)
+
+    def begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        """No steps yet, and zeros."""
+        return {"step": zero_count(group), **dict(zeros(param, "exp_avg", "exp_inf"))}
+
+    def move(
+        self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
+    ) -> None:
+        """Change an array, its average and its largest gradient in place."""
+        count, (beta1, beta2) = counted(known), group["betas"]
+        gradient = decayed(value, gradient, group)
+        mean, largest = known["exp_avg"], known["exp_inf"]
+        mean += (1 - beta1) * (gradient - mean)
+        largest[...] = np.maximum(beta2 * largest, np.abs(gradient) + group["eps"])
+        value -= mean / largest * (group["lr"] / (1 - beta1**count))
+
+
+__all__ = ["Adamax"]

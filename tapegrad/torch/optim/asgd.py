@@ -1,0 +1,89 @@
+"""Averaged SGD: B. Polyak, A. Juditsky (1992), Acceleration of stochastic approximation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad.torch._dtypes import default_float
+from tapegrad.torch._tensor.tensor import Tensor, of_value
+from tapegrad.torch.optim._first_order import (
+    FirstOrder,
+    counted,
+    decayed,
+    exactly,
+    number_of,
+    one,
+    require_not_negative,
+    require_rate,
+    zero_count,
+    zeros,
+)
+from tapegrad.torch.optim.optimizer import ParamsT
+
+
+class ASGD(FirstOrder):
+    """Steps against the gradient at a falling rate; the state's `ax` is the average parameter.
+
+    lambd: the decay term. alpha: the power by which the rate falls. t0: the step from which on
+    parameters are averaged.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        require_rate(lr)
+        require_not_negative(weight_decay, "weight_decay value")
+        settings = {
+            "lr": lr,
+            "lambd": lambd,
+            "alpha": alpha,
+            "t0": t0,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, settings)
+
+    def begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        """No steps yet, the first rate, and an average that the first parameter replaces."""
+        rate = of_value(np.array(number_of(group["lr"]), default_float()))
+        return {
+            "step": zero_count(group),
+            "eta": rate,
+            "mu": one(),
+            **dict(zeros(param, "ax")),
+        }
+
+    def move(
+        self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
+    ) -> None:
+        """Change an array and its average in place."""
+        count, rate, lambd = counted(known), group["lr"], group["lambd"]
+        gradient = decayed(value, gradient, group)
+        eta, mu, mean = exactly(known["eta"]), float(known["mu"]), known["ax"]
+        value *= 1 - lambd * eta
+        value -= eta * gradient
+        if mu == 1:
+            mean[...] = value
+        else:
+            mean += (value - mean) * mu
+        known["eta"][...] = rate / (1 + lambd * rate * count) ** group["alpha"]
+        known["mu"][...] = 1 / max(1, count - group["t0"])
+
+
+__all__ = ["ASGD"]

@@ -1,0 +1,41 @@
+"""`torch.optim.lr_scheduler`: learning rates that change from step to step."""
+
+from __future__ import annotations
+
+from tapegrad.torch.optim.lr_scheduler._composed import ChainedScheduler, SequentialLR
+from tapegrad.torch.optim.lr_scheduler._cyclic import CyclicLR
+from tapegrad.torch.optim.lr_scheduler._falling import (
+    ConstantLR,
+    CosineAnnealingLR,
+    CosineAnnealingWarmRestarts,
+    ExponentialLR,
+    LinearLR,
+    MultiStepLR,
+    PolynomialLR,
+    StepLR,
+)
+from tapegrad.torch.optim.lr_scheduler._functions import LambdaLR, MultiplicativeLR
+from tapegrad.torch.optim.lr_scheduler._one_cycle import OneCycleLR
+from tapegrad.torch.optim.lr_scheduler._plateau import ReduceLROnPlateau
+from tapegrad.torch.optim.lr_scheduler._scheduler import LRScheduler
+
+_LRScheduler = LRScheduler  # its older name
+
+__all__ = [
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "ReduceLROnPlateau",
+    "SequentialLR",
+    "StepLR",
+]

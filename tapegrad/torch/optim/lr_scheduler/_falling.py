@@ -1,0 +1,292 @@
+"""Schedules that are formulas of the epoch: steps, powers, lines and cosines.
+
+Each can be told from the epoch alone, `_get_closed_form_lr`, or from the last rate, `get_lr`, so
+that several schedulers can change one rate.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from tapegrad.torch.optim.lr_scheduler._scheduler import LRScheduler, Rate
+from tapegrad.torch.optim.optimizer import Optimizer
+
+
+class StepLR(LRScheduler):
+    """Every step_size epochs the rate is multiplied by gamma."""
+
+    def __init__(
+        self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
+        self.step_size = step_size
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Rate]:
+        """The rates at `last_epoch`, from those before."""
+        self._warn_outside_of_step()
+        due = self.last_epoch != 0 and self.last_epoch % self.step_size == 0
+        return self._rates(self.gamma if due else None)
+
+    def _get_closed_form_lr(self) -> list[Rate]:
+        factor = self.gamma ** (self.last_epoch // self.step_size)
+        return [base * factor for base in self.base_lrs]
+
+
+class MultiStepLR(LRScheduler):
+    """At each of the milestones, which are epochs, the rate is multiplied by gamma."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        milestones: Iterable[int],
+        gamma: float = 0.1,
+        last_epoch: int = -1,
+    ) -> None:
+        self.milestones = Counter(milestones)
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Rate]:
+        """The rates at `last_epoch`, from those before."""
+        self._warn_outside_of_step()
+        times = self.milestones.get(self.last_epoch)
+        return self._rates(None if times is None else self.gamma**times)
+
+    def _get_closed_form_lr(self) -> list[Rate]:
+        passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
+        return [base * self.gamma**passed for base in self.base_lrs]
+
+
+class ConstantLR(LRScheduler):
+    """The rate times factor, for the first total_iters epochs."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        factor: float = 1.0 / 3,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
+        if factor > 1.0 or factor < 0:
+            raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
+        self.factor = factor
+        self.total_iters = total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Rate]:
+        """The rates at `last_epoch`, from those before."""
+        self._warn_outside_of_step()
+        if self.last_epoch == 0:
+            return self._rates(self.factor)
+        return self._rates(1.0 / self.factor if self.last_epoch == self.total_iters else None)
+
+    def _get_closed_form_lr(self) -> list[Rate]:
+        factor = 1.0 if self.last_epoch >= self.total_iters else self.factor
+        return [base * factor for base in self.base_lrs]
+
+
+class LinearLR(LRScheduler):
+    """The rate times a factor that goes from start_factor to end_factor in total_iters epochs."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        start_factor: float = 1.0 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
+        if start_factor > 1.0 or start_factor <= 0:
+            raise ValueError(
+                "Starting multiplicative factor expected to be greater than 0 and less or equal "
+                "to 1."
+            )
+        if end_factor > 1.0 or end_factor < 0:
+            raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
+        self.start_factor = start_factor
+        self.end_factor = end_factor
+        self.total_iters = total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Rate]:
+        """The rates at `last_epoch`, from those before."""
+        self._warn_outside_of_step()
+        if self.last_epoch == 0:
+            return self._rates(self.start_factor)
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return self._rates()
+        rise = self.end_factor - self.start_factor
+        before = self.total_iters * self.start_factor + (self.last_epoch - 1) * rise
+        return self._rates(1.0 + rise / before)
+
+    def _get_closed_form_lr(self) -> list[Rate]:
+        share = min(self.total_iters, self.last_epoch) / self.total_iters
+        factor = self.start_factor + (self.end_factor - self.start_factor) * share
+        return [base * factor for base in self.base_lrs]
+
+
+class ExponentialLR(LRScheduler):
+    """At each epoch the rate is multiplied by gamma."""
+
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Rate]:
+        """The rates at `last_epoch`, from those before."""
+        self._warn_outside_of_step()
+        return self._rates(None if self._is_initial else self.gamma)
+
+    def _get_closed_form_lr(self) -> list[Rate]:
+        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+
+
+class PolynomialLR(LRScheduler):
+    """The rate times (1 - epoch / total_iters) ** power, and zero from total_iters on."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        total_iters: int = 5,
+        power: float = 1.0,
+        last_epoch: int = -1,
+    ) -> None:
+        self.total_iters = total_iters
+        self.power = power
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Rate]:
+        """The rates at `last_epoch`, from those before."""
+        self._warn_outside_of_step()
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return self._rates()
+        left = 1.0 - self.last_epoch / self.total_iters
+        before = 1.0 - (self.last_epoch - 1) / self.total_iters
+        return self._rates((left / before) ** self.power)
+
+    def _get_closed_form_lr(self) -> list[Rate]:
+        left = 1.0 - min(self.total_iters, self.last_epoch) / self.total_iters
+        return [base * left**self.power for base in self.base_lrs]
+
+
+class CosineAnnealingLR(LRScheduler):
+    """The rate falls to eta_min along a half period of a cosine, in T_max epochs, and rises again.
+
+    I. Loshchilov, F. Hutter (2017), SGDR: stochastic gradient descent with warm restarts.
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
+        self.T_max = T_max
+        self.eta_min = eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Rate]:
+        """The rates at `last_epoch`, from those before."""
+        self._warn_outside_of_step()
+        if self._is_initial:
+            return self._rates()
+        if self._step_count == 1 and self.last_epoch > 0:
+            return self._get_closed_form_lr()
+        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # the least rate: 0 / 0
+            rise = (1 - math.cos(math.pi / self.T_max)) / 2
+            pairs = zip(self._rates(), self.base_lrs, strict=True)
+            return [rate + (base - self.eta_min) * rise for rate, base in pairs]
+        factor = self._height(self.last_epoch) / self._height(self.last_epoch - 1)
+        return [factor * (rate - self.eta_min) + self.eta_min for rate in self._rates()]
+
+    def _height(self, epoch: int) -> float:
+        return 1 + math.cos(math.pi * epoch / self.T_max)
+
+    def _get_closed_form_lr(self) -> list[Rate]:
+        height = self._height(self.last_epoch)
+        return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]
+
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """The rate falls to eta_min along a half period of a cosine, then starts again.
+
+    T_0: epochs of the first period. T_mult: each period is so many times as long as the last.
+    `step` takes the epoch as a number with fractions, too.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        T_0: int,
+        T_mult: int = 1,
+        eta_min: float = 0.0,
+        last_epoch: int = -1,
+    ) -> None:
+        if T_0 <= 0 or not isinstance(T_0, int):
+            raise ValueError(f"Expected positive integer T_0, but got {T_0}")
+        if T_mult < 1 or not isinstance(T_mult, int):
+            raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
+        if not isinstance(eta_min, (float, int)):
+            raise ValueError(  # noqa: TRY004 - PyTorch's
+                f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}"
+            )
+        self.T_0 = T_0
+        self.T_i = T_0
+        self.T_mult = T_mult
+        self.eta_min = eta_min
+        self.T_cur: Any = last_epoch
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Rate]:
+        """The rates at the present place in the period."""
+        self._warn_outside_of_step()
+        height = 1 + math.cos(math.pi * self.T_cur / self.T_i)
+        return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]
+
+    def step(self, epoch: Any = None) -> None:
+        """Go to the next epoch, or to a given one, which may lie between two."""
+        if epoch is None and self.last_epoch < 0:
+            epoch = 0
+        if epoch is None:
+            epoch = self.last_epoch + 1
+            self.T_cur += 1
+            if self.T_cur >= self.T_i:
+                self.T_cur %= self.T_i
+                self.T_i *= self.T_mult
+        else:
+            self._seek(epoch)
+        self.last_epoch = math.floor(epoch)
+        self._get_lr_called_within_step = True
+        try:
+            rates = self.get_lr()
+        finally:
+            self._get_lr_called_within_step = False
+        self._set_rates(rates)
+
+    def _seek(self, epoch: Any) -> None:
+        """Find the period of an epoch, and the place in it."""
+        if epoch < 0:
+            raise ValueError(f"Expected non-negative epoch, but got {epoch}")
+        if epoch < self.T_0:
+            self.T_i, self.T_cur = self.T_0, epoch
+        elif self.T_mult == 1:
+            self.T_cur = epoch % self.T_0
+        else:
+            ratio = self.T_mult
+            period = int(math.log(epoch / self.T_0 * (ratio - 1) + 1, ratio))
+            self.T_cur = epoch - self.T_0 * (ratio**period - 1) / (ratio - 1)
+            self.T_i = self.T_0 * ratio**period
+
+
+__all__ = [
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "ExponentialLR",
+    "LinearLR",
+    "MultiStepLR",
+    "PolynomialLR",
+    "StepLR",
+]

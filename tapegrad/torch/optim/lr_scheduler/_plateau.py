@@ -1,0 +1,131 @@
+"""A schedule by results: the rate falls when a number that is watched improves no more."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tapegrad._warning import warn
+from tapegrad.torch.optim.lr_scheduler._scheduler import (
+    EPOCH_IS_DEPRECATED,
+    LRScheduler,
+    change_setting,
+    require_optimizer,
+    settings_of,
+)
+from tapegrad.torch.optim.optimizer import Optimizer
+
+
+class ReduceLROnPlateau(LRScheduler):
+    """The rate is multiplied by factor after more than patience epochs without improvement.
+
+    mode: "min" or "max", which numbers are better. threshold: the least improvement that counts,
+    relative to the best for threshold_mode "rel", else "abs". cooldown: epochs after a change that
+    do not count. min_lr: the least rate, or a list. eps: smaller changes are not made.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: float | list[float] = 0,
+        eps: float = 1e-8,
+    ) -> None:
+        if factor >= 1.0:
+            raise ValueError("Factor should be < 1.0.")
+        self.factor = factor
+        require_optimizer(optimizer)
+        self.optimizer = optimizer
+        count = len(optimizer.param_groups)
+        self.default_min_lr: float | None
+        if isinstance(min_lr, (list, tuple)):
+            if len(min_lr) != count:
+                raise ValueError(f"expected {count} min_lrs, got {len(min_lr)}")
+            self.default_min_lr, self.min_lrs = None, list(min_lr)
+        else:
+            self.default_min_lr, self.min_lrs = min_lr, [min_lr] * count
+        self.patience = patience
+        self.cooldown = cooldown
+        self.eps = eps
+        self.last_epoch = 0
+        self._last_lr = settings_of(optimizer, "lr")
+        self._init_is_better(mode, threshold, threshold_mode)
+        self._reset()
+
+    def _init_is_better(self, mode: str, threshold: float, threshold_mode: str) -> None:
+        if mode not in {"min", "max"}:
+            raise ValueError("mode " + mode + " is unknown!")
+        if threshold_mode not in {"rel", "abs"}:
+            raise ValueError("threshold mode " + threshold_mode + " is unknown!")
+        self.mode_worse = math.inf if mode == "min" else -math.inf
+        self.mode = mode
+        self.threshold = threshold
+        self.threshold_mode = threshold_mode
+
+    def _reset(self) -> None:
+        """Forget the best number, and count anew."""
+        self.best = self.mode_worse
+        self.cooldown_counter = 0
+        self.num_bad_epochs = 0
+
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+        """Go to the next epoch, whose number is given."""
+        current = float(metrics)
+        if epoch is not None:
+            warn(EPOCH_IS_DEPRECATED)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        if self._is_better(current, self.best):
+            self.best = current
+            self.num_bad_epochs = 0
+        else:
+            self.num_bad_epochs += 1
+        if self.in_cooldown:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            self._reduce_lr()
+            self.cooldown_counter = self.cooldown
+            self.num_bad_epochs = 0
+        self._last_lr = settings_of(self.optimizer, "lr")
+
+    def _reduce_lr(self) -> None:
+        groups = self.optimizer.param_groups
+        if len(groups) != len(self.min_lrs):
+            if self.default_min_lr is None:
+                raise RuntimeError(
+                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from "
+                    f"when `ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due "
+                    "to a new param group being added to the optimizer. Please modify the "
+                    "`min_lrs` field to match the length of the `optimizer` param groups."
+                )
+            self.min_lrs = [self.default_min_lr] * len(groups)
+        for group, least in zip(groups, self.min_lrs, strict=True):
+            old = float(group["lr"])
+            new = max(old * self.factor, least)
+            if old - new > self.eps:
+                change_setting(group, "lr", new)
+
+    @property
+    def in_cooldown(self) -> bool:
+        return self.cooldown_counter > 0
+
+    def _is_better(self, number: float, best: float) -> bool:
+        relative = self.threshold_mode == "rel"
+        if self.mode == "min":
+            bound = best * (1.0 - self.threshold) if relative else best - self.threshold
+            return number < bound
+        bound = best * (1.0 + self.threshold) if relative else best + self.threshold
+        return number > bound
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` returned."""
+        self.__dict__.update(state_dict)
+        self._init_is_better(self.mode, self.threshold, self.threshold_mode)
+
+
+__all__ = ["ReduceLROnPlateau"]

@@ -1,0 +1,99 @@
+"""NAdam: T. Dozat (2016), Incorporating Nesterov momentum into Adam."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch.optim._first_order import (
+    FirstOrder,
+    counted,
+    decayed,
+    exactly,
+    is_set,
+    one,
+    require_betas,
+    require_not_negative,
+    require_rate,
+    zero_count,
+    zeros,
+)
+from tapegrad.torch.optim.adam import average
+from tapegrad.torch.optim.optimizer import ParamsT
+
+
+class NAdam(FirstOrder):
+    """Adam whose step looks ahead, as Nesterov's momentum does.
+
+    momentum_decay: how fast the momentum of step n, `betas[0] (1 - 0.96**(n momentum_decay) / 2)`,
+    comes to betas[0]. decoupled_weight_decay: the decay scales the parameters, as in AdamW.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        require_rate(lr)
+        require_not_negative(eps, "epsilon value")
+        require_betas(betas)
+        require_not_negative(weight_decay, "weight_decay value")
+        require_not_negative(momentum_decay, "momentum_decay value")
+        settings = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, settings)
+
+    def begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        """No steps yet, averages of zero, and a product of no factors."""
+        return {
+            "step": zero_count(group),
+            "mu_product": one(),
+            **dict(zeros(param, "exp_avg", "exp_avg_sq")),
+        }
+
+    def move(
+        self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
+    ) -> None:
+        """Change an array and its averages in place."""
+        count, rate, (beta1, beta2) = counted(known), group["lr"], group["betas"]
+        if group["decoupled_weight_decay"]:
+            if is_set(group["weight_decay"]):
+                value *= 1 - rate * group["weight_decay"]
+        else:
+            gradient = decayed(value, gradient, group)
+        decay = group["momentum_decay"]
+        mu = beta1 * (1 - 0.5 * 0.96 ** (count * decay))
+        mu_next = beta1 * (1 - 0.5 * 0.96 ** ((count + 1) * decay))
+        known["mu_product"] *= mu
+        product = exactly(known["mu_product"])
+        mean, square = known["exp_avg"], known["exp_avg_sq"]
+        average(mean, square, gradient, beta1, beta2)
+        root = np.sqrt(square / (1 - beta2**count)) + group["eps"]
+        value -= gradient / root * (rate * (1 - mu) / (1 - product))
+        value -= mean / root * (rate * mu_next / (1 - product * mu_next))
+
+
+__all__ = ["NAdam"]

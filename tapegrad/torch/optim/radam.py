@@ -1,0 +1,90 @@
+"""RAdam: L. Liu et al. (2020), On the variance of the adaptive learning rate and beyond."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch.optim._first_order import (
+    FirstOrder,
+    counted,
+    decayed,
+    is_set,
+    require_betas,
+    require_not_negative,
+    require_rate,
+    zero_count,
+    zeros,
+)
+from tapegrad.torch.optim.adam import average
+from tapegrad.torch.optim.optimizer import ParamsT
+
+
+class RAdam(FirstOrder):
+    """Adam, rectified: it divides by the root only when enough squares have been averaged.
+
+    decoupled_weight_decay: the decay scales the parameters, as in AdamW.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        require_rate(lr)
+        require_not_negative(eps, "epsilon value")
+        require_betas(betas)
+        require_not_negative(weight_decay, "weight_decay value")
+        settings = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, settings)
+
+    def begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        """No steps yet, and averages of zero."""
+        return {"step": zero_count(group), **dict(zeros(param, "exp_avg", "exp_avg_sq"))}
+
+    def move(
+        self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
+    ) -> None:
+        """Change an array and its averages in place."""
+        count, rate, (beta1, beta2) = counted(known), group["lr"], group["betas"]
+        if group["decoupled_weight_decay"]:
+            if is_set(group["weight_decay"]):
+                value *= 1 - rate * group["weight_decay"]
+        else:
+            gradient = decayed(value, gradient, group)
+        mean, square = known["exp_avg"], known["exp_avg_sq"]
+        average(mean, square, gradient, beta1, beta2)
+        rest = 1 - beta2**count
+        step = mean * (rate / (1 - beta1**count))
+        longest = 2 / (1 - beta2) - 1
+        length = longest - 2 * count * beta2**count / rest
+        if length > 5:
+            above, below = (length - 4) * (length - 2) * longest, (longest - 4) * (longest - 2)
+            rectified = (above / (below * length)) ** 0.5
+            step = step * (rectified * rest**0.5) / (np.sqrt(square) + group["eps"])
+        value -= step
+
+
+__all__ = ["RAdam"]

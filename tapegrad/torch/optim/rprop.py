@@ -1,0 +1,83 @@
+"""Rprop: M. Riedmiller, H. Braun (1993), A direct adaptive method for faster backpropagation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad.torch._tensor.tensor import Tensor, of_value
+from tapegrad.torch.optim._first_order import (
+    FirstOrder,
+    as_real,
+    counted,
+    number_of,
+    require_rate,
+    zero_count,
+    zeros,
+)
+from tapegrad.torch.optim.optimizer import ParamsT
+
+
+class Rprop(FirstOrder):
+    """Steps of a size for each number, in the direction of its gradient's sign.
+
+    lr: the first size. etas: the factors on it where the sign has changed, and where it has not.
+    step_sizes: the least and the largest size.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        require_rate(lr)
+        if not 0 < etas[0] < 1 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        settings = {
+            "lr": lr,
+            "etas": etas,
+            "step_sizes": step_sizes,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, settings)
+
+    def begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        """No steps yet, no earlier gradient, and the first size."""
+        sizes = np.empty_like(param._value)
+        as_real(sizes)[...] = number_of(group["lr"])
+        return {
+            "step": zero_count(group),
+            **dict(zeros(param, "prev")),
+            "step_size": of_value(sizes),
+        }
+
+    def move(
+        self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
+    ) -> None:
+        """Change an array, its sizes and its earlier gradient in place."""
+        counted(known)
+        less, more = group["etas"]
+        earlier, size = known["prev"], known["step_size"]
+        agreed = gradient * earlier
+        turned = agreed < 0
+        kind = size.dtype.type  # a factor in double precision would not change the dtype alone
+        size *= np.where(agreed > 0, kind(more), np.where(turned, kind(less), kind(1)))
+        size[...] = np.clip(size, *group["step_sizes"])
+        gradient = np.where(turned, kind(0), gradient)
+        value -= np.sign(gradient) * size
+        earlier[...] = gradient
+
+
+__all__ = ["Rprop"]

@@ -1,0 +1,135 @@
+"""`torch.save` and `torch.load`: tensors in containers, in files that execute nothing.
+
+Knows three formats, and tells them apart by what is in a file: one of arrays and a table of
+contents in JSON, which `save` writes; safetensors, by the package of that name, where a path ends
+so; and PyTorch's own, which `load` reads. Must not know modules.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable
+from pickle import UnpicklingError
+from typing import IO, Any
+
+from tapegrad.torch._ops.declare import register
+from tapegrad.torch.serialization import _archive, _pytorch, _safetensors
+
+MapLocation = Any  # a device, its name, a dict of names, or a function of a storage and a name
+SUFFIX = ".safetensors"
+# What reading a file raises whose bytes have changed.
+_DAMAGES = (
+    *(LookupError, AttributeError, TypeError, ValueError, EOFError, ArithmeticError, SyntaxError),
+    *(zipfile.BadZipFile, struct.error, zlib.error),
+)
+
+
+@register(method=False)
+def save(
+    obj: Any,
+    f: str | os.PathLike[str] | IO[bytes],
+    pickle_module: Any = None,
+    pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+) -> None:
+    """Write tensors, plain values, and containers of them to a file.
+
+    obj: a tensor, a number, text, bytes, a dtype, a device, None; or lists, tuples, sets, dicts,
+    OrderedDicts and Counters of them, as state dicts are. f: a path, or a file open for writing.
+    A path that ends in ".safetensors" gets a dict of tensors in that format. Tensors that share
+    memory do so when they are loaded. TypeError for other objects: their loading would run code.
+    The parameters from pickle_module on are PyTorch's; they change nothing.
+    """
+    named = isinstance(f, (str, os.PathLike))
+    if named and os.fspath(f).endswith(SUFFIX):  # type: ignore[arg-type]
+        data = _safetensors.written(obj)
+    else:
+        data = _archive.written(obj)
+    if named:
+        with open(f, "wb") as file:  # type: ignore[arg-type]
+            file.write(data)
+    else:
+        f.write(data)  # type: ignore[union-attr]
+
+
+@register(method=False)
+def load(
+    f: str | os.PathLike[str] | IO[bytes],
+    map_location: MapLocation = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    **pickle_load_args: Any,
+) -> Any:
+    """What `save` wrote to a file, or PyTorch did.
+
+    f: a path, or a file open for reading. map_location: "cpu", for tensors that were saved on
+    another device; or a dict or a function that gives it. weights_only: nothing but tensors,
+    containers and plain values is ever loaded, also for False. UnpicklingError for a file that
+    holds anything else, or is of no known format.
+    """
+    if isinstance(f, (str, os.PathLike)):
+        with open(f, "rb") as file:
+            data = file.read()
+    else:
+        if not hasattr(f, "read"):
+            raise AttributeError(
+                f"{type(f).__name__!r} object has no attribute 'read'. You can only torch.load "
+                "from a file that is seekable, or a path."
+            )
+        data = f.read()
+    try:
+        return _read(data, _location(map_location))
+    except _DAMAGES as error:
+        raise UnpicklingError(f"torch.load: the file is damaged: {error}") from error
+
+
+def _read(data: bytes, where: Callable[[str], str]) -> Any:
+    """The value in a file of any of the formats."""
+    if zipfile.is_zipfile(io.BytesIO(data)):
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if _archive.CONTENTS in archive.namelist():
+                return _archive.read(archive)
+            return _pytorch.read(archive, where)
+    if _safetensors.is_one(data):
+        return _safetensors.read(data)
+    raise UnpicklingError(
+        "torch.load: expected a zip file that torch.save wrote, or safetensors; got a file of "
+        "another kind. Files that PyTorch wrote before version 1.6 have to be saved anew by it."
+    )
+
+
+def _location(map_location: MapLocation) -> Callable[[str], str]:
+    """The device for the name of the one that a tensor was saved on."""
+
+    def found(name: str) -> str:
+        if map_location is None:
+            return name
+        if isinstance(map_location, dict):
+            return str(map_location.get(name, name))
+        if callable(map_location):
+            return "cpu"  # such functions return the storage that they are given, on the CPU
+        return str(map_location)
+
+    return found
+
+
+def add_safe_globals(safe_globals: list[Any]) -> None:
+    """TypeError: there is nothing that a file may call."""
+    raise TypeError(
+        "torch.serialization.add_safe_globals: files are loaded without calling anything. Save "
+        "state dicts: tensors, containers and plain values."
+    )
+
+
+def get_safe_globals() -> list[Any]:
+    """The objects that files may call beside the usual ones: none."""
+    return []
+
+
+__all__ = ["add_safe_globals", "get_safe_globals", "load", "save"]

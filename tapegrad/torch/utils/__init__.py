@@ -1,0 +1,10 @@
+"""`torch.utils`: loading data, and segments of a model that are computed anew.
+
+Knows which modules there are.
+"""
+
+from __future__ import annotations
+
+from tapegrad.torch.utils import checkpoint, data
+
+__all__ = ["checkpoint", "data"]

@@ -1,0 +1,49 @@
+"""`torch.utils.data`: datasets, the order in which they are read, and batches of them.
+
+Knows tensors as what is stacked. Must not know models.
+"""
+
+from __future__ import annotations
+
+from tapegrad.torch.utils.data._collate import default_collate, default_convert
+from tapegrad.torch.utils.data._datasets import (
+    ChainDataset,
+    ConcatDataset,
+    Dataset,
+    IterableDataset,
+    StackDataset,
+    Subset,
+    TensorDataset,
+    random_split,
+)
+from tapegrad.torch.utils.data._loader import DataLoader
+from tapegrad.torch.utils.data._samplers import (
+    BatchSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
+from tapegrad.torch.utils.data._workers import get_worker_info
+
+__all__ = [
+    "BatchSampler",
+    "ChainDataset",
+    "ConcatDataset",
+    "DataLoader",
+    "Dataset",
+    "IterableDataset",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "StackDataset",
+    "Subset",
+    "SubsetRandomSampler",
+    "TensorDataset",
+    "WeightedRandomSampler",
+    "default_collate",
+    "default_convert",
+    "get_worker_info",
+    "random_split",
+]

@@ -1,0 +1,177 @@
+"""Datasets: what has samples by number, or gives them one after the other."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
+
+from tapegrad._warning import warn
+from tapegrad.torch._ops.create.generator import Generator
+from tapegrad.torch._ops.create.random import randperm
+from tapegrad.torch._tensor.tensor import Tensor
+
+Sample_co = TypeVar("Sample_co", covariant=True)
+
+
+class Dataset(Generic[Sample_co]):
+    """Samples by number: a subclass defines `__getitem__`, and mostly `__len__`."""
+
+    def __getitem__(self, index: Any) -> Sample_co:
+        raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
+
+    def __add__(self, other: Dataset[Any]) -> ConcatDataset:
+        return ConcatDataset([self, other])
+
+
+class IterableDataset(Dataset[Sample_co], Iterable[Sample_co]):
+    """Samples one after the other: a subclass defines `__iter__`."""
+
+    def __add__(self, other: Dataset[Any]) -> Any:
+        return ChainDataset([self, other])
+
+
+class TensorDataset(Dataset[tuple[Tensor, ...]]):
+    """Sample i is the tuple of the i-th rows of tensors."""
+
+    def __init__(self, *tensors: Tensor) -> None:
+        assert all(tensors[0].size(0) == tensor.size(0) for tensor in tensors), (
+            "Size mismatch between tensors"
+        )
+        self.tensors = tensors
+
+    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
+        return tuple(tensor[index] for tensor in self.tensors)
+
+    def __len__(self) -> int:
+        return int(self.tensors[0].size(0))
+
+
+class StackDataset(Dataset[Any]):
+    """Sample i is the tuple of the i-th samples of datasets, or the dict of those with names."""
+
+    datasets: tuple[Any, ...] | dict[str, Any]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if args and kwargs:
+            raise ValueError(
+                "Supported either ``tuple``- (via ``args``) or ``dict``- (via ``kwargs``) like "
+                "input/output, but both types are given."
+            )
+        if not args and not kwargs:
+            raise ValueError("At least one dataset should be passed")
+        self.datasets = args or kwargs
+        lengths = {len(dataset) for dataset in self._all()}
+        self._length = next(iter(lengths))
+        if len(lengths) > 1:
+            raise ValueError("Size mismatch between datasets")
+
+    def _all(self) -> list[Any]:
+        datasets = self.datasets
+        return list(datasets.values() if isinstance(datasets, dict) else datasets)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.datasets, dict):
+            return {name: dataset[index] for name, dataset in self.datasets.items()}
+        return tuple(dataset[index] for dataset in self.datasets)
+
+    def __len__(self) -> int:
+        return self._length
+
+
+class ConcatDataset(Dataset[Any]):
+    """Datasets, one after the other."""
+
+    def __init__(self, datasets: Iterable[Any]) -> None:
+        self.datasets = list(datasets)
+        assert self.datasets, "datasets should not be an empty iterable"
+        assert not any(isinstance(dataset, IterableDataset) for dataset in self.datasets), (
+            "ConcatDataset does not support IterableDataset"
+        )
+        self.cumulative_sizes = list(itertools.accumulate(map(len, self.datasets)))
+
+    def __len__(self) -> int:
+        return self.cumulative_sizes[-1]
+
+    def __getitem__(self, index: int) -> Any:
+        if index < 0:
+            if -index > len(self):
+                raise ValueError("absolute value of index should not exceed dataset length")
+            index += len(self)
+        place = bisect.bisect_right(self.cumulative_sizes, index)
+        before = self.cumulative_sizes[place - 1] if place else 0
+        return self.datasets[place][index - before]
+
+
+class ChainDataset(IterableDataset[Any]):
+    """Datasets that give samples, one after the other."""
+
+    def __init__(self, datasets: Iterable[Any]) -> None:
+        self.datasets = datasets
+
+    def __iter__(self) -> Iterator[Any]:
+        for dataset in self.datasets:
+            assert isinstance(dataset, IterableDataset), (
+                "ChainDataset only supports IterableDataset"
+            )
+            yield from dataset
+
+    def __len__(self) -> int:
+        return sum(len(dataset) for dataset in self.datasets)
+
+
+class Subset(Dataset[Any]):
+    """The samples of a dataset at given numbers."""
+
+    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+        self.dataset = dataset
+        self.indices = indices
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, list):
+            return self.dataset[[self.indices[i] for i in index]]
+        return self.dataset[self.indices[index]]
+
+    def __getitems__(self, indices: list[int]) -> list[Any]:
+        """The samples at several numbers."""
+        wanted = [self.indices[i] for i in indices]
+        several = getattr(self.dataset, "__getitems__", None)
+        return list(several(wanted)) if several else [self.dataset[i] for i in wanted]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+def random_split(
+    dataset: Any, lengths: Sequence[int | float], generator: Generator | None = None
+) -> list[Subset]:
+    """A dataset taken apart at random.
+
+    lengths: numbers of samples, which sum to that of the dataset; or fractions that sum to 1, of
+    which what is left over goes to the first parts, one sample each.
+    """
+    total = len(dataset)
+    sizes = [int(length) for length in lengths]
+    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
+        for place, fraction in enumerate(lengths):
+            if fraction < 0 or fraction > 1:
+                raise ValueError(f"Fraction at index {place} is not between 0 and 1")
+        sizes = [math.floor(total * fraction) for fraction in lengths]
+        for place in range(total - sum(sizes)):
+            sizes[place % len(sizes)] += 1
+        for place, size in enumerate(sizes):
+            if size == 0:
+                warn(
+                    f"Length of split at index {place} is 0. This might result in an empty "
+                    "dataset."
+                )
+    if sum(sizes) != total:
+        raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
+    order = randperm(total, generator=generator).tolist()
+    ends = itertools.accumulate(sizes)
+    return [Subset(dataset, order[e - n : e]) for e, n in zip(ends, sizes, strict=True)]
+
+
+__all__ = ["Dataset", "IterableDataset", "Subset"]

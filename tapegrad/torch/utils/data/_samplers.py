@@ -1,0 +1,177 @@
+"""Samplers: the numbers of samples, in the order in which they are read."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from typing import Any, Generic, TypeVar
+
+from tapegrad._warning import warn
+from tapegrad.torch._ops.create.creation import full
+from tapegrad.torch._ops.create.generator import Generator, source
+from tapegrad.torch._ops.create.random import randint, randperm
+from tapegrad.torch._tensor.tensor import Tensor, plain_of
+
+Index_co = TypeVar("Index_co", covariant=True)
+
+
+class Sampler(Generic[Index_co]):
+    """The base class of samplers: a subclass defines `__iter__`, and may define `__len__`."""
+
+    def __init__(self, data_source: Any = None) -> None:
+        if data_source is not None:
+            warn("`data_source` argument is not used and will be removed in 2.2.0.")
+
+    def __iter__(self) -> Iterator[Index_co]:
+        raise NotImplementedError
+
+
+class SequentialSampler(Sampler[int]):
+    """All samples in their order."""
+
+    def __init__(self, data_source: Sized) -> None:
+        self.data_source = data_source
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self.data_source)))
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+
+class RandomSampler(Sampler[int]):
+    """Samples at random: all of them once, or num_samples of them.
+
+    replacement: each is drawn anew from all. generator: draws them, instead of the default one.
+    """
+
+    def __init__(
+        self,
+        data_source: Sized,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        generator: Generator | None = None,
+    ) -> None:
+        self.data_source = data_source
+        self.replacement = replacement
+        self._num_samples = num_samples
+        self.generator = generator
+        if not isinstance(replacement, bool):
+            raise TypeError(
+                f"replacement should be a boolean value, but got replacement={replacement}"
+            )
+        if not _is_count(self.num_samples):
+            raise ValueError(
+                f"num_samples should be a positive integer value, but got num_samples="
+                f"{self.num_samples}"
+            )
+
+    @property
+    def num_samples(self) -> int:
+        return len(self.data_source) if self._num_samples is None else self._num_samples
+
+    def __iter__(self) -> Iterator[int]:
+        total, wanted = len(self.data_source), self.num_samples
+        if self.replacement:
+            drawn = randint(high=total, size=(wanted,), generator=self.generator).tolist()
+            yield from drawn
+            return
+        while wanted > 0:
+            yield from randperm(total, generator=self.generator).tolist()[:wanted]
+            wanted -= total
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class SubsetRandomSampler(Sampler[int]):
+    """The given numbers, in an order drawn at random."""
+
+    def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
+        self.indices = indices
+        self.generator = generator
+
+    def __iter__(self) -> Iterator[int]:
+        for place in randperm(len(self.indices), generator=self.generator).tolist():
+            yield self.indices[place]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler[int]):
+    """num_samples numbers, each drawn with a probability in proportion to its weight."""
+
+    def __init__(
+        self,
+        weights: Sequence[float],
+        num_samples: int,
+        replacement: bool = True,
+        generator: Generator | None = None,
+    ) -> None:
+        if not _is_count(num_samples):
+            raise ValueError(
+                "num_samples should be a positive integer value, but got num_samples="
+                f"{num_samples}"
+            )
+        if not isinstance(replacement, bool):
+            raise ValueError(  # noqa: TRY004 - PyTorch's
+                f"replacement should be a boolean value, but got replacement={replacement}"
+            )
+        listed: Any = weights.tolist() if isinstance(weights, Tensor) else list(weights)
+        made = full((len(listed),), 0.0, dtype=float)
+        made._value[...] = listed
+        if made.dim() != 1:
+            raise ValueError(
+                f"weights should be a 1d sequence but given weights have shape {tuple(made.shape)}"
+            )
+        self.weights = made
+        self.num_samples = num_samples
+        self.replacement = replacement
+        self.generator = generator
+
+    def __iter__(self) -> Iterator[int]:
+        weights = plain_of(self.weights)
+        drawn = source(self.generator).choice(
+            len(weights), self.num_samples, self.replacement, weights / weights.sum()
+        )
+        return iter(drawn.tolist())
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class BatchSampler(Sampler[list[int]]):
+    """Lists of batch_size numbers of another sampler; drop_last: only full ones."""
+
+    def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
+        if not _is_count(batch_size):
+            raise ValueError(
+                f"batch_size should be a positive integer value, but got batch_size={batch_size}"
+            )
+        if not isinstance(drop_last, bool):
+            raise ValueError(  # noqa: TRY004 - PyTorch's
+                f"drop_last should be a boolean value, but got drop_last={drop_last}"
+            )
+        self.sampler = sampler
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+
+    def __iter__(self) -> Iterator[list[int]]:
+        numbers = iter(self.sampler)
+        while batch := list(itertools.islice(numbers, self.batch_size)):
+            if len(batch) < self.batch_size and self.drop_last:
+                return
+            yield batch
+
+    def __len__(self) -> int:
+        total = len(self.sampler)  # type: ignore[arg-type]
+        return total // self.batch_size if self.drop_last else -(-total // self.batch_size)
+
+
+def _is_count(value: object) -> bool:
+    """Whether a value is a whole number above zero."""
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+__all__ = ["Sampler"]

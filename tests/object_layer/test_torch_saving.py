@@ -1,0 +1,294 @@
+"""torch.save and torch.load: round trips, what is refused, and files that PyTorch wrote."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import pickle
+import zipfile
+from collections import Counter, OrderedDict
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tapegrad.torch as torch
+from tapegrad.torch import nn
+
+DTYPES = [
+    torch.float64, torch.float32, torch.float16, torch.int64, torch.int32, torch.int16,
+    torch.int8, torch.uint8, torch.bool, torch.complex64, torch.complex128,
+]  # fmt: skip
+
+
+def again(value: Any) -> Any:
+    held = io.BytesIO()
+    torch.save(value, held)
+    held.seek(0)
+    return torch.load(held)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3), (2, 0, 4)])
+def test_tensors_come_back(dtype: Any, shape: tuple[int, ...]) -> None:
+    x = torch.testing.make_tensor(shape, dtype=dtype)
+    found = again(x)
+    torch.testing.assert_close(found, x, rtol=0, atol=0)
+    assert type(found) is torch.Tensor
+    found.zero_()  # its memory can be written to
+
+
+PLAIN = [
+    None, True, 3, 2.5, float("inf"), 1 - 2j, "é\n", b"\x00\xff", [1, [2]], (1, (2, 3)), {1, 2},
+    {"a": 1, 2: "b", (1, "c"): None, None: 2.0}, OrderedDict(b=1, a=2), Counter("hello"),
+    torch.Size([2, 3]), torch.float16, torch.device("cpu"), 2**80, {"list": [1]}, {"tensor": 0},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", PLAIN, ids=repr)
+def test_plain_values_and_containers_come_back(value: Any) -> None:
+    found = again({"inner": value})["inner"]
+    assert found == value
+    assert type(found) is type(value)
+    if isinstance(value, dict):
+        assert list(found) == list(value)
+
+
+def test_parameters_gradients_and_identity() -> None:
+    w = nn.Parameter(torch.ones(2))
+    x = torch.ones(3, requires_grad=True)
+    found = again([w, w, x, nn.Parameter(torch.zeros(1), requires_grad=False)])
+    assert found[0] is found[1]
+    assert type(found[0]) is nn.Parameter
+    assert [v.requires_grad for v in found] == [True, True, True, False]
+    assert again(x * 2).is_leaf
+
+
+def test_shared_memory_is_shared_again() -> None:
+    x = torch.arange(12.0).reshape(3, 4)
+    whole, row, turned, piece = again((x, x[1], x.T, x[1:, ::2]))
+    torch.testing.assert_close(turned, x.T)
+    torch.testing.assert_close(piece, x[1:, ::2])
+    whole[1, 2] = -1.0
+    assert row[2].item() == turned[2, 1].item() == piece[0, 1].item() == -1
+    held = io.BytesIO()
+    torch.save(torch.zeros(10000)[:2], held)
+    assert len(held.getvalue()) < 2000  # a single view takes its own elements along, no more
+
+
+def test_training_goes_on_from_a_file(tmp_path: Any) -> None:
+    def made() -> tuple[Any, Any, Any]:
+        net = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))
+        optimizer = torch.optim.Adam(net.parameters(), lr=0.05)
+        return net, optimizer, torch.optim.lr_scheduler.StepLR(optimizer, 2)
+
+    def trained(net: Any, optimizer: Any, scheduler: Any) -> list[float]:
+        losses = []
+        for _ in range(4):
+            optimizer.zero_grad()
+            loss = (net(torch.ones(5, 2)) - 3).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            scheduler.step()
+            losses.append(loss.item())
+        return losses
+
+    parts, others = made(), made()
+    trained(*parts)
+    path = tmp_path / "checkpoint.pt"
+    torch.save([part.state_dict() for part in parts], path)
+    for part, state in zip(others, torch.load(path, weights_only=True), strict=True):
+        part.load_state_dict(state)
+    assert trained(*parts) == trained(*others)
+
+
+class Anything:
+    pass
+
+
+@pytest.mark.parametrize(
+    "value", [Anything(), len, nn.Linear(1, 1), [Anything()], np.array("a", object)]
+)
+def test_what_would_run_code_is_not_saved(value: Any) -> None:
+    with pytest.raises(TypeError, match=r"torch\.save: expected tensors, plain values"):
+        torch.save(value, io.BytesIO())
+
+
+def test_files_of_no_known_format(tmp_path: Any) -> None:
+    held = io.BytesIO(pickle.dumps({"a": 1}))
+    with pytest.raises(pickle.UnpicklingError, match="expected a zip file"):
+        torch.load(held)
+    other = io.BytesIO()
+    with zipfile.ZipFile(other, "w") as archive:
+        archive.writestr("x", "y")
+    with pytest.raises(pickle.UnpicklingError, match=r"data\.pkl"):
+        torch.load(io.BytesIO(other.getvalue()))
+    with pytest.raises(FileNotFoundError):
+        torch.load(tmp_path / "absent.pt")
+    with pytest.raises(AttributeError, match="read"):
+        torch.load(3)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_damaged_files_are_refused_or_read(seed: int) -> None:
+    """Any byte may have changed: no other exception comes, and nothing is read out of bounds."""
+    draw = np.random.default_rng(seed)
+    held = io.BytesIO()
+    torch.save({"a": torch.arange(6.0), "b": [1, (2.5, "c")]}, held)
+    data = bytearray(as_pytorch({"a": [1, "b", {2}]}).getvalue() if seed % 2 else held.getvalue())
+    for place in draw.integers(len(data), size=3):
+        data[place] = draw.integers(256)
+    with contextlib.suppress(pickle.UnpicklingError, RuntimeError):
+        torch.load(io.BytesIO(data))
+
+
+def as_pytorch(value: Any) -> io.BytesIO:
+    """A zip file as PyTorch writes it, around any pickle."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr("archive/data.pkl", pickle.dumps(value, protocol=2))
+    held.seek(0)
+    return held
+
+
+class Evil:
+    """Runs a command where it is unpickled."""
+
+    def __init__(self, function: Any, *args: Any) -> None:
+        self.call = function, args
+
+    def __reduce__(self) -> Any:
+        return self.call
+
+
+@pytest.mark.parametrize("weights_only", [True, False, None])
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (Evil(os.system, "touch evil"), "system"),
+        (Evil(eval, "1"), "builtins.eval|__builtin__.eval"),
+        (Evil(getattr, 1, "real"), "getattr"),
+        (Anything(), "Anything"),
+        (np.float64(1.0), "numpy"),
+    ],
+)
+def test_nothing_of_a_file_is_executed(call: Any, name: str, weights_only: bool | None) -> None:
+    held = as_pytorch({"weights": [call]})
+    with pytest.raises(pickle.UnpicklingError, match=f"Unsupported global: GLOBAL .*({name})"):
+        torch.load(held, weights_only=weights_only)
+
+
+def test_a_pickle_of_plain_values_is_read_without_pytorch() -> None:
+    value = {
+        "a": [1, 2.5, None, True, "é", (1, 2, 3, 4), {5}, 2**70, b"ab"],
+        "b": OrderedDict(c=1),
+    }
+    assert torch.load(as_pytorch(value)) == value
+    loop: list[Any] = []
+    loop.append(loop)
+    found = torch.load(as_pytorch(loop))
+    assert found[0] is found
+
+
+def test_attributes_are_refused() -> None:
+    evil = OrderedDict(a=1)
+    evil.other = 1  # type: ignore[attr-defined]
+    with pytest.raises(pickle.UnpicklingError, match="OrderedDict with attributes"):
+        torch.load(as_pytorch(evil))
+
+
+def test_safetensors_need_their_package(tmp_path: Any) -> None:
+    path = tmp_path / "model.safetensors"
+    state = {"a": torch.arange(6.0).reshape(2, 3).T, "b": torch.tensor(2)}
+    try:
+        import safetensors  # noqa: F401
+    except ImportError:
+        with pytest.raises(ImportError, match="pip install safetensors"):
+            torch.save(state, path)
+        return
+    torch.save(state, path)
+    found = torch.load(path)
+    for name, value in state.items():
+        torch.testing.assert_close(found[name], value)
+    with pytest.raises(TypeError, match="dict of tensors by their names"):
+        torch.save([1], path)
+
+
+# --- Files of PyTorch ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pytorch() -> Any:
+    return pytest.importorskip("torch")
+
+
+@pytest.mark.peers
+def test_a_model_of_pytorch_is_read_and_gives_the_same(pytorch: Any, tmp_path: Any) -> None:
+    theirs = pytorch.nn.Sequential(
+        pytorch.nn.Linear(4, 8), pytorch.nn.ReLU(), pytorch.nn.Linear(8, 3)
+    )
+    optimizer = pytorch.optim.Adam(theirs.parameters())
+    theirs(pytorch.ones(2, 4)).sum().backward()
+    optimizer.step()
+    path = tmp_path / "model.pt"
+    saved = {"model": theirs.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3}
+    pytorch.save(saved, path)
+    found = torch.load(path)
+    mine = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+    mine.load_state_dict(found["model"])
+    x = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
+    ours = mine(torch.from_numpy(x)).detach().numpy()
+    np.testing.assert_allclose(ours, theirs(pytorch.from_numpy(x)).detach().numpy(), 1e-5, 1e-6)
+    other = torch.optim.Adam(mine.parameters())
+    other.load_state_dict(found["optimizer"])
+    assert found["epoch"] == 3
+    assert other.state_dict()["state"][0]["step"].item() == 1
+    pytorch.save(theirs, path)
+    with pytest.raises(pickle.UnpicklingError, match=r"GLOBAL torch\.nn\.modules"):
+        torch.load(path)
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("dtype", [str(dtype).removeprefix("torch.") for dtype in DTYPES])
+def test_tensors_of_pytorch_are_read(pytorch: Any, dtype: str) -> None:
+    base = (pytorch.arange(12) % 5 - 2).abs().reshape(3, 4).to(getattr(pytorch, dtype))
+    values = {
+        "whole": base, "turned": base.T, "cut": base[1:, ::2], "empty": base[:0],
+        "scalar": base[0, 0], "size": base.shape, "dtype": base.dtype, "device": base.device,
+        "parameter": pytorch.nn.Parameter(base.clone(), requires_grad=False),
+        "plain": [1, 2.5, None, True, "a", b"b", {1}, 1j, (2, 3)],
+    }  # fmt: skip
+    held = io.BytesIO()
+    pytorch.save(values, held)
+    held.seek(0)
+    found = torch.load(held)
+    for name in ("whole", "turned", "cut", "empty", "scalar", "parameter"):
+        np.testing.assert_array_equal(found[name].numpy(), values[name].numpy())
+        assert str(found[name].dtype) == f"torch.{dtype}"
+        assert found[name].stride() == values[name].stride()
+    assert found["plain"] == values["plain"]
+    assert (found["size"], str(found["dtype"])) == (torch.Size([3, 4]), f"torch.{dtype}")
+    found["whole"][1, 0] = 0
+    assert found["turned"][0, 1].item() == 0
+    assert type(found["parameter"]) is nn.Parameter
+
+
+@pytest.mark.peers
+def test_other_devices_need_a_map(pytorch: Any) -> None:
+    held = io.BytesIO()
+    pytorch.save(pytorch.ones(2), held)
+    data = held.getvalue()
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name.endswith("data.pkl"):
+                content = content.replace(b"\x03\x00\x00\x00cpu", b"\x06\x00\x00\x00cuda:0")
+            new.writestr(name, content)
+    where: Any
+    for where in ("cpu", torch.device("cpu"), {"cuda:0": "cpu"}, lambda storage, _: storage):
+        loaded = torch.load(io.BytesIO(out.getvalue()), map_location=where)
+        assert loaded.tolist() == [1.0, 1.0]
+    with pytest.raises(RuntimeError, match="Attempting to deserialize object on a CUDA device"):
+        torch.load(io.BytesIO(out.getvalue()))

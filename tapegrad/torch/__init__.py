@@ -5,19 +5,67 @@ The namespace has the functions that the modules of operations register, and the
 
 from __future__ import annotations
 
-from math import (e, inf, nan, pi)
-from tapegrad import (__version__ as _version)
-from tapegrad.torch import (_dtypes, _names as _names, amp, autograd, backends, cuda, distributions, fft, func, linalg, nn, optim, profiler, random as random, return_types, serialization, special, testing, utils)
-from tapegrad.torch._dtypes import (Size, channels_last, contiguous_format, device, dtype, finfo, get_default_dtype, iinfo, preserve_format, set_default_dtype, strided)
-from tapegrad.torch._graph.modes import (enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled)
-from tapegrad.torch._ops.families import (OPERATIONS)
-from tapegrad.torch._settings import (are_deterministic_algorithms_enabled, get_float32_matmul_precision, get_num_interop_threads, get_num_threads, set_float32_matmul_precision, set_num_interop_threads, set_num_threads, use_deterministic_algorithms)
-from tapegrad.torch._tensor.tensor import (Tensor)
-from tapegrad.torch.amp import (GradScaler, autocast)
-from tapegrad.torch.autograd.anomaly_mode import (is_anomaly_check_nan_enabled, is_anomaly_enabled)
-from tapegrad.torch.func import (vmap)
-from typing import (Any)
+from math import e, inf, nan, pi
+from typing import Any
 
+from tapegrad import __version__ as _version
+from tapegrad.torch import (
+    _dtypes,
+    amp,
+    autograd,
+    backends,
+    cuda,
+    distributions,
+    fft,
+    func,
+    linalg,
+    nn,
+    optim,
+    profiler,
+    return_types,
+    serialization,
+    special,
+    testing,
+    utils,
+)
+from tapegrad.torch import _names as _names
+from tapegrad.torch import random as random
+from tapegrad.torch._dtypes import (
+    Size,
+    channels_last,
+    contiguous_format,
+    device,
+    dtype,
+    finfo,
+    get_default_dtype,
+    iinfo,
+    preserve_format,
+    set_default_dtype,
+    strided,
+)
+from tapegrad.torch._graph.modes import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from tapegrad.torch._ops.families import OPERATIONS
+from tapegrad.torch._settings import (
+    are_deterministic_algorithms_enabled,
+    get_float32_matmul_precision,
+    get_num_interop_threads,
+    get_num_threads,
+    set_float32_matmul_precision,
+    set_num_interop_threads,
+    set_num_threads,
+    use_deterministic_algorithms,
+)
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch.amp import GradScaler, autocast
+from tapegrad.torch.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from tapegrad.torch.func import vmap
 
 newaxis = None
 # The version of PyTorch whose names these are, and that of tapegrad.

@@ -2,21 +2,100 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn import (functional, init, modules, parameter, utils)
-from tapegrad.torch.nn._attention_layers import (MultiheadAttention)
-from tapegrad.torch.nn._containers import (ModuleDict, ModuleList, Sequential)
-from tapegrad.torch.nn._convolution_layers import (Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Fold, Unfold)
-from tapegrad.torch.nn._embedding_layers import (Embedding, EmbeddingBag)
-from tapegrad.torch.nn._layers import (BCELoss, BCEWithLogitsLoss, CosineSimilarity, CrossEntropyLoss, Dropout, Flatten, HuberLoss, Identity, KLDivLoss, L1Loss, Linear, LogSoftmax, MSELoss, NLLLoss, ReLU, Sigmoid, SmoothL1Loss, Softmax, Tanh)
-from tapegrad.torch.nn._module import (Module)
-from tapegrad.torch.nn._norm_layers import (BatchNorm1d, BatchNorm2d, BatchNorm3d, GroupNorm, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, LayerNorm, LocalResponseNorm, RMSNorm)
-from tapegrad.torch.nn._parameter import (Buffer, Parameter)
-from tapegrad.torch.nn._parameter_containers import (ParameterDict, ParameterList)
-from tapegrad.torch.nn._pooling_layers import (AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, AvgPool1d, AvgPool2d, AvgPool3d, FractionalMaxPool2d, FractionalMaxPool3d, LPPool1d, LPPool2d, LPPool3d, MaxPool1d, MaxPool2d, MaxPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d)
-from tapegrad.torch.nn._recurrent_layers import (GRU, GRUCell, LSTM, LSTMCell, RNN, RNNBase, RNNCell, RNNCellBase)
-from tapegrad.torch.nn._transformers import (Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer)
+from tapegrad.torch.nn import functional, init, modules, parameter, utils
+from tapegrad.torch.nn._attention_layers import MultiheadAttention
+from tapegrad.torch.nn._containers import ModuleDict, ModuleList, Sequential
+from tapegrad.torch.nn._convolution_layers import (
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    ConvTranspose1d,
+    ConvTranspose2d,
+    ConvTranspose3d,
+    Fold,
+    Unfold,
+)
+from tapegrad.torch.nn._embedding_layers import Embedding, EmbeddingBag
+from tapegrad.torch.nn._layers import (
+    BCELoss,
+    BCEWithLogitsLoss,
+    CosineSimilarity,
+    CrossEntropyLoss,
+    Dropout,
+    Flatten,
+    HuberLoss,
+    Identity,
+    KLDivLoss,
+    L1Loss,
+    Linear,
+    LogSoftmax,
+    MSELoss,
+    NLLLoss,
+    ReLU,
+    Sigmoid,
+    SmoothL1Loss,
+    Softmax,
+    Tanh,
+)
+from tapegrad.torch.nn._module import Module
+from tapegrad.torch.nn._norm_layers import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    GroupNorm,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+    LayerNorm,
+    LocalResponseNorm,
+    RMSNorm,
+)
+from tapegrad.torch.nn._parameter import Buffer, Parameter
+from tapegrad.torch.nn._parameter_containers import ParameterDict, ParameterList
+from tapegrad.torch.nn._pooling_layers import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d,
+    AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d,
+    AvgPool1d,
+    AvgPool2d,
+    AvgPool3d,
+    FractionalMaxPool2d,
+    FractionalMaxPool3d,
+    LPPool1d,
+    LPPool2d,
+    LPPool3d,
+    MaxPool1d,
+    MaxPool2d,
+    MaxPool3d,
+    MaxUnpool1d,
+    MaxUnpool2d,
+    MaxUnpool3d,
+)
+from tapegrad.torch.nn._recurrent_layers import (
+    GRU,
+    LSTM,
+    RNN,
+    GRUCell,
+    LSTMCell,
+    RNNBase,
+    RNNCell,
+    RNNCellBase,
+)
+from tapegrad.torch.nn._transformers import (
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
 
 __all__ = [
+    "GRU",
+    "LSTM",
+    "RNN",
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
@@ -47,7 +126,6 @@ __all__ = [
     "Fold",
     "FractionalMaxPool2d",
     "FractionalMaxPool3d",
-    "GRU",
     "GRUCell",
     "GroupNorm",
     "HuberLoss",
@@ -60,7 +138,6 @@ __all__ = [
     "LPPool1d",
     "LPPool2d",
     "LPPool3d",
-    "LSTM",
     "LSTMCell",
     "LayerNorm",
     "Linear",
@@ -82,7 +159,6 @@ __all__ = [
     "ParameterDict",
     "ParameterList",
     "RMSNorm",
-    "RNN",
     "RNNBase",
     "RNNCell",
     "RNNCellBase",

@@ -54,7 +54,9 @@ class Taps:
         """The map as a dense matrix."""
         count, taps = self.places.shape
         made = np.zeros((count, self.size))
-        np.add.at(made, (np.repeat(np.arange(count), taps), self.places.ravel()), self.weights.flat)
+        np.add.at(
+            made, (np.repeat(np.arange(count), taps), self.places.ravel()), self.weights.flat
+        )
         return made
 
     def apply(self, x: Value, axis: int) -> Value:

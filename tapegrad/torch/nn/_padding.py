@@ -46,7 +46,9 @@ def _pad(input: Value, pad: Sequence[int], mode: str, value: Value) -> Value:
     widths = [(0, 0)] * lead + [(max(0, a), max(0, b)) for a, b in pairs]
     if mode == "constant":
         _check_crop(input.shape[lead:], pairs)
-        return np.pad(_cropped(input, pairs), widths, constant_values=0 if value is None else value)
+        return np.pad(
+            _cropped(input, pairs), widths, constant_values=0 if value is None else value
+        )
     if mode == "circular":
         _check_wrap(input.shape[lead:], pairs)
         return np.pad(_cropped(input, pairs), widths, "wrap")

@@ -13,9 +13,9 @@ from tapegrad._warning import warn
 from tapegrad.torch._dtypes import as_numpy, default_float, device, dtype
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch.nn import functional
-from tapegrad.torch.nn.init import constant_
 from tapegrad.torch.nn._module import Module
 from tapegrad.torch.nn._parameter import Parameter
+from tapegrad.torch.nn.init import constant_
 
 
 def _with_inplace(words: str, inplace: bool) -> str:

@@ -1,0 +1,87 @@
+"""Losses that are negative logarithms of likelihoods: of Poisson's and of normal distributions.
+
+Knows PyTorch's parameters, checks and errors. Must not know modules.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tapegrad.torch._ops.declare import OPERATIONS
+from tapegrad.torch._rules.reducing import word_for
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch.nn._margins import check_word, numbered, reduce_tensor
+
+
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Any:
+    """The negative logarithm of Poisson's probability of target, up to a constant.
+
+    input: the logarithm of the mean, or with log_input=False the mean, to which eps is added in
+    the logarithm. full: with Stirling's formula for the constant, where target is above 1.
+    """
+    word = check_word(word_for(size_average, reduce, reduction))
+    if log_input:
+        losses = input.exp() - target * input
+    else:
+        losses = input - target * (input + eps).log()
+    if full:
+        constant = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        losses = losses + constant.masked_fill(target <= 1, 0)
+    return reduce_tensor(losses, word)
+
+
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Any:
+    """The negative logarithm of the normal density of target: mean input, variance var.
+
+    var: of the shape of input, or with a last dimension of 1 or none; at least eps counts, but the
+    derivative is that of var itself. full: with the constant. ValueError for negative variances and
+    other shapes.
+    """
+    if isinstance(var, float):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = var * OPERATIONS["ones_like"](input.detach())
+    elif OPERATIONS["any"](var < 0):
+        raise ValueError("var has negative entry/entries")
+    if var.size() != input.size():
+        if input.size()[:-1] == var.size():
+            var = var.unsqueeze(-1)
+        elif (
+            input.ndim != var.ndim
+            or sum(y for x, y in zip(input.size(), var.size(), strict=True) if x != y) != 1
+        ):
+            raise ValueError("var is of incorrect size")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not valid")
+    low = (eps - var.detach()).clamp_min(0)
+    raised = OPERATIONS["where"](low > 0, var - var.detach() + eps, var)
+    losses = 0.5 * (raised.log() + (input - target) ** 2 / raised)
+    if full:
+        losses = losses + 0.5 * math.log(2 * math.pi)
+    return reduce_tensor(losses, reduction)
+
+
+def _poisson(
+    input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: str
+) -> Any:
+    return poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=reduction)
+
+
+numbered("poisson_nll_loss", _poisson, 5)

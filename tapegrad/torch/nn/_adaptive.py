@@ -81,7 +81,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     def forward(self, input_: Tensor, target_: Tensor) -> Any:
         _check(input_, target_)
-        input = input_ if target_.dim() else input_.unsqueeze(0)
+        rows = input_ if target_.dim() else input_.unsqueeze(0)
         target = target_ if target_.dim() else target_.unsqueeze(0)
         if target.numel() and bool(((target < 0) | (target >= self.n_classes)).any()):
             raise RuntimeError(
@@ -89,16 +89,16 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 f"[{target.min().item()}, {target.max().item()}] were found. "
             )
         in_head = target.clone()
-        output = input.new_zeros(target.size(0))
+        output = rows.new_zeros(target.size(0))
         for place, (low, high) in enumerate(itertools.pairwise(self.cutoffs)):
-            rows = ((target >= low) & (target < high)).nonzero().squeeze(1)
-            if not rows.numel():
+            found = ((target >= low) & (target < high)).nonzero().squeeze(1)
+            if not found.numel():
                 continue
-            in_head = in_head.index_fill(0, rows, self.shortlist_size + place)
-            scores = self.tail[place](input.index_select(0, rows)).log_softmax(1)
-            own = (target.index_select(0, rows) - low).unsqueeze(1)
-            output = output.index_copy(0, rows, scores.gather(1, own).squeeze(1))
-        scores = self.head(input).log_softmax(1)
+            in_head = in_head.index_fill(0, found, self.shortlist_size + place)
+            scores = self.tail[place](rows.index_select(0, found)).log_softmax(1)
+            own = (target.index_select(0, found) - low).unsqueeze(1)
+            output = output.index_copy(0, found, scores.gather(1, own).squeeze(1))
+        scores = self.head(rows).log_softmax(1)
         output = output + scores.gather(1, in_head.unsqueeze(1)).squeeze(1)
         loss = (-output).mean()
         return _ASMoutput(output if target_.dim() else output.squeeze(0), loss)

@@ -108,9 +108,9 @@ def ctc_loss(
     """The connectionist temporal classification loss (Graves et al., 2006).
 
     log_probs: (time, n, classes), or (time, classes): logarithms of probabilities, from
-    log_softmax, whose derivative the loss assumes. targets: (n, longest) padded, or all labels in a
-    row, of length sum(target_lengths). input_lengths, target_lengths: (n). blank: the class of no
-    label. zero_infinity: an infinite loss, of a target too long for its sequence, counts as 0.
+    log_softmax, whose derivative the loss assumes. targets: (n, longest) padded, or all labels in
+    a row, of length sum(target_lengths). input_lengths, target_lengths: (n). blank: the class of
+    no label. zero_infinity: an infinite loss, of a target too long for its sequence, counts as 0.
     reduction: "mean" of the losses each divided by the length of its target; "sum" or "none".
 
     RuntimeError for lengths that do not fit.

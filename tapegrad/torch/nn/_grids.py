@@ -2,8 +2,8 @@
 
 Knows PyTorch's coordinates, in which the corners are -1 and 1. Must not know modules.
 
-Elements are picked at whole places and summed with weights that depend on the grid, in plain NumPy;
-so derivatives of any order follow. What is piecewise constant in the grid, such as where a
+Elements are picked at whole places and summed with weights that depend on the grid, in NumPy; so
+derivatives of any order follow. What is piecewise constant in the grid, such as where a
 reflection turns, is taken from untraced values.
 """
 
@@ -218,8 +218,8 @@ def _check_grid(x: Value, grid: Value, mode: str) -> None:
         )
     if grid.shape[-1] != spatial:
         raise RuntimeError(
-            f"grid_sampler(): expected grid to have size {spatial} in last dimension, but got grid "
-            f"with sizes {list(grid.shape)}"
+            f"grid_sampler(): expected grid to have size {spatial} in last dimension, but got "
+            f"grid with sizes {list(grid.shape)}"
         )
     for place in range(2, len(x.shape)):
         if x.shape[place] <= 0:

@@ -30,12 +30,11 @@ def poisson_nll_loss(
     the logarithm. full: with Stirling's formula for the constant, where target is above 1.
     """
     word = check_word(word_for(size_average, reduce, reduction))
-    if log_input:
-        losses = input.exp() - target * input
-    else:
-        losses = input - target * (input + eps).log()
+    mean, logarithm = (input.exp(), input) if log_input else (input, (input + eps).log())
+    losses = mean - target * logarithm
     if full:
-        constant = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        some = target.masked_fill(target <= 1, 1)  # where the constant counts for nothing
+        constant = some * some.log() - some + 0.5 * (2 * math.pi * some).log()
         losses = losses + constant.masked_fill(target <= 1, 0)
     return reduce_tensor(losses, word)
 
@@ -51,8 +50,8 @@ def gaussian_nll_loss(
     """The negative logarithm of the normal density of target: mean input, variance var.
 
     var: of the shape of input, or with a last dimension of 1 or none; at least eps counts, but the
-    derivative is that of var itself. full: with the constant. ValueError for negative variances and
-    other shapes.
+    derivative is that of var itself. full: with the constant. ValueError for negative variances
+    and other shapes.
     """
     if isinstance(var, float):
         if var < 0:

@@ -16,6 +16,7 @@ from tapegrad._core.values import raw_value, untraced
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import OPERATIONS, private, register
 from tapegrad.torch._ops.elementwise.activations import logsigmoid
+from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._rules.reducing import reduced, word_for
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn._vectors import pairwise_distance
@@ -62,7 +63,7 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
-    """max(0, margin - target * (input1 - input2)): which of two ranks higher, by a target of 1, -1.
+    """max(0, margin - target * (input1 - input2)): which of two ranks higher, by 1 or -1.
 
     RuntimeError unless all have the same number of dimensions.
     """
@@ -232,9 +233,9 @@ def _multi_margin(
     count, classes = rows.shape
     if len(target.shape) > 1 or math.prod(target.shape) != count:
         raise RuntimeError(
-            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input "
-            f"samples (batch size). Expected target size [{count}], but got {list(target.shape)}. "
-            f"Input has shape {list(input.shape)}."
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of "
+            f"input samples (batch size). Expected target size [{count}], but got "
+            f"{list(target.shape)}. Input has shape {list(input.shape)}."
         )
     _check_long(target)
     if weight is not None and math.prod(weight.shape) != classes:
@@ -329,7 +330,8 @@ def multilabel_margin_loss(
 
 @private("SoftMarginLossBackward0", name="soft_margin_loss")
 def _soft_margin(input: Value, target: Value, reduction: str) -> Value:
-    return reduced(np.logaddexp(0, -target * input), reduction)
+    x, y = promoted(input, target)
+    return reduced(np.logaddexp(0, -y * x), reduction)
 
 
 def soft_margin_loss(

@@ -36,7 +36,7 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool) -> Any:
 
 
 def _draw_kept(input: Tensor, p: float) -> Tensor:
-    """1 with probability 1 - p, else 0, for each channel of each example: (n, channels, 1, ...)."""
+    """1 with probability 1 - p, else 0, for each channel: (n, channels, 1, ...)."""
     if input.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     shape = (*input.shape[:2], *(1,) * (input.ndim - 2))
@@ -84,9 +84,9 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     _warn_of_dimensions(input.ndim, 2)
     if input.ndim == 3:
         warn(
-            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
-            "behavior is desired - input is interpreted as shape (N, C, L), where C is the channel "
-            "dim. This behavior will change in a future release to interpret the input as one "
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D "
+            "dropout behavior is desired - input is interpreted as shape (N, C, L), where C is "
+            "the channel dim. This behavior will change in a future release to interpret the input as one "
             "without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise "
             "dropout behavior, please switch to using dropout1d instead."
         )
@@ -94,7 +94,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """Each channel of (n, channels, depth, height, width), or of one example, 0 with probability p.
+    """Each channel of (n, channels, depth, height, width) or of one example 0 with probability p.
 
     The other channels are divided by 1 - p.
     """
@@ -107,11 +107,11 @@ def _warn_of_dimensions(given: int, spatial: int) -> None:
     if given not in (spatial + 1, spatial + 2):
         word = f"dropout{spatial}d"
         warn(
-            f"{word}: Received a {given}-D input to {word}, which is deprecated and will result in "
-            "an error in a future release. To retain the behavior and silence this warning, please "
-            f"use dropout instead. Note that {word} exists to provide channel-wise dropout on "
-            f"inputs with {spatial} spatial dimensions, a channel dimension, and an optional batch "
-            f"dimension (i.e. {spatial + 1}D or {spatial + 2}D inputs)."
+            f"{word}: Received a {given}-D input to {word}, which is deprecated and will result "
+            "in an error in a future release. To retain the behavior and silence this warning, "
+            f"please use dropout instead. Note that {word} exists to provide channel-wise dropout "
+            f"on inputs with {spatial} spatial dimensions, a channel dimension, and an optional "
+            f"batch dimension (i.e. {spatial + 1}D or {spatial + 2}D inputs)."
         )
 
 

@@ -97,16 +97,16 @@ def _check_borders(shape: Sequence[int], pairs: list[tuple[int, int]], mode: str
     lead = len(shape) - count
     if 0 in shape[-count - 1 :]:
         raise RuntimeError(
-            f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size "
-            f"and other non-zero dimensions for input, but got: {list(shape)}"
+            f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch "
+            f"size and other non-zero dimensions for input, but got: {list(shape)}"
         )
     for place in range(count - 1, -1, -1):
         before, after = pairs[place]
         if mode == "reflect" and max(before, after) >= shape[lead + place]:
             raise RuntimeError(
                 f"Argument #{4 + 2 * (count - 1 - place)}: Padding size should be less than the "
-                f"corresponding input dimension, but got: padding ({before}, {after}) at dimension "
-                f"{lead + place} of input {list(shape)}"
+                f"corresponding input dimension, but got: padding ({before}, {after}) at "
+                f"dimension {lead + place} of input {list(shape)}"
             )
     names = "DHW"[-count:]
     made = [side + sum(pair) for side, pair in zip(shape[lead:], pairs, strict=True)]

@@ -176,8 +176,8 @@ def _sizes(
             raise ValueError(
                 "Input and scale_factor must have the same number of spatial dimensions, but got "
                 f"input with spatial dimensions of {spatial} and scale_factor of shape "
-                f"{scale_factor}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
-                "scale_factor in (s1, s2, ...,sK) format."
+                f"{scale_factor}. Please provide input tensor in (N, C, d1, d2, ...,dK) format "
+                "and scale_factor in (s1, s2, ...,sK) format."
             )
         factors = [float(part) for part in scale_factor]
     else:

@@ -12,8 +12,9 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._ops.declare import OPERATIONS, operation, private, register
+from tapegrad.torch._ops.declare import operation, private, register
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
+from tapegrad.torch._ops.reduce.sums import vector_norm
 from tapegrad.torch._rules.pairs import distances_of_pairs
 from tapegrad.torch._tensor.tensor import Tensor
 
@@ -45,11 +46,16 @@ def cosine_similarity(x1: Value, x2: Value, dim: int = 1, eps: float = 1e-8) -> 
     )
 
 
+@private("NormBackward1", name="norm")
+def _norm(input: Value, p: float, keepdim: bool) -> Value:
+    return vector_norm(input, p, -1, keepdim)
+
+
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Any:
     """The p-norms of `x1 - x2 + eps` along the last dimension."""
-    return OPERATIONS["norm"](x1 - x2 + eps, p, -1, keepdim)
+    return _norm(x1 - x2 + eps, p, keepdim)
 
 
 register("pairwise_distance", method=False)(pairwise_distance)

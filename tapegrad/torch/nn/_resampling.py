@@ -143,6 +143,8 @@ def interpolate(
     _check_mode(input.ndim, mode)
     if mode == "lanczos" and not antialias:
         raise ValueError("Lanczos mode requires antialias=True")
+    if mode == "lanczos" and align_corners:
+        raise ValueError("Lanczos mode does not support align_corners=True")
     return _interpolate(input, sizes, factors, mode, bool(align_corners), antialias)
 
 

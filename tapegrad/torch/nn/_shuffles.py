@@ -94,8 +94,6 @@ def _channels_shuffled(x: Value, groups: int) -> Value:
             "Number of channels must be divisible by groups. Got "
             f"{channels} channels and {groups} groups."
         )
-    if not x.size:
-        return x
     parts = np.reshape(x, (x.shape[0], groups, channels // groups, *x.shape[2:]))
     return np.reshape(np.swapaxes(parts, 1, 2), x.shape)
 

@@ -107,7 +107,7 @@ class Scaling(NamedTuple):
     """One axis in another size."""
 
     size: int  # before
-    count: int  # after
+    length: int  # after
     factor: float | None  # as given by the caller, where it decides where elements lie
     aligned: bool  # whether the first and last elements stay where they are
 
@@ -115,7 +115,7 @@ class Scaling(NamedTuple):
     def step(self) -> float:
         """The distance of new elements, measured in old ones."""
         if self.aligned:
-            return (self.size - 1) / (self.count - 1) if self.count > 1 else 0.0
+            return (self.size - 1) / (self.length - 1) if self.length > 1 else 0.0
         return self.ratio
 
     @property
@@ -123,23 +123,23 @@ class Scaling(NamedTuple):
         """The distance where corners are not aligned."""
         if self.factor is not None and self.factor > 0:
             return 1.0 / self.factor
-        return self.size / self.count if self.count else 0.0
+        return self.size / self.length if self.length else 0.0
 
     def sources(self) -> Value:
         """Where the new elements lie among the old ones."""
-        places = np.arange(self.count, dtype=np.float64)
+        places = np.arange(self.length, dtype=np.float64)
         return places * self.step if self.aligned else (places + 0.5) * self.step - 0.5
 
 
 def nearest(way: Scaling, kind: type[np.floating[Any]]) -> Taps:
     """The element at or before each place; computed in the dtype `kind`, as PyTorch does."""
-    places = np.floor(np.arange(way.count, dtype=kind) * kind(way.ratio))
+    places = np.floor(np.arange(way.length, dtype=kind) * kind(way.ratio))
     return _picked(way, places)
 
 
 def nearest_exact(way: Scaling, kind: type[np.floating[Any]]) -> Taps:
     """The element whose centre is nearest to that of the new one."""
-    places = np.floor((np.arange(way.count, dtype=kind) + kind(0.5)) * kind(way.ratio))
+    places = np.floor((np.arange(way.length, dtype=kind) + kind(0.5)) * kind(way.ratio))
     return _picked(way, places)
 
 
@@ -150,8 +150,8 @@ def _picked(way: Scaling, places: Value) -> Taps:
 
 def linear(way: Scaling) -> Taps:
     """A straight line between two neighbours."""
-    if way.size == way.count:
-        return _picked(way, np.arange(way.count))
+    if way.size == way.length:
+        return _picked(way, np.arange(way.length))
     source = np.maximum(way.sources(), 0)
     low = np.minimum(source.astype(np.int64), way.size - 1)
     part = np.clip(source - low, 0, 1)
@@ -185,8 +185,8 @@ def cubic(way: Scaling) -> Taps:
 
 def area(way: Scaling) -> Taps:
     """The mean of all elements that a new one covers, at least in part."""
-    starts = np.arange(way.count) * way.size // max(way.count, 1)
-    ends = -(-(np.arange(1, way.count + 1) * way.size) // max(way.count, 1))
+    starts = np.arange(way.length) * way.size // max(way.length, 1)
+    ends = -(-(np.arange(1, way.length + 1) * way.size) // max(way.length, 1))
     width = int((ends - starts).max(initial=0))
     offsets = np.arange(width)
     inside = offsets < (ends - starts)[:, None]
@@ -225,7 +225,7 @@ def filtered(way: Scaling, word: str) -> Taps:
     step = way.step
     wide = max(step, 1.0)
     support = width * 0.5 * wide
-    centres = step * (np.arange(way.count) + 0.5)
+    centres = step * (np.arange(way.length) + 0.5)
     starts = np.maximum((centres - support + 0.5).astype(np.int64), 0)
     ends = np.minimum((centres + support + 0.5).astype(np.int64), way.size)
     most = math.ceil(support) * 2 + 1

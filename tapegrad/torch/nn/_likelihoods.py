@@ -53,28 +53,35 @@ def gaussian_nll_loss(
     derivative is that of var itself. full: with the constant. ValueError for negative variances
     and other shapes.
     """
-    if isinstance(var, float):
-        if var < 0:
-            raise ValueError("var has negative entry/entries")
-        var = var * OPERATIONS["ones_like"](input.detach())
-    elif OPERATIONS["any"](var < 0):
-        raise ValueError("var has negative entry/entries")
-    if var.size() != input.size():
-        if input.size()[:-1] == var.size():
-            var = var.unsqueeze(-1)
-        elif (
-            input.ndim != var.ndim
-            or sum(y for x, y in zip(input.size(), var.size(), strict=True) if x != y) != 1
-        ):
-            raise ValueError("var is of incorrect size")
+    spread = _variances(input, var)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
-    low = (eps - var.detach()).clamp_min(0)
-    raised = OPERATIONS["where"](low > 0, var - var.detach() + eps, var)
+    known = spread.detach()
+    raised = OPERATIONS["where"](known < eps, spread - known + eps, spread)
     losses = 0.5 * (raised.log() + (input - target) ** 2 / raised)
     if full:
         losses = losses + 0.5 * math.log(2 * math.pi)
     return reduce_tensor(losses, reduction)
+
+
+def _variances(input: Tensor, var: Any) -> Tensor:
+    """The variances as a tensor that broadcasts with the means."""
+    if isinstance(var, float):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        made: Tensor = var * OPERATIONS["ones_like"](input.detach())
+        return made
+    if bool((var < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    given: Tensor = var
+    if given.shape == input.shape:
+        return given
+    if input.shape[:-1] == given.shape:
+        return given.unsqueeze(-1)
+    pairs = zip(input.shape, given.shape, strict=False)
+    if input.ndim != given.ndim or sum(y for x, y in pairs if x != y) != 1:
+        raise ValueError("var is of incorrect size")
+    return given
 
 
 def _poisson(

@@ -91,7 +91,7 @@ def hinge_embedding_loss(
     apart = (margin - input).clamp_min(0)
     where = OPERATIONS["where"]
     return reduce_tensor(
-        where(target != 1, apart, zeros) + where(target != -1, input, zeros), word
+        where(target.ne(1), apart, zeros) + where(target.ne(-1), input, zeros), word
     )
 
 
@@ -122,8 +122,8 @@ def cosine_embedding_loss(
     cosine = (input1 * input2).sum(dim) / (first * second).sqrt()
     zeros = OPERATIONS["zeros_like"](cosine.detach())
     where = OPERATIONS["where"]
-    like = where(target == 1, 1 - cosine, zeros)
-    unlike = where(target == -1, (cosine - margin).clamp_min(0), zeros)
+    like = where(target.eq(1), 1 - cosine, zeros)
+    unlike = where(target.eq(-1), (cosine - margin).clamp_min(0), zeros)
     return reduce_tensor(like + unlike, word)
 
 

@@ -15,7 +15,8 @@ from tapegrad.torch._tensor.tensor import Tensor
 
 def _check_probability(p: float, error: type[Exception] = ValueError) -> None:
     if not 0 <= p <= 1:
-        raise error(f"dropout probability has to be between 0 and 1, but got {p}")
+        shown = p if error is ValueError else f"{p:g}"
+        raise error(f"dropout probability has to be between 0 and 1, but got {shown}")
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:

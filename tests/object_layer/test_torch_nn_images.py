@@ -56,7 +56,7 @@ def _text(t, pad, mode, x):
 @pytest.mark.parametrize("kind", ["Circular", "Constant", "Reflection", "Replication", "Zero"])
 @pytest.mark.parametrize("spatial", [1, 2, 3])
 def test_padding_modules_pad_every_spatial_dimension(kind, spatial):
-    x = numbers(1, 2, *SPATIAL[spatial + 2])
+    x = numbers(1, 1, *(3, 3, 3)[:spatial])
     rest = (1.5,) if kind == "Constant" else ()
     widths = [(0, 0)] * 2 + [(2, 1)] * spatial
     word = {"Circular": "wrap", "Reflection": "reflect", "Replication": "edge"}.get(kind)
@@ -256,7 +256,8 @@ def test_grid_samples_agree_with_pytorch(case):
 @pytest.mark.parametrize("case", range(len(SAMPLED)))
 def test_grid_samples_have_the_derivatives_of_differences(case):
     x, grid, *words = SAMPLED[case]
-    given = [torch.tensor(part[:1], requires_grad=True) for part in (x, grid)]
+    parts = (x[:1, :1, :3, :3, ...], grid[:1, :1])
+    given = [torch.tensor(part, requires_grad=True) for part in parts]
 
     def once(x, g):
         return functional.grid_sample(x, g, *words)
@@ -264,6 +265,14 @@ def test_grid_samples_have_the_derivatives_of_differences(case):
     assert torch.autograd.gradcheck(once, given)
     if case % 5 == 0:
         assert torch.autograd.gradgradcheck(once, given)
+    dots = tuple(torch.tensor(numbers(*part.shape, seed=3)) for part in given)
+    plain = tuple(part.detach() for part in given)
+    pushed = torch.func.jvp(once, plain, dots)[1]
+    pulled = torch.func.grad(lambda *both: once(*both).sum(), argnums=(0, 1))(*plain)
+    total = sum((back * dot).sum().item() for back, dot in zip(pulled, dots, strict=True))
+    assert pushed.sum().item() == pytest.approx(total)
+    mapped = torch.func.vmap(once)(*[torch.stack([part, part / 2]) for part in plain])
+    np.testing.assert_allclose(mapped[1], once(*[part / 2 for part in plain]))
 
 
 AFFINE = [((2, 3, 4, 5), 2), ((2, 3, 1, 5), 2), ((2, 1, 3, 4, 2), 3)]

@@ -77,6 +77,14 @@ def test_losses_have_the_derivatives_of_differences(name, inputs, constants, wor
     if "eps" not in words or name != "gaussian_nll_loss":  # raised to eps, with slope 1 even so
         assert torch.autograd.gradcheck(once, tensors)
         assert torch.autograd.gradgradcheck(lambda *x: once(*x) ** 2, tensors)
+    plain = tuple(x.detach() for x in tensors)
+    dots = tuple(torch.tensor(numbers(*x.shape, seed=7)) for x in inputs)
+    pushed = torch.func.jvp(once, plain, dots)[1]
+    pulled = torch.func.grad(once, argnums=tuple(range(len(plain))))(*plain)
+    total = sum((back * dot).sum().item() for back, dot in zip(pulled, dots, strict=True))
+    assert pushed.item() == pytest.approx(total)
+    mapped = torch.func.vmap(once)(*[torch.stack([x, x / 2]) for x in plain])
+    assert mapped[1].item() == pytest.approx(once(*[x / 2 for x in plain]).item())
     each = once(*tensors, reduction="none")
     assert once(*tensors).item() == pytest.approx(each.mean().item())
     assert once(*tensors, reduction="sum").item() == pytest.approx(each.sum().item())

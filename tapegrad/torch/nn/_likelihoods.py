@@ -8,7 +8,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tapegrad.torch._ops.declare import OPERATIONS
+import numpy as np
+
+from tapegrad._core.values import raw_value
+from tapegrad.torch._ops.declare import OPERATIONS, as_arrays
 from tapegrad.torch._rules.reducing import word_for
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn._margins import check_word, numbered, reduce_tensor
@@ -71,7 +74,7 @@ def _variances(input: Tensor, var: Any) -> Tensor:
             raise ValueError("var has negative entry/entries")
         made: Tensor = var * OPERATIONS["ones_like"](input.detach())
         return made
-    if bool((var < 0).any()):
+    if np.any(raw_value(as_arrays(var)) < 0):
         raise ValueError("var has negative entry/entries")
     given: Tensor = var
     if given.shape == input.shape:

@@ -306,6 +306,11 @@ def test_pdist_has_the_derivatives_of_differences(p):
     full = np.linalg.norm(A[:, None] - A, p, axis=-1) if p != 0.5 else None
     if full is not None:
         np.testing.assert_allclose(torch.pdist(x, p).detach(), full[np.triu_indices(5, 1)])
+    far = torch.tensor(A + 1e6, requires_grad=True)
+    near = torch.tensor(A + 1e6 - 1e6, requires_grad=True)
+    torch.pdist(far, p).sum().backward()
+    torch.pdist(near, p).sum().backward()
+    np.testing.assert_allclose(far.grad, near.grad, 1e-6, 1e-8)
     twice = torch.tensor(np.ones((3, 2)), requires_grad=True)
     torch.pdist(twice, p).sum().backward()
     assert not twice.grad.any()

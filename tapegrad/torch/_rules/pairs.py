@@ -37,10 +37,15 @@ def _pull(g: Cotangent, out: Value, x: Value, p: float) -> Cotangent:
     rows, columns = np.triu_indices(count, 1)
     place = np.zeros((count, count), np.int64)
     place[rows, columns] = place[columns, rows] = np.arange(len(rows))
-    apart = np.expand_dims(x, 1) - np.expand_dims(x, 0)
     others = ~np.eye(count, dtype=bool)
-    slopes = _slopes(apart, np.expand_dims(out[place], -1), p)
-    return np.sum(slopes * np.expand_dims(np.where(others, g[place], 0), -1), axis=1)
+    weights, lengths = np.where(others, g[place], 0), out[place]
+    if p == 2:  # the sum over j of weights / lengths * (x[i] - x[j]), by a product of matrices
+        some = untraced(lengths) != 0
+        shares = np.where(some, weights / np.where(some, lengths, 1), 0)
+        centred = x - np.mean(untraced(x), axis=0)  # so that little cancels
+        return np.sum(shares, axis=1, keepdims=True) * centred - np.matmul(shares, centred)
+    slopes = _slopes(np.expand_dims(x, 1) - np.expand_dims(x, 0), np.expand_dims(lengths, -1), p)
+    return np.sum(slopes * np.expand_dims(weights, -1), axis=1)
 
 
 def _push(dots: Tangent, out: Value, x: Value, p: float) -> Tangent:

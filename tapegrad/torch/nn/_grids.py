@@ -271,7 +271,7 @@ def grid_sample(
     return _grid_sample(input, grid, mode, padding_mode, align_corners)
 
 
-@register("grid_sampler", method=False)
+@register("grid_sampler", "grid_sampler_2d", "grid_sampler_3d", method=False)
 def _grid_sampler(
     input: Tensor,
     grid: Tensor,

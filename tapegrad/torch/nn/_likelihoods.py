@@ -15,6 +15,7 @@ from tapegrad.torch._ops.declare import OPERATIONS, as_arrays
 from tapegrad.torch._rules.reducing import word_for
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn._margins import check_word, numbered, reduce_tensor
+from tapegrad.torch.nn._probabilities import kl_div
 
 
 def poisson_nll_loss(
@@ -94,3 +95,4 @@ def _poisson(
 
 
 numbered("poisson_nll_loss", _poisson, 5)
+numbered("kl_div", kl_div, 2)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad.torch._ops.declare import private
+from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._tensor.tensor import Tensor
 
 _MODES: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
@@ -124,3 +124,9 @@ def pad(
     mode: "constant" (`value`, else 0), "reflect", "replicate" or "circular". Negative widths crop.
     """
     return _pad(input, pad, mode, value)
+
+
+@register(method=False)
+def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Any:
+    """The tensor padded with a value: `nn.functional.pad` in its usual mode."""
+    return _pad(input, pad, "constant", value)

@@ -112,3 +112,6 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
             f"{bias.shape[0]} but expected {weight.shape[0]}"
         )
     return made if bias is None else made + bias
+
+
+register("bilinear", method=False)(bilinear)

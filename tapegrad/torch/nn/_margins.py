@@ -244,13 +244,18 @@ def _multi_margin(
     _check_range(picked, classes, 0, "target out of range")
     own = np.take_along_axis(rows, picked, 1)
     others = (picked != np.arange(classes)).astype(rows.dtype)
-    apart = np.maximum(margin - own + rows, 0) * others
+    apart = _above_zero(margin - own + rows) * others
     if p == 2:
         apart = apart * apart
     if weight is not None:
         apart = apart * np.take(weight, picked)
     losses = np.sum(apart, axis=1) / classes
     return _reduced_rows(losses, reduction, np.shape(target))
+
+
+def _above_zero(x: Value) -> Value:
+    """max(x, 0), with the slope 0 at 0."""
+    return np.where(untraced(x) > 0, x, 0)
 
 
 def _reduced_rows(losses: Value, reduction: str, shape: tuple[int, ...]) -> Value:
@@ -306,7 +311,7 @@ def _multilabel_margin(input: Value, target: Value, reduction: str) -> Value:
     chosen = np.where(given, labels, 0)
     is_target = np.any((chosen[..., None] == np.arange(classes)) & given[..., None], axis=1)
     own = np.take_along_axis(rows, chosen, 1)
-    apart = np.maximum(1 - np.expand_dims(own, 2) + np.expand_dims(rows, 1), 0)
+    apart = _above_zero(1 - np.expand_dims(own, 2) + np.expand_dims(rows, 1))
     counts = (given[:, :, None] & ~is_target[:, None, :]).astype(rows.dtype)
     losses = np.sum(apart * counts, axis=(1, 2)) / classes
     return _reduced_rows(losses, reduction, tuple(input.shape[:-1]))

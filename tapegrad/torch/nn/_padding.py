@@ -90,6 +90,8 @@ def _check_wrap(sides: Sequence[int], pairs: list[tuple[int, int]]) -> None:
             raise RuntimeError("Padding value causes wrapping around more than once.")
         if side + before + after < 0:
             raise RuntimeError("Negative padding value is resulting in an empty dimension")
+        if max(before, after) > 0 >= side + min(before, 0) + min(after, 0) and side:
+            raise RuntimeError("Padding value causes wrapping around more than once.")
 
 
 def _check_borders(shape: Sequence[int], pairs: list[tuple[int, int]], mode: str) -> None:

@@ -142,6 +142,17 @@ def test_resizing_agrees_with_pytorch(case):
     agree(lambda t, x: on(t).interpolate(x, **words), x.astype(np.float32))
 
 
+@pytest.mark.peers
+def test_a_factor_that_keeps_the_size_is_as_in_pytorch():
+    """Of lines and volumes PyTorch's gradient is not that of its values: values alone."""
+    pytorch = pytest.importorskip("torch")
+    for ndim, factor in itertools.product(MODES, (1.11, 2.1, 1.05)):
+        x = numbers(1, 2, *SPATIAL[ndim])
+        mine, its = (on(t).interpolate(t.tensor(x), scale_factor=factor) for t in (torch, pytorch))
+        np.testing.assert_array_equal(mine, its)
+    agree(lambda t, x: on(t).interpolate(x, scale_factor=(2.1, 1.11)), numbers(1, 2, 8, 9))
+
+
 WRONG_SIZES = [
     ((2, 3, 4), {}),
     ((2, 3, 4), {"size": 2, "scale_factor": 2}),

@@ -131,27 +131,32 @@ class Scaling(NamedTuple):
         return places * self.step if self.aligned else (places + 0.5) * self.step - 0.5
 
 
-def nearest(way: Scaling, kind: type[np.floating[Any]]) -> Taps:
-    """The element at or before each place; computed in the dtype `kind`, as PyTorch does."""
-    places = np.floor(np.arange(way.length, dtype=kind) * kind(way.ratio))
-    return _picked(way, places)
+def nearest(way: Scaling, kind: type[np.floating[Any]], whole: bool) -> Taps:
+    """The element at or before each place; computed in the dtype `kind`, as PyTorch does.
+
+    whole: where the size stays, or doubles, elements stay or double, whatever the factor given is.
+    """
+    if whole and way.length in (way.size, 2 * way.size):
+        return _picked(way, np.arange(way.length) // (way.length // way.size))
+    return _picked(way, np.arange(way.length, dtype=kind) * kind(way.ratio))
 
 
 def nearest_exact(way: Scaling, kind: type[np.floating[Any]]) -> Taps:
     """The element whose centre is nearest to that of the new one."""
-    places = np.floor((np.arange(way.length, dtype=kind) + kind(0.5)) * kind(way.ratio))
-    return _picked(way, places)
+    return _picked(way, (np.arange(way.length, dtype=kind) + kind(0.5)) * kind(way.ratio))
 
 
 def _picked(way: Scaling, places: Value) -> Taps:
-    found = np.minimum(places.astype(np.int64), way.size - 1)[:, None]
+    whole = places.astype(np.float32).astype(np.int64)  # rounded to single precision, as PyTorch's
+    found = np.minimum(whole, way.size - 1)[:, None]
     return Taps(way.size, found, np.ones(found.shape))
 
 
 def linear(way: Scaling) -> Taps:
     """A straight line between two neighbours."""
     if way.size == way.length:
-        return _picked(way, np.arange(way.length))
+        same = np.arange(way.length)[:, None]
+        return Taps(way.size, same, np.ones(same.shape))
     source = np.maximum(way.sources(), 0)
     low = np.minimum(source.astype(np.int64), way.size - 1)
     part = np.clip(source - low, 0, 1)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import raw_value
 from tapegrad._warning import warn
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import private
@@ -64,7 +63,7 @@ def _interpolate(
         raise NotImplementedError(
             f"\"compute_indices_weights_{word}\" not implemented for '{word_of(input.dtype)}'"
         )
-    double = raw_value(input).dtype.itemsize == 8
+    kind = np.float64 if input.dtype.itemsize == 8 else np.float32
     ways = [
         Scaling(size, count, factor, align_corners)
         for size, count, factor in zip(
@@ -72,16 +71,17 @@ def _interpolate(
         )
     ]
     return resampling.resampled(
-        input, tables=tuple(_taps(way, mode, antialias, double) for way in ways)
+        input, tables=tuple(_taps(way, mode, antialias, kind, len(sizes) == 2) for way in ways)
     )
 
 
-def _taps(way: Scaling, mode: str, antialias: bool, double: bool) -> Taps:
+def _taps(way: Scaling, mode: str, antialias: bool, kind: Any, images: bool) -> Taps:
     if antialias:
         return resampling.filtered(way, mode)
-    if mode in ("nearest", "nearest-exact"):
-        kind = np.float64 if double else np.float32
-        return (resampling.nearest if mode == "nearest" else resampling.nearest_exact)(way, kind)
+    if mode == "nearest":
+        return resampling.nearest(way, kind, images)
+    if mode == "nearest-exact":
+        return resampling.nearest_exact(way, kind)
     if mode == "area":
         return resampling.area(way)
     return resampling.cubic(way) if mode == "bicubic" else resampling.linear(way)

@@ -164,6 +164,9 @@ class LogSoftmax(Module):
     def forward(self, input: Tensor) -> Tensor:
         return functional.log_softmax(input, self.dim)
 
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
 
 # --- Losses -------------------------------------------------------------------------------------
 

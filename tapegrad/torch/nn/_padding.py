@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad.torch._ops.declare import private
+from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._tensor.tensor import Tensor
 
 _MODES: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
@@ -35,23 +35,87 @@ def _pad(input: Value, pad: Sequence[int], mode: str, value: Value) -> Value:
             "Padding length should be less than or equal to two times the input dimension but got "
             f"padding length {len(pad)} and input of dimension {len(input.shape)}"
         )
+    if mode != "constant" and value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if mode != "constant":
+        _check_dimensions(len(input.shape), len(pad))
     if mode != "constant" and mode not in _MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     pairs = [(int(pad[i]), int(pad[i + 1])) for i in range(0, len(pad), 2)][::-1]
     lead = len(input.shape) - len(pairs)
-    cut = [slice(None)] * lead
-    for (before, after), side in zip(pairs, input.shape[lead:], strict=True):
-        if side + before + after < 0:
-            raise RuntimeError(
-                f"The input size {side}, plus negative padding {before} and {after} resulted in a "
-                "negative output size"
-            )
-        cut.append(slice(max(0, -before), side - max(0, -after)))
     widths = [(0, 0)] * lead + [(max(0, a), max(0, b)) for a, b in pairs]
-    cropped = input[tuple(cut)]
-    if mode in _MODES:
-        return np.pad(cropped, widths, _MODES[mode])
-    return np.pad(cropped, widths, constant_values=0 if value is None else value)
+    if mode == "constant":
+        _check_crop(input.shape[lead:], pairs)
+        return np.pad(
+            _cropped(input, pairs), widths, constant_values=0 if value is None else value
+        )
+    if mode == "circular":
+        _check_wrap(input.shape[lead:], pairs)
+        return np.pad(_cropped(input, pairs), widths, "wrap")
+    _check_borders(input.shape, pairs, mode)
+    return _cropped(np.pad(input, widths, _MODES[mode]), pairs)
+
+
+def _cropped(x: Value, pairs: list[tuple[int, int]]) -> Value:
+    """What negative widths leave of the last axes."""
+    if min(map(min, pairs), default=0) >= 0:
+        return x
+    lead = len(x.shape) - len(pairs)
+    cut = [slice(None)] * lead
+    for (before, after), side in zip(pairs, x.shape[lead:], strict=True):
+        cut.append(slice(max(0, -before), side - max(0, -after)))
+    return x[tuple(cut)]
+
+
+def _check_dimensions(ndim: int, widths: int) -> None:
+    if widths not in (2, 4, 6) or ndim not in (widths // 2 + 1, widths // 2 + 2):
+        raise NotImplementedError(
+            f"Padding size {widths} is not supported for {ndim}D input tensor.\n"
+            "Supported combinations for non-constant padding:\n"
+            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
+            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
+        )
+
+
+def _check_crop(sides: Sequence[int], pairs: list[tuple[int, int]]) -> None:
+    for (before, after), side in zip(pairs, sides, strict=True):
+        if side + min(before, 0) + min(after, 0) < 0:
+            raise RuntimeError("narrow(): length must be non-negative.")
+
+
+def _check_wrap(sides: Sequence[int], pairs: list[tuple[int, int]]) -> None:
+    for (before, after), side in zip(pairs, sides, strict=True):
+        if before > side or after > side:
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        if side + before + after < 0:
+            raise RuntimeError("Negative padding value is resulting in an empty dimension")
+        if max(before, after) > 0 >= side + min(before, 0) + min(after, 0) and side:
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+
+
+def _check_borders(shape: Sequence[int], pairs: list[tuple[int, int]], mode: str) -> None:
+    count = len(pairs)
+    lead = len(shape) - count
+    if 0 in shape[-count - 1 :]:
+        raise RuntimeError(
+            f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch "
+            f"size and other non-zero dimensions for input, but got: {list(shape)}"
+        )
+    for place in range(count - 1, -1, -1):
+        before, after = pairs[place]
+        if mode == "reflect" and max(before, after) >= shape[lead + place]:
+            raise RuntimeError(
+                f"Argument #{4 + 2 * (count - 1 - place)}: Padding size should be less than the "
+                f"corresponding input dimension, but got: padding ({before}, {after}) at "
+                f"dimension {lead + place} of input {list(shape)}"
+            )
+    names = "DHW"[-count:]
+    made = [side + sum(pair) for side, pair in zip(shape[lead:], pairs, strict=True)]
+    if min(made) < 1:
+        given = " ".join(f"{name}: {side}" for name, side in zip(names, shape[lead:], strict=True))
+        wanted = " ".join(f"{name}: {side}" for name, side in zip(names, made, strict=True))
+        raise RuntimeError(f"input ({given}) is too small. Calculated output {wanted}")
 
 
 def pad(
@@ -62,3 +126,9 @@ def pad(
     mode: "constant" (`value`, else 0), "reflect", "replicate" or "circular". Negative widths crop.
     """
     return _pad(input, pad, mode, value)
+
+
+@register(method=False)
+def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Any:
+    """The tensor padded with a value: `nn.functional.pad` in its usual mode."""
+    return _pad(input, pad, "constant", value)

@@ -11,8 +11,11 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
-from tapegrad.torch._ops.declare import OPERATIONS, operation, private
+from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._ops.declare import operation, private, register
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
+from tapegrad.torch._ops.reduce.sums import vector_norm
+from tapegrad.torch._rules.pairs import distances_of_pairs
 from tapegrad.torch._tensor.tensor import Tensor
 
 
@@ -43,7 +46,72 @@ def cosine_similarity(x1: Value, x2: Value, dim: int = 1, eps: float = 1e-8) -> 
     )
 
 
+@private("NormBackward1", name="norm")
+def _norm(input: Value, p: float, keepdim: bool) -> Value:
+    return vector_norm(input, p, -1, keepdim)
+
+
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Any:
+    """The p-norms of `x1 - x2 + eps` along the last dimension."""
+    return _norm(x1 - x2 + eps, p, keepdim)
+
+
+register("pairwise_distance", method=False)(pairwise_distance)
+
+
+@operation("PdistBackward0", method=False)
+def pdist(input: Value, p: float = 2.0) -> Value:
+    """The p-norms of the differences of all pairs of rows: (n, d) to (n * (n - 1) / 2).
+
+    RuntimeError for other than two dimensions, integers, and p below 0.
+    """
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    if input.dtype.kind != "f":
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    return distances_of_pairs(input, p=float(p))
+
+
+@private("ViewBackward0", name="bilinear")
+def _trilinear(input1: Value, input2: Value, weight: Value) -> Value:
+    if len(input1.shape) != len(input2.shape):
+        raise RuntimeError(
+            "bilinear(): input dimensions do not match: got "
+            f"{len(input1.shape)} and {len(input2.shape)}"
+        )
+    for place, (x, y) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
+        if x != y:
+            raise RuntimeError(
+                f"bilinear(): input batch dimensions do not match at dim {place}: got {x} and {y}"
+            )
+    for number, given, size in ((1, input1, weight.shape[1]), (2, input2, weight.shape[2])):
+        if given.shape[-1] != size:
+            raise RuntimeError(
+                f"bilinear(): input{number} size does not match weight size: got "
+                f"{given.shape[-1]} but expected {size}"
+            )
+    if not input1.dtype == input2.dtype == weight.dtype:
+        kinds = [word_of(part.dtype).lower() for part in (input1, input2, weight)]
+        raise RuntimeError(
+            f"All tensors must have the same dtype, got input1: {kinds[0]}, input2: {kinds[1]}, "
+            f"weight: {kinds[2]}"
+        )
+    return np.einsum("...i,kij,...j->...k", input1, weight, input2)
+
+
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
     """`input1 @ weight[k] @ input2` for every k, plus bias."""
-    made = OPERATIONS["einsum"]("...i,kij,...j->...k", input1, weight, input2)
+    made = _trilinear(input1, input2, weight)
+    if bias is not None and bias.shape[0] != weight.shape[0]:
+        raise RuntimeError(
+            "bilinear(): bias size does not match weight size: got "
+            f"{bias.shape[0]} but expected {weight.shape[0]}"
+        )
     return made if bias is None else made + bias
+
+
+register("bilinear", method=False)(bilinear)

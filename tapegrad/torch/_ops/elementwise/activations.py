@@ -43,18 +43,27 @@ Decorator = Callable[[Operation], Operation]
 
 
 def activation(
-    label: str, *, everywhere: bool = False, method: bool = False, inplace: bool = True
+    label: str,
+    *,
+    everywhere: bool = False,
+    method: bool = False,
+    inplace: bool = True,
+    by_result: bool = False,
 ) -> Decorator:
-    """Declare a function of nn.functional; `everywhere`: also of torch; `method`: of Tensor."""
+    """Declare a function of nn.functional; `everywhere`: also of torch; `method`: of Tensor.
+
+    by_result: in place, PyTorch's node differentiates by the result, and has a name of its own.
+    """
+    within = label.replace("Backward0", "Backward1") if by_result else label
 
     def decorate(compute: Operation) -> Operation:
         word = compute.__name__
         call = operation(label, method=method, function=everywhere and not inplace)(compute)
         if not inplace:
             return call
-        call = with_inplace(call, compute, label)
+        call = with_inplace(call, compute, within)
         if everywhere:
-            add_inplace(word, quiet(compute), label, {}, method=method)
+            add_inplace(word, quiet(compute), within, {}, method=method)
             register(method=False)(call)
         return call
 
@@ -138,7 +147,7 @@ def _leaky(x: Value, slope: Value) -> Value:
     return np.where(x > 0, x, x * slope)
 
 
-@activation("LeakyReluBackward0")
+@activation("LeakyReluBackward0", by_result=True)
 def leaky_relu(input: Value, negative_slope: float = 0.01) -> Value:
     """x, and negative_slope * x below 0."""
     return _leaky(input, negative_slope)
@@ -176,7 +185,7 @@ def _threshold(x: Value, limit: Number, value: Number) -> Value:
     return np.where(x <= limit, np.asarray(value, x.dtype), x)
 
 
-@activation("ThresholdBackward0", everywhere=True)
+@activation("ThresholdBackward0", everywhere=True, by_result=True)
 def threshold(input: Value, threshold: float, value: float) -> Value:
     """x above a threshold, else a value."""
     return _threshold(input, threshold, value)
@@ -197,13 +206,13 @@ def _elu(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
     return np.where(x <= 0, low, x * scale)
 
 
-@activation("EluBackward0")
+@activation("EluBackward0", by_result=True)
 def elu(input: Value, alpha: float = 1.0) -> Value:
     """x, and alpha * (e**x - 1) below 0."""
     return _elu(input, alpha, 1.0, 1.0)
 
 
-@activation("CeluBackward0", everywhere=True)
+@activation("CeluBackward0", everywhere=True, by_result=True)
 def celu(input: Value, alpha: float = 1.0) -> Value:
     """x, and alpha * (e**(x / alpha) - 1) below 0."""
     if alpha == 0:
@@ -215,13 +224,13 @@ def celu(input: Value, alpha: float = 1.0) -> Value:
 _SELU = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
-@activation("EluBackward0", everywhere=True)
+@activation("EluBackward0", everywhere=True, by_result=True)
 def selu(input: Value) -> Value:
     """elu, scaled so that it keeps mean 0 and variance 1."""
     return _elu(input, *_SELU, 1.0)
 
 
-@private("LeakyReluBackward0")
+@private("RreluWithNoiseBackward0")
 def _leaky_by(input: Value, slope: Value) -> Value:
     return _leaky(input, slope)
 
@@ -239,7 +248,7 @@ def rrelu(
     if training:
         slope = OPERATIONS["rand_like"](input.detach()) * (upper - lower) + lower
     if inplace:
-        label = "RreluWithNoiseBackward0"
+        label = "RreluWithNoiseBackward1"
         return write(input, lambda array: _leaky(array, as_arrays(slope)), label)
     return _leaky_by(input, slope)
 
@@ -256,7 +265,7 @@ def _written(word: str, call: Operation) -> Operation:
 elu_ = _written("elu_", elu)
 hardtanh_ = _written("hardtanh_", hardtanh)
 leaky_relu_ = _written("leaky_relu_", leaky_relu)
-rrelu_ = _written("rrelu_", rrelu)
+rrelu_ = register(method=False)(_written("rrelu_", rrelu))
 
 
 # --- smooth units -------------------------------------------------------------------------------

@@ -1,0 +1,377 @@
+"""Losses with a margin: of pairs, of triplets, and of classes.
+
+Knows PyTorch's parameters, checks and errors. Must not know modules.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad._core.values import raw_value, untraced
+from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._ops.declare import OPERATIONS, private, register
+from tapegrad.torch._ops.elementwise.activations import logsigmoid
+from tapegrad.torch._ops.elementwise.arithmetic import promoted
+from tapegrad.torch._rules.reducing import reduced, word_for
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch.nn._vectors import pairwise_distance
+
+_NUMBERED = ("none", "mean", "sum")  # at::Reduction
+
+
+def check_word(reduction: str) -> str:
+    """The word for a reduction; ValueError for one that there is not."""
+    if reduction not in _NUMBERED:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return reduction
+
+
+def reduce_tensor(losses: Tensor, reduction: str) -> Any:
+    """The mean or the sum of losses, or themselves."""
+    if reduction == "mean":
+        return losses.mean()
+    return losses.sum() if reduction == "sum" else losses
+
+
+def numbered(word: str, call: Callable[..., Any], count: int) -> None:
+    """Register `torch.<word>`: its argument after `count` others, the reduction, is a number."""
+
+    def of(*args: Any, reduction: int = 1, **kwargs: Any) -> Any:
+        if len(args) > count:
+            args, reduction = args[:count] + args[count + 1 :], args[count]
+        return call(*args, reduction=_NUMBERED[reduction], **kwargs)
+
+    of.__name__ = of.__qualname__ = word
+    of.__doc__ = f"`nn.functional.{word}`; reduction: 0 for none, 1 for the mean, 2 for the sum."
+    register(method=False)(of)
+
+
+# --- Pairs --------------------------------------------------------------------------------------
+
+
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Any:
+    """max(0, margin - target * (input1 - input2)): which of two ranks higher, by 1 or -1.
+
+    RuntimeError unless all have the same number of dimensions.
+    """
+    word = check_word(word_for(size_average, reduce, reduction))
+    if input1.dim() != input2.dim() or input1.dim() != target.dim():
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
+        )
+    losses = (-target * (input1 - input2) + margin).clamp_min(0)
+    return reduce_tensor(losses, word)
+
+
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Any:
+    """input where target is 1, max(0, margin - input) where it is -1."""
+    word = check_word(word_for(size_average, reduce, reduction))
+    zeros = OPERATIONS["zeros_like"](input.detach())
+    apart = (margin - input).clamp_min(0)
+    where = OPERATIONS["where"]
+    return reduce_tensor(
+        where(target.ne(1), apart, zeros) + where(target.ne(-1), input, zeros), word
+    )
+
+
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Any:
+    """1 - cos of two vectors where target is 1, max(0, cos - margin) where it is -1.
+
+    input1, input2: (n, d) with target (n), or (d) with a number. RuntimeError for other shapes.
+    """
+    word = check_word(word_for(size_average, reduce, reduction))
+    dim = target.dim()
+    if dim not in (0, 1):
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if input1.dim() != dim + 1 or input2.dim() != dim + 1:
+        raise RuntimeError(
+            f"{dim}D target tensor expects {dim + 1}D input tensors, but found inputs with sizes "
+            f"{list(input1.shape)} and {list(input2.shape)}."
+        )
+    first = (input1 * input1).sum(dim) + 1e-12
+    second = (input2 * input2).sum(dim) + 1e-12
+    cosine = (input1 * input2).sum(dim) / (first * second).sqrt()
+    zeros = OPERATIONS["zeros_like"](cosine.detach())
+    where = OPERATIONS["where"]
+    like = where(target.eq(1), 1 - cosine, zeros)
+    unlike = where(target.eq(-1), (cosine - margin).clamp_min(0), zeros)
+    return reduce_tensor(like + unlike, word)
+
+
+# --- Triplets -----------------------------------------------------------------------------------
+
+
+def _check_triplet(anchor: Tensor, positive: Tensor, negative: Tensor) -> None:
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of "
+            f"dimensions, but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative "
+            f"{negative.ndim}D inputs"
+        )
+
+
+def _of_triplet(
+    distance: Callable[[Tensor, Tensor], Any],
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float,
+    swap: bool,
+) -> Any:
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = OPERATIONS["minimum"](far, distance(positive, negative))
+    return (margin + near - far).clamp_min(0)
+
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Any:
+    """max(0, margin + |anchor - positive| - |anchor - negative|) in the p-norm.
+
+    swap: the distance of positive and negative counts where it is the smaller one. ValueError
+    unless margin is positive, RuntimeError unless all have the same number of dimensions.
+    """
+    word = check_word(word_for(size_average, reduce, reduction))
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    _check_triplet(anchor, positive, negative)
+
+    def distance(x: Tensor, y: Tensor) -> Any:
+        return pairwise_distance(x, y, p, eps)
+
+    return reduce_tensor(_of_triplet(distance, anchor, positive, negative, margin, swap), word)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Any] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Any:
+    """`triplet_margin_loss` with any distance; `pairwise_distance` unless one is given."""
+    word = check_word(reduction)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    _check_triplet(anchor, positive, negative)
+    distance = distance_function or pairwise_distance
+    return reduce_tensor(_of_triplet(distance, anchor, positive, negative, margin, swap), word)
+
+
+# --- Classes ------------------------------------------------------------------------------------
+
+
+def _refuse_derivative(word: str, argument: str, given: Any) -> None:
+    if isinstance(given, Tensor) and given.requires_grad:
+        raise RuntimeError(
+            f"The function '{word}' is not differentiable with respect to argument '{argument}'. "
+            "This input cannot have requires_grad True."
+        )
+
+
+def _check_matrix(x: Value) -> None:
+    if len(x.shape) > 2 or (x.shape and x.shape[-1] == 0):
+        raise RuntimeError(
+            "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
+            f"{list(x.shape)}"
+        )
+
+
+def _check_long(target: Value) -> None:
+    if target.dtype != np.int64:
+        raise RuntimeError(f"expected scalar type Long but found {word_of(target.dtype)}")
+
+
+@private("MultiMarginLossBackward0", name="multi_margin_loss")
+def _multi_margin(
+    input: Value, target: Value, p: int, margin: float, weight: Value, reduction: str
+) -> Value:
+    _check_matrix(input)
+    rows = input.reshape(-1, input.shape[-1] if input.shape else 1)
+    count, classes = rows.shape
+    if len(target.shape) > 1 or math.prod(target.shape) != count:
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of "
+            f"input samples (batch size). Expected target size [{count}], but got "
+            f"{list(target.shape)}. Input has shape {list(input.shape)}."
+        )
+    _check_long(target)
+    if weight is not None and math.prod(weight.shape) != classes:
+        raise RuntimeError(f"inconsistent weight size: {list(weight.shape)}")
+    picked = np.reshape(untraced(target), (count, 1))
+    _check_range(picked, classes, 0, "target out of range")
+    own = np.take_along_axis(rows, picked, 1)
+    others = (picked != np.arange(classes)).astype(rows.dtype)
+    apart = _above_zero(margin - own + rows) * others
+    if p == 2:
+        apart = apart * apart
+    if weight is not None:
+        apart = apart * np.take(weight, picked)
+    losses = np.sum(apart, axis=1) / classes
+    return _reduced_rows(losses, reduction, np.shape(target))
+
+
+def _above_zero(x: Value) -> Value:
+    """max(x, 0), with the slope 0 at 0."""
+    return np.where(untraced(x) > 0, x, 0)
+
+
+def _reduced_rows(losses: Value, reduction: str, shape: tuple[int, ...]) -> Value:
+    if reduction == "mean" and not losses.shape[0]:
+        return np.sum(losses)
+    return losses.reshape(shape) if reduction == "none" else reduced(losses, reduction)
+
+
+def _check_range(target: Value, classes: int, lowest: int, text: str) -> None:
+    value = raw_value(target)
+    if np.any((value < lowest) | (value >= classes)):
+        raise RuntimeError(text)
+
+
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Any:
+    """How far scores of other classes come within a margin of that of the class of `target`.
+
+    input: (n, classes), or (classes). target: (n), of int64. The sum over the other classes of
+    max(0, margin - own + other) ** p, times the weight of the class, over the number of classes.
+    p: 1 or 2, else ValueError.
+    """
+    word = check_word(word_for(size_average, reduce, reduction))
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.dim() != 1:
+        raise ValueError("weight must be one-dimensional")
+    _refuse_derivative("multi_margin_loss", "weight", weight)
+    return _multi_margin(input, target, p, margin, weight, word)
+
+
+@private("MultilabelMarginLossBackward0", name="multilabel_margin_loss")
+def _multilabel_margin(input: Value, target: Value, reduction: str) -> Value:
+    _check_matrix(input)
+    if tuple(target.shape) != tuple(input.shape):
+        raise RuntimeError(
+            f"inconsistent target size: {list(target.shape)} for input of size: "
+            f"{list(input.shape)}"
+        )
+    _check_long(target)
+    classes = input.shape[-1] if input.shape else 1
+    rows, labels = input.reshape(-1, classes), np.reshape(untraced(target), (-1, classes))
+    _check_range(labels, classes, -1, "argument #2 'target' is out of range")
+    given = np.cumsum(labels == -1, axis=1) == 0  # the labels before the first -1
+    chosen = np.where(given, labels, 0)
+    is_target = np.any((chosen[..., None] == np.arange(classes)) & given[..., None], axis=1)
+    own = np.take_along_axis(rows, chosen, 1)
+    apart = _above_zero(1 - np.expand_dims(own, 2) + np.expand_dims(rows, 1))
+    counts = (given[:, :, None] & ~is_target[:, None, :]).astype(rows.dtype)
+    losses = np.sum(apart * counts, axis=(1, 2)) / classes
+    return _reduced_rows(losses, reduction, tuple(input.shape[:-1]))
+
+
+def multilabel_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Any:
+    """How far scores of other classes come within a margin of 1 of those of the target classes.
+
+    input: (n, classes), or (classes). target: of the same shape, of int64: the classes, up to the
+    first -1.
+    """
+    word = check_word(word_for(size_average, reduce, reduction))
+    return _multilabel_margin(input, target, word)
+
+
+@private("SoftMarginLossBackward0", name="soft_margin_loss")
+def _soft_margin(input: Value, target: Value, reduction: str) -> Value:
+    x, y = promoted(input, target)
+    return reduced(np.logaddexp(0, -y * x), reduction)
+
+
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Any:
+    """log(1 + exp(-target * input)), with targets of 1 and -1."""
+    word = check_word(word_for(size_average, reduce, reduction))
+    _refuse_derivative("soft_margin_loss", "target", target)
+    return _soft_margin(input, target, word)
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Any:
+    """The mean over classes of the binary cross entropies of logits (n, classes) with targets."""
+    word = word_for(size_average, reduce, reduction)
+    losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    if weight is not None:
+        losses = losses * weight
+    losses = losses.sum(dim=-1) / input.size(-1)
+    if word not in _NUMBERED:
+        raise ValueError(f"{word} is not valid")
+    return reduce_tensor(losses, word)
+
+
+numbered("margin_ranking_loss", margin_ranking_loss, 4)
+numbered("hinge_embedding_loss", hinge_embedding_loss, 3)
+numbered("cosine_embedding_loss", cosine_embedding_loss, 4)
+numbered("triplet_margin_loss", triplet_margin_loss, 7)

@@ -13,7 +13,8 @@ from typing import Any
 from tapegrad.torch._dtypes import device, dtype
 from tapegrad.torch._ops.declare import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor
-from tapegrad.torch.nn._layers import Linear, ModuleList, Sequential
+from tapegrad.torch.nn._containers import ModuleList, Sequential
+from tapegrad.torch.nn._layers import Linear
 from tapegrad.torch.nn._module import Module
 
 _ASMoutput = namedtuple("_ASMoutput", ["output", "loss"])  # noqa: PYI024 - as PyTorch

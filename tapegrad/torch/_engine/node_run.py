@@ -48,8 +48,21 @@ def free(nodes: Iterable[Node]) -> None:
             node._release()
 
 
-def check_usable(nodes: Iterable[Node]) -> None:
-    """Raise RuntimeError if a node has been freed, or a value that it kept has changed."""
+def check_usable(nodes: Sequence[Node]) -> None:
+    """Raise RuntimeError if a node has been freed, or a value that it kept has changed.
+
+    nodes: in order of time. Anomaly mode tells of the one that a backward pass comes to first.
+    """
+    anomaly = modes.current().anomaly
+    if anomaly is None:
+        _check_usable(nodes)
+        return
+    for node in reversed(nodes):
+        with anomaly.around(node, nodes):
+            _check_usable([node])
+
+
+def _check_usable(nodes: Iterable[Node]) -> None:
     written = bool(WRITTEN)
     for node in nodes:
         entry = node._entry

@@ -39,6 +39,7 @@ class Error(Node):
     """A node whose derivative is an error."""
 
     __slots__ = ()
+    refused: str | None = None  # the message, where looking at the node is an error already
 
 
 def error_node(spec: Spec, text: str, parents: Sequence[Node]) -> Node:

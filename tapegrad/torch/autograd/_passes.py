@@ -35,10 +35,10 @@ def backward(
     is 1, for a tensor of one element. retain_graph: keep the values that the graph holds, for
     another pass; by default as create_graph. create_graph: make the gradients differentiable.
     inputs: add to the `grad` of these tensors alone. `grad_variables` and `retain_variables` are
-    the old names, with a DeprecationWarning.
+    the old names, with a warning.
     """
     if grad_variables is not None:
-        _warn_old("grad_variables", "grad_tensors")
+        warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
         if grad_tensors is not None:
             raise RuntimeError(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
@@ -46,7 +46,7 @@ def backward(
             )
         grad_tensors = grad_variables
     if retain_variables is not None:
-        _warn_old("retain_variables", "retain_graph")
+        warn("retain_variables is deprecated. Use retain_graph instead.", DeprecationWarning)
         retain_graph = retain_variables
     if inputs is not None:
         inputs = _sequence(inputs)
@@ -135,12 +135,14 @@ def grad(
         work.run()
         found = [work.captured.get(node) for node in wanted]
     return tuple(
-        _finished(bar, x, allow_unused, materialize_grads)
-        for bar, x in zip(found, inputs, strict=True)
+        _finished(bar, x, place, allow_unused, materialize_grads)
+        for place, (bar, x) in enumerate(zip(found, inputs, strict=True))
     )
 
 
-def _finished(bar: Cotangent, x: Tensor, allow_unused: bool, materialize: bool) -> Tensor | None:
+def _finished(
+    bar: Cotangent, x: Tensor, place: int, allow_unused: bool, materialize: bool
+) -> Tensor | None:
     if bar is not None:
         made = as_gradient(bar)
         if made.node is None:
@@ -152,8 +154,8 @@ def _finished(bar: Cotangent, x: Tensor, allow_unused: bool, materialize: bool) 
         return made
     if not allow_unused:
         raise RuntimeError(
-            "One of the differentiated Tensors appears to not have been used in the graph. Set "
-            "allow_unused=True if this is the desired behavior."
+            f"The differentiated Tensor at index {place} appears to not have been used in the "
+            "graph. Set allow_unused=True if this is the desired behavior."
         )
     return of_value(np.zeros_like(x._value)) if materialize else None
 
@@ -179,8 +181,6 @@ def _roots(tensors: Tree, gradients: Tree) -> list[tuple[Node, Cotangent]]:
         node = node_of(tensor)
         if gradient is not None:
             _check_gradient(tensor, gradient, position)
-        elif node is None and tensor.numel() != 1:
-            raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if node is None:
             raise RuntimeError(
                 f"element {position} of tensors does not require grad and does not have a grad_fn"
@@ -212,10 +212,6 @@ def _wanted_node(x: object) -> Node:
     if node is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     return node
-
-
-def _warn_old(old: str, name: str) -> None:
-    warn(f"{old} is deprecated. Use {name} instead.", DeprecationWarning)
 
 
 __all__ = ["backward", "grad"]

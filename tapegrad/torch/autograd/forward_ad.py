@@ -131,6 +131,13 @@ def _viewed(tensor: Tensor) -> Slot:
     return view
 
 
+def __getattr__(name: str) -> int:
+    """`_current_level`: 0 within a level, -1 outside."""
+    if name == "_current_level":
+        return -1 if LEVEL.get() is None else 0
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 __all__ = [
     "UnpackedDualTensor",
     "dual_level",

@@ -97,7 +97,8 @@ class BackwardPass:
         self.singular = False  # whether a rule takes a limit, which needs a traced replay
         self.spent = False  # whether one of the nodes was freed
         outer = PASS.get()
-        self.depth = 0 if outer is None else outer.depth + 1  # passes within which this one runs
+        # The number of passes within which this one runs.
+        self.depth: int = 0 if outer is None else outer.depth + 1
         self.callbacks: list[Callable[[], Any]] = []  # called after the pass
         self.seen = {node for node, _ in roots}  # the roots, and all nodes on which they depend
         self.nodes = self._select_nodes(self._collect())

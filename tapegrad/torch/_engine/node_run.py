@@ -16,6 +16,7 @@ from tapegrad._core.fit import fit_cotangent, is_finite
 from tapegrad._core.types import Cotangent, Slot, Value
 from tapegrad._core.values import is_inexact
 from tapegrad.torch._graph import modes
+from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.node import (
     FREED,
     AccumulateGrad,
@@ -88,6 +89,8 @@ def _check_unchanged(node: Node, entry: tuple[Any, ...]) -> None:
     else:
         return
     for value in values:
+        if is_dual(value):
+            value = value._value
         if type(value) is ndarray:
             known = WRITTEN.get(id(value if value.base is None else owner_of(value)))
             if known is not None and known[1].times and known[1].times[-1] >= node._number:

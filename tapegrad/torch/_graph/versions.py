@@ -14,6 +14,7 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad.torch._dtypes import type_word
+from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.modes import current
 from tapegrad.torch._graph.node import Node, edge_of
 from tapegrad.torch._graph.order import next_number
@@ -80,6 +81,8 @@ def count_write(tensor: Versioned) -> None:
     if len(version.times) > REMEMBERED:
         del version.times[: REMEMBERED // 2]
     value = tensor._value
+    if is_dual(value):
+        value = value._value
     if type(value) is not ndarray:
         return
     owner = owner_of(value)
@@ -143,10 +146,11 @@ def _maker_of(value: Value, node: Node, version: Version) -> tuple[Node, int] | 
             if other is not None and other._value is value:
                 found: Any = other.grad_fn
                 return None if found is None else (found, other.output_nr)
+    parents: tuple[tuple[Value, Any], ...] = ()
     if y_node is not None:
         parents = ((x, x_node), (y, y_node))
-    else:
-        parents = tuple(zip(x, x_node, strict=False)) if type(x_node) is tuple else ()
+    elif type(x_node) is tuple:
+        parents = tuple(zip(x, x_node, strict=False))
     for kept, parent in parents:
         if kept is value:
             maker, position = edge_of(parent)

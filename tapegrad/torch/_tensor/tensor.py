@@ -71,6 +71,8 @@ class Tensor:
     _accumulator: weakref.ref[AccumulateGrad] | None = None
     _inference: bool = False
     _maker: Any = None  # the node of such a view, and its place, before its memory was written to
+    _primal: Tensor | None = None  # the tensors of which make_dual made this one
+    _tangent: Tensor | None = None
     _dual: Any = None  # the tangent on the graph, of a tensor of a level of forward_ad
     name: str | None = None
 

@@ -36,6 +36,7 @@ from tapegrad.torch._graph.node import (
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.tracing import is_differentiated
 from tapegrad.torch._graph.versions import count_write, owner_of
+from tapegrad.torch._tensor.duals import apart, store
 from tapegrad.torch._tensor.tensor import (
     LEAF,
     Tensor,
@@ -272,21 +273,39 @@ def _require_logged(tensor: Tensor) -> None:
 
 
 def _write_dual(tensor: Tensor, compute: Callable[[Value], Value]) -> Tensor:
-    """A write with tangents: it makes new memory, and base and views are computed from that."""
-    result = compute(array_of(tensor))
+    """A write with tangents: it is computed on copies, then stored in primal and tangent."""
+    base = tensor if tensor._base is None else tensor._base
+    primal, tangent = base._primal, base._tangent
+    if primal is not None and tangent is not None and modes.is_logging():
+        _check_origin(primal, "a view of a leaf Variable")
+        _check_origin(tangent, "a leaf Variable")
+    result = compute(apart(tensor))
     check_result(tensor, result)
     if result.dtype != tensor._value.dtype:
         result = result.astype(tensor._value.dtype)
-    base = tensor if tensor._base is None else tensor._base
     if base is not tensor:
-        result = _COPY_SLICES.apply_bound([array_of(base), result], {"path": tensor._view_fn})
+        result = _COPY_SLICES.apply_bound([apart(base), result], {"path": tensor._view_fn})
+    before = base._value
     _become(base, result)
+    store(base, before)
     for reference in base._views or ():
         view = reference()
         if view is not None and view._view_fn is not None:
-            _become(view, view._view_fn(result))
+            _become(view, view._view_fn(array_of(base)))
     count_write(base)
+    if primal is not None and tangent is not None:
+        count_write(tangent)
+        if modes.is_logging():
+            slot = base._dual.slot if is_on_graph(base._dual) else None
+            rebase(primal, base.node)
+            rebase(tangent, slot if isinstance(slot, Node) else None)
     return tensor
+
+
+def _check_origin(origin: Tensor, what: str) -> None:
+    """Raise RuntimeError for a write to the memory of a leaf from which a dual tensor was made."""
+    if origin.node is LEAF:
+        raise RuntimeError(f"{what} that requires grad is being used in an in-place operation.")
 
 
 def _become(tensor: Tensor, array: Value) -> None:
@@ -378,17 +397,18 @@ def _repeats(value: Value) -> bool:
 
 def raise_made(tensor: Tensor) -> NoReturn:
     """Raise RuntimeError for a write to a view that has no node of its own."""
-    node = None if tensor.node is LEAF else tensor.grad_fn
-    raise RuntimeError(made_view_text(tensor, "is being modified inplace", node, tensor.output_nr))
+    maker = tensor._maker or ()
+    if tensor.node is not LEAF:
+        maker = tensor.grad_fn, tensor.output_nr
+    raise RuntimeError(made_view_text(tensor, "is being modified inplace", *maker))
 
 
 def _refuse_view(view: Tensor) -> None:
     """Make the derivative of a view that a function made an error, as its base was written to."""
     event = "its base or another view of its base has been modified inplace"
     text = made_view_text(view, event, view.grad_fn, view.output_nr)
-    view.node = error_node(
-        spec_of(view._value), text, [] if view.node is None else [node_of(view)]
-    )
+    parents = [] if view.node is None else [node_of(view)]
+    view.node = error_node(spec_of(view._value), text, parents, refused=True)
 
 
 def check_result(tensor: Tensor, value: Value) -> None:

@@ -186,7 +186,7 @@ def _fill_in_zeros(
 
 
 def _autograd_grad(
-    outputs: Sequence[Tensor],
+    outputs: Sequence[Tensor | None],
     inputs: Sequence[Tensor],
     grad_outputs: Sequence[Any] | None = None,
     create_graph: bool = False,
@@ -198,7 +198,7 @@ def _autograd_grad(
     pairs = [
         (out, v)
         for out, v in zip(outputs, directions, strict=True)
-        if out is not None and out.requires_grad
+        if isinstance(out, Tensor) and out.requires_grad
     ]
     if not pairs:
         return (None,) * len(inputs)

@@ -177,7 +177,7 @@ def _pushed(
     pulled: Sequence[Tensor | None], u: Tensors, v: Tensors, create_graph: bool
 ) -> tuple[Any, ...]:
     """J v: what was pulled back from u is linear in u, and its own pullback of v is J v."""
-    return _autograd_grad(pulled, u, v, create_graph, retain_graph=True)  # type: ignore[arg-type]
+    return _autograd_grad(pulled, u, v, create_graph, retain_graph=True)
 
 
 def _finished(

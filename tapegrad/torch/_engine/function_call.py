@@ -101,7 +101,7 @@ def _expects_zeros(parent: Node) -> bool:
     """Whether a Function on which `parent` depends gets zeros in place of absent gradients."""
     if parent._entry is None:
         return False
-    return any(isinstance(n, FunctionNode) and n._fills for n in reachable([parent]))  # type: ignore[attr-defined]
+    return any(isinstance(n, FunctionNode) and n._fills for n in reachable([parent]))
 
 
 def run_backward(

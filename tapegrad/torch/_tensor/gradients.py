@@ -18,7 +18,7 @@ from tapegrad._core.types import Cotangent, Function
 from tapegrad.torch._dtypes import type_word
 from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.node import GUARD, Node, arguments_of, is_on_graph
-from tapegrad.torch._tensor.tensor import Tensor, array_below, ndarray, of_array, of_value
+from tapegrad.torch._tensor.tensor import Tensor, array_below, ndarray, of_array, of_value, settled
 
 
 def conjugated(value: Cotangent) -> Cotangent:
@@ -28,9 +28,10 @@ def conjugated(value: Cotangent) -> Cotangent:
 
 def as_gradient(bar: Cotangent) -> Tensor:
     """A cotangent as a tensor, in PyTorch's convention."""
-    if isinstance(bar, (np.generic, np.ndarray)) or is_on_graph(bar):
-        return of_array(conjugated(bar))
-    return of_value(conjugated(bar))
+    plain = isinstance(bar, (np.generic, np.ndarray))
+    made = of_array(conjugated(bar)) if plain or is_on_graph(bar) else of_value(conjugated(bar))
+    settled(made)  # its level of forward_ad may have ended
+    return made
 
 
 def through_hooks(hooks: dict[int, Function], g: Cotangent) -> Cotangent:

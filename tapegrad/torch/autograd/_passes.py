@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.entry import PROJECT
 from tapegrad._core.types import Cotangent, Tree
 from tapegrad._warning import warn
 from tapegrad.torch._engine.backward_pass import BackwardPass
-from tapegrad.torch._graph.node import AccumulateGrad, GradientEdge, Node
+from tapegrad.torch._graph.node import AccumulateGrad, GradientEdge, Node, fresh_node
 from tapegrad.torch._methods import method_of
 from tapegrad.torch._tensor.gradients import accumulate, as_gradient, root_of
 from tapegrad.torch._tensor.tensor import Tensor, node_of, of_value
@@ -163,9 +164,51 @@ def _finished(
 def _sequence(given: Tree) -> Sequence[Any]:
     if isinstance(given, (Tensor, GradientEdge)):
         given = (given,)
-    return tuple(
-        part.ownership_token if isinstance(part, GradientEdge) else part for part in given
-    )
+    return tuple(_of_edge(part) if isinstance(part, GradientEdge) else part for part in given)
+
+
+def _of_edge(edge: GradientEdge) -> Tensor:
+    """A tensor at an edge of the graph: the leaf itself, or else one without elements to read.
+
+    IndexError for a result that the node has not.
+    """
+    if edge.ownership_token is not None:
+        token: Tensor = edge.ownership_token
+        return token
+    node = edge.node
+    if isinstance(node, AccumulateGrad):
+        leaf: Tensor = node.variable
+        return leaf
+    entry = node._entry
+    kept: Any = None if entry is None else entry[1]
+    several = isinstance(kept, tuple)
+    if not 0 <= edge.output_nr < (len(kept) if several else 1):
+        raise IndexError("tuple index out of range")
+    spec = kept[edge.output_nr] if several else kept
+    shape = getattr(spec, "shape", None)
+    if shape is None:  # a node that keeps nothing of its result
+        found = _result_of(node)
+        shape, dtype = found if found is not None else ((), np.dtype(np.float32))
+    else:
+        dtype = spec.dtype
+    value = np.broadcast_to(np.zeros((), dtype), shape)
+    return of_value(value, _result_node(node, edge.output_nr) if several else node)
+
+
+def _result_of(node: Node) -> tuple[Any, Any] | None:
+    """The shape and dtype of the result of an elementwise node, from its arguments."""
+    _, _, x, y, _, _ = node._entry
+    kept = [part for part in (x, y) if hasattr(part, "shape")]
+    if not kept:
+        return None
+    return np.broadcast_shapes(*(part.shape for part in kept)), kept[0].dtype
+
+
+def _result_node(node: Node, position: int) -> Node:
+    """A node of one of several results."""
+    made = fresh_node()
+    made._entry = PROJECT, None, position, len(node._entry[1]), node, None
+    return made
 
 
 def _roots(tensors: Tree, gradients: Tree) -> list[tuple[Node, Cotangent]]:

@@ -109,7 +109,8 @@ def link_view(
     if made._creation_meta is not None:
         made._attr_version = version_of(base).count
         if made.node is None and base.node is not None and made._value.dtype.kind in "fc":
-            made.node = LEAF  # it has no node of its own
+            if _modes.is_inference_mode_enabled() or not base._inference:
+                made.node = LEAF  # it has no node of its own
     views = base._views
     if views is None:
         views = base._views = []

@@ -41,13 +41,13 @@ from tapegrad.torch._tensor.tensor import (
     LEAF,
     Tensor,
     array_of,
-    made_view_text,
     ndarray,
     node_of,
     of_array,
     require_floating,
     retain_at,
 )
+from tapegrad.torch._tensor.view_messages import made_view_text
 
 COPY_SLICES = node_class("CopySlices")
 

@@ -255,7 +255,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     try:
         tensors = (tensor,) if isinstance(tensor, Tensor) else tuple(tensor)
     except TypeError:
-        tensors = (None,)  # type: ignore[assignment]
+        tensors = (None,)
     if not all(isinstance(part, Tensor) for part in tensors):
         raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
     for part in tensors:

@@ -75,6 +75,9 @@ class BackwardPass:
     are stored in `captured`.
     """
 
+    depth: int = 0  # the number of passes within which this one runs
+    callbacks: list[Callable[[], Any]] | None = None  # called after the pass
+
     def __init__(
         self,
         roots: Sequence[tuple[Node, Cotangent]],
@@ -96,10 +99,6 @@ class BackwardPass:
         self.watched = create  # whether the pass runs node by node
         self.singular = False  # whether a rule takes a limit, which needs a traced replay
         self.spent = False  # whether one of the nodes was freed
-        outer = PASS.get()
-        # The number of passes within which this one runs.
-        self.depth: int = 0 if outer is None else outer.depth + 1
-        self.callbacks: list[Callable[[], Any]] = []  # called after the pass
         self.seen = {node for node, _ in roots}  # the roots, and all nodes on which they depend
         self.nodes = self._select_nodes(self._collect())
 
@@ -173,12 +172,16 @@ class BackwardPass:
 
     def run(self) -> None:
         """Propagate the cotangents of the roots backward."""
-        if self.depth and self.depth % DEEP == 0:
+        outer = PASS.get()
+        if outer is not None:
+            self.depth = outer.depth + 1
+        if outer is not None and self.depth % DEEP == 0:
             _run_in_thread(self._run)
         else:
             self._run()
-        while self.callbacks:
-            self.callbacks.pop(0)()
+        if self.callbacks is not None:
+            for callback in self.callbacks:  # which may queue others
+                callback()
 
     def _run(self) -> None:
         mode = modes.current()
@@ -346,6 +349,8 @@ def queue_callback(callback: Callable[[], Any]) -> None:
     work = PASS.get()
     if work is None:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    if work.callbacks is None:
+        work.callbacks = []
     work.callbacks.append(callback)
 
 

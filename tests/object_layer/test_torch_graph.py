@@ -271,3 +271,22 @@ def test_unsafe_parts_may_be_written_to() -> None:
     (first.sum() + second.sum()).backward()
     assert x.grad.tolist() == [3, 3, 1, 1]
     assert torch.unsafe_chunk(x, 2)[1].grad_fn.name() == "UnsafeSplitBackward0"
+
+
+# --- LU -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5), (2, 3, 3)])
+def test_lu_gives_factors_that_can_be_differentiated(shape: tuple[int, ...]) -> None:
+    values = np.random.default_rng(0).normal(size=shape)
+    x = torch.from_numpy(values).requires_grad_()
+    p, low, high = torch.linalg.lu(x)
+    assert torch.allclose(p @ low @ high, x)
+    assert torch.equal(low, low.tril())
+    assert torch.equal(high, high.triu())
+    assert torch.autograd.gradcheck(lambda m: torch.linalg.lu(m)[1:], x)
+    if shape[-1] == shape[-2]:
+        b = torch.from_numpy(values[..., :2].copy())
+        for adjoint in (False, True):
+            found = torch.linalg.lu_solve(*torch.linalg.lu_factor(x), b, adjoint=adjoint)
+            assert torch.allclose((x.mH if adjoint else x) @ found, b)

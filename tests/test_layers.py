@@ -92,6 +92,8 @@ SOCKETS = {
     ("_arrays.traced", "Array.call_ufunc"): "_arrays.ufuncs",
     ("_batched.level", "VmapLevel.array"): "_batched.array",
     ("torch._graph.node", "Node.__call__"): "torch._engine.node_run",
+    ("torch._graph.node", "Node.__dir__"): "torch._engine.saved_names",
+    ("torch._graph.node", "Node.__getattr__"): "torch._engine.saved_names",
     ("torch._tensor.tensor", "Tensor.__new__"): "torch._ops.create.legacy",
     ("torch._tensor.tensor", "Tensor.backward"): "torch.autograd._passes",
 }

@@ -123,6 +123,12 @@ def word_of(given: np.dtype[Any]) -> str:
     return WORDS[of_numpy(given).name]
 
 
+def type_word(given: np.dtype[Any]) -> str:
+    """`torch.FloatTensor` for float32, `CPUBoolType` for a dtype that has no such class."""
+    word = word_of(given)
+    return f"CPU{word}Type" if given.kind in "bc" else f"torch.{word}Tensor"
+
+
 def get_default_dtype() -> dtype:
     """The dtype of floating tensors that are made from Python numbers; float32 at first."""
     return of_numpy(_default[0])

@@ -20,6 +20,7 @@ from tapegrad.torch._ops.elementwise.arithmetic import cast
 from tapegrad.torch._ops.linalg.contractions import cross_along, matrix_power, multi_dot
 from tapegrad.torch._ops.linalg.matrix_checks import require_matrices
 from tapegrad.torch._ops.linalg.products import matmul
+from tapegrad.torch._ops.linalg.triangular_factors import lu_of, order_of, packed
 from tapegrad.torch._ops.reduce.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
 from tapegrad.torch._rules.matrix_exponential import exponential
 
@@ -386,6 +387,34 @@ def eigvalsh(A: Value, UPLO: Literal["L", "U"] = "L") -> Value:
     return np.linalg.eigvalsh(A, UPLO)
 
 
+# --- LU -----------------------------------------------------------------------------------------
+
+
+@private("LinalgLuBackward0", name="linalg_lu")
+def lu(A: Value, *, pivot: bool = True) -> Any:
+    """P, L and U with `A == P @ L @ U`: a permutation, and two triangular matrices."""
+    return return_types.linalg_lu(*lu_of("linalg.lu", A, pivot))
+
+
+@private("LinalgLuFactorExBackward0", name="linalg_lu_factor")
+def lu_factor(A: Value, *, pivot: bool = True) -> Any:
+    """L and U in one matrix, and the swaps of rows, as `lu_solve` takes them."""
+    return return_types.linalg_lu_factor(*packed("linalg.lu_factor", A, pivot))
+
+
+@private("LinalgLuSolveBackward0", name="linalg_lu_solve")
+def lu_solve(
+    LU: Value, pivots: Value, B: Value, *, left: bool = True, adjoint: bool = False
+) -> Value:
+    """X with `A @ X == B`, from what `lu_factor(A)` returned."""
+    require_matrices("linalg.lu_solve", LU, square=True)
+    side = LU.shape[-1]
+    order = order_of(np.asarray(pivots), side)
+    whole = np.matmul(np.tril(LU, -1) + np.eye(side, dtype=LU.dtype), np.triu(LU))
+    A = np.take_along_axis(whole, np.argsort(order, -1)[..., None], axis=-2)
+    return _solve(_adjoint(A) if adjoint else A, B, left)
+
+
 # --- Functions of matrices, and products ---------------------------------------------------------
 
 
@@ -437,6 +466,9 @@ __all__ = [
     "inv",
     "inv_ex",
     "lstsq",
+    "lu",
+    "lu_factor",
+    "lu_solve",
     "matmul",
     "matrix_exp",
     "matrix_norm",

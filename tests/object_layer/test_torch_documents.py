@@ -387,7 +387,7 @@ def test_old_arguments():
     y = v * v
     with pytest.warns(DeprecationWarning, match="retain_graph"):
         torch.autograd.backward(y, torch.ones(2), retain_variables=True)
-    with pytest.warns(DeprecationWarning, match="grad_tensors"):
+    with pytest.warns(FutureWarning, match="grad_tensors"):
         torch.autograd.backward(y, grad_variables=torch.ones(2))
     assert v.grad.tolist() == [4.0, 8.0]
     with pytest.warns(UserWarning, match="no_grad"):

@@ -409,7 +409,7 @@ def test_the_older_document():
         Variable(3.0)
     x = torch.ones(2, requires_grad=True)
     y = x * 2
-    with pytest.warns(DeprecationWarning, match="grad_tensors"):
+    with pytest.warns(FutureWarning, match="grad_tensors"):
         torch.autograd.backward(y, grad_variables=torch.ones(2), retain_graph=True)
     with pytest.warns(DeprecationWarning, match="retain_graph"):
         torch.autograd.backward(y, torch.ones(2), retain_variables=True)

@@ -10,8 +10,9 @@ runs node by node.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextvars import ContextVar
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar, copy_context
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,8 @@ from tapegrad.torch._tensor.tensor import Tensor, ndarray
 # Stands for the node of an argument that has none. It is compared by identity, which for a node
 # is several times cheaper than a comparison with a number.
 ABSENT = -1
+# How many passes within passes run in one thread: Python's stack ends at some 50 of them.
+DEEP = 12
 LARGE = 256  # elements from which the core adds cotangents in place
 
 
@@ -71,6 +74,9 @@ class BackwardPass:
     None for all leaves. accumulate: cotangents are added to the `grad` of leaves; otherwise they
     are stored in `captured`.
     """
+
+    depth: int = 0  # the number of passes within which this one runs
+    callbacks: list[Callable[[], Any]] | None = None  # called after the pass
 
     def __init__(
         self,
@@ -142,7 +148,7 @@ class BackwardPass:
             if leaf._watched or variable._hooks or variable._after:
                 self.watched = True
         if self.spent or WRITTEN:
-            check_usable(node for node in nodes if node not in self.ends)
+            check_usable([node for node in nodes if node not in self.ends])
         return nodes
 
     def _on_the_way(self, nodes: list[Node]) -> list[Node]:
@@ -166,6 +172,18 @@ class BackwardPass:
 
     def run(self) -> None:
         """Propagate the cotangents of the roots backward."""
+        outer = PASS.get()
+        if outer is not None:
+            self.depth = outer.depth + 1
+        if outer is not None and self.depth % DEEP == 0:
+            _run_in_thread(self._run)
+        else:
+            self._run()
+        if self.callbacks is not None:
+            for callback in self.callbacks:  # which may queue others
+                callback()
+
+    def _run(self) -> None:
         mode = modes.current()
         before = modes.change(grad=self.create)
         token = CURRENT.set(None)
@@ -294,7 +312,11 @@ class BackwardPass:
         accumulate(variable, g, self.taken, create=self.create)
         if variable._after:
             for hook in list(variable._after.values()):
-                hook(variable)
+                given = hook(variable)
+                if given is not None:
+                    raise TypeError(
+                        f"expected Variable, but hook returned '{type(given).__name__}'"
+                    )
         if leaf._posthooks:
             for hook in list(leaf._posthooks.values()):
                 hook((), (as_gradient(g),))
@@ -302,6 +324,34 @@ class BackwardPass:
     def _stripped(self, g: Cotangent) -> Cotangent:
         """A cotangent without the history of a replay that was traced only for a limit."""
         return g._value if not self.create and is_on_graph(g) else g
+
+
+def _run_in_thread(function: Callable[[], None]) -> None:
+    """Run a function in a thread of its own, which has a stack of its own, and wait for it."""
+    context = copy_context()
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            context.run(function)
+        except BaseException as error:  # noqa: BLE001 - every exception is raised again below
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+
+
+def queue_callback(callback: Callable[[], Any]) -> None:
+    """Call a function after the backward pass that is running; RuntimeError where none is."""
+    work = PASS.get()
+    if work is None:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    if work.callbacks is None:
+        work.callbacks = []
+    work.callbacks.append(callback)
 
 
 def _completed_by(

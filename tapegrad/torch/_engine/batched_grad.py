@@ -80,7 +80,8 @@ def _checked(output: Tensor, gradient: object, position: int) -> Node:
             f"as the batch dimension. The sizes of the remaining dimensions are expected to match "
             f"the shape of corresponding output, but a mismatch was detected: "
             f"grad_output[{position}] has a shape of {gradient.shape} and output[{position}] has "
-            f"a shape of {output.shape}."
+            f"a shape of {output.shape}. If you only want some tensors in `grad_output` to be "
+            "considered batched, consider using vmap."
         )
     node = node_of(output)
     if node is None:

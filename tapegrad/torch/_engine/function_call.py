@@ -21,6 +21,7 @@ from tapegrad._core.forms import General
 from tapegrad._core.rule import Rule
 from tapegrad._core.types import Cotangent, Params, Slot, Tangent, Value
 from tapegrad._core.values import Mapped, innermost
+from tapegrad._warning import warn
 from tapegrad.torch._engine.saved import output_node, save
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.dual import PLAIN, is_above, is_dual
@@ -39,7 +40,7 @@ from tapegrad.torch._tensor.tensor import (
     of_value,
 )
 from tapegrad.torch._tensor.views import link_view
-from tapegrad.torch._tensor.writes import rebase
+from tapegrad.torch._tensor.writes import raise_made, rebase
 
 
 class _Calling(Rule):
@@ -100,7 +101,7 @@ def _expects_zeros(parent: Node) -> bool:
     """Whether a Function on which `parent` depends gets zeros in place of absent gradients."""
     if parent._entry is None:
         return False
-    return any(isinstance(n, FunctionNode) and n._fills for n in reachable([parent]))  # type: ignore[attr-defined]
+    return any(isinstance(n, FunctionNode) and n._fills for n in reachable([parent]))
 
 
 def run_backward(
@@ -289,16 +290,33 @@ class _Results:
                 "Some elements marked as dirty during the forward method were not returned as "
                 "output. The inputs that are modified inplace must all be outputs of the Function."
             )
-        made, traced = [], []
+        inputs = {id(x) for x in self.inputs}
+        if self.dirty - inputs:
+            if self.logged:
+                warn(
+                    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors "
+                    "that have been mutated should be passed to ctx.mark_dirty()."
+                )
+            self.dirty &= inputs
+        made: list[Any] = []
+        traced: list[Tensor] = []
+        known: dict[int, Tensor] = {}  # results by the id of what the forward returned
         for position, output in enumerate(outputs):
             if isinstance(output, Tensor):
-                # What is returned twice is one tensor, which comes from the last of its places.
+                key = id(output)
+                if key in known:  # the same tensor again has the place of the last one
+                    output = known[key]
+                    if isinstance(output.node, Node) and output.node is not self.node:
+                        output.node = output_node(self.node, position)
+                    made.append(output)
+                    continue
                 inner = any(output is x for x in self.inputs)
                 if self._is_logged(output):
                     output = self._logged(output, position, inner)
                     traced.append(output)
                 else:
                     output = self._constant(output, inner)
+                known[key] = output
             made.append(output)
         if len(traced) > 1:
             for output in traced:
@@ -334,10 +352,13 @@ class _Results:
     def _write(self, output: Tensor, place: Node) -> None:
         """Let an argument that the forward wrote to have the node of this Function."""
         base = output._base
-        if output.node is LEAF and base is None:
+        own = output._maker is None
+        if output.node is LEAF and own and (base is None or base.node is not LEAF):
             raise RuntimeError(
                 "a leaf Variable that requires grad has been used in an in-place operation."
             )
+        if base is not None and output._creation_meta is not None:
+            raise_made(output)
         if base is not None and base.node is LEAF:
             raise RuntimeError(
                 "a view of a leaf Variable that requires grad is being used in an in-place "
@@ -347,8 +368,10 @@ class _Results:
             raise RuntimeError(
                 "If your Function modifies inplace an input that is a view of another Tensor, "
                 "your Function cannot return more than one Tensor. This is not supported by the "
-                "current autograd engine. Clone the input, or split the Function into two, of "
-                "which the one that writes returns a single Tensor."
+                "current autograd engine. You should either make sure the input is not a view "
+                "(using .clone() for example) or make your Function only return one Tensor "
+                "(potentially splitting it into two Functions: one doing the inplace that returns "
+                "a single Tensor and a second one that does the other operations)."
             )
         for name in ("_grad", "_hooks", "_retains"):
             output.__dict__.pop(name, None)

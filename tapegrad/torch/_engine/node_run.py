@@ -16,6 +16,7 @@ from tapegrad._core.fit import fit_cotangent, is_finite
 from tapegrad._core.types import Cotangent, Slot, Value
 from tapegrad._core.values import is_inexact
 from tapegrad.torch._graph import modes
+from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.node import (
     FREED,
     AccumulateGrad,
@@ -48,8 +49,21 @@ def free(nodes: Iterable[Node]) -> None:
             node._release()
 
 
-def check_usable(nodes: Iterable[Node]) -> None:
-    """Raise RuntimeError if a node has been freed, or a value that it kept has changed."""
+def check_usable(nodes: Sequence[Node]) -> None:
+    """Raise RuntimeError if a node has been freed, or a value that it kept has changed.
+
+    nodes: in order of time. Anomaly mode tells of the one that a backward pass comes to first.
+    """
+    anomaly = modes.current().anomaly
+    if anomaly is None:
+        _check_usable(nodes)
+        return
+    for node in reversed(nodes):
+        with anomaly.around(node, nodes):
+            _check_usable([node])
+
+
+def _check_usable(nodes: Iterable[Node]) -> None:
     written = bool(WRITTEN)
     for node in nodes:
         entry = node._entry
@@ -75,6 +89,8 @@ def _check_unchanged(node: Node, entry: tuple[Any, ...]) -> None:
     else:
         return
     for value in values:
+        if is_dual(value):
+            value = value._value
         if type(value) is ndarray:
             known = WRITTEN.get(id(value if value.base is None else owner_of(value)))
             if known is not None and known[1].times and known[1].times[-1] >= node._number:

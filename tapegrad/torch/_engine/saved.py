@@ -15,10 +15,9 @@ from typing import Any
 
 from tapegrad._core.entry import PROJECT
 from tapegrad._core.types import Value
-from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph import modes
-from tapegrad.torch._graph.node import FunctionNode, Node, fresh_node
-from tapegrad.torch._graph.versions import version_of
+from tapegrad.torch._graph.node import FunctionNode, Node, edge_of, fresh_node
+from tapegrad.torch._graph.versions import Version, changed_text, version_of
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, of_value
 
 TWICE = (
@@ -82,15 +81,21 @@ class Saved:
 
     def _raise_changed(self, owner: FunctionNode) -> None:
         value = self.kept._value if isinstance(self.kept, Tensor) else self.kept
-        name = type(owner).__name__.removesuffix("Backward")
-        which = "" if self.output is None else f", which is output {self.output} of {name},"
-        raise RuntimeError(
-            "one of the variables needed for gradient computation has been modified by an inplace "
-            f"operation: [torch.{word_of(value.dtype)}Tensor {list(value.shape)}]{which} is at "
-            f"version {self.version.count}; expected version {self.count} instead. Hint: enable "
-            "anomaly detection to find the operation that failed to compute its gradient, with "
-            "torch.autograd.set_detect_anomaly(True)."
-        )
+        maker: tuple[Node, int] | None = None
+        if self.output is not None:
+            maker = owner, self.output
+        elif isinstance(self.node, Node):
+            maker = _maker_of(value, self.node, self.version)
+        raise RuntimeError(changed_text(value, maker, self.version.count, self.count))
+
+
+def _maker_of(value: Value, node: Node, version: Version) -> tuple[Node, int] | None:
+    """The node of the last write to a saved tensor, or else the one that it was saved with."""
+    tensor = None if version.writer is None else version.writer()
+    if tensor is not None and tensor._value is value:
+        node = tensor.grad_fn or node
+    maker, position = edge_of(node)
+    return None if maker is None or maker._entry is None else (maker, position)
 
 
 def output_node(owner: FunctionNode, position: int) -> Node:

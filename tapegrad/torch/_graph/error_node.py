@@ -39,12 +39,18 @@ class Error(Node):
     """A node whose derivative is an error."""
 
     __slots__ = ()
+    refused: str | None = None  # the message, where looking at the node is an error already
 
 
-def error_node(spec: Spec, text: str, parents: Sequence[Node]) -> Node:
-    """A node for a result of a shape and dtype, with `parents`; `text` is the error message."""
+def error_node(spec: Spec, text: str, parents: Sequence[Node], *, refused: bool = False) -> Node:
+    """A node for a result of a shape and dtype, with `parents`; `text` is the error message.
+
+    refused: whether looking at the node is the error already.
+    """
     node = fresh_node()
     node.__class__ = Error
+    if refused:
+        node.refused = text  # type: ignore[attr-defined]
     parents = tuple(parents) or (-1,)  # type: ignore[assignment]
     node._entry = _ErrorRule(text), spec, (spec,) * len(parents), {}, parents, None
     return node

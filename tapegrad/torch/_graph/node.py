@@ -69,6 +69,11 @@ class Node:
         return type(self).__name__
 
     @property
+    def requires_grad(self) -> bool:
+        """True: what has no derivative has no node."""
+        return True
+
+    @property
     def metadata(self) -> dict[Any, Any]:
         """A dictionary for whatever users want to keep with a node."""
         found: dict[Any, Any] = self.__dict__.setdefault("_metadata", {})
@@ -93,9 +98,11 @@ class Node:
             self._watched = True
         return self._prehooks.add(hook)
 
-    if TYPE_CHECKING:  # `_engine.node_run` adds these
+    if TYPE_CHECKING:  # `_engine.node_run` and `_engine.saved_names` add these
 
         def __call__(self, *gradients: Any) -> Any: ...
+        def __getattr__(self, name: str) -> Any: ...
+        def __dir__(self) -> list[str]: ...
 
     def _register_hook_dict(self, hooks: object) -> None:
         raise NotImplementedError("use register_hook")

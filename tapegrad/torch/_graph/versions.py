@@ -6,14 +6,17 @@ than their value and version.
 
 from __future__ import annotations
 
+import re
 import weakref
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._graph.node import Node
+from tapegrad.torch._dtypes import type_word
+from tapegrad.torch._graph.dual import is_dual
+from tapegrad.torch._graph.modes import current
+from tapegrad.torch._graph.node import Node, edge_of
 from tapegrad.torch._graph.order import next_number
 
 ndarray = np.ndarray
@@ -22,11 +25,12 @@ ndarray = np.ndarray
 class Version:
     """The count of writes to memory, shared by a tensor, its views and its detached tensors."""
 
-    __slots__ = ("count", "times")
+    __slots__ = ("count", "times", "writer")
 
     def __init__(self) -> None:
         self.count = 0
         self.times: list[int] = []  # of the latest writes, in the numbers of nodes
+        self.writer: Any = None  # a weak reference to the tensor that was last written to
 
     def at(self, number: int) -> int:
         """The version at the time when the node with this number was made."""
@@ -38,6 +42,8 @@ class Versioned(Protocol):
 
     _value: Any
     _version_of: Version | None
+    _base: Any
+    _views: Any
 
 
 # The versions of arrays that were ever written to in place, by the id of the array that owns the
@@ -71,9 +77,12 @@ def count_write(tensor: Versioned) -> None:
     version = version_of(tensor)
     version.count += 1
     version.times.append(next_number())
+    version.writer = weakref.ref(tensor)
     if len(version.times) > REMEMBERED:
         del version.times[: REMEMBERED // 2]
     value = tensor._value
+    if is_dual(value):
+        value = value._value
     if type(value) is not ndarray:
         return
     owner = owner_of(value)
@@ -85,11 +94,70 @@ def count_write(tensor: Versioned) -> None:
 
 def raise_changed(value: Value, node: Node, version: Version) -> NoReturn:
     """PyTorch's error for a value that a derivative needs and that was changed in place."""
-    kind = word_of(value.dtype)
     raise RuntimeError(
-        "one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: [torch.{kind}Tensor {list(value.shape)}], which {node.name()} needs, is at "
-        f"version {version.count}; expected version {version.at(node._number)} instead. Hint: "
-        "enable anomaly detection to find the operation that failed to compute its gradient, with "
-        "torch.autograd.set_detect_anomaly(True)."
+        changed_text(
+            value, _maker_of(value, node, version), version.count, version.at(node._number)
+        )
     )
+
+
+def changed_text(value: Value, maker: tuple[Node, int] | None, count: int, expected: int) -> str:
+    """The message of that error.
+
+    maker: the node that made the tensor, and which of its results it is; None of a leaf. count,
+    expected: the versions of the memory now, and when the value was kept.
+    """
+    which = ""
+    if maker is not None:
+        which = f", which is output {maker[1]} of {short_name(maker[0])},"
+    hint = (
+        "enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
+    if current().anomaly is not None:
+        hint = (
+            "the backtrace further above shows the operation that failed to compute its gradient. "
+            "The variable in question was changed in there or anywhere later. Good luck!"
+        )
+    return (
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: [{type_word(value.dtype)} {list(value.shape)}]{which} is at version {count}; "
+        f"expected version {expected} instead. Hint: {hint}"
+    )
+
+
+def _maker_of(value: Value, node: Node, version: Version) -> tuple[Node, int] | None:
+    """The node that made a kept value: of the result that keeps it, or of an argument.
+
+    An argument that was written to has a node of that write. It is looked for among the tensors
+    that share the memory.
+    """
+    _, out, x, y, x_node, y_node = node._entry
+    if value is out:
+        return node, 0
+    if isinstance(out, tuple):
+        for position, part in enumerate(out):
+            if part is value:
+                return node, position
+    tensor = None if version.writer is None else version.writer()
+    if tensor is not None:
+        base = tensor._base or tensor
+        for other in (tensor, base, *(view() for view in base._views or ())):
+            if other is not None and other._value is value:
+                found: Any = other.grad_fn
+                return None if found is None else (found, other.output_nr)
+    parents: tuple[tuple[Value, Any], ...] = ()
+    if y_node is not None:
+        parents = ((x, x_node), (y, y_node))
+    elif type(x_node) is tuple:
+        parents = tuple(zip(x, x_node, strict=False))
+    for kept, parent in parents:
+        if kept is value:
+            maker, position = edge_of(parent)
+            return None if maker is None or maker._entry is None else (maker, position)
+    return None
+
+
+def short_name(node: Node) -> str:
+    """`Mul` for a node MulBackward0, as messages of changed views and values name it."""
+    return re.sub(r"Backward\d*$", "", node.name())

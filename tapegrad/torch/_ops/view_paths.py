@@ -256,7 +256,7 @@ def view_of(x: Tensor, path: Path, label: type[Node]) -> Tensor:
         return _told(x, path, label, mode)
     if type(value) is not ndarray:
         return _taken_traced(x, path, label)
-    return _taken(x, path, label, path(value), logged=x.node is not None)
+    return _taken(x, path, label, path(value), logged=x.node is not None and not x._inference)
 
 
 def _taken_traced(x: Tensor, path: Path, label: type[Node]) -> Tensor:
@@ -285,7 +285,7 @@ def _told(x: Tensor, path: Path, label: type[Node], mode: Mode) -> Tensor:
     """`view_of` where gradients are off or a profiler is active."""
     start = next_number()
     if type(x._value) is ndarray:
-        logged = x.node is not None and is_logging()
+        logged = x.node is not None and not x._inference and is_logging()
         made = _taken(x, path, label, path(x._value), logged=logged)
     else:
         made = _taken_traced(x, path, label)
@@ -377,7 +377,7 @@ def _several(
     value = x._value
     parts = [path(value) for path in paths]
     parent = None
-    if x.node is not None and paths and is_logging():
+    if x.node is not None and not x._inference and paths and is_logging():
         parent = new(label)
         parent._number = next_number()
         specs = Outputs(map(spec_of, parts))

@@ -1,4 +1,4 @@
-"""Splits dual tensors into primal and tangent.
+"""Dual tensors: split into primal and tangent, and the memory of both in a write.
 
 Knows tensors. Must not know levels, which `autograd.forward_ad` enters and exits.
 """
@@ -7,9 +7,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tapegrad.torch._graph.dual import is_dual
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad.torch._graph.dual import cell_of, is_dual, tangent_of
+from tapegrad.torch._graph.node import GRAPH, is_on_graph
+from tapegrad.torch._graph.versions import share_version
 from tapegrad.torch._tensor.tensor import (
     Tensor,
+    array_of,
+    ndarray,
+    node_of,
     of_array,
     of_value,
     plain_of,
@@ -26,12 +34,24 @@ class UnpackedDualTensor(NamedTuple):
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """`(primal, tangent)`: the tensor without its tangent, and the tangent or None."""
+    """`(primal, tangent)`: the tensor without its tangent, and the tangent or None.
+
+    The tangent of what `make_dual` returned is the tensor that was given there.
+    """
+    if not isinstance(tensor, Tensor):
+        raise TypeError(
+            "_unpack_dual(): argument 'dual' (position 1) must be Tensor, not "
+            f"{type(tensor).__name__}"
+        )
     settled(tensor)
     value = tensor._value
     if not is_dual(value):
         return UnpackedDualTensor(tensor, None)
     primal = of_value(value._value, tensor.node)
+    if tensor._version_of is not None:
+        share_version(tensor, primal)
+    if tensor._tangent is not None:
+        return UnpackedDualTensor(primal, tensor._tangent)
     dot = tangent_on_graph(tensor)
     if dot is None:
         return UnpackedDualTensor(primal, None)
@@ -39,4 +59,54 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     return UnpackedDualTensor(primal, of_value(plain_of(tangent), tangent.node))
 
 
-__all__ = ["UnpackedDualTensor", "unpack_dual"]
+# --- Writes -------------------------------------------------------------------------------------
+
+
+def apart(tensor: Tensor) -> Value:
+    """The array of a tensor over a copy of its memory, which a write leaves alone."""
+    value, dual = tensor._value, tensor._dual
+    if is_dual(value):
+        dot = tangent_of(value)
+        copied = value.tape.wrap(value._value.copy(), cell_of(None if dot is None else dot.copy()))
+    else:
+        copied = value.copy()
+    made = of_value(copied, node_of(tensor))
+    made._inference = tensor._inference
+    if is_on_graph(dual):
+        made._dual = GRAPH.array(dual._value.copy(), dual.slot, GRAPH, dual.spec)
+    else:
+        made._dual = dual.copy() if isinstance(dual, ndarray) else dual
+    return array_of(made)
+
+
+def store(tensor: Tensor, before: Value) -> None:
+    """Put the value and the tangent that a write gave a tensor into its memory.
+
+    before: its value before the write, whose memory it keeps.
+    """
+    value = tensor._value
+    memory = before._value if is_dual(before) else before
+    if type(memory) is not ndarray:
+        return
+    if not is_dual(value):
+        memory[...] = value
+        tensor._value = memory
+        if not is_dual(before):
+            return
+        tape, dot = before.tape, np.zeros_like(memory)
+    else:
+        memory[...] = value._value
+        tape, dot = value.tape, tangent_of(value)
+    if dot is None:
+        dot = np.zeros_like(memory)
+    if tensor._tangent is not None:
+        kept = tensor._tangent._value
+        kept[...] = dot
+        dot = kept
+        dual = tensor._dual
+        on_graph = is_on_graph(dual)
+        tensor._dual = GRAPH.array(dot, dual.slot, GRAPH, dual.spec) if on_graph else dot
+    tensor._value = tape.wrap(memory, cell_of(dot))
+
+
+__all__ = ["UnpackedDualTensor", "apart", "store", "unpack_dual"]

@@ -15,9 +15,10 @@ import numpy as np
 
 from tapegrad._core.entry import spec_of
 from tapegrad._core.types import Cotangent, Function
+from tapegrad.torch._dtypes import type_word
 from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.node import GUARD, Node, arguments_of, is_on_graph
-from tapegrad.torch._tensor.tensor import Tensor, array_below, ndarray, of_array, of_value
+from tapegrad.torch._tensor.tensor import Tensor, array_below, ndarray, of_array, of_value, settled
 
 
 def conjugated(value: Cotangent) -> Cotangent:
@@ -27,9 +28,10 @@ def conjugated(value: Cotangent) -> Cotangent:
 
 def as_gradient(bar: Cotangent) -> Tensor:
     """A cotangent as a tensor, in PyTorch's convention."""
-    if isinstance(bar, (np.generic, np.ndarray)) or is_on_graph(bar):
-        return of_array(conjugated(bar))
-    return of_value(conjugated(bar))
+    plain = isinstance(bar, (np.generic, np.ndarray))
+    made = of_array(conjugated(bar)) if plain or is_on_graph(bar) else of_value(conjugated(bar))
+    settled(made)  # its level of forward_ad may have ended
+    return made
 
 
 def through_hooks(hooks: dict[int, Function], g: Cotangent) -> Cotangent:
@@ -48,10 +50,16 @@ def through_hooks(hooks: dict[int, Function], g: Cotangent) -> Cotangent:
 def _check_hooked(hook: Function, given: object, gradient: Tensor) -> None:
     if not isinstance(given, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(given).__name__}'")
+    name = _name_of(hook)
+    if given._value.dtype != gradient._value.dtype:
+        raise RuntimeError(
+            f"hook '{name}' has changed the type of value (was "
+            f"{type_word(gradient._value.dtype)} got {type_word(given._value.dtype)})"
+        )
     if given._value.shape != gradient._value.shape:
         raise RuntimeError(
-            f"hook '{_name_of(hook)}' has changed the size of value: expected "
-            f"{list(gradient.shape)}, got {list(given.shape)}"
+            f"hook '{name}' has changed the size of value: expected {list(gradient.shape)}, got "
+            f"{list(given.shape)}"
         )
 
 
@@ -78,6 +86,9 @@ def through_prehooks(node: Node, g: Cotangent) -> Cotangent:
         given = hook(tuple(None if part is None else as_gradient(part) for part in parts))
         if given is not None:
             given = _several(hook, given, len(parts))
+            for new, old in zip(given, parts, strict=True):
+                if new is not None and old is not None:
+                    _check_hooked(hook, new, as_gradient(old))
             arrays = [None if part is None else conjugated(array_below(part)) for part in given]
             g = arrays if several else arrays[0]
     return g
@@ -94,7 +105,12 @@ def through_posthooks(node: Node, parts: list[Cotangent], g: Cotangent) -> list[
         inputs = tuple(None if part is None else as_gradient(part) for part in parts[:count])
         given = hook(inputs, results)
         if given is not None:
+            if not isinstance(given, (tuple, list, Tensor)):
+                raise TypeError(f"expected tuple, but hook returned '{type(given).__name__}'")
             given = given if isinstance(given, (tuple, list)) else (given,)
+            for new, old in zip(given, parts, strict=False):
+                if new is not None and old is not None:
+                    _check_hooked(hook, new, as_gradient(old))
             if not used <= len(given) <= count:  # it may leave out the gradients of numbers
                 _several(hook, given, count)
             parts = [None if part is None else conjugated(array_below(part)) for part in given]

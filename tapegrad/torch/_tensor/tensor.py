@@ -20,10 +20,10 @@ from tapegrad._core.entry import PROJECT, spec_of
 from tapegrad._core.types import Index, Slot, Tangent, Tree, Value
 from tapegrad._core.values import Mapped, is_plain_number, untraced
 from tapegrad._warning import warn
-from tapegrad.torch._dtypes import CPU, Size, device, dtype, of_numpy, strided
+from tapegrad.torch._dtypes import CPU, Size, device, dtype, of_numpy, strided, word_of
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.dual import PLAIN, cell_of, is_above, is_dual, tangent_of
-from tapegrad.torch._graph.error_node import error_node
+from tapegrad.torch._graph.error_node import Error, error_node
 from tapegrad.torch._graph.hooks import Handle, Hooks
 from tapegrad.torch._graph.node import (
     AccumulateGrad,
@@ -35,6 +35,7 @@ from tapegrad.torch._graph.node import (
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.tracing import is_differentiated, unlogged
 from tapegrad.torch._graph.versions import Version, share_version
+from tapegrad.torch._tensor.view_messages import made_view_text
 
 LEAF: Any = object()  # the node of a leaf that requires grad
 ndarray = np.ndarray
@@ -70,6 +71,9 @@ class Tensor:
     _retains: bool = False
     _accumulator: weakref.ref[AccumulateGrad] | None = None
     _inference: bool = False
+    _maker: Any = None  # the node of such a view, and its place, before its memory was written to
+    _primal: Tensor | None = None  # the tensors of which make_dual made this one
+    _tangent: Tensor | None = None
     _dual: Any = None  # the tangent on the graph, of a tensor of a level of forward_ad
     name: str | None = None
 
@@ -163,7 +167,11 @@ class Tensor:
         try:
             return self._value.shape[dim]
         except IndexError:
-            last = max(self.ndim, 1)
+            if not self.ndim:
+                raise IndexError(
+                    f"Dimension specified as {dim} but tensor has no dimensions"
+                ) from None
+            last = self.ndim
             raise IndexError(
                 f"Dimension out of range (expected to be in range of [{-last}, {last - 1}], but "
                 f"got {dim})"
@@ -201,7 +209,15 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if value and self.node is None and self._value.dtype.kind not in "fc":
+            raise RuntimeError(
+                "only Tensors of floating point and complex dtype can require gradients"
+            )
         self.requires_grad_(value)
+
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("requires_grad must be a bool")
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set whether a leaf requires grad."""
@@ -249,6 +265,8 @@ class Tensor:
         entry = node._entry
         if entry is not None and entry[0] is PROJECT:
             node = entry[4]
+        if type(node) is Error and node.refused is not None:
+            raise RuntimeError(node.refused)
         found: Node = node
         return found
 
@@ -264,8 +282,10 @@ class Tensor:
         if self._grad is None and not self.is_leaf and not self._retains:
             warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
-                "Its .grad attribute won't be populated during autograd.backward(). Call "
-                ".retain_grad() on the tensor if its gradient is wanted, or access the leaf.",
+                "Its .grad attribute won't be populated during autograd.backward(). If you indeed "
+                "want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() "
+                "on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
+                "you access the leaf Tensor instead.",
             )
         return self._grad
 
@@ -283,13 +303,15 @@ class Tensor:
             raise RuntimeError("can't assign Variable as its own grad")
         if value._value.shape != self._value.shape:
             raise RuntimeError(
-                f"assigned grad has data of a different size: expected "
-                f"{list(self._value.shape)}, got {list(value._value.shape)}"
+                f"attempting to assign a gradient of size '{list(value._value.shape)}' to a "
+                f"tensor of size '{list(self._value.shape)}'. Please ensure that the gradient and "
+                "the tensor are the same size"
             )
         if value._value.dtype != self._value.dtype:
             raise RuntimeError(
-                f"assigned grad has data of a different type: expected {self.dtype}, "
-                f"got {value.dtype}"
+                f"attempting to assign a gradient with dtype '{_plain_word(value._value.dtype)}' "
+                f"to a tensor with grad_dtype '{word_of(self._value.dtype)}'. The gradient must "
+                "match the tensor's grad_dtype (defaults to the tensor's dtype)."
             )
         self._grad = value
 
@@ -321,7 +343,13 @@ class Tensor:
     def detach_(self) -> Tensor:
         """Cut this tensor from the graph that made it: it becomes a leaf without grad."""
         if self._base is not None:
-            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using "
+                "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set "
+                "as True, gradients are views of DDP buckets, and hence detach_() cannot be "
+                "called on these gradients. To fix this error, please refer to the "
+                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
+            )
         self.node = None
         if type(self._value) is not ndarray and not is_dual(self._value):
             self._value = plain_of(self)  # removes the tracing of functional transforms, too
@@ -335,7 +363,10 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """A tensor over the same memory without history; writes to it are not counted."""
-        return of_value(plain_of(self))
+        made = of_value(plain_of(self))
+        if self._inference:
+            made._inference = True
+        return made
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -347,6 +378,12 @@ class Tensor:
                 "dtype"
             )
         self._value = plain_of(value)
+        if self._inference is not value._inference:
+            self._inference = value._inference
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     @data.deleter
     def data(self) -> None:
@@ -403,9 +440,7 @@ class Tensor:
 def require_floating(given: np.dtype[Any]) -> None:
     """Raise RuntimeError for a dtype that cannot require grad."""
     if given.kind not in "fc":
-        raise RuntimeError(
-            "only Tensors of floating point and complex dtype can require gradients"
-        )
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
 
 
 # --- Making -------------------------------------------------------------------------------------
@@ -459,8 +494,10 @@ def array_below(tensor: Tensor) -> Value:
         return tensor._value
     if tensor._inference:
         raise RuntimeError(
-            "Inference tensors cannot be saved for backward. To work around you can make a clone "
-            "to get a normal tensor and use it in autograd."
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+            "inference mode in computation tracked by autograd. To work around this, you can make "
+            "a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
+            "instead of `torch.inference_mode()`."
         )
     return array_on_graph(tensor._value, accumulator_of(tensor) if node is LEAF else node)
 
@@ -554,20 +591,15 @@ def require_current(view: Tensor) -> None:
     version = view._version_of
     if version is None or version.count == view._attr_version:
         return
-    if view._creation_meta == "several":
-        raise RuntimeError(
-            "This view is the output of a function that returns multiple views, and its base or "
-            "another view of its base has been modified inplace. Such functions do not allow the "
-            "output views to be modified inplace. You should replace the inplace operation by an "
-            "out-of-place one."
-        )
-    mode = "inference mode" if view._creation_meta == "inference" else "no_grad mode"
-    raise RuntimeError(
-        f"A view was created in {mode} and its base or another view of its base has been modified "
-        "inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, "
-        "it is forbidden. You can clarify your code by moving both the view and the inplace "
-        "either both inside the no_grad block (if you don't want the inplace to be tracked) or "
-        "both outside (if you want the inplace to be tracked)."
+    event = "its base or another view of its base has been modified inplace"
+    raise RuntimeError(made_view_text(view, event, *(view._maker or ())))
+
+
+def _plain_word(given: np.dtype[Any]) -> str:
+    """`double` for float64: the word of C."""
+    word = word_of(given)
+    return {"ComplexFloat": "c10::complex<float>", "ComplexDouble": "c10::complex<double>"}.get(
+        word, word.lower()
     )
 
 

@@ -108,7 +108,13 @@ def link_view(
         made._creation_meta = source._creation_meta
     if made._creation_meta is not None:
         made._attr_version = version_of(base).count
-        if made.node is None and base.node is not None and made._value.dtype.kind in "fc":
+        alive = not base._inference or _modes.is_inference_mode_enabled()
+        if (
+            made.node is None
+            and base.node is not None
+            and made._value.dtype.kind in "fc"
+            and alive
+        ):
             made.node = LEAF  # it has no node of its own
     views = base._views
     if views is None:

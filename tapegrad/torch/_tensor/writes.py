@@ -19,6 +19,7 @@ from tapegrad._core.entry import WRITE, Spec, parents_of, spec_of
 from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Index, Slot, Value
 from tapegrad._core.values import batched_index_part, is_basic, level_of, lift_to_level_of
+from tapegrad.torch._dims import clash_of
 from tapegrad.torch._dtypes import can_store, of_numpy, word_of
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.dual import is_dual
@@ -35,6 +36,7 @@ from tapegrad.torch._graph.node import (
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.tracing import is_differentiated
 from tapegrad.torch._graph.versions import count_write, owner_of
+from tapegrad.torch._tensor.duals import apart, store
 from tapegrad.torch._tensor.tensor import (
     LEAF,
     Tensor,
@@ -45,6 +47,7 @@ from tapegrad.torch._tensor.tensor import (
     require_floating,
     retain_at,
 )
+from tapegrad.torch._tensor.view_messages import made_view_text
 
 COPY_SLICES = node_class("CopySlices")
 
@@ -222,14 +225,29 @@ def _put_traced(tensor: Tensor, index: Index, given: Value) -> None:
 def _raise_misfit(before: Value, index: Index, given: Value) -> NoReturn:
     place, shape = list(before[index].shape), list(np.shape(given))
     if is_basic(index):
-        raise RuntimeError(
-            f"The expanded size of the tensor {place} must match the existing size {shape} of "
-            "the value, or be one that it broadcasts to."
-        )
+        raise RuntimeError(_misfit_text(place, shape))
     raise RuntimeError(
         f"shape mismatch: value tensor of shape {shape} cannot be broadcast to indexing result "
         f"of shape {place}"
     )
+
+
+def _misfit_text(place: list[int], shape: list[int]) -> str:
+    """PyTorch's message for a value that does not broadcast to the place that it is written to."""
+    if len(shape) > len(place):
+        return (
+            f"expand(torch.Tensor{{{shape}}}, size={place}): the number of sizes provided "
+            f"({len(place)}) must be greater or equal to the number of dimensions in the tensor "
+            f"({len(shape)})"
+        )
+    for back in range(1, len(shape) + 1):
+        if shape[-back] not in (1, place[-back]):
+            return (
+                f"The expanded size of the tensor ({place[-back]}) must match the existing size "
+                f"({shape[-back]}) at non-singleton dimension {len(place) - back}.  Target sizes: "
+                f"{place}.  Tensor sizes: {shape}"
+            )
+    return f"shape mismatch: value of shape {shape} for a place of shape {place}"
 
 
 def _write_traced(tensor: Tensor, result: Value) -> Tensor:
@@ -255,21 +273,39 @@ def _require_logged(tensor: Tensor) -> None:
 
 
 def _write_dual(tensor: Tensor, compute: Callable[[Value], Value]) -> Tensor:
-    """A write with tangents: it makes new memory, and base and views are computed from that."""
-    result = compute(array_of(tensor))
+    """A write with tangents: it is computed on copies, then stored in primal and tangent."""
+    base = tensor if tensor._base is None else tensor._base
+    primal, tangent = base._primal, base._tangent
+    if primal is not None and tangent is not None and modes.is_logging():
+        _check_origin(primal, "a view of a leaf Variable")
+        _check_origin(tangent, "a leaf Variable")
+    result = compute(apart(tensor))
     check_result(tensor, result)
     if result.dtype != tensor._value.dtype:
         result = result.astype(tensor._value.dtype)
-    base = tensor if tensor._base is None else tensor._base
     if base is not tensor:
-        result = _COPY_SLICES.apply_bound([array_of(base), result], {"path": tensor._view_fn})
+        result = _COPY_SLICES.apply_bound([apart(base), result], {"path": tensor._view_fn})
+    before = base._value
     _become(base, result)
+    store(base, before)
     for reference in base._views or ():
         view = reference()
         if view is not None and view._view_fn is not None:
-            _become(view, view._view_fn(result))
+            _become(view, view._view_fn(array_of(base)))
     count_write(base)
+    if primal is not None and tangent is not None:
+        count_write(tangent)
+        if modes.is_logging():
+            slot = base._dual.slot if is_on_graph(base._dual) else None
+            rebase(primal, base.node)
+            rebase(tangent, slot if isinstance(slot, Node) else None)
     return tensor
+
+
+def _check_origin(origin: Tensor, what: str) -> None:
+    """Raise RuntimeError for a write to the memory of a leaf from which a dual tensor was made."""
+    if origin.node is LEAF:
+        raise RuntimeError(f"{what} that requires grad is being used in an in-place operation.")
 
 
 def _become(tensor: Tensor, array: Value) -> None:
@@ -302,11 +338,14 @@ def overwrite(tensor: Tensor, source: Tensor | Value) -> Tensor:
     """`tensor.copy_(source)`."""
     given = source if isinstance(source, Tensor) else np.asarray(source)
     shape, room = np.shape(getattr(given, "_value", given)), tensor._value.shape
-    if len(shape) > len(room):
-        raise RuntimeError(
-            f"The size of the tensor {list(room)} must match that of the source {list(shape)}, or "
-            "be one that it broadcasts to."
-        )
+    if shape != room:
+        clash = clash_of(room, shape)
+        if clash is not None:
+            raise clash
+        if len(shape) > len(room):
+            raise RuntimeError(
+                f"output with shape {list(room)} doesn't match the broadcast shape {list(shape)}"
+            )
     put(tensor, ..., given, "CopyBackwards")
     return tensor
 
@@ -329,20 +368,20 @@ def check_writable(tensor: Tensor, tracked: bool, label: str = "") -> None:
     if not modes.is_logging():
         return
     base = tensor._base
-    if tensor.node is LEAF and base is None:
+    if base is None and tensor.node is LEAF:
         raise RuntimeError(
             "a leaf Variable that requires grad is being used in an in-place operation."
         )
     if base is None:
         return
     if base.node is LEAF:
-        if tensor._creation_meta in ("no_grad", "inference", "custom"):
-            _raise_made(tensor)
+        if tensor._creation_meta is not None:
+            raise_made(tensor)
         raise RuntimeError(
             "a view of a leaf Variable that requires grad is being used in an in-place operation."
         )
     if tracked and tensor._creation_meta is not None:
-        _raise_made(tensor)
+        raise_made(tensor)
     if base.node is None and tensor.node is not None:  # only the view requires grad
         raise RuntimeError(
             "a view of a leaf Variable that requires grad is being used in an in-place operation."
@@ -356,46 +395,20 @@ def _repeats(value: Value) -> bool:
     return any(s == 0 and n > 1 for s, n in zip(value.strides, value.shape, strict=True))
 
 
-def _raise_made(tensor: Tensor) -> None:
-    if tensor._creation_meta == "several":
-        name = "UnbindBackward0" if tensor.grad_fn is None else tensor.grad_fn.name()
-        raise RuntimeError(
-            f"Output {tensor.output_nr} of {name} is a view and is being modified inplace. This "
-            "view is the output of a function that returns multiple views. Such functions do not "
-            "allow the output views to be modified inplace. You should replace the inplace "
-            "operation by an out-of-place one."
-        )
-    if tensor._creation_meta == "custom":
-        which = _output_of(tensor)
-        raise RuntimeError(f"{which} is a view and is being modified inplace. {CUSTOM}")
-    mode = "inference mode" if tensor._creation_meta == "inference" else "no_grad mode"
-    raise RuntimeError(
-        f"A view was created in {mode} and is being modified inplace with grad mode enabled. "
-        "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
-        "your code by moving both the view and the inplace either both inside the no_grad block "
-        "(if you don't want the inplace to be tracked) or both outside (if you want the inplace "
-        "to be tracked)."
-    )
-
-
-CUSTOM = (
-    "This view was created inside a custom Function (or because an input was returned as-is) and "
-    "the autograd logic to handle view+inplace would override the custom backward associated with "
-    "the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix "
-    "this by cloning the output of the custom Function."
-)
-
-
-def _output_of(tensor: Tensor) -> str:
-    name = "Error" if tensor.grad_fn is None else tensor.grad_fn.name().removesuffix("Backward")
-    return f"Output {tensor.output_nr} of {name}"
+def raise_made(tensor: Tensor) -> NoReturn:
+    """Raise RuntimeError for a write to a view that has no node of its own."""
+    maker = tensor._maker or ()
+    if tensor.node is not LEAF:
+        maker = tensor.grad_fn, tensor.output_nr
+    raise RuntimeError(made_view_text(tensor, "is being modified inplace", *maker))
 
 
 def _refuse_view(view: Tensor) -> None:
-    """Make the derivative of a custom Function's view an error, as its base was written to."""
-    text = f"{_output_of(view)} is a view and its base or another view of its base has been "
+    """Make the derivative of a view that a function made an error, as its base was written to."""
+    event = "its base or another view of its base has been modified inplace"
+    text = made_view_text(view, event, view.grad_fn, view.output_nr)
     parents = [] if view.node is None else [node_of(view)]
-    view.node = error_node(spec_of(view._value), f"{text}modified inplace. {CUSTOM}", parents)
+    view.node = error_node(spec_of(view._value), text, parents, refused=True)
 
 
 def check_result(tensor: Tensor, value: Value) -> None:
@@ -493,9 +506,16 @@ def outdate_views(tensor: Tensor) -> None:
         if view is None or view.node is None or view.node is LEAF:
             continue
         if view._creation_meta is not None:
-            view.node = LEAF
+            _lose_node(view)
         else:
             view.node.__class__ = AS_STRIDED
+
+
+def _lose_node(view: Tensor) -> None:
+    """Let a view that has no node of its own any more remember what made it, for messages."""
+    if view.node is not None and view.node is not LEAF:
+        view._maker = view.grad_fn, view.output_nr
+    view.node = LEAF
 
 
 def _refresh_views(base: Tensor) -> None:
@@ -512,7 +532,7 @@ def _refresh_views(base: Tensor) -> None:
             _refuse_view(view)
             continue
         if view._creation_meta is not None:
-            view.node = LEAF  # using the view is an error
+            _lose_node(view)  # using the view is an error
             continue
         taken = view._view_fn(array)
         view.node = taken.slot

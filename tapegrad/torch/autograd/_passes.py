@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.entry import PROJECT
 from tapegrad._core.types import Cotangent, Tree
 from tapegrad._warning import warn
 from tapegrad.torch._engine.backward_pass import BackwardPass
-from tapegrad.torch._graph.node import AccumulateGrad, GradientEdge, Node
+from tapegrad.torch._graph.node import AccumulateGrad, GradientEdge, Node, fresh_node
 from tapegrad.torch._methods import method_of
 from tapegrad.torch._tensor.gradients import accumulate, as_gradient, root_of
 from tapegrad.torch._tensor.tensor import Tensor, node_of, of_value
@@ -35,10 +36,10 @@ def backward(
     is 1, for a tensor of one element. retain_graph: keep the values that the graph holds, for
     another pass; by default as create_graph. create_graph: make the gradients differentiable.
     inputs: add to the `grad` of these tensors alone. `grad_variables` and `retain_variables` are
-    the old names, with a DeprecationWarning.
+    the old names, with a warning.
     """
     if grad_variables is not None:
-        _warn_old("grad_variables", "grad_tensors")
+        warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
         if grad_tensors is not None:
             raise RuntimeError(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
@@ -46,7 +47,7 @@ def backward(
             )
         grad_tensors = grad_variables
     if retain_variables is not None:
-        _warn_old("retain_variables", "retain_graph")
+        warn("retain_variables is deprecated. Use retain_graph instead.", DeprecationWarning)
         retain_graph = retain_variables
     if inputs is not None:
         inputs = _sequence(inputs)
@@ -145,12 +146,14 @@ def grad(
         work.run()
         found = [work.captured.get(node) for node in wanted]
     return tuple(
-        _finished(bar, x, allow_unused, materialize_grads)
-        for bar, x in zip(found, inputs, strict=True)
+        _finished(bar, x, place, allow_unused, materialize_grads)
+        for place, (bar, x) in enumerate(zip(found, inputs, strict=True))
     )
 
 
-def _finished(bar: Cotangent, x: Tensor, allow_unused: bool, materialize: bool) -> Tensor | None:
+def _finished(
+    bar: Cotangent, x: Tensor, place: int, allow_unused: bool, materialize: bool
+) -> Tensor | None:
     if bar is not None:
         made = as_gradient(bar)
         if made.node is None:
@@ -162,8 +165,8 @@ def _finished(bar: Cotangent, x: Tensor, allow_unused: bool, materialize: bool) 
         return made
     if not allow_unused:
         raise RuntimeError(
-            "One of the differentiated Tensors appears to not have been used in the graph. Set "
-            "allow_unused=True if this is the desired behavior."
+            f"The differentiated Tensor at index {place} appears to not have been used in the "
+            "graph. Set allow_unused=True if this is the desired behavior."
         )
     return of_value(np.zeros_like(x._value)) if materialize else None
 
@@ -171,9 +174,51 @@ def _finished(bar: Cotangent, x: Tensor, allow_unused: bool, materialize: bool) 
 def _sequence(given: Tree) -> Sequence[Any]:
     if isinstance(given, (Tensor, GradientEdge)):
         given = (given,)
-    return tuple(
-        part.ownership_token if isinstance(part, GradientEdge) else part for part in given
-    )
+    return tuple(_of_edge(part) if isinstance(part, GradientEdge) else part for part in given)
+
+
+def _of_edge(edge: GradientEdge) -> Tensor:
+    """A tensor at an edge of the graph: the leaf itself, or else one without elements to read.
+
+    IndexError for a result that the node has not.
+    """
+    if edge.ownership_token is not None:
+        token: Tensor = edge.ownership_token
+        return token
+    node = edge.node
+    if isinstance(node, AccumulateGrad):
+        leaf: Tensor = node.variable
+        return leaf
+    entry = node._entry
+    kept: Any = None if entry is None else entry[1]
+    several = isinstance(kept, tuple)
+    if not 0 <= edge.output_nr < (len(kept) if several else 1):
+        raise IndexError("tuple index out of range")
+    spec = kept[edge.output_nr] if several else kept
+    shape = getattr(spec, "shape", None)
+    if shape is None:  # a node that keeps nothing of its result
+        found = _result_of(node)
+        shape, dtype = found if found is not None else ((), np.dtype(np.float32))
+    else:
+        dtype = spec.dtype
+    value = np.broadcast_to(np.zeros((), dtype), shape)
+    return of_value(value, _result_node(node, edge.output_nr) if several else node)
+
+
+def _result_of(node: Node) -> tuple[Any, Any] | None:
+    """The shape and dtype of the result of an elementwise node, from its arguments."""
+    _, _, x, y, _, _ = node._entry
+    kept = [part for part in (x, y) if hasattr(part, "shape")]
+    if not kept:
+        return None
+    return np.broadcast_shapes(*(part.shape for part in kept)), kept[0].dtype
+
+
+def _result_node(node: Node, position: int) -> Node:
+    """A node of one of several results."""
+    made = fresh_node()
+    made._entry = PROJECT, None, position, len(node._entry[1]), node, None
+    return made
 
 
 def _roots(tensors: Tree, gradients: Tree) -> list[tuple[Node, Cotangent]]:
@@ -189,8 +234,6 @@ def _roots(tensors: Tree, gradients: Tree) -> list[tuple[Node, Cotangent]]:
         node = node_of(tensor)
         if gradient is not None:
             _check_gradient(tensor, gradient, position)
-        elif node is None and tensor.numel() != 1:
-            raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if node is None:
             raise RuntimeError(
                 f"element {position} of tensors does not require grad and does not have a grad_fn"
@@ -222,10 +265,6 @@ def _wanted_node(x: object) -> Node:
     if node is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     return node
-
-
-def _warn_old(old: str, name: str) -> None:
-    warn(f"{old} is deprecated. Use {name} instead.", DeprecationWarning)
 
 
 __all__ = ["backward", "grad"]

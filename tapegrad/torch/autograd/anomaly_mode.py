@@ -99,14 +99,15 @@ class Anomaly:
             yield
         except Exception as error:
             if not getattr(error, "_told", False):
-                text = _report(node)
+                text, *induced = _reports(node)
                 first = first_bad(nodes or [node])
                 if first is not None:
                     text += f"\nThe first call with a NaN or an infinity in its result: {first}."
                     error.add_note(
                         f"The first call with a NaN or an infinity in its result: {first}."
                     )
-                warn(text)
+                for part in (text, *induced):
+                    warn(part)
                 error._told = True  # type: ignore[attr-defined]
             raise
         finally:
@@ -170,30 +171,31 @@ def first_bad(nodes: Iterable[Node]) -> str | None:
     return None if found is None else found.place()
 
 
-def _report(node: Node) -> str:
+def _reports(node: Node) -> list[str]:
+    """The message for a node, and one for each node whose run in a backward pass made it."""
     if node._trace is None:
-        return (
+        text = (
             f"Error detected in {title(node)}. No forward pass information available. Enable "
             "detect anomaly during forward pass for more information."
         )
+        return [text]
     text = (
         f"Error detected in {title(node)}. Traceback of forward call that caused the error:\n"
         f"{node._trace.text()}"
     )
+    found = [text]
     parent = node._trace.parent
     while parent is not None:
+        text = f"\n\nPrevious calculation was induced by {title(parent)}. "
         if parent._trace is None:
-            text += (
-                f"\n\nPrevious calculation was induced by {title(parent)}. No forward pass "
-                "information available."
-            )
+            found.append(f"{text}No forward pass information available.")
             break
-        text += (
-            f"\n\nPrevious calculation was induced by {title(parent)}. Traceback of forward call "
-            f"that induced the previous calculation:\n{parent._trace.text()}"
+        found.append(
+            f"{text}Traceback of forward call that induced the previous calculation:\n"
+            f"{parent._trace.text()}"
         )
         parent = parent._trace.parent
-    return text
+    return found
 
 
 # --- Managers -----------------------------------------------------------------------------------

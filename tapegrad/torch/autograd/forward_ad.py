@@ -15,6 +15,7 @@ from tapegrad._core.types import Slot, Tangent
 from tapegrad.torch._graph.dual import Below, cell_of, is_dual
 from tapegrad.torch._graph.modes import is_grad_enabled
 from tapegrad.torch._graph.node import array_on_graph, node_class
+from tapegrad.torch._graph.versions import share_version
 from tapegrad.torch._tensor.duals import UnpackedDualTensor, unpack_dual
 from tapegrad.torch._tensor.tensor import (
     Tensor,
@@ -93,6 +94,12 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
                 f"Expected {name} to be floating point or complex, but got: {given.dtype}"
             )
     settled(tensor)
+    settled(tangent)
+    if is_dual(tangent._value):
+        raise RuntimeError(
+            "Setting a forward grad that itself has a forward gradient at the same level0 is not "
+            "supported."
+        )
     if is_dual(tensor._value):
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the "
@@ -114,6 +121,11 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         dot = (np.real(dot) if real else dot).astype(tensor._value.dtype)
     made = of_value(tape.wrap(tensor._value, cell_of(_plain(dot))), _viewed(tensor))
     made._dual = dot
+    share_version(tensor, made)
+    given = tangent._value
+    same = type(given) is ndarray and given.dtype == made._value.dtype
+    if same and given.strides == tensor._value.strides:  # else a write could not be to both
+        made._primal, made._tangent = tensor, tangent
     return made
 
 
@@ -129,6 +141,13 @@ def _viewed(tensor: Tensor) -> Slot:
     view = array_on_graph(tensor._value, node)[...].slot
     view.__class__ = node_class("ViewBackward0")
     return view
+
+
+def __getattr__(name: str) -> int:
+    """`_current_level`: 0 within a level, -1 outside."""
+    if name == "_current_level":
+        return -1 if LEVEL.get() is None else 0
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [

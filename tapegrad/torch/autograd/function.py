@@ -51,10 +51,14 @@ class FunctionCtx:
 
     def mark_dirty(self, *args: Tensor) -> None:
         """Say which inputs the forward has written to; it must return them."""
+        _check_tensors("mark_dirty can only accept variables, but argument {} is of type {}", args)
         self._dirty = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
         """Say which outputs have no derivative: they do not require grad."""
+        _check_tensors(
+            "mark_non_differentiable only accepts variable arguments, but got {1} at {0}", args
+        )
         self._constant = args
 
     def set_materialize_grads(self, value: bool) -> None:
@@ -79,6 +83,14 @@ class FunctionCtx:
             DeprecationWarning,
         )
         return self.saved_tensors
+
+
+def _check_tensors(text: str, args: tuple[object, ...]) -> None:
+    """Raise RuntimeError for an argument that is no tensor."""
+    for position, arg in enumerate(args):
+        if not isinstance(arg, Tensor):
+            said = text.format(position, type(arg).__name__)
+            raise RuntimeError(said)  # noqa: TRY004 - PyTorch's
 
 
 class BackwardCFunction(FunctionNode, FunctionCtx):

@@ -10,7 +10,7 @@ without, they have no history. With
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,170 +18,23 @@ import numpy as np
 import tapegrad
 from tapegrad._core.types import Function, Tree
 from tapegrad.torch._graph.modes import enable_grad
-from tapegrad.torch._graph.tracing import is_differentiated
 from tapegrad.torch._tensor.tensor import Tensor, array_of, of_value
-from tapegrad.torch.autograd._passes import grad
+from tapegrad.torch.autograd._arguments import (
+    Tensors,
+    _as_tuple,
+    _as_tuple_nocheck,
+    _autograd_grad,
+    _check_requires_grad,
+    _construct_standard_basis_for,
+    _fill_in_zeros,
+    _grad_postprocess,
+    _grad_preprocess,
+    _tuple_postprocess,
+    _validate_v,
+    single_of,
+)
 
-Tensors = tuple[Tensor, ...]
-
-
-# --- One call of a function of this module ------------------------------------------------------
-
-
-class _Call:
-    """A call of a function of this module: its name, for error messages, and its options."""
-
-    def __init__(self, name: str, create_graph: bool, strict: bool) -> None:
-        self.name, self.create_graph, self.strict = name, create_graph, strict
-
-    # -- inputs and outputs ----------------------------------------------------------------------
-
-    def as_tuple(self, given: object, what: str) -> tuple[Tensors, bool]:
-        """A tensor or a tuple of tensors as a tuple, and whether it was a tuple."""
-        is_tuple = isinstance(given, tuple)
-        parts = given if isinstance(given, tuple) else (given,)
-        for position, part in enumerate(parts):
-            if not isinstance(part, Tensor):
-                where = f"of type {type(part).__name__}"
-                if is_tuple:
-                    where = f"that contains a {type(part).__name__} at position {position}"
-                raise TypeError(
-                    f"The {what} given to {self.name} must be either a Tensor or a tuple of "
-                    f"Tensors but got a value {where}."
-                )
-        return parts, is_tuple
-
-    def leaves_of(self, inputs: Tree) -> tuple[Tensors, bool]:
-        """The inputs as tensors that require grad; with create_graph they keep their history."""
-        given, is_tuple = self.as_tuple(inputs, "inputs")
-        found = []
-        for x in given:
-            if is_differentiated(x._value, forward=True):
-                raise RuntimeError(
-                    "torch.autograd.functional inside of a function that is being transformed by "
-                    "torch.func, on a tensor that it differentiates by: use torch.func there."
-                )
-            if self.create_graph and x.requires_grad:
-                found.append(x.view_as(x))
-            else:
-                found.append(x.detach().requires_grad_(True))
-        return tuple(found), is_tuple
-
-    def outputs_of(self, function: Function, inputs: Tensors) -> tuple[Tensors, bool]:
-        """The outputs of the user's function; with `strict` they must require grad."""
-        outputs, is_tuple = self.as_tuple(
-            function(*inputs), "outputs of the user-provided function"
-        )
-        for position, out in enumerate(outputs):
-            if self.strict and not out.requires_grad:
-                raise RuntimeError(
-                    f"{self.name}: Output {position} of the user-provided function does not "
-                    "require gradients. The outputs must be computed in a differentiable manner "
-                    "from the input when running in strict mode."
-                )
-        return outputs, is_tuple
-
-    def scalar_of(self, function: Function, inputs: Tensors) -> Tensor:
-        """The one number that the user's function returns, as a tensor."""
-        outputs, is_tuple = self.outputs_of(function, inputs)
-        if is_tuple or outputs[0].numel() != 1:
-            raise RuntimeError(
-                f"The function given to {self.name} should return a single Tensor with a single "
-                "element."
-            )
-        return outputs[0]
-
-    def finished(self, tensors: Tree, is_tuple: bool) -> Tree:
-        """Results as the user gets them."""
-        parts = tuple(_without_history(part, self.create_graph) for part in tensors)
-        return parts if is_tuple else parts[0]
-
-    # -- directions ------------------------------------------------------------------------------
-
-    def direction(self, v: Tree, like: Tensors, what: str) -> Tensors:
-        """The vector v; for a single number it is 1 if it is left out."""
-        if v is None:
-            if len(like) != 1 or like[0].numel() != 1:
-                raise RuntimeError(
-                    f"The vector v can only be None if the {what} given to {self.name} is a "
-                    "single Tensor with a single element."
-                )
-            return (_one(like[0]),)
-        parts, _ = self.as_tuple(v, "vector v")
-        self._check_direction(parts, like, what)
-        return parts
-
-    def _check_direction(self, v: Tensors, like: Tensors, what: str) -> None:
-        if len(v) != len(like):
-            raise RuntimeError(
-                f"{self.name}: v is a tuple of invalid length: should be {len(like)} but got "
-                f"{len(v)}."
-            )
-        for position, (part, x) in enumerate(zip(v, like, strict=True)):
-            if part.shape != x.shape:
-                where = f"Entry {position} in v" if len(v) > 1 else "v"
-                raise RuntimeError(
-                    f"{self.name}: {where} has invalid size: should be {x.shape} (as the {what}) "
-                    f"but got {part.shape}."
-                )
-
-    # -- products --------------------------------------------------------------------------------
-
-    def pulled(self, outputs: Tensors, inputs: Tensors, v: Tree) -> Tensors:
-        """The product of v and the Jacobian, with zeros where an input was not used."""
-        found = _gradients(outputs, inputs, v, create_graph=self.create_graph)
-        return self.filled(found, inputs)
-
-    def pushed(self, outputs: Tensors, inputs: Tensors, v: Tensors) -> Tensors:
-        """The product J v of the Jacobian: uJ is linear in u, and its own pullback of v is J v."""
-        u = tuple(of_value(np.zeros_like(out._value)).requires_grad_(True) for out in outputs)
-        transposed = _gradients(outputs, inputs, u, create_graph=True)
-        if self.strict:
-            self.filled(transposed, inputs, differentiable=True)
-        pairs = [(g, part) for g, part in zip(transposed, v, strict=True) if g is not None]
-        firsts, parts = tuple(g for g, _ in pairs), [part for _, part in pairs]
-        return self.filled(_gradients(firsts, u, parts, create_graph=self.create_graph), outputs)
-
-    def gradient_of(self, out: Tensor, inputs: Tensors) -> Tensors:
-        """The gradient of a scalar, which can be differentiated again."""
-        found = _gradients((out,), inputs, (_one(out),), create_graph=True)
-        return self.filled(found, inputs, differentiable=True)
-
-    def filled(
-        self,
-        gradients: Sequence[Tensor | None],
-        like: Tensors,
-        *,
-        differentiable: bool | None = None,
-    ) -> Tensors:
-        """Gradients, with zeros in place of None, which with `strict` is an error.
-
-        differentiable: whether they can be differentiated again, as `create_graph` says.
-        """
-        again = self.create_graph if differentiable is None else differentiable
-        found = []
-        for position, (gradient, x) in enumerate(zip(gradients, like, strict=True)):
-            if gradient is None:
-                if self.strict:
-                    raise RuntimeError(
-                        f"{self.name}: the output of the user-provided function is independent of "
-                        f"input {position}. This is not allowed in strict mode."
-                    )
-                gradient = of_value(np.zeros_like(x._value))
-            elif self.strict and again and not gradient.requires_grad:
-                raise RuntimeError(
-                    f"{self.name}: the derivative of the user-provided function by input "
-                    f"{position} is independent of the inputs. This is not allowed in strict mode "
-                    "when create_graph=True."
-                )
-            found.append(gradient)
-        return tuple(found)
-
-
-def _without_history(tensor: Tree, create_graph: bool) -> Tree:
-    if isinstance(tensor, tuple):
-        return tuple(_without_history(part, create_graph) for part in tensor)
-    return tensor if create_graph else tensor.detach()
+OUTPUTS = "outputs of the user-provided function"
 
 
 def _one(like: Tensor) -> Tensor:
@@ -191,23 +44,6 @@ def _one(like: Tensor) -> Tensor:
             f"grad can be implicitly created only for real scalar outputs but got {like.dtype}"
         )
     return of_value(np.ones_like(like._value))
-
-
-def _gradients(
-    outputs: Tensors, inputs: Tensors, directions: Sequence[Tensor], *, create_graph: bool
-) -> tuple[Any, ...]:
-    """autograd.grad, with None for what does not depend on the inputs."""
-    pairs = [(out, v) for out, v in zip(outputs, directions, strict=True) if out.requires_grad]
-    if not pairs:
-        return (None,) * len(inputs)
-    return grad(
-        [out for out, _ in pairs],
-        inputs,
-        [v for _, v in pairs],
-        retain_graph=True,
-        create_graph=create_graph,
-        allow_unused=True,
-    )
 
 
 # --- Products -----------------------------------------------------------------------------------
@@ -224,13 +60,23 @@ def vjp(
     >>> torch.autograd.functional.vjp(lambda x: x**2, torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor([1., 4.]), tensor([2., 4.]))
     """
-    call = _Call("vjp", create_graph, strict)
     with enable_grad():
-        leaves, is_tuple = call.leaves_of(inputs)
-        outputs, out_is_tuple = call.outputs_of(func, leaves)
-        direction = call.direction(v, outputs, "outputs")
-        found = call.pulled(outputs, leaves, direction)
-    return call.finished(outputs, out_is_tuple), call.finished(found, is_tuple)
+        is_tuple, given = _as_tuple(inputs, "inputs", "vjp")
+        leaves = _grad_preprocess(given, create_graph, True)
+        out_is_tuple, outputs = _as_tuple(func(*leaves), OUTPUTS, "vjp")
+        _check_requires_grad(outputs, "outputs", strict)
+        if v is None:
+            if len(outputs) != 1 or outputs[0].numel() != 1:
+                raise RuntimeError(
+                    "The vector v can only be None if the user-provided function returns a single "
+                    "Tensor with a single element."
+                )
+            direction: Tensors = (_one(outputs[0]),)
+        else:
+            direction = _direction(v, outputs, out_is_tuple, "vjp")
+        found = _autograd_grad(outputs, leaves, direction, create_graph, retain_graph=True)
+        found = _fill_in_zeros(found, leaves, strict, create_graph, "back")
+    return _finished(outputs, out_is_tuple, found, is_tuple, create_graph)
 
 
 def jvp(
@@ -244,48 +90,104 @@ def jvp(
     >>> torch.autograd.functional.jvp(lambda x: x**2, torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor([1., 4.]), tensor([2., 4.]))
     """
-    call = _Call("jvp", create_graph, strict)
     with enable_grad():
-        leaves, is_tuple = call.leaves_of(inputs)
-        direction = call.direction(v, leaves, "inputs")
-        outputs, out_is_tuple = call.outputs_of(func, leaves)
-        found = call.pushed(outputs, leaves, direction)
-    return call.finished(outputs, out_is_tuple), call.finished(found, out_is_tuple)
+        is_tuple, given = _as_tuple(inputs, "inputs", "jvp")
+        leaves = _grad_preprocess(given, create_graph, True)
+        direction = _input_direction(v, leaves, is_tuple, "jvp")
+        out_is_tuple, outputs = _as_tuple(func(*leaves), OUTPUTS, "jvp")
+        _check_requires_grad(outputs, "outputs", strict)
+        u = _zeros_like(outputs)
+        pulled = _autograd_grad(outputs, leaves, u, create_graph=True)
+        _check_requires_grad(pulled, "grad_inputs", strict)
+        found = _pushed(pulled, u, direction, create_graph)
+        found = _fill_in_zeros(found, outputs, strict, create_graph, "back_trick")
+    return _finished(outputs, out_is_tuple, found, out_is_tuple, create_graph)
 
 
 def vhp(
     func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Tree, Tree]:
     """`(func(*inputs), vH)`: the product of a vector v and the Hessian of a scalar function."""
-    call = _Call("vhp", create_graph, strict)
-    return _second_product(call, call.pulled, func, inputs, v)
+    with enable_grad():
+        out, leaves, is_tuple, direction = _scalar_call(
+            "vhp", func, inputs, v, create_graph, strict
+        )
+        jac = _autograd_grad((out,), leaves, (_one(out),), create_graph=True)
+        _check_requires_grad(jac, "jacobian", strict)
+        found = _autograd_grad(jac, leaves, direction, create_graph, retain_graph=True)
+        found = _fill_in_zeros(found, leaves, strict, create_graph, "double_back")
+    return _finished((out,), False, found, is_tuple, create_graph)
 
 
 def hvp(
     func: Function, inputs: Tree, v: Tree = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Tree, Tree]:
     """`(func(*inputs), Hv)`: the product of the Hessian of a scalar function and a vector v."""
-    call = _Call("hvp", create_graph, strict)
-    return _second_product(call, call.pushed, func, inputs, v)
-
-
-def _second_product(
-    call: _Call,
-    product: Callable[[Tensors, Tensors, Tensors], Tensors],
-    func: Function,
-    inputs: Tree,
-    v: Tree,
-) -> tuple[Tree, Tree]:
-    """The value of a scalar function, and a product of its Hessian with v.
-
-    product: multiplies the Jacobian of the gradient with v, given the gradient, inputs and v.
-    """
     with enable_grad():
-        leaves, is_tuple = call.leaves_of(inputs)
-        direction = call.direction(v, leaves, "inputs")
-        out = call.scalar_of(func, leaves)
-        found = product(call.gradient_of(out, leaves), leaves, direction)
-    return call.finished((out,), False), call.finished(found, is_tuple)
+        out, leaves, is_tuple, direction = _scalar_call(
+            "hvp", func, inputs, v, create_graph, strict
+        )
+        jac = _autograd_grad((out,), leaves, (_one(out),), create_graph=True)
+        _check_requires_grad(jac, "jacobian", strict)
+        u = _zeros_like(leaves)
+        doubled = _autograd_grad(jac, leaves, u, create_graph=True)
+        _check_requires_grad(jac, "hessian", strict)
+        found = _pushed(doubled, u, direction, create_graph)
+        found = _fill_in_zeros(found, leaves, strict, create_graph, "double_back_trick")
+    return _finished((out,), False, found, is_tuple, create_graph)
+
+
+def _scalar_call(
+    name: str, func: Function, inputs: Tree, v: Tree, create_graph: bool, strict: bool
+) -> tuple[Tensor, Tensors, bool, Tensors]:
+    """The value of a scalar function, its inputs, whether these were a tuple, and the vector v."""
+    is_tuple, given = _as_tuple(inputs, "inputs", name)
+    leaves = _grad_preprocess(given, create_graph, True)
+    direction = _input_direction(v, leaves, is_tuple, name)
+    out_is_tuple, outputs = _as_tuple(func(*leaves), OUTPUTS, name)
+    _check_requires_grad(outputs, "outputs", strict)
+    return single_of(name, outputs, out_is_tuple), leaves, is_tuple, direction
+
+
+def _direction(v: Tree, like: Tensors, is_tuple: bool, name: str) -> Tensors:
+    """The vector v as a tuple, of the shapes of the tensors `like`."""
+    _, parts = _as_tuple(v, "v", name)
+    parts = _grad_preprocess(parts, create_graph=True, need_graph=False)
+    _validate_v(parts, like, is_tuple)
+    return parts
+
+
+def _input_direction(v: Tree, leaves: Tensors, is_tuple: bool, name: str) -> Tensors:
+    """The vector v of the shapes of the inputs; 1 for a single number where it is left out."""
+    if v is not None:
+        return _direction(v, leaves, is_tuple, name)
+    if len(leaves) != 1 or leaves[0].numel() != 1:
+        raise RuntimeError(
+            "The vector v can only be None if the input to the user-provided function is a single "
+            "Tensor with a single element."
+        )
+    return (_one(leaves[0]),)
+
+
+def _zeros_like(tensors: Tensors) -> Tensors:
+    return tuple(of_value(np.zeros_like(x._value)).requires_grad_(True) for x in tensors)
+
+
+def _pushed(
+    pulled: Sequence[Tensor | None], u: Tensors, v: Tensors, create_graph: bool
+) -> tuple[Any, ...]:
+    """J v: what was pulled back from u is linear in u, and its own pullback of v is J v."""
+    return _autograd_grad(pulled, u, v, create_graph, retain_graph=True)
+
+
+def _finished(
+    outputs: Tensors, out_is_tuple: bool, found: Tensors, is_tuple: bool, create_graph: bool
+) -> tuple[Tree, Tree]:
+    """The outputs and the product as the user gets them."""
+    return (
+        _tuple_postprocess(_grad_postprocess(outputs, create_graph), out_is_tuple),
+        _tuple_postprocess(_grad_postprocess(found, create_graph), is_tuple),
+    )
 
 
 # --- Matrices -----------------------------------------------------------------------------------
@@ -317,12 +219,19 @@ def jacobian(
             'function has more outputs than inputs, "forward-mode" tends to be more performant. '
             'Otherwise, prefer to use "reverse-mode".'
         )
+    if create_graph and strategy == "forward-mode":
+        raise NotImplementedError(
+            "torch.autograd.functional.jacobian: `create_graph=True` and `strategy="
+            '"forward-mode"` are not supported together (yet). Please either set '
+            '`create_graph=False` or `strategy="reverse-mode"`.'
+        )
     if strategy == "forward-mode":
-        return _jacobian_forward(func, inputs, strict, vectorize)
-    call = _Call("jacobian", create_graph, strict)
+        return _jacfwd(func, inputs, strict, vectorize)
     with enable_grad():
-        leaves, is_tuple = call.leaves_of(inputs)
-        outputs, out_is_tuple = call.outputs_of(func, leaves)
+        is_tuple, given = _as_tuple(inputs, "inputs", "jacobian")
+        leaves = _grad_preprocess(given, create_graph, True)
+        out_is_tuple, outputs = _as_tuple(func(*leaves), OUTPUTS, "jacobian")
+        _check_requires_grad(outputs, "outputs", strict)
         if strict and vectorize:
             raise RuntimeError(
                 "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not "
@@ -331,13 +240,19 @@ def jacobian(
         if vectorize:
             found = _batched_jacobian_rows(outputs, leaves, create_graph=create_graph)
         else:
-            found = [_jacobian_rows(call, y, leaves) for y in outputs]
-    parts = tuple(call.finished(row, is_tuple) for row in found)
-    return parts if out_is_tuple else parts[0]
+            found = [
+                _jacobian_rows(y, leaves, strict, create_graph, number)
+                for number, y in enumerate(outputs)
+            ]
+    return _tuple_postprocess(
+        _grad_postprocess(tuple(found), create_graph), (out_is_tuple, is_tuple)
+    )
 
 
-def _jacobian_rows(call: _Call, out: Tensor, inputs: Tensors) -> Tensors:
-    """The Jacobian of one output, by one backward pass for each element."""
+def _jacobian_rows(
+    out: Tensor, inputs: Tensors, strict: bool, create_graph: bool, number: int
+) -> Tensors:
+    """The Jacobian of output `number`, by one backward pass for each element."""
     from tapegrad.torch._ops.declare import OPERATIONS
 
     flat = out.reshape(-1)
@@ -347,9 +262,21 @@ def _jacobian_rows(call: _Call, out: Tensor, inputs: Tensors) -> Tensors:
         basis[position] = 1
         if out.requires_grad:
             _one(out)  # raises for complex outputs, which have no direction
-        filled = call.pulled((flat,), inputs, (of_value(basis),))
-        for parts, part in zip(lists, filled, strict=True):
-            parts.append(part)
+        pulled = _autograd_grad(
+            (flat,), inputs, (of_value(basis),), create_graph, retain_graph=True
+        )
+        for place, (parts, part) in enumerate(zip(lists, pulled, strict=True)):
+            if part is None and strict:
+                raise RuntimeError(
+                    f"Output {number} of the user-provided function is independent of input "
+                    f"{place}. This is not allowed in strict mode."
+                )
+            if strict and create_graph and not part.requires_grad:
+                raise RuntimeError(
+                    "The jacobian of the user-provided function is independent of input "
+                    f"{number}. This is not allowed in strict mode when create_graph=True."
+                )
+            parts.append(of_value(np.zeros_like(inputs[place]._value)) if part is None else part)
     return tuple(
         OPERATIONS["stack"](parts).reshape(tuple(out.shape) + tuple(x.shape))
         if parts
@@ -364,17 +291,16 @@ def _batched_jacobian_rows(
     """The Jacobians of all outputs, by one batched pass with an example for each element."""
     counts = [out.numel() for out in outputs]
     total = sum(counts)
-    used = [place for place, out in enumerate(outputs) if out.requires_grad]
     found: Any = (None,) * len(inputs)
-    if used and total:
-        found = grad(
-            [outputs[place] for place in used],
-            inputs,
-            [of_value(_basis(outputs[place], sum(counts[:place]), total)) for place in used],
-            retain_graph=True,
-            create_graph=create_graph,
-            allow_unused=True,
-            is_grads_batched=True,
+    if total:
+        basis = [
+            of_value(rows._value.reshape(total, *out.shape))
+            for rows, out in zip(
+                _construct_standard_basis_for(outputs, counts), outputs, strict=True
+            )
+        ]
+        found = _autograd_grad(
+            outputs, inputs, basis, create_graph, retain_graph=True, is_grads_batched=True
         )
     columns = [
         of_value(np.zeros((total, *x.shape), x._value.dtype)) if part is None else part
@@ -390,14 +316,7 @@ def _batched_jacobian_rows(
     ]
 
 
-def _basis(out: Tensor, start: int, total: int) -> np.ndarray[Any, Any]:
-    """The directions along the elements of an output, from row `start` of `total` rows."""
-    made = np.zeros((total, out.numel()), out._value.dtype)
-    np.fill_diagonal(made[start:], 1)
-    return made.reshape(total, *out.shape)
-
-
-def _jacobian_forward(func: Function, inputs: Tree, strict: bool, vectorize: bool) -> Tree:
+def _jacfwd(func: Function, inputs: Tree, strict: bool = False, vectorize: bool = False) -> Tree:
     """The Jacobian in forward mode; it is on the graph if the inputs are, as in PyTorch."""
     from tapegrad.torch.func._arrays import forward, tensors
 
@@ -409,22 +328,21 @@ def _jacobian_forward(func: Function, inputs: Tree, strict: bool, vectorize: boo
         )
     if not vectorize:
         raise NotImplementedError(
-            "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only "
-            "implemented for `vectorize=True`."
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly"
+            " implemented for `vectorize=True`."
         )
-    call = _Call("jacobian", create_graph=True, strict=False)
-    given, is_tuple = call.as_tuple(inputs, "inputs")
+    is_tuple, given = _as_tuple(inputs, "inputs", "jacobian")
     structures = []
 
     def of_tuple(*xs: Tensor) -> Tensors:
-        outputs, out_is_tuple = call.outputs_of(func, xs)
+        out_is_tuple, outputs = _as_tuple(func(*xs), OUTPUTS, "jacobian")
         structures.append(out_is_tuple)
         return outputs
 
     xs = [array_of(x) for x in given]
     rows = tapegrad.jacfwd(forward(of_tuple), argnums=tuple(range(len(given))))(*xs)
-    parts = tuple(call.finished(tensors(row), is_tuple) for row in rows)
-    return parts if structures[0] else parts[0]
+    found = tuple(tuple(_as_tuple_nocheck(tensors(row))) for row in rows)
+    return _tuple_postprocess(found, (structures[0], is_tuple))
 
 
 def hessian(
@@ -444,14 +362,14 @@ def hessian(
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    call = _Call("hessian", create_graph=True, strict=strict)
-    of_gradient = _Call("jacobian", create_graph=True, strict=strict)
-    _, is_tuple = call.as_tuple(inputs, "inputs")
+    is_tuple, _ = _as_tuple(inputs, "inputs", "hessian")
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
 
     def single(*xs: Tensor) -> Tensor:
-        out = call.scalar_of(func, xs)
+        out_is_tuple, outputs = _as_tuple(func(*xs), OUTPUTS, "hessian")
+        _check_requires_grad(outputs, "outputs", strict)
+        out = single_of("hessian", outputs, out_is_tuple)
         _one(out)
         return out.reshape(())
 
@@ -461,7 +379,9 @@ def hessian(
 
             found = transforms.grad(single, argnums=tuple(range(len(xs))))(*xs)
         else:
-            found = _jacobian_rows(of_gradient, single(*xs), xs)
+            found = _autograd_grad((single(*xs),), xs, None, create_graph=True)
+            found = _fill_in_zeros(found, xs, False, True, "back")
+            _check_requires_grad(found, "jacobian", strict)
         return found if is_tuple else found[0]
 
     return jacobian(
@@ -472,3 +392,6 @@ def hessian(
         vectorize=vectorize,
         strategy=outer_jacobian_strategy,
     )
+
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

@@ -15,6 +15,7 @@ import numpy as np
 
 from tapegrad._core.types import Function, Index, Tree, Value
 from tapegrad._warning import warn
+from tapegrad.torch._dtypes import Size, of_numpy
 from tapegrad.torch._graph.node import AccumulateGrad, Node
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch.autograd import forward_ad
@@ -63,7 +64,9 @@ def gradcheck(
     True
     """
     if not (check_forward_ad or check_backward_ad):
-        raise AssertionError("Expected at least one of check_forward_ad and check_backward_ad")
+        raise AssertionError(
+            "Expected at least one of check_forward_ad or check_backward_ad to be True"
+        )
     if check_batched_grad and not check_backward_ad:
         raise AssertionError(
             "Setting check_batched_grad=True requires check_backward_ad to be True"
@@ -205,7 +208,7 @@ class _Check:
         """Raise ValueError if no input requires grad; warn of inputs without double precision."""
         if not self.checked:
             raise ValueError(
-                "gradcheck expects at least one input tensor to require gradient, but none of the "
+                "gradcheck expects at least one input tensor to require gradient, but none of "
                 "them have requires_grad=True."
             )
         for position, x in enumerate(self.inputs):
@@ -216,7 +219,7 @@ class _Check:
                     "double precision floating point or complex. ",
                 )
             if _is_checked(x) and any(
-                stride == 0 and side > 1
+                x.numel() and stride == 0 and side > 1
                 for stride, side in zip(x._value.strides, x._value.shape, strict=True)
             ):
                 raise RuntimeError(
@@ -260,7 +263,33 @@ class _Check:
         x._value[index] = before - step
         below = self._values()
         x._value[index] = before
+        self._check_alike(above, below, f"on index {index} by {abs(step)}")
         return [(a - b) / (2 * abs(step)) for a, b in zip(above, below, strict=True)]
+
+    def _check_alike(
+        self,
+        above: list[np.ndarray[Any, Any]],
+        below: list[np.ndarray[Any, Any]],
+        where: str,
+    ) -> None:
+        """Raise AssertionError where the number, shape or dtype of the outputs changes."""
+        if len(above) != len(below):
+            raise AssertionError(
+                "Expected `func` to return the same number of outputs when inputs are perturbed "
+                f"{where}, but got: {len(below)} and {len(above)}."
+            )
+        for a, b in zip(above, below, strict=True):
+            if a.shape != b.shape:
+                raise AssertionError(
+                    "Expected `func` to return outputs with the same shape when inputs are "
+                    f"perturbed {where}, but got: shapes {Size(b.shape)} and {Size(a.shape)}."
+                )
+            if a.dtype != b.dtype:
+                raise AssertionError(
+                    "Expected `func` to return outputs with the same dtype when inputs are "
+                    f"perturbed {where}, but got: dtypes {of_numpy(b.dtype)} and "
+                    f"{of_numpy(a.dtype)}."
+                )
 
     def _numerical(self, x: Tensor) -> list[np.ndarray[Any, Any]]:
         """For each output d out / d x by differences, of shape (x.size, out.size).
@@ -331,7 +360,7 @@ class _Check:
                     raise GradcheckError(
                         "Backward is not reentrant, i.e., running backward with same input and "
                         "grad_output multiple times gives different values, although analytical "
-                        "gradient matches numerical gradient. The tolerance for nondeterminism "
+                        "gradient matches numerical gradient.The tolerance for nondeterminism "
                         f"was {self.nondet_tol}."
                     )
                 expected = _as_gradients(numerical[number][at], self.checked[number], out)

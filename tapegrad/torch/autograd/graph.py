@@ -5,6 +5,7 @@ Knows nodes, their entries and the modes. Must not know operations.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,11 @@ from tapegrad.torch._graph.hooks import Handle
 from tapegrad.torch._graph.node import AccumulateGrad, FunctionNode, GradientEdge, Node, edge_of
 from tapegrad.torch._graph.versions import count_write, version_of
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, node_of, of_value
+from tapegrad.torch.autograd._picture import make_dot
+from tapegrad.torch.autograd._saving import Clones, Disk
+
+# Whether allow_mutation_on_saved_tensors is on in this thread.
+ALLOWED: ContextVar[bool] = ContextVar("tapegrad_torch_mutation", default=False)
 
 # The error message where hooks for saved tensors are disabled in this thread, else None.
 DISABLED: ContextVar[str | None] = ContextVar("tapegrad_torch_no_saved_hooks", default=None)
@@ -187,31 +193,74 @@ class saved_tensors_hooks(_modes.Manager):
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Context manager that keeps saved tensors on the CPU, as copies. There is no other device."""
+    """Context manager that keeps saved tensors on the CPU, as copies. There is no other device.
 
-    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        super().__init__(_copy_of, _itself)
+    directory (our own addition): keep them in files there instead, each deleted with the part of
+    the graph that needs it. compressed: with zlib, which is smaller and slower.
+    """
+
+    def __init__(
+        self,
+        pin_memory: bool = False,
+        device_type: str = "cuda",
+        *,
+        directory: str | os.PathLike[str] | None = None,
+        compressed: bool = False,
+    ) -> None:
+        if compressed and directory is None:
+            raise ValueError("save_on_cpu: compressed=True needs a directory")
+        self.options = {"directory": directory, "compressed": compressed}
+        if directory is None:
+            super().__init__(_copy_of, _itself)
+        else:
+            disk = Disk(directory, compressed)
+            super().__init__(disk.pack, disk.unpack)
 
     def clone(self) -> _modes.Manager:
         """Another manager of the same kind."""
-        return save_on_cpu()
+        return save_on_cpu(**self.options)  # type: ignore[arg-type]
 
 
 class allow_mutation_on_saved_tensors(saved_tensors_hooks):
     """Context manager in which tensors that a backward pass needs may be changed in place.
 
-    What is saved is a copy, taken at once.
+    What is saved is a copy, taken at once; the backward pass has to run within the block. It gives
+    an object whose `clear()` frees the copies.
     """
 
     def __init__(self) -> None:
-        super().__init__(_copy_of, _itself)
+        self.clones = Clones()
+        super().__init__(self.clones.pack, self.clones.unpack)
 
-    def clear(self) -> None:
-        """Nothing: the copies belong to the nodes."""
+    def __enter__(self) -> Any:
+        if ALLOWED.get():
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        super().__enter__()
+        self.token = ALLOWED.set(True)
+        return self.clones
+
+    def __exit__(self, *error: object) -> None:
+        ALLOWED.reset(self.token)
+        super().__exit__(*error)
+        self.clones.open = False
+        self.clones.clear()
 
     def clone(self) -> _modes.Manager:
         """Another manager of the same kind."""
         return allow_mutation_on_saved_tensors()
+
+
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Count a write to one or several tensors, as if they had been changed in place."""
+    try:
+        tensors = (tensor,) if isinstance(tensor, Tensor) else tuple(tensor)
+    except TypeError:
+        tensors = (None,)
+    if not all(isinstance(part, Tensor) for part in tensors):
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
+    for part in tensors:
+        if not part._inference:
+            count_write(part)
 
 
 def _copy_of(tensor: Tensor) -> Tensor:
@@ -285,14 +334,6 @@ class _Gathering:
         return hook
 
 
-def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Count a write to the memory of a tensor, or of several, that was made behind its back."""
-    for part in (tensor,) if isinstance(tensor, Tensor) else tuple(tensor):
-        if not isinstance(part, Tensor):
-            raise TypeError("increment_version expect each element of the iterable to be a tensor")
-        count_write(part)
-
-
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[[Any], Any], *, mode: str = "all"
 ) -> MultiHandle:
@@ -316,6 +357,7 @@ __all__ = [
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
+    "make_dot",
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",

@@ -5,9 +5,11 @@ Knows tensors. Must not know operations.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tapegrad._warning import warn
+from tapegrad.torch._engine.backward_pass import queue_callback
 from tapegrad.torch._graph.versions import share_version
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 
@@ -19,12 +21,23 @@ class _VariableMeta(type):
         return isinstance(instance, Tensor)
 
 
+class _Engine:
+    """What programs ask of PyTorch's engine by name."""
+
+    @staticmethod
+    def queue_callback(callback: Callable[[], Any]) -> None:
+        """Call a function when the backward pass that is running ends."""
+        queue_callback(callback)
+
+
 class Variable(metaclass=_VariableMeta):
     """`Variable(data, requires_grad=False)`: a tensor over the same memory.
 
     The old name; `torch.tensor(data, requires_grad=True)` or `data.requires_grad_()` is the new
     one. `volatile=True` has no effect but a warning: its new name is `with torch.no_grad():`.
     """
+
+    _execution_engine = _Engine()
 
     def __new__(
         cls, data: Tensor | None = None, requires_grad: bool = False, volatile: Any = None

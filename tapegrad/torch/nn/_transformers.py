@@ -17,8 +17,8 @@ from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
 from tapegrad.torch.nn import _attention, init
 from tapegrad.torch.nn._activations import relu
 from tapegrad.torch.nn._attention_layers import MultiheadAttention
-from tapegrad.torch.nn._empty import given_dtype
 from tapegrad.torch.nn._containers import ModuleList
+from tapegrad.torch.nn._empty import given_dtype
 from tapegrad.torch.nn._layers import Dropout, Linear
 from tapegrad.torch.nn._module import Module
 from tapegrad.torch.nn._norm_layers import LayerNorm

@@ -12,9 +12,12 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._warning import warn
-from tapegrad.torch._graph.versions import owner_of
+from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._graph.modes import is_inference_mode_enabled
+from tapegrad.torch._graph.versions import count_write, owner_of, share_version
 from tapegrad.torch._ops.declare import private, register
-from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value, plain_of
+from tapegrad.torch._tensor.tensor import LEAF, Tensor, ndarray, of_value, plain_of
+from tapegrad.torch._tensor.writes import check_writable
 from tapegrad.torch._types import MemoryFormat
 
 # --- Memory -------------------------------------------------------------------------------------
@@ -176,6 +179,106 @@ def storage(self: Tensor) -> TypedStorage:
 def untyped_storage(self: Tensor) -> Storage:
     """The memory of this tensor, which its views share."""
     return Storage(self)
+
+
+def _check_free(self: Tensor, what: str) -> None:
+    """Raise RuntimeError for a tensor whose memory must not be exchanged."""
+    if type(self._value) is not ndarray:
+        raise RuntimeError(f"{what} of a tensor within a functional transform: take a new tensor.")
+    if self._inference and not is_inference_mode_enabled():
+        check_writable(self, tracked=False)
+
+
+@register(function=False)
+def resize_(self: Tensor, *sizes: Any, memory_format: MemoryFormat = None) -> Tensor:
+    """Give this tensor other sizes: its first elements stay, further ones are not initialised.
+
+    RuntimeError for a tensor that requires grad.
+    """
+    given = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
+    shape = tuple(map(int, given))
+    if self.node is not None:
+        raise RuntimeError("cannot resize variables that require grad")
+    if any(side < 0 for side in shape):
+        raise RuntimeError(f"Trying to create tensor with negative dimension in sizes {shape}")
+    _check_free(self, "resize_")
+    value, count = self._value, math.prod(shape)
+    if value.shape == shape:
+        return self
+    flat = owner_of(value)
+    start = (_address(value) - _address(flat)) // max(value.itemsize, 1)
+    room = flat.reshape(-1) if flat.flags.c_contiguous and flat.dtype == value.dtype else None
+    if room is not None and start + count <= room.size:
+        self._value = room[start : start + count].reshape(shape)
+    else:
+        made = np.empty(count, value.dtype)
+        kept = room[start:] if room is not None else value.reshape(-1)
+        made[: kept.size] = kept[:count]
+        self._value = made.reshape(shape)
+    count_write(self)
+    return self
+
+
+@register(function=False)
+def resize_as_(self: Tensor, other: Tensor, memory_format: MemoryFormat = None) -> Tensor:
+    """`resize_` to the sizes of another tensor."""
+    return resize_(self, *other.shape)
+
+
+@register(function=False)
+def set_(
+    self: Tensor,
+    source: Any = None,
+    storage_offset: int = 0,
+    size: Any = None,
+    stride: Any = None,
+) -> Tensor:
+    """Let this tensor have the memory of another one, or of its storage; without any, none."""
+    if self.node is not None and self.node is not LEAF:
+        raise RuntimeError("set_ of a tensor that was computed: take the other tensor itself.")
+    _check_free(self, "set_")
+    if source is None:
+        self._value = np.empty(0, self._value.dtype)
+        count_write(self)
+        return self
+    memory = source._array if isinstance(source, Storage) else plain_of(source)
+    if isinstance(source, Storage):
+        memory = memory.reshape(-1).view(self._value.dtype)
+    if memory.dtype != self._value.dtype:
+        raise RuntimeError(
+            f"Could not set tensor of type {word_of(memory.dtype).lower()} to a tensor of type "
+            f"{word_of(self._value.dtype).lower()}"
+        )
+    if size is not None:
+        whole = owner_of(memory).reshape(-1)
+        shape = tuple(map(int, size))
+        steps = stride
+        if steps is None:
+            steps = [math.prod(shape[place + 1 :]) for place in range(len(shape))]
+        last = storage_offset + sum(
+            (side - 1) * int(step) for side, step in zip(shape, steps, strict=True)
+        )
+        if math.prod(shape) and not 0 <= storage_offset <= last < whole.size:
+            raise RuntimeError(
+                f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset "
+                f"{storage_offset} are out of bounds for storage of size {whole.size}"
+            )
+        strides = [int(step) * whole.itemsize for step in steps]
+        memory = np.lib.stride_tricks.as_strided(whole[storage_offset:], shape, strides)
+    self._value = memory
+    if isinstance(source, Tensor):
+        share_version(source, self)
+    count_write(self)
+    return self
+
+
+@register(function=False)
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether two tensors are the same elements of the same memory, with the same strides."""
+    one, two = plain_of(self), plain_of(tensor)
+    if type(one) is not ndarray or type(two) is not ndarray:
+        return False
+    return (_address(one), one.shape, one.strides) == (_address(two), two.shape, two.strides)
 
 
 # --- Copies and pickles -------------------------------------------------------------------------

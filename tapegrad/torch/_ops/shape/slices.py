@@ -342,4 +342,32 @@ _splitter("vsplit", 2, lambda _: 0)
 _splitter("dsplit", 3, lambda _: 2)
 
 
+def _unlinked(parts: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Parts that count as tensors of their own, not as views."""
+    for part in parts:
+        for word in ("_base", "_view_fn", "_creation_meta", "_attr_version", "_version_of"):
+            part.__dict__.pop(word, None)
+        if part.node is not None and part.grad_fn is not None:
+            part.grad_fn.__class__ = label_of("UnsafeSplit")
+    return parts
+
+
+@register()
+def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """`split`, of which one part may be written to if no other part is used afterwards."""
+    return _unlinked(split(tensor, split_size, dim))
+
+
+@register()
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Sizes, dim: int = 0) -> tuple[Tensor, ...]:
+    """`split_with_sizes`, of which one part may be written to if no other is used afterwards."""
+    return _unlinked(split_with_sizes(input, split_sizes, dim))
+
+
+@register()
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """`chunk`, of which one part may be written to if no other part is used afterwards."""
+    return _unlinked(chunk(input, chunks, dim))
+
+
 __all__ = ["narrow", "select", "split", "unbind"]

@@ -1,0 +1,136 @@
+"""`_saved_self`, `_saved_other`, `_saved_result`: what nodes keep, under PyTorch's names.
+
+Knows the layout of entries and the names of nodes. Must not know rules.
+
+A node here keeps what its rule needs, which may be less than PyTorch's node keeps: then the
+attribute is None.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.entry import Spec
+from tapegrad._core.types import Value
+from tapegrad.torch._engine.saved import TWICE
+from tapegrad.torch._graph.node import FREED, AccumulateGrad, Node
+from tapegrad.torch._methods import method_of
+from tapegrad.torch._tensor.tensor import Tensor, of_value
+
+# The places of an entry: the result, an argument by its position, the shape of the first argument.
+RESULT, SIZES = -1, -2
+_SELF = {"self": 0}
+_RESULT = {"result": RESULT}
+_PAIR = {"self": 0, "other": 1}
+_SIZES = {"self_sym_sizes": SIZES}
+
+# By the name of a node: the words after `_saved_`, and where the entry has what they name.
+PLACES: dict[str, dict[str, int]] = {
+    **dict.fromkeys(
+        (f"{word}Backward0" for word in "Mul Div Maximum Minimum Atan2 Fmod Cross Dot".split()),
+        _PAIR,
+    ),
+    **dict.fromkeys(
+        (
+            f"{word}Backward0"
+            for word in (
+                "Exp Exp2 Expm1 Tanh Sigmoid Sqrt Rsqrt Relu Reciprocal Tan Softmax LogSoftmax "
+                "LogSigmoid Cummax LinalgInvEx"
+            ).split()
+        ),
+        _RESULT,
+    ),
+    **dict.fromkeys(
+        (
+            f"{word}Backward0"
+            for word in (
+                "Log Log2 Log10 Log1P Sin Cos Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Abs Erf "
+                "Erfc Erfinv Gelu Silu Elu Selu Hardswish Hardtanh LeakyRelu Softplus Mish Sinc "
+                "Digamma Lgamma Var Std Prod"
+            ).split()
+        ),
+        _SELF,
+    ),
+    **dict.fromkeys(
+        (
+            f"{word}Backward{number}"
+            for word in (
+                "Sum Mean View Reshape UnsafeView Expand Slice Select Squeeze Index"
+            ).split()
+            for number in (0, 1)
+        ),
+        _SIZES,
+    ),
+    "AddmmBackward0": {"mat1": 1, "mat2": 2},
+    "BmmBackward0": {"self": 0, "mat2": 1},
+    "ClampBackward1": _SELF,
+    "LogaddexpBackward0": _PAIR,
+    "MaxBackward1": {"self": 0, "result": RESULT},
+    "MinBackward1": {"self": 0, "result": RESULT},
+    "MmBackward0": {"self": 0, "mat2": 1},
+    "MseLossBackward0": {"self": 0, "target": 1},
+    "MvBackward0": {"self": 0, "vec": 1},
+    "PowBackward0": {"self": 0, "exponent": 1},
+    "PowBackward1": {"self": 0, "exponent": 1, "result": RESULT},
+    "WhereBackward0": {"condition": 0},
+}
+
+
+@method_of(Node, "__getattr__")
+def _saved_attribute(self: Node, name: str) -> Any:
+    """`_saved_self` and the like. RuntimeError after the pass that freed what the node kept."""
+    word = name.removeprefix("_saved_")
+    places = PLACES.get(type(self).__name__)
+    if word == name or places is None or word not in places:
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+    entry = self._entry
+    if entry[1] is FREED:
+        raise RuntimeError(TWICE)
+    return _part(self, entry, places[word])
+
+
+@method_of(Node, "__dir__")
+def _names(self: Node) -> list[str]:
+    words = PLACES.get(type(self).__name__, {})
+    return sorted({*object.__dir__(self), *(f"_saved_{word}" for word in words)})
+
+
+def _part(node: Node, entry: tuple[Any, ...], place: int) -> Any:
+    """What an entry keeps at a place, as a tensor with its node, or None."""
+    _, out, x, y, x_node, y_node = entry
+    if node._packed is not None:
+        out, x, y = node._packed.unpacked(out, x, y)
+    if place == RESULT:
+        return _as_tensor(out, node)
+    args: tuple[Value, ...]
+    nodes: tuple[Any, ...]
+    if y_node is not None:
+        args, nodes = (x, y), (x_node, y_node)
+    elif type(x_node) is tuple:
+        args, nodes = x, x_node
+    else:
+        args, nodes = (x,), (x_node,)
+    if place == SIZES:
+        shape = getattr(args[0], "shape", None) if args else None
+        return None if shape is None else tuple(shape)
+    if place >= len(args):
+        return None
+    if type(node).__name__ == "PowBackward0" and place == 1:
+        return args[1]  # a number, as it was given
+    return _as_tensor(args[place], nodes[place])
+
+
+def _as_tensor(value: Value, node: Any) -> Tensor | None:
+    if value is None or type(value) is Spec:
+        return None
+    if isinstance(node, AccumulateGrad) and node.variable._value is value:
+        leaf: Tensor = node.variable
+        return leaf
+    if isinstance(value, (bool, int, float, complex)):
+        value = np.asarray(value)
+    return of_value(value, node if isinstance(node, Node) else None)
+
+
+__all__ = ["PLACES"]

@@ -1,0 +1,91 @@
+"""LU factors: elimination with pivots that are found on the values.
+
+Knows NumPy's functions. Must not know tensors.
+
+NumPy has no LU. The order of the rows is found on plain values, and is a constant to a derivative;
+the elimination is written in operations that have derivatives, so that the factors have them too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad._core.values import Mapped, untraced
+from tapegrad.torch._ops.linalg.matrix_checks import require_matrices
+
+
+def row_order(name: str, A: Value, pivot: bool) -> tuple[Any, Any]:
+    """The order of the rows that partial pivoting takes, and the swaps as LAPACK counts them."""
+    rest = untraced(A)
+    if isinstance(rest, Mapped):
+        raise NotImplementedError(f"{name}: not under vmap; give it the batch of matrices itself")
+    rest = np.array(rest)
+    *batch, rows, columns = rest.shape
+    rest = rest.reshape(-1, rows, columns)
+    order = np.tile(np.arange(rows), (len(rest), 1))
+    swaps = np.zeros((len(rest), min(rows, columns)), np.int32)
+    for matrix, places, found in zip(rest, order, swaps, strict=True):
+        for k in range(min(rows, columns)):
+            best = k + int(np.argmax(np.abs(matrix[k:, k]))) if pivot else k
+            found[k] = best + 1
+            matrix[[k, best]] = matrix[[best, k]]
+            places[[k, best]] = places[[best, k]]
+            if matrix[k, k] != 0:
+                scale = matrix[k + 1 :, k] / matrix[k, k]
+                matrix[k + 1 :] -= scale[:, None] * matrix[k]
+    return order.reshape(*batch, rows), swaps.reshape(*batch, min(rows, columns))
+
+
+def eliminated(A: Value, order: Any) -> tuple[Value, Value]:
+    """L with ones on its diagonal, and U, for the rows of A in this order."""
+    rest = np.take_along_axis(A, order[..., None], axis=-2)
+    count = min(A.shape[-2:])
+    columns, rows = [], []
+    for k in range(count):
+        head = rest[..., k : k + 1, k : k + 1]
+        row, safe = rest[..., k : k + 1, :], np.where(head == 0, np.ones_like(head), head)
+        column = rest[..., :, k : k + 1] / safe
+        columns.append(column)
+        rows.append(row)
+        rest = rest - np.matmul(column, row)
+    low, high = np.concatenate(columns, -1), np.concatenate(rows, -2)
+    return np.tril(low, -1) + np.eye(*low.shape[-2:], dtype=A.dtype), np.triu(high)
+
+
+def lu_of(name: str, A: Value, pivot: bool) -> tuple[Value, Value, Value]:
+    """P, L and U with `A == P @ L @ U`."""
+    require_matrices(name, A)
+    order, _ = row_order(name, A, pivot)
+    low, high = eliminated(A, order)
+    return np.swapaxes(np.eye(A.shape[-2], dtype=A.dtype)[order], -1, -2), low, high
+
+
+def packed(name: str, A: Value, pivot: bool) -> tuple[Value, Any]:
+    """L below the diagonal and U on and above it, in one matrix, and the swaps of rows."""
+    require_matrices(name, A)
+    order, swaps = row_order(name, A, pivot)
+    low, high = eliminated(A, order)
+    rows, columns = A.shape[-2:]
+    if rows > columns:
+        gap = np.zeros((*A.shape[:-2], rows - columns, columns), A.dtype)
+        return np.tril(low, -1) + np.concatenate([high, gap], -2), swaps
+    if columns > rows:
+        gap = np.zeros((*A.shape[:-2], rows, columns - rows), A.dtype)
+        return np.concatenate([np.tril(low, -1), gap], -1) + high, swaps
+    return np.tril(low, -1) + high, swaps
+
+
+def order_of(swaps: Any, rows: int) -> Any:
+    """The order of the rows after the swaps."""
+    flat = swaps.reshape(-1, swaps.shape[-1])
+    order = np.tile(np.arange(rows), (len(flat), 1))
+    for places, found in zip(order, flat, strict=True):
+        for k, best in enumerate(found.tolist()):
+            places[[k, best - 1]] = places[[best - 1, k]]
+    return order.reshape(*swaps.shape[:-1], rows)
+
+
+__all__ = ["lu_of", "order_of", "packed"]

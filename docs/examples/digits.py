@@ -1,0 +1,76 @@
+"""A small convolutional net on scikit-learn's handwritten digits: over 98 % of unseen ones right.
+
+    pip install "tapegrad[examples]"
+    python docs/examples/digits.py
+"""
+
+import numpy as np
+from sklearn.datasets import load_digits
+from tapegrad.torch.utils.data import DataLoader, TensorDataset, random_split
+from tqdm import tqdm
+
+import tapegrad.torch as torch
+from tapegrad.torch import nn
+
+
+def build():
+    """Two convolutions with normalised batches, a pooling, and two linear layers."""
+    return nn.Sequential(
+        nn.Conv2d(1, 16, 3, padding=1),
+        nn.BatchNorm2d(16),
+        nn.ReLU(),
+        nn.Conv2d(16, 32, 3, padding=1),
+        nn.BatchNorm2d(32),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Dropout(0.25),
+        nn.Flatten(),
+        nn.Linear(32 * 4 * 4, 64),
+        nn.ReLU(),
+        nn.Linear(64, 10),
+    )
+
+
+def digits():
+    """Training and test images (n, 1, 8, 8) with their labels, four to one."""
+    images, labels = load_digits(return_X_y=True)
+    x = torch.from_numpy((images / 16).astype(np.float32)).reshape(-1, 1, 8, 8)
+    data = TensorDataset(x, torch.from_numpy(labels))
+    return random_split(data, [0.8, 0.2], generator=torch.Generator().manual_seed(0))
+
+
+def accuracy(model, data):
+    """The share of digits that the model names rightly."""
+    model.eval()
+    with torch.no_grad():
+        right = sum(
+            int((model(x).argmax(1) == y).sum()) for x, y in DataLoader(data, batch_size=256)
+        )
+    model.train()
+    return right / len(data)
+
+
+def main(epochs=12, quiet=False):
+    """Train, and return the share of test digits that are named rightly."""
+    torch.manual_seed(0)
+    training, test = digits()
+    model = build()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    batches = DataLoader(training, batch_size=32, shuffle=True)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 6e-3, epochs * len(batches))
+    for epoch in range(epochs):
+        bar = tqdm(batches, desc=f"epoch {epoch + 1}/{epochs}", disable=quiet, leave=False)
+        for x, y in bar:
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+            bar.set_postfix(loss=f"{loss.item():.3f}")
+        if not quiet:
+            print(f"epoch {epoch + 1}: {accuracy(model, test):.1%} of the test digits")
+    return accuracy(model, test)
+
+
+if __name__ == "__main__":
+    main()

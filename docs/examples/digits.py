@@ -6,11 +6,11 @@
 
 import numpy as np
 from sklearn.datasets import load_digits
-from tapegrad.torch.utils.data import DataLoader, TensorDataset, random_split
 from tqdm import tqdm
 
 import tapegrad.torch as torch
 from tapegrad.torch import nn
+from tapegrad.torch.utils.data import DataLoader, TensorDataset, random_split
 
 
 def build():

@@ -66,7 +66,7 @@ def test_writes_behind_the_back_of_a_tensor_are_counted() -> None:
         kept.backward()
     graph.increment_version([x, y])
     assert (x._version, y._version) == (1, 2)
-    with pytest.raises(TypeError, match="each element of the iterable to be a tensor"):
+    with pytest.raises(RuntimeError, match="each element of the iterable to be a tensor"):
         graph.increment_version([3])  # type: ignore[list-item]
 
 

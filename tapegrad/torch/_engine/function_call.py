@@ -316,7 +316,8 @@ class _Results:
                     traced.append(output)
                 else:
                     output = self._constant(output, inner)
-                known[key] = output
+                if not inner or key in self.dirty:  # an argument gets an alias for each place
+                    known[key] = output
             made.append(output)
         if len(traced) > 1:
             for output in traced:

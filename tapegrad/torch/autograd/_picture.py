@@ -43,7 +43,7 @@ def make_dot(
     >>> import tapegrad.torch as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> print(torch.autograd.graph.make_dot((x * x).sum(), {"x": x}).count("->"))
-    4
+    5
     """
     names = {id(leaf): name for name, leaf in (params or {}).items()}
     results = var if isinstance(var, (tuple, list)) else (var,)

@@ -255,9 +255,9 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     try:
         tensors = (tensor,) if isinstance(tensor, Tensor) else tuple(tensor)
     except TypeError:
-        tensors = (None,)
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input") from None
     if not all(isinstance(part, Tensor) for part in tensors):
-        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
+        raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
     for part in tensors:
         if not part._inference:
             count_write(part)

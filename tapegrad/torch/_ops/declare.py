@@ -130,9 +130,10 @@ def _module_of(given: Any) -> str:
 
 
 def _take_place(call: Operation, general: Operation) -> None:
-    """Give a short path the name, docstring and module of the operation that it replaces."""
+    """Give a short path the name, docstring, module and signature of the operation it replaces."""
     call.__name__ = call.__qualname__ = general.__name__
     call.__doc__, call.__module__ = general.__doc__, general.__module__
+    call.__wrapped__ = general  # type: ignore[attr-defined]
 
 
 def _with_numpy_words(call: Operation) -> Operation:
@@ -278,6 +279,7 @@ def add_inplace(
     call.__name__ = call.__qualname__ = f"{word}_"
     call.__doc__ = f"`{word}`, written into this tensor's own memory."
     call.__module__ = compute.__module__
+    call.__wrapped__ = compute  # type: ignore[attr-defined] # has the parameters
     register(f"{word}_", method=method)(call)
 
 

@@ -72,7 +72,11 @@ def activation(
 
 def with_inplace(call: Operation, compute: Operation, label: str) -> Operation:
     """An activation that also takes `inplace=`, as the last of its parameters."""
-    names = (*inspect.signature(compute).parameters, "inplace")
+    signature = inspect.signature(compute)
+    names = (*signature.parameters, "inplace")
+    last = inspect.Parameter(
+        "inplace", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=False, annotation="bool"
+    )
     evaluate = quiet(compute)
 
     @functools.wraps(compute)
@@ -85,6 +89,9 @@ def with_inplace(call: Operation, compute: Operation, label: str) -> Operation:
         sources = [value for value in given.values() if isinstance(value, Tensor)]
         return write(tensor, lambda array: evaluate(array, **arrays), label, sources)
 
+    within.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*signature.parameters.values(), last]
+    )
     return within
 
 

@@ -83,7 +83,9 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *OPERATIONS, *_dtypes.BY_NAME, *_dtypes.ALIASES})
+    """The names that PyTorch has too, and those of any module."""
+    known = {*globals(), *OPERATIONS, *_dtypes.BY_NAME, *_dtypes.ALIASES}
+    return sorted(name for name in known if name in _names.PYTORCH or name.startswith("__"))
 
 
 __all__ = [

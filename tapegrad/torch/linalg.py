@@ -490,3 +490,7 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

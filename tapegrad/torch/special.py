@@ -16,6 +16,8 @@ _SAME = (
     "softmax xlogy"
 ).split()
 
+__all__ = [*_SAME, *_OTHERS]  # noqa: PLE0604 - strings, as one sees above
+
 
 def __getattr__(name: str) -> Any:
     word = _OTHERS.get(name, name)
@@ -25,4 +27,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*_SAME, *_OTHERS])
+    return sorted(__all__)

@@ -34,3 +34,7 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

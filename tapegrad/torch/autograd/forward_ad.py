@@ -158,3 +158,7 @@ __all__ = [
     "make_dual",
     "unpack_dual",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

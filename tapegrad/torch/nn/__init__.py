@@ -320,3 +320,7 @@ __all__ = [
     "parameter",
     "utils",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -41,3 +41,7 @@ __all__ = [
     "lr_scheduler",
     "swa_utils",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

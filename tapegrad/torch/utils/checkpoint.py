@@ -247,3 +247,7 @@ def checkpoint_sequential(
 
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential"]
+
+
+def __dir__() -> list[str]:
+    return __all__

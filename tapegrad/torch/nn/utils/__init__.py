@@ -46,3 +46,7 @@ __all__ = [
     "vector_to_parameters",
     "weight_norm",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -110,7 +110,7 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Any, ...]:
+) -> tuple[Tensor, ...]:
     """The derivatives of the sum of `outputs` by `inputs`; no `grad` is changed.
 
     Returns a tuple with one tensor for each input, of its shape. grad_outputs, retain_graph and
@@ -145,10 +145,11 @@ def grad(
         work = BackwardPass(roots, wanted, keep=keep, create=create_graph, accumulate=False)
         work.run()
         found = [work.captured.get(node) for node in wanted]
-    return tuple(
+    parts: Any = (
         _finished(bar, x, place, allow_unused, materialize_grads)
         for place, (bar, x) in enumerate(zip(found, inputs, strict=True))
     )
+    return tuple(parts)  # None where that is allowed
 
 
 def _finished(

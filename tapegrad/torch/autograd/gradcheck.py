@@ -135,7 +135,8 @@ def gradgradcheck(
     def first(*args: Any) -> Any:
         xs, vs = args[:-count], args[-count:]
         wanted = tuple(x for x in xs if _is_checked(x))
-        found = grad(_differentiable(func(*xs)), wanted, vs, create_graph=True, allow_unused=True)
+        out = _differentiable(func(*xs))
+        found: list[Any] = [*grad(out, wanted, vs, create_graph=True, allow_unused=True)]
         return tuple(g for g in found if g is not None)
 
     return gradcheck(
@@ -341,8 +342,9 @@ class _Check:
             for parts, x in zip(columns, self.checked, strict=True)
         ]
 
-    def _pull(self, out: Tensor, direction: Tensor) -> tuple[Any, ...]:
-        found = grad(out, self.checked, direction, retain_graph=True, allow_unused=True)
+    def _pull(self, out: Tensor, direction: Tensor) -> list[Any]:
+        found: list[Any]
+        found = [*grad(out, self.checked, direction, retain_graph=True, allow_unused=True)]
         for g, x in zip(found, self.checked, strict=True):
             if g is not None and g.shape != x.shape:
                 raise GradcheckError("Analytical gradient has incorrect size")

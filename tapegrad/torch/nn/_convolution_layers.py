@@ -203,7 +203,7 @@ class Conv1d(_Conv):
     def forward(self, input: Tensor) -> Tensor:
         return self._conv_forward(input, self.weight, self.bias)
 
-    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         x, padding = self._padded(input)
         return conv1d(x, weight, bias, self.stride, padding, self.dilation, self.groups)
 
@@ -225,7 +225,7 @@ class Conv2d(_Conv):
     def forward(self, input: Tensor) -> Tensor:
         return self._conv_forward(input, self.weight, self.bias)
 
-    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         x, padding = self._padded(input)
         return conv2d(x, weight, bias, self.stride, padding, self.dilation, self.groups)
 
@@ -238,7 +238,7 @@ class Conv3d(_Conv):
     def forward(self, input: Tensor) -> Tensor:
         return self._conv_forward(input, self.weight, self.bias)
 
-    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         x, padding = self._padded(input)
         return conv3d(x, weight, bias, self.stride, padding, self.dilation, self.groups)
 

@@ -106,7 +106,7 @@ class _BatchNorm(_NormBase):
     `momentum` (None: they are the means over all batches); in evaluation by the running ones.
     """
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         part = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
@@ -166,7 +166,7 @@ class _InstanceNorm(_NormBase):
             num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
         )
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         channels = input.ndim - self._ranks[0]
         if self.affine and input.shape[channels] != self.num_features:
@@ -237,7 +237,7 @@ class LayerNorm(_Affine):
         """The weight of ones and the bias of zeros."""
         self._reset_affine()
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return _normalizing.layer_norm(
             input, self.normalized_shape, self.weight, self.bias, self.eps
         )
@@ -274,7 +274,7 @@ class RMSNorm(_Affine):
         if self.weight is not None:
             init.ones_(self.weight)
 
-    def forward(self, x: Tensor) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         return _normalizing.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
@@ -314,7 +314,7 @@ class GroupNorm(_Affine):
         """The weight of ones and the bias of zeros."""
         self._reset_affine()
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return _normalizing.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
@@ -334,7 +334,7 @@ class LocalResponseNorm(Module):
         self.beta = beta
         self.k = k
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return _normalizing.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
     def extra_repr(self) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 import itertools
 import queue
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Generic
 
 from tapegrad.torch._ops.create.generator import Generator, source
 from tapegrad.torch.utils.data._collate import default_collate, default_convert
-from tapegrad.torch.utils.data._datasets import IterableDataset
+from tapegrad.torch.utils.data._datasets import Dataset, IterableDataset, Sample_co
 from tapegrad.torch.utils.data._samplers import BatchSampler, RandomSampler, SequentialSampler
 from tapegrad.torch.utils.data._workers import Exhausted, Worker, WorkerInfo, in_order
 
@@ -24,7 +24,7 @@ class _Endless:
         return itertools.repeat(())
 
 
-class DataLoader:
+class DataLoader(Generic[Sample_co]):
     """Iterates over batches of a dataset, each time anew.
 
     batch_size: samples in a batch; None for single samples. shuffle: in an order drawn at random,
@@ -38,7 +38,7 @@ class DataLoader:
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Dataset[Sample_co] | Sequence[Sample_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Iterable[Any] | None = None,
@@ -75,17 +75,18 @@ class DataLoader:
                 "batch_size=None option disables auto-batching and is mutually exclusive with "
                 "drop_last"
             )
+        samples: Any = dataset
         order: Any = sampler
         if order is None:
             if not self._by_order:
                 order = _Endless()
             elif shuffle:
-                order = RandomSampler(dataset, generator=generator)
+                order = RandomSampler(samples, generator=generator)
             else:
-                order = SequentialSampler(dataset)
+                order = SequentialSampler(samples)
         if batch_size is not None and batch_sampler is None:
             batch_sampler = BatchSampler(order, batch_size, drop_last)
-        self.dataset = dataset
+        self.dataset: Any = dataset
         self.batch_size = batch_size
         self.drop_last = drop_last
         self.sampler = order

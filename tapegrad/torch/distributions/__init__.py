@@ -32,6 +32,7 @@ from tapegrad.torch.distributions._location import (
     Normal,
     Uniform,
 )
+from tapegrad.torch.distributions._mixtures import MixtureSameFamily
 from tapegrad.torch.distributions._vectors import MultivariateNormal
 from tapegrad.torch.distributions._wrapped import (
     Independent,
@@ -73,6 +74,7 @@ __all__ = [
     "Independent",
     "Laplace",
     "LogNormal",
+    "MixtureSameFamily",
     "Multinomial",
     "MultivariateNormal",
     "Normal",

@@ -28,6 +28,7 @@ class Draws:
         pytorch = self.pytorch
         for name in FUNCTIONS:
             monkeypatch.setattr(pytorch, name, self.function(getattr(torch, name)))
+        monkeypatch.setattr(pytorch.utils.data.dataset, "randperm", pytorch.randperm)
         for name in WRITES:
             monkeypatch.setattr(pytorch.Tensor, name, self.write(name))
         for name in DROPOUTS:

@@ -1,7 +1,7 @@
 """Training programs as users of PyTorch write them run by a change of the import alone.
 
-The programs are in `scripts/`. Each leaves a list `losses` and a dict `metrics`. Under both libraries, with
-the same random numbers, all of them agree.
+The programs are in `scripts/`. Each leaves a list `losses` and a dict `metrics`. Under both
+libraries, with the same random numbers, all of them agree.
 """
 
 from __future__ import annotations
@@ -21,15 +21,38 @@ import tapegrad.torch as torch
 SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.py"))
 NAMES = [path.stem for path in SCRIPTS]
 
-# How far apart, relative to the size of the number, a loss or a metric may be.
+# How far apart, relative to the number, a loss or a metric may be. They are 1e-13 and less in most
+# programs; L-BFGS's line search, and averaged weights whose norms are counted again, carry more.
 TOLERANCE = 1e-9
-LOOSER: dict[str, float] = {}
+
+# What share of its first five losses a program's last five stay below.
+SHARES = {
+    "bags_of_words": 0.1,
+    "char_gpt": 0.6,
+    "char_lstm": 0.98,
+    "digits": 0.2,
+    "flow": 0.5,
+    "gan": 0.8,
+    "graph_net": 0.5,
+    "metric_maml": 0.6,
+    "physics": 0.3,
+    "ppo": 0.9,
+    "resnet_shapes": 0.8,
+    "speech": 0.3,
+    "translate": 0.5,
+    "unet": 0.4,
+    "vae": 0.6,
+}
 
 
 def imports_changed(source: str) -> str:
     """The program with tapegrad.torch in place of torch in its imports."""
-    source = re.sub(r"^import torch$", "import tapegrad.torch as torch", source, flags=re.M)
-    return re.sub(r"^(import|from) torch\b(?! as)", r"\1 tapegrad.torch", source, flags=re.M)
+    source = re.sub(
+        r"^import torch$", "import tapegrad.torch as torch", source, flags=re.MULTILINE
+    )
+    return re.sub(
+        r"^(import|from) torch\b(?! as)", r"\1 tapegrad.torch", source, flags=re.MULTILINE
+    )
 
 
 def run(path: Path, library: str, monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
@@ -71,7 +94,7 @@ def test_scripts_learn(path, monkeypatch, capsys):
     needs(path)
     module = run(path, "tapegrad", monkeypatch)
     losses = np.array(module.losses)
-    assert np.isfinite(losses).all()
+    assert losses[-5:].mean() < SHARES[path.stem] * losses[:5].mean()
     assert np.isfinite(numbers(module.metrics)).all()
     assert capsys.readouterr().out
 
@@ -93,6 +116,5 @@ def test_scripts_follow_pytorch(path, monkeypatch, capsys):
     apart = [
         np.max(np.abs(np.subtract(*pair)) / np.maximum(1e-3, np.abs(pair[1]))) for pair in pairs
     ]
-    assert max(apart) < LOOSER.get(path.stem, TOLERANCE), apart
-    print(path.stem, len(mine.losses), *apart)
-    assert said
+    assert max(apart) < TOLERANCE, apart  # of the losses, of the metrics
+    assert said.count("\n") > 1

@@ -144,12 +144,25 @@ def embedding(
 # --- Bags ---------------------------------------------------------------------------------------
 
 
+def _summed(rows: Value, firsts: Value, counts: Value) -> Value:
+    """The sums of stretches of rows, none of them empty, that follow one another."""
+    return np.add.reduceat(rows, firsts, axis=0)
+
+
+def _repeated(g: Cotangent, _out: Value, _rows: Value, firsts: Value, counts: Value) -> Cotangent:
+    return np.repeat(g, counts, axis=0)
+
+
+_SUMS = Declared(_summed)
+_SUMS.rule = Linear(_SUMS, [_repeated], arrays=1, name="sums_of_bags", batch="loop")
+
+
 def _by_bags(rows: Value, firsts: Value, counts: Value) -> Value:
     """The sum of each bag of rows; zeros for a bag without rows."""
     filled = counts > 0
     if not np.any(filled):
         return np.zeros_like(rows, shape=(len(counts), *rows.shape[1:]))
-    sums = np.add.reduceat(rows, firsts[filled], axis=0)
+    sums = _SUMS(rows, firsts=firsts[filled], counts=counts[filled])
     if np.all(filled):
         return sums
     place = np.where(filled, np.cumsum(filled) - 1, len(sums))

@@ -20,8 +20,8 @@ text = "".join(f"{a} plus {b} is {a + b}; " for a in range(12) for b in range(12
 chars = sorted(set(text))
 stoi = {ch: i for i, ch in enumerate(chars)}
 itos = dict(enumerate(chars))
-encode = lambda s: [stoi[c] for c in s]  # noqa: E731
-decode = lambda ids: "".join(itos[i] for i in ids)  # noqa: E731
+encode = lambda s: [stoi[c] for c in s]
+decode = lambda ids: "".join(itos[i] for i in ids)
 data = torch.tensor(encode(text), dtype=torch.long)
 n = int(0.9 * len(data))
 splits = {"train": data[:n], "val": data[n:]}

@@ -14,7 +14,9 @@ torch.set_default_dtype(torch.float64)
 torch.manual_seed(1111)
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
-WORDS = "a tape logs each call and a replay reads it back the loss falls while the net learns".split()
+WORDS = (
+    "a tape logs each call and a replay reads it back the loss falls while the net learns".split()
+)
 text = " ".join(WORDS[(i * i + 3 * i) % len(WORDS)] for i in range(400))
 vocabulary = sorted(set(text))
 index = {letter: i for i, letter in enumerate(vocabulary)}
@@ -107,7 +109,12 @@ for epoch in range(6):
         losses.append(loss.item())
     valid = evaluate(valid_data)
     scheduler.step(valid)
-    metrics[f"valid {epoch}"] = (valid, math.exp(valid), optimizer.param_groups[0]["lr"], norm.item())
+    metrics[f"valid {epoch}"] = (
+        valid,
+        math.exp(valid),
+        optimizer.param_groups[0]["lr"],
+        norm.item(),
+    )
     print(f"epoch {epoch}: loss {losses[-1]:.4f}, perplexity {math.exp(valid):.3f}")
 
 model.eval()

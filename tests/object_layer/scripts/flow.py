@@ -154,5 +154,9 @@ for step in range(40):
     losses.append(loss.item())
 with torch.no_grad():
     found = mdn(held_out[:, :1])
-    metrics["mdn"] = (found.mean.mean().item(), found.variance.mean().item(), found.sample().std().item())
+    metrics["mdn"] = (
+        found.mean.mean().item(),
+        found.variance.mean().item(),
+        found.sample().std().item(),
+    )
 print(f"mixture: {losses[-1]:.4f}")

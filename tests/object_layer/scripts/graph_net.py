@@ -102,7 +102,10 @@ class Net(Module):
 model = Net().to(device)
 optimizer = torch.optim.Adam(
     [
-        {"params": list(model.conv1.parameters()) + list(model.conv2.parameters()), "weight_decay": 5e-3},
+        {
+            "params": list(model.conv1.parameters()) + list(model.conv2.parameters()),
+            "weight_decay": 5e-3,
+        },
         {"params": model.out.parameters()},
     ],
     lr=0.01,
@@ -123,7 +126,9 @@ def train():
 def test():
     model.eval()
     pred = model(x, edge_index).argmax(dim=-1)
-    return [(pred[m] == y[m]).sum().item() / int(m.sum()) for m in (train_mask, val_mask, test_mask)]
+    return [
+        (pred[m] == y[m]).sum().item() / int(m.sum()) for m in (train_mask, val_mask, test_mask)
+    ]
 
 
 losses, metrics = [], {}
@@ -143,7 +148,9 @@ for epoch in range(1, 81):
 with torch.no_grad():
     logits = model(x, edge_index)
     degree = torch.bincount(edge_index[0], minlength=NODES)
-    spread = torch.zeros(CLASSES).scatter_reduce(0, y, logits.exp().amax(1), "mean", include_self=False)
+    spread = torch.zeros(CLASSES).scatter_reduce(
+        0, y, logits.exp().amax(1), "mean", include_self=False
+    )
 metrics["sure"] = spread.tolist()
 metrics["degree"] = (degree.max().item(), degree.double().mean().item())
 metrics["best"] = (best_val, best_test)

@@ -38,7 +38,11 @@ class Embedding(nn.Module):
     def __init__(self):
         super().__init__()
         self.net = nn.Sequential(
-            nn.Linear(FEATURES, 32), nn.BatchNorm1d(32), nn.CELU(), nn.AlphaDropout(0.05), nn.Linear(32, 8)
+            nn.Linear(FEATURES, 32),
+            nn.BatchNorm1d(32),
+            nn.CELU(),
+            nn.AlphaDropout(0.05),
+            nn.Linear(32, 8),
         )
 
     def forward(self, x):

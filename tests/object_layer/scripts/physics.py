@@ -71,7 +71,11 @@ class PhysicsInformedNN:
             scheduler.step()
             self.history.append(loss.item())
         self.lbfgs = torch.optim.LBFGS(
-            self.dnn.parameters(), lr=1.0, max_iter=15, history_size=10, line_search_fn="strong_wolfe"
+            self.dnn.parameters(),
+            lr=1.0,
+            max_iter=15,
+            history_size=10,
+            line_search_fn="strong_wolfe",
         )
 
         def closure():

@@ -168,4 +168,6 @@ for epoch in range(EPOCHS):
         scheduler = CosineAnnealingLR(optimizer, T_max=EPOCHS * len(train_loader))
         optimizer.load_state_dict(checkpoint["optimizer"])
         scheduler.load_state_dict(checkpoint["scheduler"])
-    print(f"epoch {epoch}: loss {losses[-1]:.4f}", "test %.4f %.3f %.3f" % metrics[f"test {epoch}"])
+    print(
+        f"epoch {epoch}: loss {losses[-1]:.4f}", "test %.4f %.3f %.3f" % metrics[f"test {epoch}"]
+    )

@@ -99,7 +99,11 @@ criterion = nn.CTCLoss(blank=0, zero_infinity=True).to(device)
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2, amsgrad=True)
 scheduler = SequentialLR(
     optimizer,
-    [LinearLR(optimizer, 0.2, total_iters=8), ConstantLR(optimizer, 0.9, 4), ExponentialLR(optimizer, 0.98)],
+    [
+        LinearLR(optimizer, 0.2, total_iters=8),
+        ConstantLR(optimizer, 0.9, 4),
+        ExponentialLR(optimizer, 0.98),
+    ],
     milestones=[8, 20],
 )
 

@@ -99,7 +99,9 @@ for epoch in range(EPOCHS):
             found.append(F.mse_loss(net.decoder(code).sigmoid(), held_out).item())
         found.append(kl_divergence(net.encode(held_out), net.prior()).mean().item())
     metrics[f"held out {epoch}"] = tuple(found)
-    print(f"epoch {epoch}: loss {losses[-1]:.4f}, error {found[0]:.5f}, of the mean {found[1]:.5f}")
+    print(
+        f"epoch {epoch}: loss {losses[-1]:.4f}, error {found[0]:.5f}, of the mean {found[1]:.5f}"
+    )
 
 with torch.no_grad():
     code = ema.module.encode(held_out[:2]).mean

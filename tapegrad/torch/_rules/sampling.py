@@ -134,16 +134,15 @@ _declare(
 
 
 @functools.cache
-def _polynomials(mode: str, order: int) -> Any:
-    """The derivatives of the weights along one axis: (taps, coefficients), the constant first."""
-    if mode == "nearest":
-        made: Any = [np.polynomial.Polynomial([1.0])]
-    else:
-        t = np.polynomial.Polynomial([0.0, 1.0])
-        made = [1 - t, t] if mode == "bilinear" else cubic_weights(t)
-    rows = [part.deriv(order).coef if order else part.coef for part in made]
-    width = max(map(len, rows))
-    return np.array([np.pad(row, (0, width - len(row))) for row in rows])
+def _polynomials(mode: str, order: int, dtype: Any) -> list[Any]:
+    """The derivatives of the weights along one axis: (taps, 1) a power, the highest first."""
+    t = np.polynomial.Polynomial([0.0, 1.0])
+    made: Any = {"nearest": [t * 0 + 1], "bilinear": [1 - t, t], "bicubic": cubic_weights(t)}[mode]
+    parts = [part.deriv(order) if order else part for part in made]
+    rows = np.zeros((len(parts), 1 + max(part.degree() for part in parts)), dtype)
+    for row, part in zip(rows, parts, strict=True):
+        row[: len(part)] = part.coef
+    return [np.ascontiguousarray(row)[:, None] for row in rows.T[::-1]]
 
 
 def _weights(
@@ -157,15 +156,12 @@ def _weights(
     total: Any = None
     for axis, order in enumerate(orders):
         t = part[..., None, :, axis]
-        table = _polynomials(mode, order).astype(part.dtype)[:, :, None]
-        own = np.zeros((*t.shape[:-2], len(table), t.shape[-1]), part.dtype) + table[:, -1]
-        for place in range(table.shape[1] - 2, -1, -1):
-            own = own * t + table[:, place]
-        if total is None:
-            total = own
-            continue
-        total = total[..., :, None, :] * own[..., None, :, :]
-        total = total.reshape(*total.shape[:-3], -1, total.shape[-1])
+        own, *rest = _polynomials(mode, order, part.dtype)
+        for row in rest:
+            own = own * t + row
+        if not rest:
+            own = np.zeros_like(t) + own
+        total = own if total is None else _outer(np.multiply, total, own)
     return total
 
 
@@ -230,7 +226,7 @@ class Located(NamedTuple):
 
     places: Value  # (..., taps, p) of whole numbers in the flattened axes, or NOWHERE
     part: Value  # (..., p, axes): the places after their whole numbers
-    slope: Value  # (..., p, axes): the derivatives of `part` by the grid
+    slope: Value  # (..., p or 1, axes): the derivatives of `part` by the grid
 
 
 def _reflected(at: Value, low: Value, high: Value) -> tuple[Value, Value]:
@@ -256,11 +252,9 @@ def _kept_within(at: Value, sides: Value, padding: str, aligned: bool) -> tuple[
 
 
 @np.errstate(all="ignore")
-def _located(
-    grid: Value, sides: Sequence[int], mode: str, padding: str, aligned: bool
-) -> Located:
+def _located(grid: Value, sides: Sequence[int], mode: str, padding: str, aligned: bool) -> Located:
     """Where the taps are of a grid (..., p, axes) of untraced numbers, its axes as the sides'."""
-    lengths = np.array(sides, grid.dtype)
+    lengths = np.array(sides, grid.dtype).reshape((1,) * (grid.ndim - 1) + (-1,))
     if aligned:
         slope = (lengths - 1) / 2
         at = (grid + 1) * slope
@@ -272,26 +266,42 @@ def _located(
         slope = slope * factor
     low = np.rint(at) if mode == "nearest" else np.floor(at)
     offsets = {"nearest": [0], "bilinear": [0, 1], "bicubic": [-1, 0, 1, 2]}[mode]
-    taps = np.expand_dims(low, -3) + np.reshape(np.array(offsets, grid.dtype), (-1, 1, 1))
+    taps = low[..., None, :, :] + np.array(offsets, grid.dtype).reshape(-1, 1, 1)
     if padding != "zeros" and mode == "bicubic":
         taps, _ = _kept_within(taps, lengths, padding, aligned)
-    whole: Any = None  # (..., taps, p)
-    nowhere: Any = None
-    for axis, side in enumerate(sides):
-        place = taps[..., axis].astype(np.int64)
-        beyond = (place < 0) | (place >= side)
-        place = np.clip(place, 0, side - 1)
-        if whole is None:
-            whole, nowhere = place, beyond
-            continue
-        whole = np.expand_dims(whole * side, -2) + np.expand_dims(place, -3)
-        nowhere = np.expand_dims(nowhere, -2) | np.expand_dims(beyond, -3)
-        shape = (*whole.shape[:-3], whole.shape[-3] * whole.shape[-2], whole.shape[-1])
-        whole, nowhere = np.reshape(whole, shape), np.reshape(nowhere, shape)
-    return Located(np.where(nowhere, NOWHERE, whole), at - low, slope + np.zeros_like(at))
+    each = taps.astype(np.int64)  # (..., taps, p, axes)
+    whole = np.array(sides)
+    within = np.maximum(np.minimum(each, whole - 1), 0)
+    beyond = within != each if padding == "zeros" else None
+    within = within * [math.prod(sides[axis + 1 :]) for axis in range(len(sides))]
+    places, nowhere = within[..., 0], None if beyond is None else beyond[..., 0]
+    for axis in range(1, len(sides)):
+        places = _outer(np.add, places, within[..., axis])
+        if beyond is not None:
+            nowhere = _outer(np.logical_or, nowhere, beyond[..., axis])
+    if nowhere is not None:
+        places = np.where(nowhere, NOWHERE, places)
+    return Located(places, at - low, slope)
+
+
+def _outer(function: Function, x: Value, y: Value) -> Value:
+    """A function of two arrays (..., taps, p), of each tap with each: (..., taps, p)."""
+    made = function(x[..., :, None, :], y[..., None, :, :])
+    return np.reshape(made, (*x.shape[:-2], x.shape[-2] * y.shape[-2], x.shape[-1]))
 
 
 # --- Samples ------------------------------------------------------------------------------------
+
+
+class Kept:
+    """Holds where the taps of an untraced call are, and their weights, for its backward pass."""
+
+    __slots__ = ("found", "of", "weights")
+
+    def __init__(self) -> None:
+        self.of: Value = None
+        self.found: Any = None
+        self.weights: Value = None
 
 
 class Samples(General):
@@ -309,67 +319,88 @@ class Samples(General):
         wanted: Sequence[bool],
     ) -> Sequence[Cotangent]:
         x, grid = args
-        rows, flat, found = _as_rows(x, grid, **params)
+        mode = params["mode"]
+        rows, flat = _as_rows(x, grid)
+        found, weights = _of_call(x, grid, flat, params)
         g = np.reshape(g, (*rows.shape[:-1], flat.shape[-2]))
         x_bar: Cotangent = None
         grid_bar: Cotangent = None
         if wanted[0]:
-            weights = _weights_at(flat, found, params["mode"])
-            x_bar = spread(found.places, weights, g, size=rows.shape[-1])
-            x_bar = np.reshape(x_bar, x.shape)
-        if wanted[1]:
-            weights_bar = matched(found.places, rows, g)
+            x_bar = np.reshape(spread(found.places, weights, g, size=rows.shape[-1]), x.shape)
+        if wanted[1] and mode == "nearest":
+            grid_bar = grid * 0
+        elif wanted[1]:
+            bar = matched(found.places, rows, g)
             orders = (0,) * flat.shape[-1]
-            flat_bar = _pull_weights(weights_bar, None, flat, *found[1:], params["mode"], orders)
-            grid_bar = np.reshape(flat_bar[0][..., ::-1], grid.shape)
+            flat_bar = _pull_weights(bar, None, flat, found.part, found.slope, mode, orders)[0]
+            grid_bar = np.reshape(flat_bar[..., ::-1], grid.shape)
         return x_bar, grid_bar
 
     def push(
         self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
     ) -> Tangent:
         x, grid = args
-        rows, flat, found = _as_rows(x, grid, **params)
+        mode = params["mode"]
+        rows, flat = _as_rows(x, grid)
+        found, weights = _of_call(x, grid, flat, params)
         total: Any = 0
         if dots[0] is not None:
-            x_dot = np.reshape(dots[0], rows.shape)
-            total = picked(found.places, _weights_at(flat, found, params["mode"]), x_dot)
+            total = picked(found.places, weights, np.reshape(dots[0], rows.shape))
         if dots[1] is not None:
             flat_dot = np.reshape(dots[1][..., ::-1], flat.shape)
             orders = (0,) * flat.shape[-1]
-            weights_dot = _push_weights(
-                [flat_dot], None, flat, *found[1:], params["mode"], orders
-            )
-            total = total + picked(found.places, weights_dot, rows)
+            dot = _push_weights([flat_dot], None, flat, found.part, found.slope, mode, orders)
+            total = total + picked(found.places, dot, rows)
         return np.reshape(total, out.shape)
 
 
-def _as_rows(
-    x: Value, grid: Value, mode: str, padding: str, aligned: bool
-) -> tuple[Value, Value, Located]:
+def _as_rows(x: Value, grid: Value) -> tuple[Value, Value]:
     """x as (..., channels, size), the grid as (..., p, axes) in the order of x's axes."""
     axes = grid.shape[-1]
-    sides = x.shape[x.ndim - axes :]
-    rows = np.reshape(x, (*x.shape[: x.ndim - axes], math.prod(sides)))
-    places = math.prod(grid.shape[grid.ndim - 1 - axes : -1])
-    flat = np.reshape(grid[..., ::-1], (*grid.shape[: grid.ndim - 1 - axes], places, axes))
-    return rows, flat, _located(untraced(flat), sides, mode, padding, aligned)
+    lead, free = x.shape[: x.ndim - axes], grid.shape[: grid.ndim - 1 - axes]
+    rows = np.reshape(x, (*lead, math.prod(x.shape[len(lead) :])))
+    places = math.prod(grid.shape[len(free) : -1])
+    return rows, np.reshape(grid[..., ::-1], (*free, places, axes))
 
 
-def _weights_at(flat: Value, found: Located, mode: str) -> Value:
-    orders = (0,) * flat.shape[-1]
-    return weights_of(flat, found.part, found.slope, mode=mode, orders=orders)
+def _found(x: Value, flat: Value, mode: str, padding: str, aligned: bool) -> tuple[Located, Value]:
+    """Where the taps are, and their weights."""
+    axes = flat.shape[-1]
+    located = _located(untraced(flat), x.shape[x.ndim - axes :], mode, padding, aligned)
+    orders = (0,) * axes
+    return located, weights_of(flat, located.part, located.slope, mode=mode, orders=orders)
 
 
-def _sampled(x: Value, grid: Value, *, mode: str, padding: str, aligned: bool) -> Value:
-    rows, flat, found = _as_rows(x, grid, mode, padding, aligned)
-    made = _picked(found.places, _weights_at(flat, found, mode), rows)
-    axes = grid.shape[-1]
-    return made.reshape(*rows.shape[:-1], *grid.shape[grid.ndim - 1 - axes : -1])
+def _of_call(x: Value, grid: Value, flat: Value, params: Params) -> tuple[Located, Value]:
+    """What `_found` returns, kept from the call unless this is differentiated."""
+    kept = params["kept"]
+    if kept.of is grid:
+        return kept.found, kept.weights
+    return _found(x, flat, params["mode"], params["padding"], params["aligned"])
+
+
+def _sampled(
+    x: Value, grid: Value, *, mode: str, padding: str, aligned: bool, kept: Kept | None = None
+) -> Value:
+    rows, flat = _as_rows(x, grid)
+    found, weights = _found(x, flat, mode, padding, aligned)
+    if kept is not None and type(grid) is np.ndarray:
+        kept.of, kept.found, kept.weights = grid, found, weights
+    made = _picked(found.places, weights, rows)
+    return made.reshape(*rows.shape[:-1], *grid.shape[grid.ndim - 1 - grid.shape[-1] : -1])
+
+
+def _of_examples(x: Value, grid: Value, kept: Kept, **params: Any) -> Value:
+    return _SAMPLED(x, grid, kept=Kept(), **params)
 
 
 _SAMPLED = Declared(_sampled)
 _SAMPLED.rule = Samples(
-    _SAMPLED, vjp=lambda g, _out, x, grid: (g, x, grid), arrays=2, name="grid_sample", batch=_SAMPLED
+    _SAMPLED,
+    vjp=lambda g, _out, x, grid: (g, x, grid),
+    arrays=2,
+    name="grid_sample",
+    batch=_of_examples,
 )
 name_nodes(_SAMPLED.rule, "GridSampler2DBackward0")
 
@@ -381,7 +412,7 @@ def sampled(x: Value, grid: Value, mode: str, padding: str, aligned: bool) -> Va
     or "reflection". aligned: -1 and 1 are the centres of the outermost elements. Returns (n,
     channels, places...).
     """
-    return _SAMPLED(x, grid, mode=mode, padding=padding, aligned=aligned)
+    return _SAMPLED(x, grid, mode=mode, padding=padding, aligned=aligned, kept=Kept())
 
 
 __all__ = ["sampled"]

@@ -22,6 +22,8 @@ from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Params, Tangent, Value
 from tapegrad._core.values import innermost
 from tapegrad.torch._graph.names import name_nodes
+from tapegrad.torch._rules import norm_passes
+from tapegrad.torch._rules.norm_passes import is_even
 
 Axes = tuple[int, ...]
 add_up = np.add.reduce
@@ -69,6 +71,12 @@ def _normalized(
     centred: bool = True,
     kept: Kept | None = None,
 ) -> Value:
+    if norm_passes.are_plain(x, *affine):
+        weight, bias = (*affine, None, None)[:2]
+        out, *statistics = norm_passes.forward(x, weight, bias, axes, eps, centred)
+        if kept is not None:
+            kept.found = Statistics(x, *statistics)
+        return out
     found, apart = _statistics(x, axes, eps, centred)
     if kept is not None and type(x) is np.ndarray:
         kept.found = found
@@ -76,16 +84,10 @@ def _normalized(
         return apart * found.scale
     out = (
         apart * (found.scale * affine[0])
-        if _is_even(affine[0], axes)
+        if is_even(affine[0], axes)
         else (apart * found.scale * affine[0])
     )
     return out if len(affine) == 1 else out + affine[1]
-
-
-def _is_even(weight: Value, axes: Axes) -> bool:
-    """Whether a weight is the same for all elements that are normalized together."""
-    shape = weight.shape
-    return all(len(shape) < -axis or shape[axis] == 1 for axis in axes)
 
 
 class Normalization(General):
@@ -115,9 +117,14 @@ class Normalization(General):
     ) -> Sequence[Cotangent]:
         x, axes = args[0], params["axes"]
         weight = args[1] if len(args) > 1 else None
+        found = params["kept"].found
+        if found is not None and found.of is x and norm_passes.are_plain(x, g, weight):
+            made = norm_passes.backward(g, x, weight, found.mean, found.scale, axes)
+            if made is not None:
+                return made[: len(args)]
         found, y = _of_call(x, params)
         of_weight, of_bias = (*wanted, False, False)[1:3]
-        if weight is not None and _is_even(weight, axes) and wanted[0]:
+        if weight is not None and is_even(weight, axes) and wanted[0]:
             # The sums for the weight and the bias are those for x, before they are scaled.
             total = add_up(g, axes, keepdims=True) if of_bias or found.mean is not None else None
             along = add_up(g * y, axes, keepdims=True)

@@ -91,7 +91,7 @@ def forward(
     even = weight is None or is_even(weight, axes)
     out = np.empty_like(x)
     shape = [1 if axis - x.ndim in axes else side for axis, side in enumerate(x.shape)]
-    means = np.empty(shape, x.dtype) if centred else None
+    means: Any = np.empty(shape, x.dtype) if centred else None
     variances, scales = np.empty(shape, x.dtype), np.empty(shape, x.dtype)
     for block in _blocks(x, axes):
         apart, made = x[block], out[block]

@@ -149,6 +149,8 @@ def _by_bags(rows: Value, firsts: Value, counts: Value) -> Value:
     filled = counts > 0
     if not np.any(filled):
         return np.zeros_like(rows, shape=(len(counts), *rows.shape[1:]))
+    if np.all(counts == counts[0]):
+        return np.sum(np.reshape(rows, (len(counts), int(counts[0]), *rows.shape[1:])), axis=1)
     sums = np.add.reduceat(rows, firsts[filled], axis=0)
     if np.all(filled):
         return sums

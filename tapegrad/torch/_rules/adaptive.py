@@ -90,7 +90,13 @@ def _highest(x: Value, axis: int, number: int) -> tuple[Value, Value]:
         own = windows.argmax(axis + 1)
         best = np.take_along_axis(windows, np.expand_dims(own, axis + 1), axis + 1)
         return best.reshape(own.shape), own + starts.reshape(beside)
-    parts = [x.take(place, axis) for place in places]
+    if size % number:
+        parts = [x.take(place, axis) for place in places]
+    else:
+        around = [(slice(None),) * axis, (slice(None),) * (x.ndim - 1 - axis)]
+        parts = [
+            x[(*around[0], slice(o, None, len(places)), *around[1])] for o in range(len(places))
+        ]
     best = parts[0] if len(parts) == 1 else np.maximum(parts[0], parts[1])
     for part in parts[2:]:
         np.maximum(best, part, out=best)

@@ -70,4 +70,31 @@ def logistic_of(x: Value) -> Value:
         return 1 / (1 + np.exp(-x))
 
 
-__all__ = ["in_parts", "logistic_of", "softplus_of"]
+# --- Sums of rows -------------------------------------------------------------------------------
+
+
+def sums_along(x: Value, axis: int) -> Value:
+    """The sums along an axis, kept as one of size 1: of the last one as a product of matrices.
+
+    NumPy's own sums of short rows cost a call for each row.
+    """
+    if axis not in (-1, x.ndim - 1) or not _has_products(x):
+        return np.sum(x, axis, keepdims=True)
+    return np.matmul(x, np.ones((x.shape[-1], 1), x.dtype))
+
+
+def sums_of_products(x: Value, y: Value, axis: int) -> Value:
+    """`sums_along` of x * y."""
+    if axis not in (-1, x.ndim - 1) or not _has_products(x) or not _is_like(y, x):
+        return np.sum(x * y, axis, keepdims=True)
+    return np.vecdot(x, y)[..., None]
+
+
+def _has_products(x: Value) -> bool:
+    """Whether an array is NumPy's own, and of a dtype that has fast products."""
+    return type(x) is np.ndarray and (
+        x.dtype.char in "fd" and bool(x.flags.c_contiguous) and x.size > 0
+    )
+
+
+__all__ = ["in_parts", "logistic_of", "softplus_of", "sums_along", "sums_of_products"]

@@ -35,7 +35,7 @@ from tapegrad.torch._ops.elementwise.functions import sigmoid_of
 from tapegrad.torch._ops.fast import is_short, logged, quiet, short_single
 from tapegrad.torch._rules import special
 from tapegrad.torch._rules.declare import Declared, elementwise, general
-from tapegrad.torch._rules.parts import in_parts, softplus_of
+from tapegrad.torch._rules.parts import in_parts, softplus_of, sums_along, sums_of_products
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._tensor.writes import write
 from tapegrad.torch._types import Dim, DType, Number, TensorLike
@@ -530,8 +530,7 @@ def glu(input: Value, dim: int = -1) -> Value:
 
 
 def _softmax_vjp(g: Cotangent, out: Value, _x: Value, axis: int) -> Cotangent:
-    weighted = g * out
-    return weighted - out * np.sum(weighted, axis, keepdims=True)
+    return out * (g - sums_of_products(g, out, axis))
 
 
 def _softmax_jvp(dots: Tangent, out: Value, _x: Value, axis: int) -> Tangent:
@@ -544,12 +543,12 @@ def softmax_of(x: Value, axis: int) -> Value:
     if not x.size:
         return np.copy(x)
     powers = np.exp(x - np.maximum.reduce(x, axis, keepdims=True))
-    powers /= np.add.reduce(powers, axis, keepdims=True)
+    powers /= sums_along(powers, axis)
     return powers
 
 
 def _log_softmax_vjp(g: Cotangent, out: Value, _x: Value, axis: int) -> Cotangent:
-    return g - np.exp(out) * np.sum(g, axis, keepdims=True)
+    return g - np.exp(out) * sums_along(g, axis)
 
 
 def _log_softmax_jvp(dots: Tangent, out: Value, _x: Value, axis: int) -> Tangent:
@@ -562,7 +561,7 @@ def log_softmax_of(x: Value, axis: int) -> Value:
     if not x.size:
         return np.copy(x)
     shifted = x - np.maximum.reduce(x, axis, keepdims=True)
-    return shifted - np.log(np.add.reduce(np.exp(shifted), axis, keepdims=True))
+    return shifted - np.log(sums_along(np.exp(shifted), axis))
 
 
 def _declare_softmax(word: str, function: Declared, label: str, doc: str) -> None:

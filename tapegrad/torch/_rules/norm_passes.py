@@ -118,10 +118,17 @@ def is_even(weight: Value, axes: Axes) -> bool:
 
 
 def backward(
-    g: Value, x: Value, weight: Value, mean: Value, scale: Value, axes: Axes
+    g: Value,
+    x: Value,
+    weight: Value,
+    mean: Value,
+    scale: Value,
+    axes: Axes,
+    shape: tuple[int, ...],
 ) -> tuple[Value, Value, Value] | None:
     """The cotangents of x, the weight and the bias, which sum up to theirs when broadcast.
 
+    shape: of the cotangent of x, which thereby has memory of its own, and is not a view.
     None for weights that vary in ways that no norm has.
     """
     count = math.prod(x.shape[axis] for axis in axes)
@@ -136,7 +143,8 @@ def backward(
             each = last > 0
         if not each and weight.shape != x.shape[x.ndim - last :]:
             return None
-    out = np.empty_like(x)
+    whole = np.empty(shape, x.dtype)
+    out = whole.reshape(x.shape)
     of_weight: list[Any] = []
     of_bias: list[Any] = []
     for block in _blocks(x, axes):
@@ -173,13 +181,9 @@ def backward(
         if mean is not None:
             made -= total * (r / count)
     if not each:
-        shape = weight.shape
-        return (
-            out,
-            sum(of_weight[1:], of_weight[0]).reshape(shape),
-            sum(of_bias[1:], of_bias[0]).reshape(shape),
-        )
-    return out, np.concatenate(of_weight), np.concatenate(of_bias)
+        sums = [sum(parts[1:], parts[0]).reshape(weight.shape) for parts in (of_weight, of_bias)]
+        return whole, sums[0], sums[1]
+    return whole, np.concatenate(of_weight), np.concatenate(of_bias)
 
 
 __all__ = ["are_plain", "backward", "forward", "is_even"]

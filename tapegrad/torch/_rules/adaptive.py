@@ -20,7 +20,9 @@ from tapegrad._core.forms import Constant, Linear
 from tapegrad._core.types import Cotangent, Value
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules.declare import Declared
+from tapegrad.torch._rules.pooling import positions
 from tapegrad.torch._rules.resampling import Scaling, area, resampled
+from tapegrad.torch._rules.windows import Windows
 
 BLOCK = 1 << 18  # bytes of what is computed at once, so that it stays in the cache
 
@@ -54,6 +56,9 @@ def _winners(x: Value, *, numbers: tuple[int, ...]) -> Value:
     if all(number == 1 for number in numbers):
         best = rows.reshape(len(rows), -1).argmax(1)
         return best.reshape(*x.shape[:lead], *numbers)
+    if not any(size % number for size, number in zip(sizes, numbers, strict=True)):
+        best = _winners_side_by_side(rows, numbers)
+        return best.reshape(*x.shape[:lead], *numbers)
     step = max(1, BLOCK // (rows[0].size * x.itemsize))
     for start in range(0, len(rows), step):
         best, total = _highest(rows[start : start + step], len(numbers), numbers[-1])
@@ -65,6 +70,16 @@ def _winners(x: Value, *, numbers: tuple[int, ...]) -> Value:
             total = np.take_along_axis(total, own, axis) + own * factor
         found[start : start + step] = total
     return found.reshape(*x.shape[:lead], *numbers)
+
+
+def _winners_side_by_side(rows: Value, numbers: tuple[int, ...]) -> Value:
+    """`_winners` where each axis after the first is cut into equal parts."""
+    sides = list(zip(rows.shape[1:], numbers, strict=True))
+    ways = tuple(Windows(n, n // k, n // k, 0, k) for n, k in sides)
+    shape = [part for way in ways for part in (way.number, way.kernel)]
+    order = [0, *range(1, len(shape), 2), *range(2, len(shape) + 1, 2)]
+    windows = rows.reshape(len(rows), *shape).transpose(order)
+    return positions(windows.reshape(len(rows), *numbers, -1).argmax(-1), ways)
 
 
 @functools.lru_cache(256)

@@ -153,7 +153,6 @@ def _is_fraction(slope: Value) -> bool:
     return isinstance(slope, (int, float)) and 0 < slope <= 1
 
 
-@in_parts
 def _leaky_slopes(x: Value, slope: Value) -> Value:
     if _is_fraction(slope) and type(x) is np.ndarray:
         return np.maximum((x > 0).astype(x.dtype), slope)
@@ -163,7 +162,6 @@ def _leaky_slopes(x: Value, slope: Value) -> Value:
 @elementwise(
     "LeakyReluBackward0", lambda _out, x, slope: _kept(_leaky_slopes(untraced(x), slope), x), 0
 )
-@in_parts
 def _leaky(x: Value, slope: Value) -> Value:
     # Choosing element by element costs far more than the larger one of two.
     return np.maximum(x, x * slope) if _is_fraction(slope) else np.where(x > 0, x, x * slope)
@@ -352,17 +350,11 @@ def gelu(input: Value, approximate: str = "none") -> Value:
 
 
 def _silu_slope(_out: Value, x: Value) -> Value:
-    return _silu_slopes(x)
-
-
-@in_parts
-def _silu_slopes(x: Value) -> Value:
     part = sigmoid_of(x)
     return part * (1 + x * (1 - part))
 
 
 @elementwise("SiluBackward0", _silu_slope)
-@in_parts
 def _silu(x: Value) -> Value:
     return x / (1 + np.exp(-x))
 
@@ -458,21 +450,12 @@ def hardsigmoid(input: Value) -> Value:
     return _hardsigmoid(input)
 
 
-@in_parts
-def _hardswish_slopes(x: Value) -> Value:
-    middle = np.fmax(np.fmin(x, 3), -3)  # where x is NaN the slope is that of large numbers
-    return (middle / 3 + 0.5 * (x < 3)) * ~(x <= -3)
-
-
 def _hardswish_slope(_out: Value, x: Value) -> Value:
-    if type(x) is np.ndarray:
-        return _hardswish_slopes(x)
     middle = np.where(untraced(x) < 3, x / 3 + 0.5, 1)
     return np.where(untraced(x) <= -3, 0, middle)
 
 
 @elementwise("HardswishBackward0", _hardswish_slope)
-@in_parts
 def _hardswish(x: Value) -> Value:
     return x * np.clip(x + 3, 0, 6) / 6
 

@@ -162,6 +162,8 @@ def _by_bags(rows: Value, firsts: Value, counts: Value) -> Value:
     filled = counts > 0
     if not np.any(filled):
         return np.zeros_like(rows, shape=(len(counts), *rows.shape[1:]))
+    if np.all(counts == counts[0]):
+        return np.sum(np.reshape(rows, (len(counts), int(counts[0]), *rows.shape[1:])), axis=1)
     sums = _SUMS(rows, firsts=firsts[filled], counts=counts[filled])
     if np.all(filled):
         return sums

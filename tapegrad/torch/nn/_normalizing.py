@@ -257,11 +257,11 @@ def rms_norm(
 def _group_norm(input: Value, groups: int, weight: Value, bias: Value, eps: float) -> Value:
     shape = input.shape
     each = shape[1] // groups
-    split = np.reshape(input, (shape[0], groups, each, *shape[2:]))
+    split = (shape[0], groups, each, *shape[2:])
     aligned = (groups, each, *(1,) * (len(shape) - 2))
     factor, term = (None if part is None else np.reshape(part, aligned) for part in (weight, bias))
     axes = tuple(range(1 - len(shape), 0))
-    return np.reshape(normalized(split, factor, term, axes, eps), shape)
+    return normalized(input, factor, term, axes, eps, split=split)
 
 
 def group_norm(

@@ -17,10 +17,12 @@ import numpy as np
 
 from tapegrad._core.types import Function, Params, Tree, Value
 from tapegrad._core.values import in_trace
+from tapegrad.torch._dtypes import BRAINS
 from tapegrad.torch._graph.names import name_of
 from tapegrad.torch._ops.create.data import from_operand
 from tapegrad.torch._ops.declare import as_arrays, private, register
 from tapegrad.torch._ops.object.conversion import numpy as numpy_of
+from tapegrad.torch._rules.brain_floats import concerns
 from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray
 from tapegrad.torch._tensor.writes import write
 from tapegrad.torch._types import TensorLike
@@ -69,6 +71,8 @@ def _operation(function: Function) -> Function:
     """A function of NumPy as an operation on tensors, whose results may be views."""
 
     def compute(*args: Any, **kwargs: Any) -> Value:
+        if BRAINS and concerns(args, kwargs):
+            raise TypeError("Got unsupported ScalarType BFloat16")
         return function(*args, **kwargs)
 
     word = getattr(function, "__name__", type(function).__name__)

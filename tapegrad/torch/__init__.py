@@ -28,6 +28,7 @@ from tapegrad.torch import (
     testing,
     utils,
 )
+from tapegrad.torch import _environment as _environment
 from tapegrad.torch import _names as _names
 from tapegrad.torch import random as random
 from tapegrad.torch._dtypes import (

@@ -205,7 +205,7 @@ def operation(
             source = args[0] if args else kwargs.get("input")
             label = fixed or class_for(backward, args, kwargs)
             made = finish(result, source, label, view or several)
-            if view or several:
+            if (view or several) and isinstance(made, (Tensor, tuple, list)):
                 rest, words = arrays[1:], {k: v for k, v in params.items() if k != "input"}
                 _link_views(made, source, lambda base: compute(base, *rest, **words), several)
             if mode is not None:

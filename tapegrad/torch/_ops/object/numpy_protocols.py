@@ -57,6 +57,8 @@ _WRITERS = {
     np.fill_diagonal: "a",
     np.put_along_axis: "arr",
 }
+# Functions that answer yes or no about the numbers: RuntimeError for tensors that require grad.
+_ANSWERS = (np.allclose, np.array_equal, np.array_equiv)
 
 
 class _Named:
@@ -122,6 +124,8 @@ def array_function(
     """NumPy's hook for its other functions."""
     if function in _WRITERS:
         return _write_with(function, args, kwargs)
+    if function in _ANSWERS:  # a truth value, which would hide that a derivative was lost
+        return function(*_numpy_arrays(args), **_numpy_arrays(kwargs))
     out = kwargs.get("out")
     if out is not None:
         return _into(function, args, {k: v for k, v in kwargs.items() if k != "out"}, out)

@@ -1,4 +1,4 @@
-"""Functions that programs call now and then: laws of each family, and PyTorch where it is there."""
+"""Functions that programs call now and then: laws of each family, and PyTorch where it is."""
 
 from __future__ import annotations
 

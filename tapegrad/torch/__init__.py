@@ -34,6 +34,7 @@ from tapegrad.torch import random as random
 from tapegrad.torch._dtypes import (
     Size,
     channels_last,
+    channels_last_3d,
     contiguous_format,
     device,
     dtype,
@@ -69,6 +70,9 @@ from tapegrad.torch.autograd.anomaly_mode import is_anomaly_check_nan_enabled, i
 from tapegrad.torch.func import vmap
 
 newaxis = None
+legacy_contiguous_format = contiguous_format
+layout = type(strided)
+memory_format = type(contiguous_format)
 # The version of PyTorch whose names these are, and that of tapegrad.
 __version__ = f"2.13.0+tapegrad.{_version}"
 
@@ -99,6 +103,7 @@ __all__ = [
     "autograd",
     "backends",
     "channels_last",
+    "channels_last_3d",
     "contiguous_format",
     "cuda",
     "device",

@@ -344,6 +344,7 @@ strided = _Named("strided")
 contiguous_format = _Named("contiguous_format")
 preserve_format = _Named("preserve_format")
 channels_last = _Named("channels_last")
+channels_last_3d = _Named("channels_last_3d")
 
 
 class finfo:

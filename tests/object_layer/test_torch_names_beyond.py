@@ -292,3 +292,18 @@ def test_the_environment() -> None:
     with pytest.raises(RuntimeError, match="values expected sparse tensor layout but got Strided"):
         x.values()
     assert torch.get_default_device().type == "cpu"
+
+
+def test_low_rank() -> None:
+    torch.manual_seed(0)
+    a = torch.tensor(numbers(8, 3)) @ torch.tensor(numbers(3, 5, seed=1))
+    for x in (a, a.mT):
+        u, s, v = torch.svd_lowrank(x, 3)
+        torch.testing.assert_close(u @ torch.diag(s) @ v.mT, x)
+        torch.testing.assert_close(s, torch.linalg.svdvals(x)[:3])
+    u, s, v = torch.pca_lowrank(a, 3)
+    torch.testing.assert_close(u @ torch.diag(s) @ v.mT, a - a.mean(0))
+    torch.testing.assert_close(torch.frobenius_norm(a, (0, 1)), torch.linalg.norm(a))
+    torch.testing.assert_close(torch.nuclear_norm(a), torch.linalg.svdvals(a).sum())
+    made = torch.binomial(torch.full((500,), 8.0), torch.tensor(0.25))
+    assert abs(made.mean().item() - 2) < 0.3

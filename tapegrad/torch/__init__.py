@@ -70,9 +70,6 @@ from tapegrad.torch.autograd.anomaly_mode import is_anomaly_check_nan_enabled, i
 from tapegrad.torch.func import vmap
 
 newaxis = None
-legacy_contiguous_format = contiguous_format
-layout = type(strided)
-memory_format = type(contiguous_format)
 # The version of PyTorch whose names these are, and that of tapegrad.
 __version__ = f"2.13.0+tapegrad.{_version}"
 

@@ -20,10 +20,8 @@ _ONE = (
 _TWO = "add clamp_max clamp_min div maximum minimum mul pow sub lerp addcdiv addcmul".split()
 _METHODS = {"maximum": "clamp_min", "minimum": "clamp_max"}
 
-List = Sequence[Tensor]
 
-
-def _require(tensors: List) -> None:
+def _require(tensors: Sequence[Tensor]) -> None:
     if not tensors:
         raise RuntimeError("Tensor list must have at least one tensor.")
 
@@ -57,7 +55,7 @@ def _called(word: str, tensor: Any, args: Sequence[Any], words: dict[str, Any]) 
 
 
 def _declare(word: str) -> None:
-    def call(self: List, *args: Any, **words: Any) -> tuple[Any, ...]:
+    def call(self: Sequence[Tensor], *args: Any, **words: Any) -> tuple[Any, ...]:
         if not isinstance(self, (list, tuple)):  # _foreach_pow(2.0, tensors)
             _require(args[0])
             return tuple(OPERATIONS[word](self, exponent) for exponent in args[0])
@@ -70,7 +68,7 @@ def _declare(word: str) -> None:
 
         return tuple(_called(word, x, *given_at(place)) for place, x in enumerate(self))
 
-    def write(self: List, *args: Any, **words: Any) -> Any:
+    def write(self: Sequence[Tensor], *args: Any, **words: Any) -> Any:
         _require(self)
         lists = [_spread(len(self), given) for given in (*args, *words.values())]
         for place, tensor in enumerate(self):
@@ -94,14 +92,16 @@ for _word in (*_ONE, *_TWO):
 
 
 @register(method=False)
-def _foreach_clone(self: List) -> tuple[Tensor, ...]:
+def _foreach_clone(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """A copy of each tensor of a list."""
     _require(self)
     return tuple(tensor.clone() for tensor in self)
 
 
 @register(method=False)
-def _foreach_copy_(self: List, src: List, non_blocking: bool = False) -> Any:
+def _foreach_copy_(
+    self: Sequence[Tensor], src: Sequence[Tensor], non_blocking: bool = False
+) -> Any:
     """Each tensor of `src` written into the one of its place."""
     _require(self)
     for tensor, given in zip(self, _spread(len(self), src), strict=True):
@@ -110,7 +110,7 @@ def _foreach_copy_(self: List, src: List, non_blocking: bool = False) -> Any:
 
 
 @register(method=False)
-def _foreach_zero_(self: List) -> Any:
+def _foreach_zero_(self: Sequence[Tensor]) -> Any:
     """Zeros written into each tensor of a list."""
     _require(self)
     for tensor in self:
@@ -119,28 +119,28 @@ def _foreach_zero_(self: List) -> Any:
 
 
 @register(method=False)
-def _foreach_norm(self: List, ord: Any = 2, dtype: Any = None) -> tuple[Tensor, ...]:
+def _foreach_norm(self: Sequence[Tensor], ord: Any = 2, dtype: Any = None) -> tuple[Tensor, ...]:
     """The vector norm of each tensor of a list."""
     _require(self)
     return tuple(vector_norm(tensor, ord, dtype=dtype) for tensor in self)
 
 
 @register(method=False)
-def _foreach_powsum(self: List, ord: Any = 2, dtype: Any = None) -> tuple[Tensor, ...]:
+def _foreach_powsum(self: Sequence[Tensor], ord: Any = 2, dtype: Any = None) -> tuple[Tensor, ...]:
     """The sum of powers of the absolute values of each tensor of a list."""
     _require(self)
     return tuple((tensor.abs() ** ord).sum(dtype=dtype) for tensor in self)
 
 
 @register(method=False)
-def _foreach_max(self: List) -> tuple[Tensor, ...]:
+def _foreach_max(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """The greatest element of each tensor of a list."""
     _require(self)
     return tuple(tensor.max() for tensor in self)
 
 
 @register(method=False)
-def _foreach_mm(self: List, mat2: List) -> tuple[Tensor, ...]:
+def _foreach_mm(self: Sequence[Tensor], mat2: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """The products of matrices in the same places of two lists."""
     _require(self)
     return tuple(a.mm(b) for a, b in zip(self, _spread(len(self), mat2), strict=True))

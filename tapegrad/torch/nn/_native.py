@@ -14,8 +14,6 @@ from tapegrad.torch._ops.declare import OPERATIONS, register
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn import _embedding, _normalizing, _probabilities
 
-Optional = Tensor | None
-
 
 def _empty(like: Tensor) -> Tensor:
     made: Tensor = like.new_empty(0)
@@ -37,7 +35,11 @@ def _moments(input: Tensor, dims: Sequence[int], eps: float) -> tuple[Tensor, Te
 
 @register(method=False)
 def native_layer_norm(
-    input: Tensor, normalized_shape: Sequence[int], weight: Optional, bias: Optional, eps: float
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`layer_norm`, the means, and one over the standard deviations."""
     made = _normalizing.layer_norm(input, normalized_shape, weight, bias, eps)
@@ -48,8 +50,8 @@ def native_layer_norm(
 @register(method=False)
 def native_group_norm(
     input: Tensor,
-    weight: Optional,
-    bias: Optional,
+    weight: Tensor | None,
+    bias: Tensor | None,
     N: int,
     C: int,
     HxW: int,
@@ -67,10 +69,10 @@ def native_group_norm(
 @register(method=False)
 def native_batch_norm(
     input: Tensor,
-    weight: Optional,
-    bias: Optional,
-    running_mean: Optional,
-    running_var: Optional,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
     training: bool,
     momentum: float,
     eps: float,
@@ -108,7 +110,7 @@ def embedding_bag(
     scale_grad_by_freq: bool = False,
     mode: int = 0,
     sparse: bool = False,
-    per_sample_weights: Optional = None,
+    per_sample_weights: Tensor | None = None,
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -155,8 +157,8 @@ _REDUCTIONS = ("none", "mean", "sum")
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
-    weight: Optional = None,
-    pos_weight: Optional = None,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
     reduction: int = 1,
 ) -> Any:
     """The function of `nn.functional`, with its reduction by number: 0 none, 1 mean, 2 sum."""

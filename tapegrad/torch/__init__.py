@@ -28,11 +28,13 @@ from tapegrad.torch import (
     testing,
     utils,
 )
+from tapegrad.torch import _environment as _environment
 from tapegrad.torch import _names as _names
 from tapegrad.torch import random as random
 from tapegrad.torch._dtypes import (
     Size,
     channels_last,
+    channels_last_3d,
     contiguous_format,
     device,
     dtype,
@@ -98,6 +100,7 @@ __all__ = [
     "autograd",
     "backends",
     "channels_last",
+    "channels_last_3d",
     "contiguous_format",
     "cuda",
     "device",

@@ -33,6 +33,7 @@ from tapegrad.torch import testing as testing
 from tapegrad.torch import utils as utils
 from tapegrad.torch._dtypes import Size as Size
 from tapegrad.torch._dtypes import channels_last as channels_last
+from tapegrad.torch._dtypes import channels_last_3d as channels_last_3d
 from tapegrad.torch._dtypes import contiguous_format as contiguous_format
 from tapegrad.torch._dtypes import device as device
 from tapegrad.torch._dtypes import dtype as dtype
@@ -75,6 +76,7 @@ _Device: TypeAlias = _device | _str | _int
 
 __version__: _str
 newaxis: None
+bfloat16: _dtype
 bool: _dtype
 cdouble: _dtype
 cfloat: _dtype
@@ -197,6 +199,8 @@ def adjoint(input: Tensor) -> Tensor:
 def affine_grid_generator(
     theta: Tensor, size: Sequence[_int], align_corners: _bool, *, out: Tensor | None = None
 ) -> Tensor: ...
+def alias_copy(input: Tensor) -> Tensor:
+    """A copy of a tensor."""
 def all(
     input: Tensor,
     dim: _Sizes | None = None,
@@ -310,6 +314,22 @@ def as_strided(
     input: Tensor, size: _Sizes, stride: _Sizes, storage_offset: _int | None = None
 ) -> Tensor:
     """A view of the memory of a tensor with other sizes, strides and offset."""
+def as_strided_(
+    input: Tensor, size: _Sizes, stride: _Sizes, storage_offset: _int | None = None
+) -> Tensor:
+    """Give this tensor other sizes, strides and offset over its memory, if it has no grad."""
+def as_strided_copy(
+    input: Tensor, *args: Any, out: Tensor | None = None, **words: Any
+) -> Tensor:
+    """A copy of what `as_strided` returns a view of."""
+def as_strided_scatter(
+    input: Tensor,
+    src: Tensor,
+    size: _Sizes,
+    stride: _Sizes,
+    storage_offset: _int | None = None,
+) -> Tensor:
+    """A copy of the tensor, in which `src` is written to what `as_strided` would show."""
 def as_tensor(
     data: Any, dtype: _dtype | None = None, device: _Device | None = None
 ) -> Tensor:
@@ -362,6 +382,10 @@ def atleast_3d(first: Tensor, second: Tensor, /, *rest: Tensor) -> tuple[Tensor,
 @overload
 def atleast_3d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]:
     """Views with at least three dimensions: a vector lies along the middle one."""
+def autocast_decrement_nesting() -> _int:
+    """Count a block of autocast that ends."""
+def autocast_increment_nesting() -> _int:
+    """Count a block of autocast that begins."""
 def avg_pool1d(
     input: Tensor,
     kernel_size: _Sizes,
@@ -381,6 +405,14 @@ def baddbmm(
     out: Tensor | None = None,
 ) -> Tensor:
     """`beta * input + alpha * bmm(batch1, batch2)`."""
+def bartlett_window(
+    window_length: _int,
+    periodic: _bool = True,
+    *,
+    dtype: _dtype | None = None,
+    **options: Any,
+) -> Tensor:
+    """A triangle from 0 to 1 and back."""
 def batch_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
     """Each channel with mean 0 and variance 1 over the batch, times weight plus bias."""
 def bernoulli(
@@ -395,6 +427,14 @@ def bilinear(
     input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
 ) -> Tensor:
     """`input1 @ weight[k] @ input2` for every k, plus bias."""
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
+    reduction: _int = 1,
+) -> Tensor:
+    """The function of `nn.functional`, with its reduction by number: 0 none, 1 mean, 2 sum."""
 def bincount(
     input: Tensor,
     weights: Tensor | None = None,
@@ -403,6 +443,8 @@ def bincount(
     out: Tensor | None = None,
 ) -> Tensor:
     """How often each number from 0 on occurs, or the sum of its weights."""
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """Numbers of successes in `count` trials of probability `prob`: constants."""
 def bitwise_and(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Elementwise bitwise and of integers."""
 def bitwise_left_shift(
@@ -419,6 +461,14 @@ def bitwise_right_shift(
     """Elementwise bitwise right shift of integers."""
 def bitwise_xor(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Elementwise bitwise xor of integers."""
+def blackman_window(
+    window_length: _int,
+    periodic: _bool = True,
+    *,
+    dtype: _dtype | None = None,
+    **options: Any,
+) -> Tensor:
+    """0.42 - 0.5 cos(2 pi k / n) + 0.08 cos(4 pi k / n)."""
 def block_diag(*tensors: Tensor, out: Tensor | None = None) -> Tensor:
     """Matrices along the diagonal of a matrix that is zero elsewhere."""
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -495,6 +545,8 @@ def clamp_min(input: Tensor, min: _Operand, *, out: Tensor | None = None) -> Ten
     """The elements clamped to a lower bound."""
 def clamp_min_(input: Tensor, min: _Operand) -> Tensor:
     """`clamp_min`, written into this tensor's own memory."""
+def clear_autocast_cache(*_args: Any, **_words: Any) -> Tensor:
+    """Do nothing: there is no cache."""
 def clip(
     input: Tensor,
     min: _Operand | None = None,
@@ -515,6 +567,8 @@ def combinations(
     """All ways to choose `r` elements of a tensor of one dimension, one way a row."""
 def compile(model: Callable[..., Any] | None = None, **options: Any) -> Any:
     """The model or function itself, which runs as it is; the first call says so."""
+def compiled_with_cxx11_abi(*_args: Any, **_words: Any) -> Tensor:
+    """True, as PyTorch's builds of today say."""
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A complex tensor of a real and an imaginary part."""
 def concat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
@@ -523,6 +577,8 @@ def concatenate(
     tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None
 ) -> Tensor:
     """Tensors joined along one of their dimensions. RuntimeError where other sizes differ."""
+def cond(pred: Any, true_fn: Any, false_fn: Any, operands: Sequence[Any] = ()) -> Tensor:
+    """`true_fn(*operands)` where pred is true, else `false_fn(*operands)`: it runs at once."""
 def conj(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex conjugate; of real tensors the tensor itself."""
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -561,6 +617,8 @@ def conv3d(
     groups: _int = 1,
 ) -> Tensor:
     """Convolution of volumes: `conv2d` with three spatial dimensions."""
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0) -> Tensor:
+    """A convolution of (time, batch, channels) by (width, channels, channels of the result)."""
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -675,6 +733,8 @@ def detach(input: Tensor) -> Tensor:
     """The same memory without history."""
 def detach_(input: Tensor) -> Tensor:
     """Cut a tensor from the graph that made it."""
+def detach_copy(input: Tensor, *args: Any, out: Tensor | None = None, **words: Any) -> Tensor:
+    """A copy of what `detach` returns a view of."""
 def diag(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """The diagonal of a matrix, as a copy; the matrix whose diagonal is a vector."""
 def diag_embed(
@@ -690,6 +750,10 @@ def diagflat(input: Tensor, offset: _int = 0, *, out: Tensor | None = None) -> T
     """The matrix whose diagonal is the flat tensor."""
 def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
     """The diagonal of two dimensions, as the last dimension of the result."""
+def diagonal_copy(
+    input: Tensor, *args: Any, out: Tensor | None = None, **words: Any
+) -> Tensor:
+    """A copy of what `diagonal` returns a view of."""
 def diagonal_scatter(
     input: Tensor,
     src: Tensor,
@@ -744,6 +808,8 @@ def dsplit(
     """`tensor_split` along a fixed dimension, evenly."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along dimension 2."""
+def eig(*_args: Any, **_kwargs: Any) -> Tensor:
+    """RuntimeError, as in PyTorch, which has removed it: see `linalg.eig`."""
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """Sums of products of tensors, by letters for their dimensions: `einsum("ij,jk->ik", x, y)`."""
 def embedding(
@@ -754,6 +820,18 @@ def embedding(
     sparse: _bool = False,
 ) -> Tensor:
     """As `nn.functional.embedding`, but with the matrix first."""
+def embedding_bag(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: _bool = False,
+    mode: _int = 0,
+    sparse: _bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: _bool = False,
+    padding_idx: _int | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Bags of rows reduced by 0 "sum", 1 "mean" or 2 "max", and what PyTorch returns besides."""
 def embedding_renorm_(
     weight: Tensor, indices: Tensor, max_norm: _float, norm_type: _float = 2.0
 ) -> Tensor:
@@ -782,6 +860,19 @@ def empty_like(
     requires_grad: _bool = False,
 ) -> Tensor:
     """A tensor in the shape and dtype of another one, holding whatever the memory does."""
+def empty_permuted(
+    size: _Sizes,
+    physical_layout: _Sizes,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """An empty tensor whose dimensions lie in memory in the order of `physical_layout`."""
 def empty_strided(
     size: _Sizes,
     stride: _Sizes,
@@ -817,6 +908,8 @@ def exp2_(input: Tensor) -> Tensor:
     """`exp2`, written into this tensor's own memory."""
 def exp_(input: Tensor) -> Tensor:
     """`exp`, written into this tensor's own memory."""
+def expand_copy(input: Tensor, *args: Any, out: Tensor | None = None, **words: Any) -> Tensor:
+    """A copy of what `expand` returns a view of."""
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Elementwise expm1."""
 def expm1_(input: Tensor) -> Tensor:
@@ -842,6 +935,8 @@ def feature_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """`nn.functional.feature_dropout`."""
 def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """`nn.functional.feature_dropout`, written into its argument."""
+def fill(input: Tensor, value: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """A tensor of the same shape and dtype with one value."""
 def fill_(self: Tensor, value: _Operand) -> Tensor:
     """Write a number, or a tensor of no dimensions, into all elements of this tensor."""
 def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -874,6 +969,12 @@ def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The fractional part, with the sign of the element."""
 def frac_(input: Tensor) -> Tensor:
     """`frac`, written into this tensor's own memory."""
+def frexp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Mantissas from 0.5 to before 1, and exponents of 2."""
+def frobenius_norm(
+    input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False
+) -> Tensor:
+    """The root of the sum of squares over one or two dimensions."""
 def from_dlpack(ext_tensor: Any) -> Tensor:
     """A tensor over the memory of an array of another library."""
 def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
@@ -928,8 +1029,24 @@ def gcd_(input: Tensor, other: _Operand) -> Tensor:
     """`gcd`, written into this tensor's own memory."""
 def ge(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Elementwise `input >= other`."""
+def geqrf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """QR as LAPACK packs it: R above, the vectors of reflections below, and their factors tau."""
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The products of every element of one vector with every element of another."""
+def get_autocast_cpu_dtype() -> _dtype:
+    """The older form of the function of a device type, for 'cpu'."""
+def get_autocast_dtype(device_type: _str) -> _dtype:
+    """The dtype that was set for autocast on a device."""
+def get_autocast_gpu_dtype() -> _dtype:
+    """The older form of the function of a device type, for 'cuda'."""
+def get_autocast_ipu_dtype() -> _dtype:
+    """The older form of the function of a device type, for 'ipu'."""
+def get_autocast_xla_dtype() -> _dtype:
+    """The older form of the function of a device type, for 'xla'."""
+def get_default_device(*_args: Any, **_words: Any) -> Tensor:
+    """The CPU."""
+def get_deterministic_debug_mode() -> _int:
+    """What was set last, as a number: 0, 1 or 2."""
 def get_device(self: Tensor) -> _int:
     """-1: tensors are in the CPU's memory."""
 def get_rng_state() -> Tensor:
@@ -983,8 +1100,30 @@ def gru_cell(
     """One step of GRU: the new state, for an LSTM (h, c)."""
 def gt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Elementwise `input > other`."""
+def hamming_window(
+    window_length: _int,
+    periodic: _bool = True,
+    alpha: _float = 0.54,
+    beta: _float = 0.46,
+    *,
+    dtype: _dtype | None = None,
+    **options: Any,
+) -> Tensor:
+    """alpha - beta cos(2 pi k / n)."""
+def hann_window(
+    window_length: _int,
+    periodic: _bool = True,
+    *,
+    dtype: _dtype | None = None,
+    **options: Any,
+) -> Tensor:
+    """sin(pi k / n) ** 2. periodic: n is the length, else one less."""
 def hardshrink(input: Tensor, lambd: _float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """x, but 0 where |x| is at most lambd."""
+has_lapack: bool
+has_mkl: bool
+has_openmp: bool
+has_spectral: bool
 def heaviside(input: Tensor, values: _Operand, *, out: Tensor | None = None) -> Tensor:
     """0 below zero, 1 above, `values` at it; a derivative of 0."""
 def hinge_embedding_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
@@ -998,6 +1137,26 @@ def histc(
     out: Tensor | None = None,
 ) -> Tensor:
     """Counts in bins of equal width from min to max; where these are equal, of the data."""
+def histogram(
+    input: Tensor,
+    bins: Any,
+    *,
+    range: Sequence[_float] | None = None,
+    weight: _Operand | None = None,
+    density: _bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Counts, or sums of weights, of the elements in bins, and the edges of these."""
+def histogramdd(
+    input: Tensor,
+    bins: Any,
+    *,
+    range: Sequence[_float] | None = None,
+    weight: _Operand | None = None,
+    density: _bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Counts of points, with coordinates along the last dimension, in boxes; and the edges."""
 def hsplit(
     input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
 ) -> tuple[Tensor, ...]:
@@ -1062,6 +1221,8 @@ def index_select(
     input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None = None
 ) -> Tensor:
     """The parts at these positions of a dimension."""
+def init_num_threads(*_args: Any, **_words: Any) -> Tensor:
+    """Do nothing: see `set_num_threads`."""
 def initial_seed() -> _int:
     """The seed that the default generator started from."""
 def inner(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -1070,10 +1231,24 @@ def instance_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Ten
     """Each channel of each example with mean 0 and variance 1, times weight plus bias."""
 def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a square matrix, or of each of a stack; LinAlgError if it is singular."""
+def is_autocast_cache_enabled() -> _bool:
+    """What was set last; True at first."""
+def is_autocast_cpu_enabled() -> _bool:
+    """The older form of the function of a device type, for 'cpu'."""
+def is_autocast_enabled(device_type: _str = 'cuda') -> _bool:
+    """What was set last for a device."""
+def is_autocast_ipu_enabled() -> _bool:
+    """The older form of the function of a device type, for 'ipu'."""
+def is_autocast_xla_enabled() -> _bool:
+    """The older form of the function of a device type, for 'xla'."""
 def is_complex(input: Tensor) -> _bool:
     """Whether the elements are complex."""
 def is_conj(self: Tensor) -> _bool:
     """False: conjugates are computed at once."""
+def is_deterministic_algorithms_warn_only_enabled() -> _bool:
+    """Whether the debug mode is "warn"."""
+def is_distributed(*_args: Any, **_words: Any) -> Tensor:
+    """False."""
 def is_floating_point(input: Tensor) -> _bool:
     """Whether the elements are real floats."""
 def is_inference(input: Tensor) -> _bool:
@@ -1086,8 +1261,14 @@ def is_same_size(self: Tensor, other: Tensor) -> _bool:
     """Whether two tensors have the same shape."""
 def is_signed(self: Tensor) -> _bool:
     """Whether the elements may be negative."""
+def is_storage(obj: object) -> _bool:
+    """Whether an object is the storage of a tensor."""
 def is_tensor(obj: object) -> _bool:
     """Whether an object is a tensor."""
+def is_vulkan_available(*_args: Any, **_words: Any) -> Tensor:
+    """False."""
+def is_warn_always_enabled() -> _bool:
+    """What was set last."""
 def isclose(
     input: Tensor,
     other: _Operand,
@@ -1119,6 +1300,28 @@ def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Elementwise isposinf."""
 def isreal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Elementwise isreal."""
+def istft(
+    input: Tensor,
+    n_fft: _int,
+    hop_length: _int | None = None,
+    win_length: _int | None = None,
+    window: Tensor | None = None,
+    center: _bool = True,
+    normalized: _bool = False,
+    onesided: _bool | None = None,
+    length: _int | None = None,
+    return_complex: _bool = False,
+) -> Tensor:
+    """The signal of which `stft` with the same parameters gives `input`."""
+def kaiser_window(
+    window_length: _int,
+    periodic: _bool = True,
+    beta: _float = 12.0,
+    *,
+    dtype: _dtype | None = None,
+    **options: Any,
+) -> Tensor:
+    """i0(beta sqrt(1 - (2 k / n - 1) ** 2)) / i0(beta)."""
 def kl_div(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
     """`nn.functional.kl_div`; reduction: 0 for none, 1 for the mean, 2 for the sum."""
 def kron(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -1245,8 +1448,25 @@ def lstm_cell(
     b_hh: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """One step of LSTM: the new state, for an LSTM (h, c)."""
+def lstsq(*_args: Any, **_kwargs: Any) -> Tensor:
+    """RuntimeError, as in PyTorch, which has removed it: see `linalg.lstsq`."""
 def lt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Elementwise `input < other`."""
+def lu(
+    A: Tensor, pivot: _bool = True, get_infos: _bool = False, out: Tensor | None = None
+) -> Tensor:
+    """The older form of `linalg.lu_factor`: LU and the swaps of rows, and codes if get_infos."""
+def lu_solve(b: Any, LU_data: Any, LU_pivots: Any, *, out: Tensor | None = None) -> Tensor:
+    """The older form of `linalg.lu_solve`: X with `A @ X == b`."""
+def lu_unpack(
+    LU_data: Tensor,
+    LU_pivots: Tensor,
+    unpack_data: _bool = True,
+    unpack_pivots: _bool = True,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """P, L and U of what `linalg.lu_factor` returned; empty ones for what is not asked for."""
 def manual_seed(seed: _int) -> Generator:
     """Start the default generator anew from a seed, and return it."""
 def margin_ranking_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
@@ -1267,6 +1487,8 @@ def matrix_exp(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The exponential of a square matrix, or of each of a stack."""
 def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor:
     """A square matrix multiplied n times; of its inverse where n is negative."""
+def matrix_rank(*_args: Any, **_kwargs: Any) -> Tensor:
+    """RuntimeError, as in PyTorch, which has removed it: see `linalg.matrix_rank`."""
 @overload
 def max(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
@@ -1383,6 +1605,8 @@ def multiply(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Te
     """`input * other`."""
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of a matrix and a vector."""
+def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the gamma function of dimension p; RuntimeError at most (p - 1) / 2."""
 def nan_to_num(
     input: Tensor,
     nan: _float | None = None,
@@ -1434,10 +1658,44 @@ def nansum(
     """The sum of the elements that are not NaN."""
 def narrow(input: Tensor, dim: _int, start: _Number, length: _int) -> Tensor:
     """The part of a dimension from index `start` to before `start + length`."""
+def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int) -> Tensor:
+    """A copy of what `narrow` returns a view of."""
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: _bool,
+    momentum: _float,
+    eps: _float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`batch_norm`; in training the means and one over the deviations, else nothing more."""
 def native_channel_shuffle(
     input: Tensor, groups: _int, *, out: Tensor | None = None
 ) -> Tensor:
     """`channel_shuffle`."""
+def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]:
+    """The tensor with elements replaced by 0 and the others scaled, and which ones were kept."""
+def native_group_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    N: _int,
+    C: _int,
+    HxW: _int,
+    group: _int,
+    eps: _float,
+) -> tuple[Tensor, ...]:
+    """`group_norm`, and the means and one over the standard deviations of each group."""
+def native_layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[_int],
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: _float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`layer_norm`, the means, and one over the standard deviations."""
 def ne(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Elementwise `input != other`."""
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1455,6 +1713,10 @@ def nonzero(input: Tensor, *, as_tuple: Literal[False] = False) -> Tensor: ...
 @overload
 def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
     """The positions of what is not 0, a row for each; as_tuple: a tensor for each dimension."""
+def nonzero_static(
+    input: Tensor, *, size: _int, fill_value: _int = -1, out: Tensor | None = None
+) -> Tensor:
+    """The coordinates of the first `size` elements that are not 0, then rows of `fill_value`."""
 def norm(
     input: Tensor,
     p: _Number | _str = 'fro',
@@ -1483,6 +1745,10 @@ def normal(
     """Normal numbers of a mean and a standard deviation: numbers with a size, or tensors."""
 def not_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Elementwise `input != other`."""
+def nuclear_norm(
+    input: Tensor, dim: Sequence[_int] | None = None, keepdim: _bool = False
+) -> Tensor:
+    """The sum of the singular values of matrices in two dimensions, the last unless given."""
 def numel(input: Tensor) -> _int:
     """The number of elements."""
 def ones(
@@ -1509,16 +1775,36 @@ def ones_like(
     requires_grad: _bool = False,
 ) -> Tensor:
     """Ones in the shape and dtype of a tensor."""
+def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The older name of `linalg.householder_product`."""
+def ormqr(
+    input: Tensor,
+    tau: Tensor,
+    other: _Operand,
+    left: _bool = True,
+    transpose: _bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Q @ other, or other @ Q if not left, for the square Q of reflections; Q.mH if transpose."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The products of every element of one vector with every element of another."""
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False
 ) -> Tensor:
     """The p-norms of `x1 - x2 + eps` along the last dimension."""
+def pca_lowrank(
+    A: Tensor, q: _int | None = None, center: _bool = True, niter: _int = 2
+) -> tuple[Tensor, Tensor, Tensor]:
+    """U, S and V of a matrix whose columns are centred unless told otherwise; q: at most 6."""
 def pdist(input: Tensor, p: _float = 2.0, *, out: Tensor | None = None) -> Tensor:
     """The p-norms of the differences of all pairs of rows: (n, d) to (n * (n - 1) / 2)."""
 def permute(input: Tensor, *dims: _Sizes, **words: Any) -> Tensor:
     """The dimensions in another order."""
+def permute_copy(
+    input: Tensor, *args: Any, out: Tensor | None = None, **words: Any
+) -> Tensor:
+    """A copy of what `permute` returns a view of."""
 def pinverse(input: Tensor, rcond: _float = 1e-15, *, out: Tensor | None = None) -> Tensor:
     """The pseudo-inverse: the older name of `linalg.pinv`."""
 def pixel_shuffle(
@@ -1702,6 +1988,20 @@ def randperm(
     requires_grad: _bool = False,
 ) -> Tensor:
     """The whole numbers from 0 to before n, in a random order."""
+def range(
+    start: _Number = 0,
+    end: _Number | None = None,
+    step: _Number = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """Numbers from start to end, both included: an older form of `arange`."""
 def ravel(input: Tensor) -> Tensor:
     """The tensor as one dimension."""
 def real(self: Tensor) -> Tensor:
@@ -1854,8 +2154,23 @@ def searchsorted(
     """Where values would have to be put into a sorted sequence, row by row."""
 def seed() -> _int:
     """Start the default generator anew from a seed of the operating system's; returns it."""
+def segment_reduce(
+    data: Any,
+    reduce: _str,
+    *,
+    lengths: Tensor | None = None,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    axis: _int = 0,
+    unsafe: _bool = False,
+    initial: _float | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Consecutive segments along an axis reduced: "sum", "mean", "max", "min" or "prod"."""
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """The part at one index of a dimension; the result lacks that dimension."""
+def select_copy(input: Tensor, *args: Any, out: Tensor | None = None, **words: Any) -> Tensor:
+    """A copy of what `select` returns a view of."""
 def select_scatter(
     input: Tensor, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = None
 ) -> Tensor:
@@ -1864,8 +2179,34 @@ def selu(input: Tensor, inplace: _bool = False) -> Tensor:
     """elu, scaled so that it keeps mean 0 and variance 1."""
 def selu_(input: Tensor) -> Tensor:
     """`selu`, written into this tensor's own memory."""
+def set_autocast_cache_enabled(enabled: _bool) -> None:
+    """Note a setting of autocast, which changes nothing here."""
+def set_autocast_cpu_dtype(dtype: _dtype) -> None:
+    """The older form of the function of a device type, for 'cpu'."""
+def set_autocast_cpu_enabled(enabled: _bool) -> None:
+    """The older form of the function of a device type, for 'cpu'."""
+def set_autocast_dtype(device_type: _str, dtype: _dtype) -> None:
+    """Note a dtype for autocast, which changes nothing here."""
+def set_autocast_enabled(device_type: Any, enabled: _bool | None = None) -> None:
+    """Note whether autocast is on, which changes nothing here."""
+def set_autocast_gpu_dtype(dtype: _dtype) -> None:
+    """The older form of the function of a device type, for 'cuda'."""
+def set_autocast_ipu_dtype(dtype: _dtype) -> None:
+    """The older form of the function of a device type, for 'ipu'."""
+def set_autocast_ipu_enabled(enabled: _bool) -> None:
+    """The older form of the function of a device type, for 'ipu'."""
+def set_autocast_xla_dtype(dtype: _dtype) -> None:
+    """The older form of the function of a device type, for 'xla'."""
+def set_autocast_xla_enabled(enabled: _bool) -> None:
+    """The older form of the function of a device type, for 'xla'."""
+def set_default_device(device: _Device | None = None) -> None:
+    """Check that the device is the CPU, which all tensors are on; RuntimeError for another."""
 def set_default_tensor_type(t: _dtype | _str | None) -> None:
     """Older name of `set_default_dtype`, for a type of tensors."""
+def set_deterministic_debug_mode(debug_mode: _int | _str) -> None:
+    """Note a mode, "default", "warn" or "error": what is computed here is deterministic anyway."""
+def set_flush_denormal(*_args: Any, **_words: Any) -> Tensor:
+    """False: NumPy computes with denormal numbers."""
 def set_printoptions(
     precision: _int | None = None,
     threshold: _float | None = None,
@@ -1877,6 +2218,8 @@ def set_printoptions(
     """Set how tensors print."""
 def set_rng_state(new_state: Tensor) -> None:
     """Set the state of the default generator to one that `get_rng_state` returned."""
+def set_warn_always(b: _bool) -> None:
+    """Note whether warnings are to come each time; Python's filters decide."""
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sign; of complex numbers x / |x|."""
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1899,6 +2242,23 @@ def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Elementwise sinh."""
 def sinh_(input: Tensor) -> Tensor:
     """`sinh`, written into this tensor's own memory."""
+def slice_copy(
+    input: Tensor,
+    dim: _int = 0,
+    start: _int | None = None,
+    end: _int | None = None,
+    step: _int = 1,
+) -> Tensor:
+    """A copy of the elements from start to before end along a dimension."""
+def slice_inverse(
+    input: Tensor,
+    src: Tensor,
+    dim: _int = 0,
+    start: _int | None = None,
+    end: _int | None = None,
+    step: _int = 1,
+) -> Tensor:
+    """The tensor of which `input` is a slice: `src`."""
 def slice_scatter(
     input: Tensor,
     src: Tensor,
@@ -1916,6 +2276,8 @@ def softmax(
     input: Tensor, dim: _Sizes, dtype: _dtype | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """exp(x) over its sum along a dimension."""
+def solve(*_args: Any, **_kwargs: Any) -> Tensor:
+    """RuntimeError, as in PyTorch, which has removed it: see `linalg.solve`."""
 def sort(
     input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool | None = None
 ) -> return_types.sort:
@@ -1924,8 +2286,14 @@ def split(
     tensor: Tensor, split_size_or_sections: _Sizes, dim: _int = 0
 ) -> tuple[Tensor, ...]:
     """Parts along a dimension: of one size, the last maybe smaller, or of these sizes."""
+def split_copy(input: Tensor, *args: Any, out: Tensor | None = None, **words: Any) -> Tensor:
+    """A copy of what `split` returns a view of."""
 def split_with_sizes(input: Tensor, split_sizes: _Sizes, dim: _int = 0) -> tuple[Tensor, ...]:
     """Parts along a dimension, of these sizes."""
+def split_with_sizes_copy(
+    input: Tensor, *args: Any, out: Tensor | None = None, **words: Any
+) -> Tensor:
+    """A copy of what `split_with_sizes` returns a view of."""
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Elementwise sqrt."""
 def sqrt_(input: Tensor) -> Tensor:
@@ -1936,6 +2304,10 @@ def square_(input: Tensor) -> Tensor:
     """`square`, written into this tensor's own memory."""
 def squeeze(input: Tensor, dim: _Sizes | None = None) -> Tensor:
     """The tensor without dimensions of size 1: all of them, or those named if they are."""
+def squeeze_copy(
+    input: Tensor, *args: Any, out: Tensor | None = None, **words: Any
+) -> Tensor:
+    """A copy of what `squeeze` returns a view of."""
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape joined along a new dimension."""
 def std(
@@ -1957,6 +2329,20 @@ def std_mean(
     correction: _Number | None = None,
 ) -> tuple[Tensor, Tensor]:
     """`std` and the mean, as a tuple."""
+def stft(
+    input: Tensor,
+    n_fft: _int,
+    hop_length: _int | None = None,
+    win_length: _int | None = None,
+    window: Tensor | None = None,
+    center: _bool = True,
+    pad_mode: _str = 'reflect',
+    normalized: _bool = False,
+    onesided: _bool | None = None,
+    return_complex: _bool | None = None,
+    align_to_window: _bool | None = None,
+) -> Tensor:
+    """The Fourier transforms of overlapping windows: frequencies along -2, windows along -1."""
 def sub(
     input: Tensor, other: _Operand, *, alpha: _Number = 1, out: Tensor | None = None
 ) -> Tensor:
@@ -1976,12 +2362,36 @@ def sum(
     """The sum of all elements, or along dimensions; of integers and booleans as int64."""
 def svd(input: Tensor, some: _bool = True, compute_uv: _bool = True) -> return_types.svd:
     """U, S and V with `input == U @ diag(S) @ V.mH`; U and V are zeros if not compute_uv."""
+def svd_lowrank(
+    A: Tensor, q: _int | None = 6, niter: _int | None = 2, M: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """U, S and V of a matrix of rank q or nearly so: A is U @ diag(S) @ V.mH."""
 def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
     """NumPy's word for transpose."""
 def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Another word for transpose."""
+def sym_float(a: Any) -> _float:
+    """A number as a float."""
+def sym_int(a: Any) -> _int:
+    """A number as an int."""
+def sym_ite(b: Any, t: Any, f: Any) -> Tensor:
+    """t where b is true, else f."""
+def sym_max(a: Any, b: Any) -> Tensor:
+    """The greater of two numbers, a float where one is."""
+def sym_min(a: Any, b: Any) -> Tensor:
+    """The smaller of two numbers, a float where one is."""
+def sym_not(a: Any) -> _bool:
+    """The contrary of a truth value."""
+def sym_sqrt(a: Any) -> _float:
+    """The square root of a number."""
+def sym_sum(args: Sequence[Any]) -> Tensor:
+    """The sum of numbers."""
+def symeig(*_args: Any, **_kwargs: Any) -> Tensor:
+    """RuntimeError, as in PyTorch, which has removed it: see `linalg.symeig`."""
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; a vector or a single element as it is."""
+def t_copy(input: Tensor, *args: Any, out: Tensor | None = None, **words: Any) -> Tensor:
+    """A copy of what `t` returns a view of."""
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements of the flat tensor at these positions."""
 def take_along_dim(
@@ -2027,6 +2437,10 @@ def trace(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sum of the diagonal of a matrix."""
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """The tensor with two dimensions swapped."""
+def transpose_copy(
+    input: Tensor, *args: Any, out: Tensor | None = None, **words: Any
+) -> Tensor:
+    """A copy of what `transpose` returns a view of."""
 def trapezoid(
     y: Tensor,
     x: Tensor | None = None,
@@ -2103,8 +2517,12 @@ def typename(obj: object) -> _str:
     """`torch.FloatTensor` for a tensor; for other objects the name of their type."""
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
     """The parts at each index of a dimension; they lack that dimension."""
+def unbind_copy(input: Tensor, *args: Any, out: Tensor | None = None, **words: Any) -> Tensor:
+    """A copy of what `unbind` returns a view of."""
 def unflatten(input: Tensor, dim: _int, sizes: _Sizes) -> Tensor:
     """One dimension split into several, of which one size may be -1."""
+def unfold_copy(input: Tensor, *args: Any, out: Tensor | None = None, **words: Any) -> Tensor:
+    """A copy of what `unfold` returns a view of."""
 @overload
 def unique(
     input: Tensor,
@@ -2202,6 +2620,10 @@ def unsafe_split_with_sizes(
     """`split_with_sizes`, of which one part may be written to if no other is used afterwards."""
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """The tensor with a new dimension of size 1, which becomes dimension `dim`."""
+def unsqueeze_copy(
+    input: Tensor, *args: Any, out: Tensor | None = None, **words: Any
+) -> Tensor:
+    """A copy of what `unsqueeze` returns a view of."""
 def vander(
     x: Tensor, N: _int | None = None, increasing: _bool = False, *, out: Tensor | None = None
 ) -> Tensor:
@@ -2229,8 +2651,18 @@ def vdot(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor
     """`dot` of the conjugate of `input` and `other`."""
 def view_as_complex(input: Tensor) -> Tensor:
     """Pairs of real numbers along the last dimension as complex ones."""
+def view_as_complex_copy(
+    input: Tensor, *args: Any, out: Tensor | None = None, **words: Any
+) -> Tensor:
+    """A copy of what `view_as_complex` returns a view of."""
 def view_as_real(input: Tensor) -> Tensor:
     """Complex numbers as pairs of real ones, along a new last dimension."""
+def view_as_real_copy(
+    input: Tensor, *args: Any, out: Tensor | None = None, **words: Any
+) -> Tensor:
+    """A copy of what `view_as_real` returns a view of."""
+def view_copy(input: Tensor, *args: Any, out: Tensor | None = None, **words: Any) -> Tensor:
+    """A copy of what `view` returns a view of."""
 def vsplit(
     input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
 ) -> tuple[Tensor, ...]:
@@ -2244,6 +2676,8 @@ def where(
     condition: Tensor, input: _Operand, other: _Operand, *, out: Tensor | None = None
 ) -> Tensor:
     """`input` where the condition holds, else `other`; of a condition alone its positions."""
+def while_loop(cond_fn: Any, body_fn: Any, carried_inputs: Sequence[Any]) -> Tensor:
+    """`carried = body_fn(*carried)` while `cond_fn(*carried)` is true: it runs at once."""
 def xlogy(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """x * log(y), and 0 where x is 0."""
 def xlogy_(input: Tensor, other: _Operand) -> Tensor:

@@ -57,10 +57,31 @@ def eigvalsh(
     A: Tensor, UPLO: Literal['L', 'U'] = 'L', *, out: Tensor | None = None
 ) -> Tensor:
     """The eigenvalues, ascending, of a Hermitian matrix."""
+def householder_product(A: Any, tau: Any, *, out: Tensor | None = None) -> Tensor:
+    """The first columns of the product of reflections that geqrf packs."""
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a square matrix, or of each of a stack; LinAlgError if it is singular."""
 def inv_ex(A: Tensor, *, check_errors: _bool = False) -> return_types.linalg_inv_ex:
     """The inverse, and the info 0; a singular matrix is an error."""
+def ldl_factor(A: Tensor, *, hermitian: _bool = False, out: Tensor | None = None) -> Tensor:
+    """The factors of a symmetric matrix L @ D @ L.mT as LAPACK packs them, and their pivots."""
+def ldl_factor_ex(
+    A: Tensor,
+    *,
+    hermitian: _bool = False,
+    check_errors: _bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`ldl_factor`, and LAPACK's code of success."""
+def ldl_solve(
+    LD: Tensor,
+    pivots: Tensor,
+    B: Tensor,
+    *,
+    hermitian: _bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """X with `A @ X == B`, from what `ldl_factor(A)` returned."""
 def lstsq(
     A: Tensor, B: Tensor, rcond: Tensor | _float | None = None, *, driver: _str | None = None
 ) -> return_types.linalg_lstsq:
@@ -69,6 +90,10 @@ def lu(A: Tensor, *, pivot: _bool = True) -> return_types.linalg_lu:
     """P, L and U with `A == P @ L @ U`: a permutation, and two triangular matrices."""
 def lu_factor(A: Tensor, *, pivot: _bool = True) -> return_types.linalg_lu_factor:
     """L and U in one matrix, and the swaps of rows, as `lu_solve` takes them."""
+def lu_factor_ex(
+    A: Tensor, *, pivot: _bool = True, check_errors: _bool = False, out: Tensor | None = None
+) -> Tensor:
+    """`lu_factor`, and the place of the first zero on the diagonal of U, 0 for none."""
 def lu_solve(
     LU: Tensor,
     pivots: Tensor,

@@ -21,6 +21,11 @@ _Sizes: TypeAlias = _int | Sequence[_int]
 _Device: TypeAlias = _device | _str | _int
 
 
+class _lu_with_info(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
 class aminmax(NamedTuple):
     min: Tensor
     max: Tensor
@@ -32,6 +37,22 @@ class cummax(NamedTuple):
 class cummin(NamedTuple):
     values: Tensor
     indices: Tensor
+
+class frexp(NamedTuple):
+    mantissa: Tensor
+    exponent: Tensor
+
+class geqrf(NamedTuple):
+    a: Tensor
+    tau: Tensor
+
+class histogram(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
+
+class histogramdd(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
 
 class kthvalue(NamedTuple):
     values: Tensor
@@ -53,6 +74,15 @@ class linalg_inv_ex(NamedTuple):
     inverse: Tensor
     info: Tensor
 
+class linalg_ldl_factor(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+
+class linalg_ldl_factor_ex(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+    info: Tensor
+
 class linalg_lstsq(NamedTuple):
     solution: Tensor
     residuals: Tensor
@@ -67,6 +97,11 @@ class linalg_lu(NamedTuple):
 class linalg_lu_factor(NamedTuple):
     LU: Tensor
     pivots: Tensor
+
+class linalg_lu_factor_ex(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
 
 class linalg_qr(NamedTuple):
     Q: Tensor
@@ -84,6 +119,11 @@ class linalg_svd(NamedTuple):
     U: Tensor
     S: Tensor
     Vh: Tensor
+
+class lu_unpack(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
 
 class max(NamedTuple):
     values: Tensor

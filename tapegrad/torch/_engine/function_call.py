@@ -326,7 +326,9 @@ class _Results:
         return made
 
     def _is_logged(self, output: Tensor) -> bool:
-        return self.logged and id(output) not in self.constant and output._value.dtype.kind in "fc"
+        return (
+            self.logged and id(output) not in self.constant and output._value.dtype.kind in "fcV"
+        )
 
     def _constant(self, output: Tensor, inner: bool) -> Tensor:
         if output.node is None:

@@ -6,11 +6,32 @@ modules is a name of that namespace: `torch.reshape` is the operation.
 
 from __future__ import annotations
 
-from tapegrad.torch._ops.create import creation, random, random_fill, ranges
+from tapegrad.torch._ops import foreach
+from tapegrad.torch._ops.create import (
+    creation,
+    random,
+    random_fill,
+    ranges,
+    window_functions,
+)
 from tapegrad.torch._ops.declare import OPERATIONS
-from tapegrad.torch._ops.elementwise import activations, arithmetic, comparison, functions
+from tapegrad.torch._ops.elementwise import (
+    activations,
+    arithmetic,
+    comparison,
+    functions,
+    special_functions,
+)
 from tapegrad.torch._ops.index import getitem, masks, scatter, select
-from tapegrad.torch._ops.linalg import affine, contractions, products
+from tapegrad.torch._ops.linalg import (
+    affine,
+    contractions,
+    householder,
+    low_rank,
+    old_factors,
+    products,
+    spectrograms,
+)
 from tapegrad.torch._ops.object import (
     conversion,
     memory,
@@ -22,21 +43,23 @@ from tapegrad.torch._ops.object import (
 from tapegrad.torch._ops.reduce import (
     cumulative,
     extrema,
+    histograms,
     sorting,
     statistics,
     sums,
     weight_norms,
 )
-from tapegrad.torch._ops.shape import grids, joining, reshape, slices
+from tapegrad.torch._ops.shape import copies, grids, joining, reshape, slices
 
 MODULES = (
-    *(creation, random, random_fill, ranges),
-    *(activations, arithmetic, comparison, functions),
+    *(creation, random, random_fill, ranges, window_functions),
+    *(activations, arithmetic, comparison, functions, special_functions),
     *(getitem, masks, scatter, select),
-    *(affine, contractions, products),
+    *(affine, contractions, householder, low_rank, old_factors, products, spectrograms),
     *(conversion, memory, numpy_protocols, predicates, printing, subclasses),
-    *(cumulative, extrema, sorting, statistics, sums, weight_norms),
-    *(grids, joining, reshape, slices),
+    *(cumulative, extrema, histograms, sorting, statistics, sums, weight_norms),
+    foreach,
+    *(copies, grids, joining, reshape, slices),
 )
 
 __all__ = ["MODULES", "OPERATIONS"]

@@ -281,6 +281,14 @@ class Tensor:
         self, size: _Sizes, stride: _Sizes, storage_offset: _int | None = None
     ) -> Tensor:
         """A view of the memory of a tensor with other sizes, strides and offset."""
+    def as_strided_(
+        self, size: _Sizes, stride: _Sizes, storage_offset: _int | None = None
+    ) -> Tensor:
+        """Give this tensor other sizes, strides and offset over its memory, if it has no grad."""
+    def as_strided_scatter(
+        self, src: Tensor, size: _Sizes, stride: _Sizes, storage_offset: _int | None = None
+    ) -> Tensor:
+        """A copy of the tensor, in which `src` is written to what `as_strided` would show."""
     def as_subclass(self, cls: object) -> Any:
         """The same memory and history as a tensor of a subclass."""
     def asin(self) -> Tensor:
@@ -327,6 +335,8 @@ class Tensor:
         """Zeros and ones; each element (or `p`) is the probability of a one."""
     def bernoulli_(self, p: _Operand = 0.5, *, generator: Generator | None = None) -> Tensor:
         """Write ones with the probability `p`, a number or a tensor, else zeros."""
+    def bfloat16(self, memory_format: Any = None) -> Tensor:
+        """The tensor as torch.bfloat16."""
     def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
         """How often each number from 0 on occurs, or the sum of its weights."""
     def bitwise_and(self, other: _Operand) -> Tensor:
@@ -365,6 +375,8 @@ class Tensor:
         self, median: _float = 0.0, sigma: _float = 1.0, *, generator: Generator | None = None
     ) -> Tensor:
         """Write Cauchy numbers."""
+    def ccol_indices(self, *_args: Any) -> Tensor:
+        """RuntimeError: this tensor is not sparse."""
     def cdouble(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.complex128."""
     def ceil(self) -> Tensor:
@@ -400,6 +412,10 @@ class Tensor:
         """`clamp`, written into this tensor's own memory."""
     def clone(self, *, memory_format: Any = None) -> Tensor:
         """A copy that passes the gradient on; in the memory order of the tensor by default."""
+    def coalesce(self, *_args: Any) -> Tensor:
+        """RuntimeError: this tensor is not sparse."""
+    def col_indices(self, *_args: Any) -> Tensor:
+        """RuntimeError: this tensor is not sparse."""
     def conj(self) -> Tensor:
         """The complex conjugate; of real tensors the tensor itself."""
     def conj_physical(self) -> Tensor:
@@ -438,6 +454,8 @@ class Tensor:
         """The tensor itself: it is in the CPU's memory."""
     def cross(self, other: _Operand, dim: _int | None = None) -> Tensor:
         """The cross products of vectors of three elements along `dim`: the first of length 3."""
+    def crow_indices(self, *_args: Any) -> Tensor:
+        """RuntimeError: this tensor is not sparse."""
     def cuda(self, device: _Device | None = None, **_: Any) -> Tensor:
         """RuntimeError: tensors are in the CPU's memory."""
     def cummax(self, dim: _Sizes) -> return_types.cummax:
@@ -463,6 +481,8 @@ class Tensor:
         """Degrees as radians."""
     def deg2rad_(self) -> Tensor:
         """`deg2rad`, written into this tensor's own memory."""
+    def dense_dim(self) -> _int:
+        """The number of dimensions."""
     def det(self) -> Tensor:
         """The determinant of a square matrix, or of each of a stack."""
     def detach(self) -> Tensor:
@@ -497,6 +517,8 @@ class Tensor:
         """`digamma`, written into this tensor's own memory."""
     def dim(self) -> _int:
         """The number of dimensions."""
+    def dim_order(self, *, ambiguity_check: Any = False) -> tuple[_int, ...]:
+        """The dimensions in the order in which they lie in memory, the outermost first."""
     def dist(self, other: _Operand, p: _Number = 2) -> Tensor:
         """The p-norm of a difference."""
     def div(self, other: _Operand, *, rounding_mode: _str | None = None) -> Tensor:
@@ -517,6 +539,8 @@ class Tensor:
         """`tensor_split` along a fixed dimension, evenly."""
     @property
     def dtype(self) -> _dtype: ...
+    def eig(self, **_kwargs: Any) -> Tensor:
+        """RuntimeError, as in PyTorch, which has removed it: see `linalg.eig`."""
     def element_size(self) -> _int:
         """Bytes of one element."""
     def eq(self, other: _Operand) -> Tensor:
@@ -597,6 +621,8 @@ class Tensor:
         """The fractional part, with the sign of the element."""
     def frac_(self) -> Tensor:
         """`frac`, written into this tensor's own memory."""
+    def frexp(self) -> Tensor:
+        """Mantissas from 0.5 to before 1, and exponents of 2."""
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False) -> Tensor:
         """`out[i, j] = input[index[i, j], j]` for dim 0, and so on: one element for each index."""
     def gcd(self, other: _Operand) -> Tensor:
@@ -609,6 +635,8 @@ class Tensor:
         """`ge`, written into this tensor's own memory."""
     def geometric_(self, p: _float, *, generator: Generator | None = None) -> Tensor:
         """Write geometric numbers: how many trials of probability `p` it takes to succeed."""
+    def geqrf(self) -> Tensor:
+        """QR as LAPACK packs it: R above, the vectors of reflections below, and their factors tau."""
     def ger(self, vec2: Tensor) -> Tensor:
         """The products of every element of one vector with every element of another."""
     def get_device(self) -> _int:
@@ -617,6 +645,9 @@ class Tensor:
     def grad(self) -> Tensor | None: ...
     @grad.setter
     def grad(self, value: Tensor | None) -> None: ...
+    @property
+    def grad_dtype(self) -> Tensor:
+        """The dtype of the gradient: the tensor's own."""
     @property
     def grad_fn(self) -> Node | None: ...
     def greater(self, other: _Operand) -> Tensor:
@@ -641,6 +672,15 @@ class Tensor:
         """`heaviside`, written into this tensor's own memory."""
     def histc(self, bins: _int = 100, min: _float = 0, max: _float = 0) -> Tensor:
         """Counts in bins of equal width from min to max; where these are equal, of the data."""
+    def histogram(
+        self,
+        bins: Any,
+        *,
+        range: Sequence[_float] | None = None,
+        weight: _Operand | None = None,
+        density: _bool = False,
+    ) -> Tensor:
+        """Counts, or sums of weights, of the elements in bins, and the edges of these."""
     def hsplit(
         self, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
     ) -> tuple[Tensor, ...]:
@@ -696,28 +736,37 @@ class Tensor:
         """`index_reduce`, written into this tensor's own memory."""
     def index_select(self, dim: _int, index: Tensor) -> Tensor:
         """The parts at these positions of a dimension."""
+    def indices(self, *_args: Any) -> Tensor:
+        """RuntimeError: this tensor is not sparse."""
     def inner(self, other: _Operand) -> Tensor:
         """Sums of products over the last dimensions of both; of a number, the product."""
     def int(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int32."""
     def inverse(self) -> Tensor:
         """The inverse of a square matrix, or of each of a stack; LinAlgError if it is singular."""
+    def is_coalesced(self, *_args: Any) -> Tensor:
+        """RuntimeError: this tensor is not sparse."""
     def is_complex(self) -> _bool:
         """Whether the elements are complex."""
     def is_conj(self) -> _bool:
         """False: conjugates are computed at once."""
     def is_contiguous(self, memory_format: Any = None) -> _bool:
         """Whether the elements lie in order in memory."""
+    is_cpu: _bool
     is_cuda: _bool
+    def is_distributed(self) -> Tensor: ...
     def is_floating_point(self) -> _bool:
         """Whether the elements are real floats."""
     def is_inference(self) -> _bool:
         """Whether the tensor was made in inference mode."""
+    is_ipu: _bool
     @property
     def is_leaf(self) -> _bool: ...
+    is_maia: _bool
     is_meta: _bool
     is_mkldnn: _bool
     is_mps: _bool
+    is_mtia: _bool
     def is_neg(self) -> _bool:
         """False: negatives are computed at once."""
     is_nested: _bool
@@ -733,6 +782,10 @@ class Tensor:
     def is_signed(self) -> _bool:
         """Whether the elements may be negative."""
     is_sparse: _bool
+    is_sparse_csr: _bool
+    is_vulkan: _bool
+    is_xla: _bool
+    is_xpu: _bool
     def isclose(
         self,
         other: _Operand,
@@ -753,6 +806,19 @@ class Tensor:
         """Elementwise isposinf."""
     def isreal(self) -> Tensor:
         """Elementwise isreal."""
+    def istft(
+        self,
+        n_fft: _int,
+        hop_length: _int | None = None,
+        win_length: _int | None = None,
+        window: Tensor | None = None,
+        center: _bool = True,
+        normalized: _bool = False,
+        onesided: _bool | None = None,
+        length: _int | None = None,
+        return_complex: _bool = False,
+    ) -> Tensor:
+        """The signal of which `stft` with the same parameters gives `input`."""
     def item(self) -> _int | _float | _bool:
         """The one element, as a Python number without history; RuntimeError for more elements."""
     @property
@@ -845,16 +911,30 @@ class Tensor:
         """log(sum(exp(x))) along dimensions, without overflow."""
     def long(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int64."""
+    def lstsq(self, **_kwargs: Any) -> Tensor:
+        """RuntimeError, as in PyTorch, which has removed it: see `linalg.lstsq`."""
     def lt(self, other: _Operand) -> Tensor:
         """Elementwise `input < other`."""
     def lt_(self, other: _Operand) -> Tensor:
         """`lt`, written into this tensor's own memory."""
+    def lu(
+        self, pivot: _bool = True, get_infos: _bool = False, out: Tensor | None = None
+    ) -> Tensor:
+        """The older form of `linalg.lu_factor`: LU and the swaps of rows, and codes if get_infos."""
+    def lu_solve(self, LU_data: Any, LU_pivots: Any, *, out: Tensor | None = None) -> Tensor:
+        """The older form of `linalg.lu_solve`: X with `A @ X == b`."""
+    def lu_unpack(
+        self, LU_pivots: Tensor, unpack_data: _bool = True, unpack_pivots: _bool = True
+    ) -> Tensor:
+        """P, L and U of what `linalg.lu_factor` returned; empty ones for what is not asked for."""
     @property
     def mH(self) -> Tensor:
         """The conjugate transpose of each matrix."""
     @property
     def mT(self) -> Tensor:
         """The last two dimensions swapped."""
+    def map2_(self, x: Tensor, y: Tensor, callable: Any) -> Tensor:
+        """Write `callable(a, b, c)` of the elements of three tensors; not if one requires grad."""
     def map_(self, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
         """Replace each element by a function of it and of that of another tensor."""
     def masked_fill(self, mask: Tensor, value: _Operand) -> Tensor:
@@ -904,6 +984,8 @@ class Tensor:
         """The product of two matrices."""
     def mode(self, dim: _int = -1, keepdim: _bool = False) -> return_types.mode:
         """The most frequent element along a dimension, the smallest of such, and its last place."""
+    def module_load(self, other: Tensor, assign: _bool = False) -> Tensor:
+        """What `load_state_dict` stores for this parameter: a detached tensor."""
     def moveaxis(self, source: _Sizes, destination: _Sizes) -> Tensor:
         """Dimensions moved to other places; the others keep their order."""
     def movedim(self, source: _Sizes, destination: _Sizes) -> Tensor:
@@ -929,6 +1011,10 @@ class Tensor:
         """`mul`, written into this tensor's own memory."""
     def mv(self, vec: Tensor) -> Tensor:
         """The product of a matrix and a vector."""
+    def mvlgamma(self, p: _int) -> Tensor:
+        """The logarithm of the gamma function of dimension p; RuntimeError at most (p - 1) / 2."""
+    def mvlgamma_(self, p: _int) -> Tensor:
+        """`mvlgamma`, written into this tensor's own memory."""
     name: _str | None
     def nan_to_num(
         self,
@@ -968,6 +1054,8 @@ class Tensor:
         """The sum of the elements that are not NaN."""
     def narrow(self, dim: _int, start: _Number, length: _int) -> Tensor:
         """The part of a dimension from index `start` to before `start + length`."""
+    def narrow_copy(self, dim: _int, start: _int, length: _int) -> Tensor:
+        """A copy of what `narrow` returns a view of."""
     @property
     def nbytes(self) -> _int: ...
     @property
@@ -1000,6 +1088,10 @@ class Tensor:
         requires_grad: _bool = False,
     ) -> Tensor:
         """A tensor of a shape, in the dtype of this one, holding whatever the memory does."""
+    def new_empty_strided(
+        self, size: _Sizes, stride: _Sizes, *, dtype: _dtype | None = None, **options: Any
+    ) -> Tensor:
+        """`empty_strided` with this tensor's dtype."""
     def new_full(
         self,
         size: _Sizes,
@@ -1053,6 +1145,8 @@ class Tensor:
     @overload
     def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
         """The positions of what is not 0, a row for each; as_tuple: a tensor for each dimension."""
+    def nonzero_static(self, *, size: _int, fill_value: _int = -1) -> Tensor:
+        """The coordinates of the first `size` elements that are not 0, then rows of `fill_value`."""
     def norm(
         self,
         p: _Number | _str = 'fro',
@@ -1073,6 +1167,12 @@ class Tensor:
         """The number of elements."""
     def numpy(self, *, force: _bool = False) -> np.ndarray[Any, Any]:
         """A NumPy array over the same memory: writes to one are seen in the other."""
+    def orgqr(self, input2: Tensor) -> Tensor:
+        """The older name of `linalg.householder_product`."""
+    def ormqr(
+        self, tau: Tensor, other: _Operand, left: _bool = True, transpose: _bool = False
+    ) -> Tensor:
+        """Q @ other, or other @ Q if not left, for the square Q of reflections; Q.mH if transpose."""
     def outer(self, vec2: Tensor) -> Tensor:
         """The products of every element of one vector with every element of another."""
     @property
@@ -1083,6 +1183,8 @@ class Tensor:
     def pinverse(self, rcond: _float = 1e-15) -> Tensor:
         """The pseudo-inverse: the older name of `linalg.pinv`."""
     def polygamma(self, n: Any) -> Tensor: ...
+    def polygamma_(self, n: _int) -> Tensor:
+        """`polygamma`, written into this tensor's own memory."""
     def positive(self) -> Tensor:
         """The tensor itself; RuntimeError for booleans."""
     def pow(self, exponent: _Operand) -> Tensor:
@@ -1133,10 +1235,14 @@ class Tensor:
         """1 / x."""
     def reciprocal_(self) -> Tensor:
         """`reciprocal`, written into this tensor's own memory."""
+    def record_stream(self, stream: Any) -> None:
+        """Do nothing: there are no streams."""
     def register_hook(self, hook: Callable[[Tensor], Any]) -> Handle:
         """Call `hook(grad)` when the gradient of this tensor is computed; the hook may replace it."""
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
         """Call `hook(tensor)` after a leaf's gradient has been added to its `grad`."""
+    def reinforce(self, reward: Any = None) -> None:
+        """RuntimeError, as in PyTorch: use `torch.distributions`."""
     def relu(self) -> Tensor:
         """max(x, 0); the gradient at 0 is 0."""
     def relu_(self) -> Tensor:
@@ -1147,6 +1253,8 @@ class Tensor:
         """`remainder`, written into this tensor's own memory."""
     def renorm(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
         """Each slice along a dimension, made smaller where its p-norm is larger than maxnorm."""
+    def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
+        """`renorm`, written into this tensor's own memory."""
     def repeat(self, *repeats: _Sizes | Tensor) -> Tensor:
         """The tensor so many times along each dimension."""
     def repeat_interleave(
@@ -1167,8 +1275,12 @@ class Tensor:
         """A view in another shape, of which one size may be -1; a copy where memory does not allow it."""
     def reshape_as(self, other: Tensor) -> Tensor:
         """`self.reshape(other.size())`."""
+    def resize(self, *sizes: Any) -> Tensor:
+        """The tensor in another shape of as many elements."""
     def resize_(self, *sizes: Any, memory_format: Any = None) -> Tensor:
         """Give this tensor other sizes: its first elements stay, further ones are not initialised."""
+    def resize_as(self, *sizes: Any) -> Tensor:
+        """The tensor in another shape of as many elements."""
     def resize_as_(self, other: Tensor, memory_format: Any = None) -> Tensor:
         """`resize_` to the sizes of another tensor."""
     def resolve_conj(self) -> Tensor: ...
@@ -1185,6 +1297,8 @@ class Tensor:
         """The nearest number with so many decimals, halves to even; a derivative of 0."""
     def round_(self, *, decimals: _int = 0) -> Tensor:
         """`round`, written into this tensor's own memory."""
+    def row_indices(self, *_args: Any) -> Tensor:
+        """RuntimeError: this tensor is not sparse."""
     def rsqrt(self) -> Tensor:
         """1 / sqrt(x)."""
     def rsqrt_(self) -> Tensor:
@@ -1267,6 +1381,15 @@ class Tensor:
     @overload
     def size(self, dim: _int) -> _int:
         """The shape, or its length along one dimension."""
+    def slice_inverse(
+        self,
+        src: Tensor,
+        dim: _int = 0,
+        start: _int | None = None,
+        end: _int | None = None,
+        step: _int = 1,
+    ) -> Tensor:
+        """The tensor of which `input` is a slice: `src`."""
     def slice_scatter(
         self,
         src: Tensor,
@@ -1280,10 +1403,14 @@ class Tensor:
         """The sign of the determinant, and the logarithm of its absolute value."""
     def softmax(self, dim: _Sizes, dtype: _dtype | None = None) -> Tensor:
         """exp(x) over its sum along a dimension."""
+    def solve(self, **_kwargs: Any) -> Tensor:
+        """RuntimeError, as in PyTorch, which has removed it: see `linalg.solve`."""
     def sort(
         self, dim: _int = -1, descending: _bool = False, stable: _bool | None = None
     ) -> return_types.sort:
         """The elements in order along a dimension, and where they were: (values, indices)."""
+    def sparse_dim(self) -> _int:
+        """0: no dimension is sparse."""
     def split(self, split_size_or_sections: _Sizes, dim: _int = 0) -> tuple[Tensor, ...]:
         """Parts along a dimension: of one size, the last maybe smaller, or of these sizes."""
     def split_with_sizes(self, split_sizes: _Sizes, dim: _int = 0) -> tuple[Tensor, ...]:
@@ -1309,6 +1436,20 @@ class Tensor:
         correction: _Number | None = None,
     ) -> Tensor:
         """The standard deviation of all elements, or along dimensions; correction=1 divides by n - 1."""
+    def stft(
+        self,
+        n_fft: _int,
+        hop_length: _int | None = None,
+        win_length: _int | None = None,
+        window: Tensor | None = None,
+        center: _bool = True,
+        pad_mode: _str = 'reflect',
+        normalized: _bool = False,
+        onesided: _bool | None = None,
+        return_complex: _bool | None = None,
+        align_to_window: _bool | None = None,
+    ) -> Tensor:
+        """The Fourier transforms of overlapping windows: frequencies along -2, windows along -1."""
     def storage(self) -> Any:
         """The memory of this tensor as elements of its dtype; `untyped_storage` in newer programs."""
     def storage_offset(self) -> _int:
@@ -1342,6 +1483,8 @@ class Tensor:
         """Another word for transpose."""
     def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
         """`transpose` of this tensor itself."""
+    def symeig(self, **_kwargs: Any) -> Tensor:
+        """RuntimeError, as in PyTorch, which has removed it: see `linalg.symeig`."""
     def t(self) -> Tensor:
         """A matrix transposed; a vector or a single element as it is."""
     def t_(self) -> Tensor:
@@ -1393,6 +1536,10 @@ class Tensor:
         memory_format: Any = None,
     ) -> Tensor:
         """The tensor with another dtype; itself where it has it already, unless `copy=True`."""
+    def to_dense(
+        self, dtype: _dtype | None = None, *, masked_grad: _bool | None = None
+    ) -> Tensor:
+        """The tensor itself, which is dense; of another dtype where one is given."""
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
     def topk(
@@ -1545,6 +1692,8 @@ class Tensor:
         """`unsqueeze` of this tensor itself."""
     def untyped_storage(self) -> Any:
         """The memory of this tensor, which its views share."""
+    def values(self, *_args: Any) -> Tensor:
+        """RuntimeError: this tensor is not sparse."""
     def var(
         self,
         dim: _Sizes | None = None,
@@ -1563,6 +1712,7 @@ class Tensor:
         """The same memory in another shape, or read as another dtype; never a copy."""
     def view_as(self, other: Tensor) -> Tensor:
         """`self.view(other.size())`."""
+    volatile: _bool
     def vsplit(
         self, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
     ) -> tuple[Tensor, ...]:

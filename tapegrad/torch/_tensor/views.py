@@ -112,7 +112,7 @@ def link_view(
         if (
             made.node is None
             and base.node is not None
-            and made._value.dtype.kind in "fc"
+            and made._value.dtype.kind in "fcV"
             and alive
         ):
             made.node = LEAF  # it has no node of its own

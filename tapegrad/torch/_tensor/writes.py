@@ -36,6 +36,7 @@ from tapegrad.torch._graph.node import (
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.tracing import is_differentiated
 from tapegrad.torch._graph.versions import count_write, owner_of
+from tapegrad.torch._rules.brain_floats import converted
 from tapegrad.torch._tensor.duals import apart, store
 from tapegrad.torch._tensor.tensor import (
     LEAF,
@@ -131,7 +132,9 @@ def write(
     value = result._value if on_graph else result
     check_result(tensor, value)
     if on_graph and value.dtype != before.dtype:
-        result = result.astype(before.dtype)  # so that its gradient has the dtype of the memory
+        result = converted(
+            result, before.dtype
+        )  # so that its gradient has the dtype of the memory
         value = result._value
     node = result.slot if on_graph and not isinstance(result.slot, int) else None
     if tracked and node is not None:
@@ -160,7 +163,7 @@ def put(tensor: Tensor, index: Index, source: Tensor | Value, label: str) -> Non
     tracked = (
         (tensor.node is not None or origin is not None)
         and modes.is_logging()
-        and before.dtype.kind in "fc"
+        and before.dtype.kind in "fcV"
     )
     check_writable(tensor, tracked, label)
     dtype = getattr(given, "dtype", None)
@@ -282,7 +285,7 @@ def _write_dual(tensor: Tensor, compute: Callable[[Value], Value]) -> Tensor:
     result = compute(apart(tensor))
     check_result(tensor, result)
     if result.dtype != tensor._value.dtype:
-        result = result.astype(tensor._value.dtype)
+        result = converted(result, tensor._value.dtype)
     if base is not tensor:
         result = _COPY_SLICES.apply_bound([apart(base), result], {"path": tensor._view_fn})
     before = base._value

@@ -253,7 +253,7 @@ class _Check:
         return [
             np.array(out._value)
             for out in found
-            if isinstance(out, Tensor) and out._value.dtype.kind in "fc"
+            if isinstance(out, Tensor) and out._value.dtype.kind in "fcV"
         ]
 
     def _slope(self, x: Tensor, index: Index, step: complex) -> list[np.ndarray[Any, Any]]:
@@ -318,7 +318,7 @@ class _Check:
         floating = [
             out
             for out in _as_tuple(self.func(*self.inputs))
-            if isinstance(out, Tensor) and out._value.dtype.kind in "fc"
+            if isinstance(out, Tensor) and out._value.dtype.kind in "fcV"
         ]
         return [position for position, out in enumerate(floating) if out.requires_grad]
 

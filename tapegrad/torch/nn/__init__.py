@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tapegrad.torch.nn import _native as _native
 from tapegrad.torch.nn import functional, init, modules, parameter, utils
 from tapegrad.torch.nn._adaptive import AdaptiveLogSoftmaxWithLoss
 from tapegrad.torch.nn._attention_layers import MultiheadAttention

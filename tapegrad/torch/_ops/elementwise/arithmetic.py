@@ -18,6 +18,7 @@ from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import contiguous_format, default_float
 from tapegrad.torch._ops.declare import Operation, alias, operation, register
 from tapegrad.torch._ops.fast import operator_for, short_pair, short_single
+from tapegrad.torch._rules.brain_floats import converted
 from tapegrad.torch._rules.declare import elementwise
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import MemoryFormat, Number, TensorLike
@@ -27,7 +28,7 @@ from tapegrad.torch._types import MemoryFormat, Number, TensorLike
 
 def cast(array: Value, given: np.dtype[Any]) -> Value:
     """An array of another dtype; itself where it has it."""
-    return array if array.dtype == given else array.astype(given)
+    return array if array.dtype == given else converted(array, given)
 
 
 def floating(array: Value) -> Value:

@@ -326,6 +326,12 @@ def polygamma(n: int, input: Value) -> Value:
 register("polygamma", function=False)(lambda self, n: polygamma(n, self))
 
 
+@register(function=False)
+def polygamma_(self: Tensor, n: int) -> Tensor:
+    """`polygamma`, written into this tensor's own memory."""
+    return self.copy_(polygamma(n, self))
+
+
 def _pair(word: str, input: Value, other: Value) -> tuple[Value, Value]:
     x, y = promoted(input, other)
     if x.dtype.kind != "f":

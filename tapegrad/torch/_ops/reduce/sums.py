@@ -368,7 +368,7 @@ def dist(input: Value, other: Value, p: Number = 2) -> Value:
     return vector_norm(np.subtract(x, y), p, None, False)
 
 
-@operation("RenormBackward0")
+@operation("RenormBackward0", inplace=True)
 def renorm(input: Value, p: float, dim: int, maxnorm: float) -> Value:
     """Each slice along a dimension, made smaller where its p-norm is larger than maxnorm."""
     kept = wrapped(dim, input.ndim)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn import functional, init, modules, parameter, utils
+from tapegrad.torch.nn import functional, init, modules, parallel, parameter, utils
 from tapegrad.torch.nn._adaptive import AdaptiveLogSoftmaxWithLoss
 from tapegrad.torch.nn._attention_layers import MultiheadAttention
 from tapegrad.torch.nn._containers import ModuleDict, ModuleList, Sequential
@@ -48,6 +48,21 @@ from tapegrad.torch.nn._layers import (
     SmoothL1Loss,
     Softmax,
     Tanh,
+)
+from tapegrad.torch.nn._lazy_layers import (
+    LazyBatchNorm1d,
+    LazyBatchNorm2d,
+    LazyBatchNorm3d,
+    LazyConv1d,
+    LazyConv2d,
+    LazyConv3d,
+    LazyConvTranspose1d,
+    LazyConvTranspose2d,
+    LazyConvTranspose3d,
+    LazyInstanceNorm1d,
+    LazyInstanceNorm2d,
+    LazyInstanceNorm3d,
+    LazyLinear,
 )
 from tapegrad.torch.nn._margin_layers import (
     CosineEmbeddingLoss,
@@ -134,6 +149,7 @@ from tapegrad.torch.nn._recurrent_layers import (
     RNNCell,
     RNNCellBase,
 )
+from tapegrad.torch.nn._sync_norm import SyncBatchNorm
 from tapegrad.torch.nn._transformers import (
     Transformer,
     TransformerDecoder,
@@ -141,6 +157,7 @@ from tapegrad.torch.nn._transformers import (
     TransformerEncoder,
     TransformerEncoderLayer,
 )
+from tapegrad.torch.nn._uninitialized import UninitializedBuffer, UninitializedParameter
 from tapegrad.torch.nn._units import (
     CELU,
     ELU,
@@ -166,6 +183,7 @@ from tapegrad.torch.nn._units import (
     Tanhshrink,
     Threshold,
 )
+from tapegrad.torch.nn.parallel import DataParallel
 
 __all__ = [
     "CELU",
@@ -211,6 +229,7 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -242,6 +261,19 @@ __all__ = [
     "LPPool3d",
     "LSTMCell",
     "LayerNorm",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
     "LeakyReLU",
     "Linear",
     "LocalResponseNorm",
@@ -296,6 +328,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",
@@ -308,6 +341,8 @@ __all__ = [
     "TripletMarginWithDistanceLoss",
     "Unflatten",
     "Unfold",
+    "UninitializedBuffer",
+    "UninitializedParameter",
     "Upsample",
     "UpsamplingBilinear2d",
     "UpsamplingNearest2d",
@@ -317,6 +352,7 @@ __all__ = [
     "functional",
     "init",
     "modules",
+    "parallel",
     "parameter",
     "utils",
 ]

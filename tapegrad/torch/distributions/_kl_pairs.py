@@ -78,8 +78,7 @@ def _against_continuous(p: Any, q: Any) -> Any:
 
 
 def _against_uniform(p: Any, q: Any) -> Any:
-    outside = (q.low > p.support.lower_bound) | (q.high < p.support.upper_bound)
-    return _where(outside, math.inf, (q.high - q.low).log())
+    return (q.high - q.low).log()
 
 
 def _against_beta(p: Any, q: Any) -> Any:
@@ -110,6 +109,8 @@ CROSS: list[tuple[type, Cross, tuple[type, ...]]] = [
 
 # Where draws of p lie outside of what q may be, or a mean is infinite.
 INFINITE: dict[tuple[type, type], Callable[[Any, Any], Any]] = {
+    (Beta, Uniform): lambda p, q: (q.low > 0) | (q.high < 1),
+    (ContinuousBernoulli, Uniform): lambda p, q: (q.low > 0) | (q.high < 1),
     (Uniform, Beta): lambda p, q: (p.high > 1) | (p.low < 0),
     (Uniform, ContinuousBernoulli): lambda p, q: (p.high > 1) | (p.low < 0),
     (Uniform, Exponential): lambda p, q: p.low < 0,

@@ -220,7 +220,7 @@ class LKJCholesky(Distribution):
             rows = _arange(size, dtype=self.concentration.dtype)
             before = (rows - 1).clamp(min=0)  # the first row has none: any number will do
             rest = (self.concentration + 0.5 * (size - 2)).unsqueeze(-1) - 0.5 * before
-            shares = Beta((before + 0.5).expand(rest.shape), rest, validate_args=False)
+            shares = Beta((0.5 * before + 0.5).expand(rest.shape), rest, validate_args=False)
             drawn = shares.sample(sample_shape).unsqueeze(-1)
             z = normal(rest, self._extended_shape(sample_shape)).tril(-1)
             length = z.norm(dim=-1, keepdim=True)

@@ -376,8 +376,7 @@ class CatTransform(_OfParts):
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.transforms):
             raise AssertionError(
-                f"lengths must have same length as transforms: {len(self.lengths)} vs "
-                f"{len(self.transforms)}"
+                f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})"
             )
 
     @property

@@ -184,7 +184,7 @@ class CumulativeDistributionTransform(Transform):
         self.distribution = distribution
 
     @property
-    def domain(self) -> Any:  # type: ignore[override]  # that of the distribution
+    def domain(self) -> Any:
         return self.distribution.support
 
     @property

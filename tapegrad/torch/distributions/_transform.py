@@ -112,7 +112,7 @@ class Transform:
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return False
-        mine, theirs = self._parts(), other._parts()  # type: ignore[attr-defined]
+        mine, theirs = self._parts(), other._parts()
         return mine.keys() == theirs.keys() and all(
             _equal(value, theirs[name]) for name, value in mine.items()
         )
@@ -137,7 +137,7 @@ class InverseTransform(Transform):
         self.domain, self.codomain = transform.codomain, transform.domain
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]  # as that of which it is
+    def bijective(self) -> bool:
         return bool(self._of.bijective)
 
     @property
@@ -191,15 +191,15 @@ class ComposeTransform(Transform):
         return constraints.independent(found, more) if more > 0 else found
 
     @property
-    def domain(self) -> Any:  # type: ignore[override]  # that of the first
+    def domain(self) -> Any:
         return self._bounded("domain", self.parts)
 
     @property
-    def codomain(self) -> Any:  # type: ignore[override]  # that of the last
+    def codomain(self) -> Any:
         return self._bounded("codomain", self.parts[::-1])
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]  # where all are
+    def bijective(self) -> bool:
         return all(part.bijective for part in self.parts)
 
     @property
@@ -263,17 +263,17 @@ class IndependentTransform(Transform):
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
     @property
-    def domain(self) -> Any:  # type: ignore[override]  # as that of the base
+    def domain(self) -> Any:
         count = self.reinterpreted_batch_ndims
         return constraints.independent(self.base_transform.domain, count)
 
     @property
-    def codomain(self) -> Any:  # type: ignore[override]  # as that of the base
+    def codomain(self) -> Any:
         count = self.reinterpreted_batch_ndims
         return constraints.independent(self.base_transform.codomain, count)
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]  # as the base
+    def bijective(self) -> bool:
         return bool(self.base_transform.bijective)
 
     @property
@@ -358,7 +358,7 @@ class _OfParts(Transform):
         self.dim = dim
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]  # where all are
+    def bijective(self) -> bool:
         return all(part.bijective for part in self.transforms)
 
 
@@ -389,11 +389,11 @@ class CatTransform(_OfParts):
         return sum(self.lengths)
 
     @property
-    def domain(self) -> Any:  # type: ignore[override]  # those of the parts
+    def domain(self) -> Any:
         return constraints.cat([part.domain for part in self.transforms], self.dim, self.lengths)
 
     @property
-    def codomain(self) -> Any:  # type: ignore[override]  # those of the parts
+    def codomain(self) -> Any:
         found = [part.codomain for part in self.transforms]
         return constraints.cat(found, self.dim, self.lengths)
 
@@ -436,11 +436,11 @@ class StackTransform(_OfParts):
         return int(self.domain.event_dim)
 
     @property
-    def domain(self) -> Any:  # type: ignore[override]  # those of the parts
+    def domain(self) -> Any:
         return constraints.stack([part.domain for part in self.transforms], self.dim)
 
     @property
-    def codomain(self) -> Any:  # type: ignore[override]  # those of the parts
+    def codomain(self) -> Any:
         return constraints.stack([part.codomain for part in self.transforms], self.dim)
 
     def _pairs(self, x: Any) -> Any:

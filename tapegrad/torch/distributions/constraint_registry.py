@@ -57,6 +57,14 @@ biject_to = ConstraintRegistry()
 transform_to = ConstraintRegistry()
 
 
+def _in(registry: ConstraintRegistry, kind: type) -> Callable[[Factory], Factory]:
+    def decorate(factory: Factory) -> Factory:
+        registry.register(kind, factory)
+        return factory
+
+    return decorate
+
+
 def _in_both(*kinds: type) -> Callable[[Factory], Factory]:
     def decorate(factory: Factory) -> Factory:
         for kind in kinds:
@@ -99,23 +107,23 @@ def _correlations(constraint: Any) -> transforms.Transform:
     return transforms.CorrCholeskyTransform()
 
 
-@biject_to.register(constraints.Simplex)
+@_in(biject_to, constraints.Simplex)
 def _broken(constraint: Any) -> transforms.Transform:
     return transforms.StickBreakingTransform()
 
 
-@transform_to.register(constraints.Simplex)
+@_in(transform_to, constraints.Simplex)
 def _shares(constraint: Any) -> transforms.Transform:
     return transforms.SoftmaxTransform()
 
 
-@transform_to.register(constraints.LowerCholesky)
+@_in(transform_to, constraints.LowerCholesky)
 def _factor(constraint: Any) -> transforms.Transform:
     return transforms.LowerCholeskyTransform()
 
 
-@transform_to.register(constraints.PositiveDefinite)
-@transform_to.register(constraints.PositiveSemidefinite)
+@_in(transform_to, constraints.PositiveDefinite)
+@_in(transform_to, constraints.PositiveSemidefinite)
 def _definite(constraint: Any) -> transforms.Transform:
     return transforms.PositiveDefiniteTransform()
 

@@ -69,7 +69,7 @@ class LazyLinear(LazyModuleMixin, Linear):
         if self.in_features and not self.has_uninitialized_params():
             super().reset_parameters()
 
-    def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
+    def initialize_parameters(self, input: Tensor) -> None:
         """Take in_features from an input; AssertionError where a loaded weight has others."""
         if self.has_uninitialized_params():
             with no_grad():
@@ -109,7 +109,8 @@ class _LazyConv(LazyModuleMixin):
     def reset_parameters(self) -> None:
         """Draw weight and bias anew, once they have shapes."""
         if self.in_channels and not self.has_uninitialized_params():
-            super().reset_parameters()
+            layer: Any = super()
+            layer.reset_parameters()
 
     def initialize_parameters(self, input: Tensor, *_: Any, **__: Any) -> None:
         """Take in_channels from an input, with a batch of examples or one alone."""
@@ -249,13 +250,15 @@ class _LazyNorm(LazyModuleMixin):
     def reset_parameters(self) -> None:
         """Start everything anew, once it has shapes."""
         if self.num_features and not self.has_uninitialized_params():
-            super().reset_parameters()
+            layer: Any = super()
+            layer.reset_parameters()
 
-    def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
+    def initialize_parameters(self, input: Tensor) -> None:
         """Take num_features from an input."""
-        if not self.has_uninitialized_params():
-            return
+        known = not self.has_uninitialized_params()
         self.num_features = int(input.shape[1])
+        if known:  # from a state
+            return
         for value in (self.weight, self.bias, self.running_mean, self.running_var):
             if value is not None:
                 value.materialize((self.num_features,))

@@ -58,8 +58,8 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def _of(cls, norm: Any, process_group: Any) -> Any:
-        settings = [getattr(norm, name) for name in _SETTINGS]
-        made: Any = cls(*settings, process_group, bias=norm.bias is not None)
+        settings = {name: getattr(norm, name) for name in _SETTINGS}
+        made: Any = cls(**settings, process_group=process_group, bias=norm.bias is not None)
         with no_grad():
             for name, parameter in norm._parameters.items():
                 setattr(made, name, parameter)

@@ -74,7 +74,7 @@ class UninitializedTensorMixin:
 
     @data.setter
     def data(self, value: Tensor) -> None:
-        _ARRAY.__set__(self, value._value)
+        _ARRAY.__set__(self, value.data._value)
 
     @property
     def dtype(self) -> dtype:
@@ -127,10 +127,15 @@ class UninitializedTensorMixin:
 
 def _converting(name: str) -> Any:
     def convert(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return getattr(self.data, name)(*args, **kwargs)
+        found = getattr(self.data, name)(*args, **kwargs)
+        if not isinstance(found, Tensor):
+            return found
+        made: Any = type(self)(self.requires_grad, None, found.dtype)
+        made.__dict__.update(self.__dict__)
+        return made
 
     convert.__name__ = name
-    convert.__doc__ = f"`Tensor.{name}` of what holds no elements."
+    convert.__doc__ = f"`Tensor.{name}`, of which nothing but the dtype is known."
     return convert
 
 
@@ -148,7 +153,7 @@ def _made(cls: type, requires_grad: bool, dtype: dtype | None) -> Any:
     return made
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A parameter whose shape the first call of a lazy module will tell.
 
     dtype: that of its values. It goes with `to(dtype)` and the like, and no operation takes it.
@@ -173,7 +178,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
         return _made(cls, requires_grad, dtype)
 
 
-class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape the first call of a lazy module will tell; a tensor from then on."""
 
     __slots__ = ()

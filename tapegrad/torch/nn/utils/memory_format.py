@@ -37,7 +37,7 @@ def _converted(module: Any, memory_format: Any, kinds: tuple[type, ...]) -> Any:
     last = "channels_last" in str(memory_format)
     for layer in module.modules():
         if isinstance(layer, kinds):
-            weight: Any = layer.weight
+            weight: Any = getattr(layer, "weight")  # noqa: B009 - of several classes
             value = weight._value
             if last:
                 weight._value = np.moveaxis(np.moveaxis(value, 1, -1).copy(), -1, 1)

@@ -38,10 +38,8 @@ class BasePruningMethod(ABC):
         """The mask of ones and zeros for a tensor, of which `default_mask` is zero already."""
 
     def apply_mask(self, module: Any) -> Any:
-        """The product of the parameter and its mask; AssertionError where nothing was pruned."""
-        name = getattr(self, "_tensor_name", None)
-        if name is None:
-            raise AssertionError(f"Module {module} has to be pruned")
+        """The product of the parameter and its mask."""
+        name = self._tensor_name
         original = getattr(module, f"{name}_orig")
         return getattr(module, f"{name}_mask").to(dtype=original.dtype) * original
 
@@ -103,9 +101,7 @@ class BasePruningMethod(ABC):
 
     def remove(self, module: Any) -> None:
         """Make the product the parameter again; the mask goes."""
-        name = getattr(self, "_tensor_name", None)
-        if name is None:
-            raise AssertionError(f"Module {module} has to be pruned before pruning can be removed")
+        name = self._tensor_name
         weight = self.apply_mask(module)
         if hasattr(module, name):
             delattr(module, name)
@@ -170,7 +166,7 @@ class PruningContainer(BasePruningMethod):
         kept = default_mask.to(dtype=t.dtype)
         part: Any
         if method.PRUNING_TYPE == "unstructured":
-            part = default_mask == 1
+            part = default_mask.eq(1)
         elif method.PRUNING_TYPE == "structured":
             dim = method.dim % t.dim() if hasattr(method, "dim") else 0
             others = tuple(axis for axis in range(t.dim()) if axis != dim)

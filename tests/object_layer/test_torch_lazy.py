@@ -298,3 +298,38 @@ def test_fused_convolutions_normalize(dims: int, transposed: bool, bias: bool) -
     np.testing.assert_allclose(
         fused(x).detach().numpy(), norm(conv(x)).detach().numpy(), atol=1e-5
     )
+
+
+# --- Older names --------------------------------------------------------------------------------
+
+
+def test_older_modules_warn() -> None:
+    with pytest.warns(FutureWarning, match="`NLLLoss2d` has been deprecated"):
+        loss = nn.NLLLoss2d()
+    x = torch.randn(2, 3, 4, 4).log_softmax(1)
+    target = torch.zeros(2, 4, 4, dtype=torch.int64)
+    assert loss(x, target).item() == nn.NLLLoss()(x, target).item()
+    with pytest.warns(FutureWarning, match="`nn.Container` is deprecated"):
+        made = nn.Container(one=nn.ReLU())
+    assert [name for name, _ in made.named_children()] == ["one"]
+
+
+def test_cross_map_norms() -> None:
+    x = torch.randn(2, 5, 3, 3)
+    found = nn.CrossMapLRN2d(3, 0.5, 0.6, 2.0)(x).numpy()
+    square = (x.numpy() ** 2).astype(float)
+    total = np.stack([square[:, max(c - 1, 0) : c + 2].sum(1) for c in range(5)], 1)
+    np.testing.assert_allclose(found, x.numpy() / (2 + 0.5 / 3 * total) ** 0.6, rtol=1e-5)
+    assert repr(nn.CrossMapLRN2d(3)) == "CrossMapLRN2d(3, alpha=0.0001, beta=0.75, k=1)"
+
+
+def test_keywords_of_factories() -> None:
+    assert nn.factory_kwargs(None) == {}
+    assert nn.factory_kwargs({"dtype": 1, "factory_kwargs": {"device": 2}}) == {
+        "dtype": 1,
+        "device": 2,
+    }
+    with pytest.raises(TypeError, match="unexpected kwargs"):
+        nn.factory_kwargs({"a": 1})
+    with pytest.raises(TypeError, match="dtype specified twice"):
+        nn.factory_kwargs({"dtype": 1, "factory_kwargs": {"dtype": 2}})

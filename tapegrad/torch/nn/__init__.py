@@ -98,6 +98,7 @@ from tapegrad.torch.nn._norm_layers import (
     LocalResponseNorm,
     RMSNorm,
 )
+from tapegrad.torch.nn._older import Container, CrossMapLRN2d, NLLLoss2d, factory_kwargs
 from tapegrad.torch.nn._padding_layers import (
     CircularPad1d,
     CircularPad2d,
@@ -220,6 +221,7 @@ __all__ = [
     "ConstantPad1d",
     "ConstantPad2d",
     "ConstantPad3d",
+    "Container",
     "Conv1d",
     "Conv2d",
     "Conv3d",
@@ -229,6 +231,7 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "CrossMapLRN2d",
     "DataParallel",
     "Dropout",
     "Dropout1d",
@@ -296,6 +299,7 @@ __all__ = [
     "MultiMarginLoss",
     "MultiheadAttention",
     "NLLLoss",
+    "NLLLoss2d",
     "PReLU",
     "PairwiseDistance",
     "Parameter",
@@ -349,6 +353,7 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "factory_kwargs",
     "functional",
     "init",
     "modules",

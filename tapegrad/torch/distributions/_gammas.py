@@ -21,6 +21,7 @@ from tapegrad.torch._rules.gamma_draws import drawn
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions._location import normal
 from tapegrad.torch.distributions.distribution import Distribution, broadcast
+from tapegrad.torch.distributions.exp_family import ExponentialFamily
 
 Shape = Sequence[int]
 
@@ -37,7 +38,7 @@ def _log_gamma(x: Any) -> Any:
     return x.lgamma()
 
 
-class Gamma(Distribution):
+class Gamma(ExponentialFamily):
     """The gamma distribution of shape `concentration` and a rate."""
 
     has_rsample = True
@@ -81,6 +82,18 @@ class Gamma(Distribution):
         a = self.concentration
         return a - self.rate.log() + _log_gamma(a) + (1 - a) * a.digamma()
 
+    @property
+    def _natural_params(self) -> tuple[Any, ...]:
+        return self.concentration - 1, -self.rate
+
+    def _log_normalizer(self, *natural_params: Any) -> Any:
+        x, y = natural_params
+        return (x + 1).lgamma() - (x + 1) * (-y).log()
+
+    @property
+    def _mean_carrier_measure(self) -> float:
+        return 0
+
 
 class Chi2(Gamma):
     """The sum of the squares of `df` standard normal numbers."""
@@ -96,7 +109,7 @@ class Chi2(Gamma):
         return self.concentration * 2
 
 
-class Dirichlet(Distribution):
+class Dirichlet(ExponentialFamily):
     """Vectors of shares: gamma numbers of the concentrations, divided by their sum."""
 
     has_rsample = True
@@ -153,8 +166,20 @@ class Dirichlet(Distribution):
             - ((a - 1.0) * a.digamma()).sum(-1)
         )
 
+    @property
+    def _natural_params(self) -> tuple[Any, ...]:
+        return (self.concentration - 1,)
 
-class Beta(Distribution):
+    def _log_normalizer(self, *natural_params: Any) -> Any:
+        (x,) = natural_params
+        return (x + 1).lgamma().sum(-1) - (x + 1).sum(-1).lgamma()
+
+    @property
+    def _mean_carrier_measure(self) -> float:
+        return 0
+
+
+class Beta(ExponentialFamily):
     """Shares of one of two parts: the Dirichlet distribution of two."""
 
     has_rsample = True
@@ -206,6 +231,18 @@ class Beta(Distribution):
 
     def entropy(self) -> Any:
         return self._dirichlet.entropy()
+
+    @property
+    def _natural_params(self) -> tuple[Any, ...]:
+        return self.concentration1 - 1, self.concentration0 - 1
+
+    def _log_normalizer(self, *natural_params: Any) -> Any:
+        x, y = natural_params
+        return (x + 1).lgamma() + (y + 1).lgamma() - (x + y + 2).lgamma()
+
+    @property
+    def _mean_carrier_measure(self) -> float:
+        return 0
 
 
 class StudentT(Distribution):

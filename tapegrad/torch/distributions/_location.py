@@ -13,6 +13,7 @@ from tapegrad.torch._dtypes import finfo
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions.distribution import Distribution, broadcast
+from tapegrad.torch.distributions.exp_family import ExponentialFamily
 
 Shape = Sequence[int]
 _rand, _randn = OPERATIONS["rand"], OPERATIONS["randn"]
@@ -60,7 +61,7 @@ class _LocationScale(Distribution):
         return self.loc
 
 
-class Normal(_LocationScale):
+class Normal(_LocationScale, ExponentialFamily):
     """The normal distribution of mean `loc` and standard deviation `scale`."""
 
     def _standard(self, shape: Any) -> Any:
@@ -86,6 +87,18 @@ class Normal(_LocationScale):
 
     def entropy(self) -> Any:
         return 0.5 + _HALF_LOG_TAU + self.scale.log()
+
+    @property
+    def _natural_params(self) -> tuple[Any, ...]:
+        return self.loc / self.scale.pow(2), -0.5 * self.scale.pow(2).reciprocal()
+
+    def _log_normalizer(self, *natural_params: Any) -> Any:
+        x, y = natural_params
+        return -0.25 * x.pow(2) / y + 0.5 * (-math.pi / y).log()
+
+    @property
+    def _mean_carrier_measure(self) -> float:
+        return 0
 
 
 class Laplace(_LocationScale):
@@ -304,7 +317,7 @@ class HalfCauchy(_Half):
         return self._base.variance
 
 
-class Exponential(Distribution):
+class Exponential(ExponentialFamily):
     """The exponential distribution of a rate: rate * exp(-rate * x)."""
 
     has_rsample = True
@@ -345,6 +358,18 @@ class Exponential(Distribution):
 
     def entropy(self) -> Any:
         return 1.0 - self.rate.log()
+
+    @property
+    def _natural_params(self) -> tuple[Any, ...]:
+        return (-self.rate,)
+
+    def _log_normalizer(self, *natural_params: Any) -> Any:
+        (x,) = natural_params
+        return -(-x).log()
+
+    @property
+    def _mean_carrier_measure(self) -> float:
+        return 0
 
 
 __all__ = [

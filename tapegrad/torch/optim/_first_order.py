@@ -83,7 +83,7 @@ class FirstOrder(Optimizer):
             self._move_rounded(param, gradient, state, settings)
             return
         value, step = param._value, as_real(gradient._value)
-        self.move(as_real(value), -step if settings["maximize"] else step, known, settings)
+        self.move(as_real(value), -step if settings.get("maximize") else step, known, settings)
         for name, held in known.items():
             if state.get(name) is None:
                 state[name] = of_value(_as_kind(held, value))

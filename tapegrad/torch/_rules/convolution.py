@@ -18,16 +18,10 @@ import numpy as np
 from tapegrad._core.forms import General, Linear, Multilinear
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules.correlation import (
-    Kernel,
-    Sizes,
-    correlate,
-    correlate_input,
-    correlate_weight,
-    folded,
-    unfolded,
-)
+from tapegrad.torch._rules.columns import folded, unfolded
+from tapegrad.torch._rules.correlation import correlate, correlate_input, correlate_weight
 from tapegrad.torch._rules.declare import Declared
+from tapegrad.torch._rules.kernels import Kernel, Sizes
 
 
 class _Biased(General):
@@ -78,20 +72,14 @@ def _beside(bias: Value, out: Value) -> Value:
     return np.reshape(bias, (-1, *(1,) * (len(out.shape) - 2)))
 
 
-def _with_bias(out: Value, bias: Value) -> Value:
-    if bias is not None:
-        out += _beside(bias, out)
-    return out
-
-
 def _convolve(x: Value, weight: Value, bias: Value = None, *, kernel: Kernel) -> Value:
     """Sums over windows of x (n, c, *sizes), times weight (o, c / groups, *kernel), plus bias."""
-    return _with_bias(correlate(x, weight, kernel), bias)
+    return correlate(x, weight, bias, kernel)
 
 
 def _spread(g: Value, weight: Value, bias: Value = None, *, kernel: Kernel, sizes: Sizes) -> Value:
     """The transpose of `convolve` by x, of spatial sizes `sizes`: weight (o, c / groups, ...)."""
-    return _with_bias(correlate_input(g, weight, kernel, sizes), bias)
+    return correlate_input(g, weight, bias, kernel, sizes)
 
 
 def _gather(x: Value, g: Value, *, kernel: Kernel, widths: Sizes) -> Value:

@@ -20,9 +20,10 @@ MORE = {
     "torch.autograd": """forward_ad function functional graph profiler profiler_legacy
         profiler_util""",
     "torch.autograd.graph": "make_dot",  # of torchviz, which draws PyTorch's graphs
-    "torch.distributions": "constraints kl transforms",
+    "torch.distributions": "constraint_registry constraints kl transforms",
     "torch.fft": "hfft2 hfftn ihfft2 ihfftn",
-    "torch.nn": "functional init modules parameter utils",
+    "torch.nn": "functional init modules parallel parameter utils",
+    "torch.nn.utils": "prune",
     "torch.profiler": "KinetoStepTracker",
     "torch.random": "Generator default_generator",
 }
@@ -32,7 +33,7 @@ OF_TENSORS = {"node", "rsub"}
 UNLISTED = {
     "torch.autograd": {"variable"},
     "torch.fft": {"Tensor"},
-    "torch.nn.functional": {"Tensor"},
+    "torch.nn.functional": {"Tensor", "conv_tbc"},
 }
 MODULES = sorted(THEIRS.keys() - {"torch.Tensor"})
 

@@ -923,10 +923,6 @@ class Tensor:
         """The older form of `linalg.lu_factor`: LU and the swaps of rows, and codes if get_infos."""
     def lu_solve(self, LU_data: Any, LU_pivots: Any, *, out: Tensor | None = None) -> Tensor:
         """The older form of `linalg.lu_solve`: X with `A @ X == b`."""
-    def lu_unpack(
-        self, LU_pivots: Tensor, unpack_data: _bool = True, unpack_pivots: _bool = True
-    ) -> Tensor:
-        """P, L and U of what `linalg.lu_factor` returned; empty ones for what is not asked for."""
     @property
     def mH(self) -> Tensor:
         """The conjugate transpose of each matrix."""

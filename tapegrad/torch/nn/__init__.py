@@ -2,32 +2,200 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn import (_native as _native, functional, init, modules, parallel, parameter, utils)
-from tapegrad.torch.nn._adaptive import (AdaptiveLogSoftmaxWithLoss)
-from tapegrad.torch.nn._attention_layers import (MultiheadAttention)
-from tapegrad.torch.nn._containers import (ModuleDict, ModuleList, Sequential)
-from tapegrad.torch.nn._convolution_layers import (Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Fold, Unfold)
-from tapegrad.torch.nn._embedding_layers import (Embedding, EmbeddingBag)
-from tapegrad.torch.nn._geometry_layers import (Bilinear, ChannelShuffle, PairwiseDistance, PixelShuffle, PixelUnshuffle, Unflatten, Upsample, UpsamplingBilinear2d, UpsamplingNearest2d)
-from tapegrad.torch.nn._layers import (BCELoss, BCEWithLogitsLoss, CosineSimilarity, CrossEntropyLoss, Dropout, Flatten, HuberLoss, Identity, KLDivLoss, L1Loss, Linear, LogSoftmax, MSELoss, NLLLoss, ReLU, Sigmoid, SmoothL1Loss, Softmax, Tanh)
-from tapegrad.torch.nn._lazy_layers import (LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d, LazyConv1d, LazyConv2d, LazyConv3d, LazyConvTranspose1d, LazyConvTranspose2d, LazyConvTranspose3d, LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d, LazyLinear)
-from tapegrad.torch.nn._margin_layers import (CTCLoss, CosineEmbeddingLoss, GaussianNLLLoss, HingeEmbeddingLoss, MarginRankingLoss, MultiLabelMarginLoss, MultiLabelSoftMarginLoss, MultiMarginLoss, PoissonNLLLoss, SoftMarginLoss, TripletMarginLoss, TripletMarginWithDistanceLoss)
-from tapegrad.torch.nn._module import (Module)
-from tapegrad.torch.nn._noise_layers import (AlphaDropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout)
-from tapegrad.torch.nn._norm_layers import (BatchNorm1d, BatchNorm2d, BatchNorm3d, GroupNorm, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, LayerNorm, LocalResponseNorm, RMSNorm)
-from tapegrad.torch.nn._older import (Container, CrossMapLRN2d, NLLLoss2d, factory_kwargs)
-from tapegrad.torch.nn._padding_layers import (CircularPad1d, CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, ReflectionPad1d, ReflectionPad2d, ReflectionPad3d, ReplicationPad1d, ReplicationPad2d, ReplicationPad3d, ZeroPad1d, ZeroPad2d, ZeroPad3d)
-from tapegrad.torch.nn._parameter import (Buffer, Parameter)
-from tapegrad.torch.nn._parameter_containers import (ParameterDict, ParameterList)
-from tapegrad.torch.nn._pooling_layers import (AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, AvgPool1d, AvgPool2d, AvgPool3d, FractionalMaxPool2d, FractionalMaxPool3d, LPPool1d, LPPool2d, LPPool3d, MaxPool1d, MaxPool2d, MaxPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d)
-from tapegrad.torch.nn._recurrent_layers import (GRU, GRUCell, LSTM, LSTMCell, RNN, RNNBase, RNNCell, RNNCellBase)
-from tapegrad.torch.nn._sync_norm import (SyncBatchNorm)
-from tapegrad.torch.nn._transformers import (Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer)
-from tapegrad.torch.nn._uninitialized import (UninitializedBuffer, UninitializedParameter)
-from tapegrad.torch.nn._units import (CELU, ELU, GELU, GLU, Hardshrink, Hardsigmoid, Hardswish, Hardtanh, LeakyReLU, LogSigmoid, Mish, PReLU, RReLU, ReLU6, SELU, SiLU, Softmax2d, Softmin, Softplus, Softshrink, Softsign, Tanhshrink, Threshold)
-from tapegrad.torch.nn.parallel import (DataParallel)
+from tapegrad.torch.nn import _native as _native
+from tapegrad.torch.nn import functional, init, modules, parallel, parameter, utils
+from tapegrad.torch.nn._adaptive import AdaptiveLogSoftmaxWithLoss
+from tapegrad.torch.nn._attention_layers import MultiheadAttention
+from tapegrad.torch.nn._containers import ModuleDict, ModuleList, Sequential
+from tapegrad.torch.nn._convolution_layers import (
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    ConvTranspose1d,
+    ConvTranspose2d,
+    ConvTranspose3d,
+    Fold,
+    Unfold,
+)
+from tapegrad.torch.nn._embedding_layers import Embedding, EmbeddingBag
+from tapegrad.torch.nn._geometry_layers import (
+    Bilinear,
+    ChannelShuffle,
+    PairwiseDistance,
+    PixelShuffle,
+    PixelUnshuffle,
+    Unflatten,
+    Upsample,
+    UpsamplingBilinear2d,
+    UpsamplingNearest2d,
+)
+from tapegrad.torch.nn._layers import (
+    BCELoss,
+    BCEWithLogitsLoss,
+    CosineSimilarity,
+    CrossEntropyLoss,
+    Dropout,
+    Flatten,
+    HuberLoss,
+    Identity,
+    KLDivLoss,
+    L1Loss,
+    Linear,
+    LogSoftmax,
+    MSELoss,
+    NLLLoss,
+    ReLU,
+    Sigmoid,
+    SmoothL1Loss,
+    Softmax,
+    Tanh,
+)
+from tapegrad.torch.nn._lazy_layers import (
+    LazyBatchNorm1d,
+    LazyBatchNorm2d,
+    LazyBatchNorm3d,
+    LazyConv1d,
+    LazyConv2d,
+    LazyConv3d,
+    LazyConvTranspose1d,
+    LazyConvTranspose2d,
+    LazyConvTranspose3d,
+    LazyInstanceNorm1d,
+    LazyInstanceNorm2d,
+    LazyInstanceNorm3d,
+    LazyLinear,
+)
+from tapegrad.torch.nn._margin_layers import (
+    CosineEmbeddingLoss,
+    CTCLoss,
+    GaussianNLLLoss,
+    HingeEmbeddingLoss,
+    MarginRankingLoss,
+    MultiLabelMarginLoss,
+    MultiLabelSoftMarginLoss,
+    MultiMarginLoss,
+    PoissonNLLLoss,
+    SoftMarginLoss,
+    TripletMarginLoss,
+    TripletMarginWithDistanceLoss,
+)
+from tapegrad.torch.nn._module import Module
+from tapegrad.torch.nn._noise_layers import (
+    AlphaDropout,
+    Dropout1d,
+    Dropout2d,
+    Dropout3d,
+    FeatureAlphaDropout,
+)
+from tapegrad.torch.nn._norm_layers import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    GroupNorm,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+    LayerNorm,
+    LocalResponseNorm,
+    RMSNorm,
+)
+from tapegrad.torch.nn._older import Container, CrossMapLRN2d, NLLLoss2d, factory_kwargs
+from tapegrad.torch.nn._padding_layers import (
+    CircularPad1d,
+    CircularPad2d,
+    CircularPad3d,
+    ConstantPad1d,
+    ConstantPad2d,
+    ConstantPad3d,
+    ReflectionPad1d,
+    ReflectionPad2d,
+    ReflectionPad3d,
+    ReplicationPad1d,
+    ReplicationPad2d,
+    ReplicationPad3d,
+    ZeroPad1d,
+    ZeroPad2d,
+    ZeroPad3d,
+)
+from tapegrad.torch.nn._parameter import Buffer, Parameter
+from tapegrad.torch.nn._parameter_containers import ParameterDict, ParameterList
+from tapegrad.torch.nn._pooling_layers import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d,
+    AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d,
+    AvgPool1d,
+    AvgPool2d,
+    AvgPool3d,
+    FractionalMaxPool2d,
+    FractionalMaxPool3d,
+    LPPool1d,
+    LPPool2d,
+    LPPool3d,
+    MaxPool1d,
+    MaxPool2d,
+    MaxPool3d,
+    MaxUnpool1d,
+    MaxUnpool2d,
+    MaxUnpool3d,
+)
+from tapegrad.torch.nn._recurrent_layers import (
+    GRU,
+    LSTM,
+    RNN,
+    GRUCell,
+    LSTMCell,
+    RNNBase,
+    RNNCell,
+    RNNCellBase,
+)
+from tapegrad.torch.nn._sync_norm import SyncBatchNorm
+from tapegrad.torch.nn._transformers import (
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
+from tapegrad.torch.nn._uninitialized import UninitializedBuffer, UninitializedParameter
+from tapegrad.torch.nn._units import (
+    CELU,
+    ELU,
+    GELU,
+    GLU,
+    SELU,
+    Hardshrink,
+    Hardsigmoid,
+    Hardswish,
+    Hardtanh,
+    LeakyReLU,
+    LogSigmoid,
+    Mish,
+    PReLU,
+    ReLU6,
+    RReLU,
+    SiLU,
+    Softmax2d,
+    Softmin,
+    Softplus,
+    Softshrink,
+    Softsign,
+    Tanhshrink,
+    Threshold,
+)
+from tapegrad.torch.nn.parallel import DataParallel
 
 __all__ = [
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "GRU",
+    "LSTM",
+    "RNN",
+    "SELU",
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
@@ -46,7 +214,6 @@ __all__ = [
     "BatchNorm3d",
     "Bilinear",
     "Buffer",
-    "CELU",
     "CTCLoss",
     "ChannelShuffle",
     "CircularPad1d",
@@ -71,7 +238,6 @@ __all__ = [
     "Dropout1d",
     "Dropout2d",
     "Dropout3d",
-    "ELU",
     "Embedding",
     "EmbeddingBag",
     "FeatureAlphaDropout",
@@ -79,9 +245,6 @@ __all__ = [
     "Fold",
     "FractionalMaxPool2d",
     "FractionalMaxPool3d",
-    "GELU",
-    "GLU",
-    "GRU",
     "GRUCell",
     "GaussianNLLLoss",
     "GroupNorm",
@@ -100,7 +263,6 @@ __all__ = [
     "LPPool1d",
     "LPPool2d",
     "LPPool3d",
-    "LSTM",
     "LSTMCell",
     "LayerNorm",
     "LazyBatchNorm1d",
@@ -148,7 +310,6 @@ __all__ = [
     "PixelUnshuffle",
     "PoissonNLLLoss",
     "RMSNorm",
-    "RNN",
     "RNNBase",
     "RNNCell",
     "RNNCellBase",
@@ -161,7 +322,6 @@ __all__ = [
     "ReplicationPad1d",
     "ReplicationPad2d",
     "ReplicationPad3d",
-    "SELU",
     "Sequential",
     "SiLU",
     "Sigmoid",

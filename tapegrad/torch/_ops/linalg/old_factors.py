@@ -64,7 +64,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
     return made if get_infos else (made[0], made[1])
 
 
-@operation("LuUnpackBackward0")
+@operation("LuUnpackBackward0", method=False)
 def lu_unpack(
     LU_data: Value, LU_pivots: Value, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:

@@ -18,7 +18,14 @@ import numpy as np
 from tapegrad._core.entry import WRITE, Spec, parents_of, spec_of
 from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Index, Slot, Value
-from tapegrad._core.values import batched_index_part, is_basic, level_of, lift_to_level_of
+from tapegrad._core.values import (
+    Mapped,
+    batched_index_part,
+    is_basic,
+    level_of,
+    lift_to_level_of,
+)
+from tapegrad._errors import BatchingError
 from tapegrad.torch._dims import clash_of
 from tapegrad.torch._dtypes import can_store, of_numpy, word_of
 from tapegrad.torch._graph import modes
@@ -218,8 +225,11 @@ def _put_traced(tensor: Tensor, index: Index, given: Value) -> None:
         _enter_transform(tensor, given)
     if type(tensor._value) is ndarray:
         _enter_transform(tensor, batched_index_part(index, -1))
+    _enter_inner(tensor, given)
     try:
         tensor._value[index] = given
+    except BatchingError:
+        raise
     except TypeError:  # a NumPy scalar has no memory, and so no views
         tensor._value = given.astype(tensor._value.dtype)
     count_write(tensor)
@@ -257,8 +267,11 @@ def _write_traced(tensor: Tensor, result: Value) -> Tensor:
     """A write within a functional transform, where the core's arrays handle views."""
     _require_logged(tensor)
     check_result(tensor, result)
+    _enter_inner(tensor, result)
     try:
         tensor._value[...] = result
+    except BatchingError:
+        raise
     except TypeError:  # a NumPy scalar has no memory, and so no views
         tensor._value = result
     count_write(tensor)
@@ -335,6 +348,12 @@ def _enter_transform(tensor: Tensor, value: Value) -> None:
         view = reference()
         if view is not None and view._view_fn is not None:
             view._value = view._view_fn(base._value)
+
+
+def _enter_inner(tensor: Tensor, value: Value) -> None:
+    """Wrap a tensor of a vmap for a transform inside that vmap, whose value is written to it."""
+    if isinstance(tensor._value, Mapped) and level_of(value) > level_of(tensor._value):
+        _enter_transform(tensor, value)
 
 
 def overwrite(tensor: Tensor, source: Tensor | Value) -> Tensor:

@@ -104,3 +104,165 @@ def test_unique_consecutive_of_nothing(shape, dtype):
     assert found.shape == counts.shape == (0,)
     assert inverse.shape == shape
     assert found.dtype == dtype
+
+
+@pytest.mark.parametrize("number", [1000, -1, -300, 2**40])
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32])
+def test_integers_beyond_a_dtype_wrap_around_in_operators(dtype, number):
+    x = torch.tensor([1, 7, 100], dtype=dtype)
+    y = torch.tensor(number).to(dtype)
+    for call in (
+        lambda a, b: a + b,
+        lambda a, b: b - a,
+        lambda a, b: a * b,
+        lambda a, b: a == b,
+        lambda a, b: a < b,
+        lambda a, b: a & b,
+    ):
+        found, expected = call(x, number), call(x, y)
+        assert found.dtype == expected.dtype
+        assert torch.equal(found, expected)
+    assert torch.allclose(x / number, x.float() / number)
+
+
+@pytest.mark.parametrize("call", [torch.where, torch.clamp])
+def test_integers_beyond_a_dtype_are_refused_elsewhere(call):
+    x = torch.tensor([1, 2], dtype=torch.uint8)
+    arguments = (x > 1, x, 300) if call is torch.where else (x, None, 300)
+    with pytest.raises(RuntimeError, match="cannot be converted to type uint8_t without overflow"):
+        call(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("x", "alpha", "text"),
+    [
+        ([1, 2], 1.5, "For integral input tensors, argument alpha must not be a floating"),
+        ([True], 1.5, "For integral input tensors"),
+        ([1.0], 1j, "For non-complex input tensors"),
+        ([1], True, "Boolean alpha only supported for Boolean results"),
+    ],
+)
+def test_alpha_has_the_category_of_the_result(x, alpha, text):
+    x = torch.tensor(x)
+    with pytest.raises(RuntimeError, match=text):
+        torch.add(x, x, alpha=alpha)
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int8, torch.int16])
+def test_sums_of_small_integers_are_int64(dtype):
+    x = torch.ones(3, 3, dtype=dtype)
+    assert x.trace().dtype is torch.int64
+    assert torch.vander(torch.tensor([1, 0, 1], dtype=dtype)).dtype is torch.int64
+
+
+def test_reversed_turns_the_first_dimension():
+    x = torch.arange(6).view(3, 2)
+    assert reversed(x).tolist() == [[4, 5], [2, 3], [0, 1]]
+
+
+# --- Indices -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(), (2, 3)])
+@pytest.mark.parametrize("chosen", [0, 1])
+def test_a_byte_without_dimensions_is_a_mask(shape, chosen):
+    x = torch.zeros(shape)
+    assert x[torch.tensor(chosen, dtype=torch.uint8)].shape == (chosen, *shape)
+    x[torch.tensor(chosen, dtype=torch.uint8)] = 5.0
+    assert bool((x == 5 * chosen).all())
+
+
+def test_writes_to_positions_want_the_dtype():
+    x = torch.zeros(3)
+    mask = torch.tensor([True, False, True])
+    for index in ([0, 1], torch.tensor([0, 2]), mask):
+        with pytest.raises(RuntimeError, match="source and destination dtypes match, got Float"):
+            x[index] = torch.ones(2, dtype=torch.float64)
+    x[mask] = torch.tensor(2)  # one element fills a mask
+    assert x.tolist() == [2, 0, 2]
+    x.index_put_((mask,), torch.tensor(3.0, dtype=torch.float64))
+    assert x.tolist() == [3, 0, 3]
+    x[0:2] = torch.ones(2, dtype=torch.float64)  # a copy converts
+    assert x.tolist() == [1, 1, 3]
+
+
+def test_small_errors_of_indices():
+    x = torch.zeros(3)
+    with pytest.raises(TypeError, match="does not support deleting items"):
+        del x[0]
+    with pytest.raises(IndexError, match="for dimension with size 0"):
+        torch.zeros(2, 0)[:, [0, 1]]
+    with pytest.raises(RuntimeError, match="only supports boolean masks, but got mask with dtype"):
+        x.masked_fill_(torch.ones(3, dtype=torch.uint8), 1.0)
+    assert x.index_copy(0, torch.tensor([1]), torch.tensor(5.0)).tolist() == [0, 5, 0]
+
+
+# --- Bags without elements -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_empty_bags_stay_on_the_graph(mode):
+    weight = torch.ones(4, 3, requires_grad=True)
+    nothing, starts = torch.tensor([], dtype=torch.int64), torch.tensor([0, 0])
+    out = nn.functional.embedding_bag(nothing, weight, starts, mode=mode)
+    assert torch.equal(out, torch.zeros(2, 3))
+    out.sum().backward()
+    assert torch.equal(weight.grad, torch.zeros(4, 3))
+
+
+# --- Backward passes -----------------------------------------------------------------------------
+
+
+def test_materialized_zeros_can_be_differentiated_again():
+    x, a = torch.tensor(0.5, requires_grad=True), torch.tensor(1.0, requires_grad=True)
+    first = torch.autograd.grad(x * a, x, create_graph=True)
+    second = torch.autograd.grad(first, x, create_graph=True, materialize_grads=True)
+    third = torch.autograd.grad(second, x, materialize_grads=True)
+    assert second[0].requires_grad
+    assert third[0].item() == 0
+    assert not torch.autograd.grad(first, x, materialize_grads=True)[0].requires_grad
+
+
+def test_callbacks_queue_callbacks():
+    seen = []
+    engine = torch.autograd.Variable._execution_engine
+
+    def first():
+        seen.append("first")
+        engine.queue_callback(lambda: seen.append("second"))
+
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    y.register_hook(lambda _: engine.queue_callback(first))
+    y.sum().backward()
+    assert seen == ["first", "second"]
+
+
+# --- Distributions -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_shares_of_small_concentrations_stay_within_their_support(dtype):
+    torch.manual_seed(1)
+    draws = torch.distributions.Beta(*[torch.tensor(1e-2, dtype=dtype)] * 2).sample([5000])
+    assert draws.dtype is dtype
+    assert not bool(((draws == 0) | (draws == 1)).any())
+    for part in (draws < 0.1, draws > 0.9):
+        assert abs(part.double().mean().item() - 0.48) < 0.05
+
+
+def test_binomial_slope_at_even_odds():
+    logits = torch.tensor(0.0, requires_grad=True)
+    torch.distributions.Binomial(1.0, logits=logits).log_prob(torch.tensor(0.0)).backward()
+    assert logits.grad.item() == -0.5
+
+
+def test_views_retain_their_gradient_after_a_write():
+    base = torch.tensor([1.0, 2.0], requires_grad=True).clone()
+    view, other = base[:], base[:]
+    view.retain_grad()
+    other.retain_grad()
+    view.mul_(2)
+    (view + 3 * other).sum().backward()
+    assert view.grad.tolist() == [1, 1]
+    assert other.grad.tolist() == [3, 3]

@@ -557,9 +557,10 @@ def _refresh_views(base: Tensor) -> None:
             _lose_node(view)  # using the view is an error
             continue
         taken = view._view_fn(array)
+        if view._retains:
+            retain_at(view, taken.slot)
         view.node = taken.slot
         view.node.__class__ = AS_STRIDED
-        view.__dict__.pop("_retains", None)
 
 
 def share_memory(value: Value, other: Value) -> bool:

@@ -126,8 +126,12 @@ class Dirichlet(ExponentialFamily):
         super().__init__(shape[:-1], shape[-1:], validate_args)
 
     def rsample(self, sample_shape: Shape = ()) -> Any:
-        made = _standard_gamma(self.concentration.expand(self._extended_shape(sample_shape)))
-        return made / made.sum(-1, keepdim=True)
+        # In double precision, where small concentrations seldom give zeros.
+        wide = self.concentration.expand(self._extended_shape(sample_shape)).double()
+        made = _standard_gamma(wide)
+        kind = np.finfo(self.concentration.dtype.numpy)
+        shares = (made / made.sum(-1, keepdim=True)).to(self.concentration.dtype)
+        return shares.clamp(min=float(kind.tiny), max=1 - float(kind.epsneg))
 
     def log_prob(self, value: Any) -> Any:
         value = self._checked(value)

@@ -109,6 +109,7 @@ def _assign(self: Tensor, index: types.Index, value: TensorLike) -> None:
     parsed = parse(index, self._value.shape)
     source = _assigned(self, value)
     if parsed.chosen is not None:
+        _check_dtypes(self, source, parsed.chosen)
         target = self if parsed.whole else _taken(self, parsed)
         put(target, _simple(parsed.chosen), source, "IndexPutBackward0")
         return
@@ -128,6 +129,19 @@ def _assign(self: Tensor, index: types.Index, value: TensorLike) -> None:
         put(self, basic, source, "CopySlices")
     else:
         put(_taken(self, parsed), ..., source, "CopySlices")
+
+
+def _check_dtypes(self: Tensor, source: TensorLike, chosen: tuple[types.Index, ...]) -> None:
+    """RuntimeError for elements of another dtype; one element fills a mask in any dtype."""
+    if not isinstance(source, Tensor) or source._value.dtype == self._value.dtype:
+        return
+    masks = [part.dtype.kind == "b" for part in chosen if hasattr(part, "dtype")]
+    if masks != [True] or source.numel() != 1:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{word_of(self._value.dtype)} for the destination and "
+            f"{word_of(source._value.dtype)} for the source."
+        )
 
 
 def _check_view(self: Tensor) -> None:
@@ -170,6 +184,12 @@ def _without_leading(source: Tensor, room: int) -> Tensor:
             f"tensor ({len(shape)})"
         )
     return source if shape == source._value.shape else reshaped(source, shape)
+
+
+@register("__delitem__", function=False)
+def _delitem(self: Tensor, index: types.Index) -> None:
+    """TypeError: a tensor keeps its elements."""
+    raise TypeError("Tensor does not support deleting items")
 
 
 @register(function=False)

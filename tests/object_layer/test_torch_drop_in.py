@@ -266,3 +266,80 @@ def test_views_retain_their_gradient_after_a_write():
     (view + 3 * other).sum().backward()
     assert view.grad.tolist() == [1, 1]
     assert other.grad.tolist() == [3, 3]
+
+
+# --- Data ----------------------------------------------------------------------------------------
+
+
+class _Faulty(torch.utils.data.Dataset[int]):
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, place):
+        if place % 3 == 1:
+            raise ValueError(f"sample {place}")
+        return place
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_a_loader_goes_on_after_a_failed_batch(num_workers):
+    batches = iter(torch.utils.data.DataLoader(_Faulty(), num_workers=num_workers))
+    seen = []
+    for place in range(6):
+        try:
+            seen.append(next(batches).item())
+        except ValueError as error:
+            assert str(error) == f"sample {place}"
+            seen.append(None)
+    assert seen == [0, None, 2, 3, None, 5]
+    with pytest.raises(StopIteration):
+        next(batches)
+
+
+def test_a_loader_can_be_subscripted():
+    assert torch.utils.data.DataLoader[int].__origin__ is torch.utils.data.DataLoader
+
+
+def test_samplers_draw_when_they_are_first_read():
+    data = torch.utils.data
+    for sampler in (
+        data.RandomSampler(range(9)),
+        data.SubsetRandomSampler(range(9)),
+        data.WeightedRandomSampler([1.0] * 9, 9),
+    ):
+        first, second = iter(sampler), iter(sampler)
+        torch.manual_seed(0)
+        one = list(first)
+        torch.manual_seed(0)
+        assert one == list(second)
+
+
+# --- Operators and norms -------------------------------------------------------------------------
+
+
+class _Right:
+    def __radd__(self, other):
+        return "radd"
+
+
+def test_operators_leave_unknown_operands_to_them():
+    x = torch.ones(2)
+    assert x + _Right() == "radd"
+    for word in ("iadd", "isub", "imul", "itruediv", "ipow", "ifloordiv", "iand", "ior", "ixor"):
+        assert getattr(x, f"__{word}__")(_Right()) is NotImplemented
+    x += _Right()
+    assert x == "radd"
+
+
+def test_alpha_does_not_change_the_dtype():
+    x = torch.tensor([True, False])
+    assert torch.add(x, x, alpha=0).dtype is torch.bool
+    assert torch.nansum(torch.ones(3, dtype=torch.int16), dtype=torch.int16).dtype is torch.int16
+
+
+def test_batch_norm_of_nothing_keeps_its_statistics():
+    layer = nn.BatchNorm2d(3)
+    layer(torch.zeros(0, 3, 2, 2)).sum().backward()
+    assert torch.equal(layer.running_mean, torch.zeros(3))
+    assert torch.equal(layer.running_var, torch.ones(3))
+    assert torch.equal(layer.weight.grad, torch.zeros(3))

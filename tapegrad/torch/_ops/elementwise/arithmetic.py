@@ -18,7 +18,7 @@ from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import contiguous_format, default_float
 from tapegrad.torch._ops.create.fill import C_NAMES
 from tapegrad.torch._ops.declare import Operation, alias, operation, register
-from tapegrad.torch._ops.fast import operator_for, short_pair, short_single
+from tapegrad.torch._ops.fast import is_operand, operator_for, short_pair, short_single
 from tapegrad.torch._rules.brain_floats import converted
 from tapegrad.torch._rules.declare import elementwise
 from tapegrad.torch._tensor.tensor import Tensor
@@ -128,7 +128,7 @@ def _scaled(array: Value, alpha: Number) -> Value:
         raise RuntimeError(
             "For non-complex input tensors, argument alpha must not be a complex number."
         )
-    return array * alpha
+    return cast(array * alpha, array.dtype)
 
 
 @elementwise("RsubBackward1", -1, 1)
@@ -234,8 +234,8 @@ pow = register(replaces=pow)(  # noqa: A001
 def inplace_operator(word: str) -> Operation:
     """An operator like `+=`, by the method that writes in place."""
 
-    def inplace(self: Tensor, other: TensorLike) -> Tensor:
-        return getattr(self, word)(other)
+    def inplace(self: Tensor, other: TensorLike) -> Any:
+        return getattr(self, word)(other) if is_operand(other) else NotImplemented
 
     return inplace
 

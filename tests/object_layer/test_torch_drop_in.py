@@ -343,3 +343,51 @@ def test_batch_norm_of_nothing_keeps_its_statistics():
     assert torch.equal(layer.running_mean, torch.zeros(3))
     assert torch.equal(layer.running_var, torch.ones(3))
     assert torch.equal(layer.weight.grad, torch.zeros(3))
+
+
+# --- Hooks and Functions -------------------------------------------------------------------------
+
+
+def test_hooks_on_a_view_do_not_run_for_what_was_written_over_it():
+    base = torch.tensor([1.0], requires_grad=True).clone()
+    view, seen = base[:], []
+    view.register_hook(lambda g: seen.append(("before", g.item())))
+    view.mul_(2)
+    view.register_hook(lambda g: seen.append(("after", g.item())))
+    (view * 3).sum().backward()
+    assert seen == [("after", 3)]
+
+
+def test_functions_know_which_inputs_a_transform_differentiates():
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(x, word, y):
+            return x * y
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(inputs[0], inputs[2])
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(ctx.needs_input_grad)
+            x, y = ctx.saved_tensors
+            return g * y, None, g * x
+
+    seen: list[tuple[bool, ...]] = []
+    x, y = torch.tensor(2.0), torch.tensor(3.0)
+    assert grad(lambda x: Product.apply(x, "word", y))(x).item() == 3
+    assert grad(lambda y: Product.apply(x, "word", y))(y).item() == 2
+    assert seen == [(True, False, False), (False, False, True)]
+
+
+def test_models_to_be_stacked_agree_on_what_requires_grad():
+    frozen = nn.Linear(1, 1).requires_grad_(False)
+    with pytest.raises(RuntimeError, match="weight from each model to have the same .requires_g"):
+        torch.func.stack_module_state([nn.Linear(1, 1), frozen])
+
+
+def test_running_products_of_a_small_dtype_keep_it():
+    x = torch.tensor([1, 2, 3])
+    for call in (torch.cumsum, torch.cumprod):
+        assert call(x, 0, dtype=torch.int16).dtype is torch.int16

@@ -130,6 +130,8 @@ def write(
         return _write_dual(tensor, compute)
     if type(before) is not ndarray:
         return _write_traced(tensor, compute(before))
+    if tracked and tensor._base is not None:
+        _leave_hooks(tensor)
     start = next_number()
     result = compute(array_of(tensor) if tracked else before)
     on_graph = is_on_graph(result)
@@ -160,6 +162,17 @@ def write(
     else:
         outdate_views(tensor)
     return tensor
+
+
+def _leave_hooks(view: Tensor) -> None:
+    """Give a view a new node, so that its hooks do not run for what is written over it."""
+    node, base = view.node, view._base
+    if not isinstance(node, Node) or node is LEAF or not (node._hooks or node._prehooks):
+        return
+    if base is None or base.node is None or view._creation_meta is not None:
+        return
+    assert view._view_fn is not None
+    view.node = view._view_fn(array_on_graph(base._value, base.node)).slot
 
 
 def put(tensor: Tensor, index: Index, source: Tensor | Value, label: str) -> None:

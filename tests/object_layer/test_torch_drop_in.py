@@ -391,3 +391,25 @@ def test_running_products_of_a_small_dtype_keep_it():
     x = torch.tensor([1, 2, 3])
     for call in (torch.cumsum, torch.cumprod):
         assert call(x, 0, dtype=torch.int16).dtype is torch.int16
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("Cauchy", (1.0, 1.0)),
+        ("Exponential", (1.0,)),
+        ("Gamma", (1.0, 1.0)),
+        ("Gumbel", (1.0, 1.0)),
+        ("HalfNormal", (1.0,)),
+        ("Laplace", (0.0, 1.0)),
+        ("LogNormal", (0.0, 1.0)),
+        ("Normal", (0.0, 1.0)),
+        ("StudentT", (3.0,)),
+        ("Uniform", (0.0, 1.0)),
+    ],
+)
+def test_distributions_of_numbers_give_numbers(name, settings):
+    made = getattr(torch.distributions, name)(*settings)
+    assert made.sample().shape == ()
+    assert made.sample((3,)).shape == (3,)
+    assert made.log_prob(torch.tensor(0.5)).shape == ()

@@ -309,9 +309,9 @@ def embedding_bag(
     if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
         first, second = (x.type().replace("tapegrad.", "") for x in (weight, per_sample_weights))
         raise RuntimeError(
-            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument "
-            f"#1 'per_sample_weights'; but type {first} does not equal {second} (while checking "
-            "arguments for embedding_bag)"
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for "
+            f"argument #1 'per_sample_weights'; but type {first} does not equal "
+            f"{second} (while checking arguments for embedding_bag)"
         )
     if weight.ndim != 2:
         raise ValueError(

@@ -87,7 +87,7 @@ def copied_like(given: Value, old: Value) -> Value:
 def add(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     """`input + alpha * other`."""
     x, y = wrapping(input, other)
-    return np.add(x, _scaled(y, alpha))
+    return np.add(x, scaled(y, alpha))
 
 
 @operation("SubBackward0", inplace=True)
@@ -95,7 +95,7 @@ def sub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     """`input - alpha * other`."""
     _refuse_truth(input, other)
     x, y = wrapping(input, other)
-    return np.subtract(x, _scaled(y, alpha))
+    return np.subtract(x, scaled(y, alpha))
 
 
 def _refuse_truth(*operands: Value) -> None:
@@ -113,7 +113,7 @@ def _refuse_truth(*operands: Value) -> None:
         )
 
 
-def _scaled(array: Value, alpha: Number) -> Value:
+def scaled(array: Value, alpha: Number) -> Value:
     """An array times alpha; RuntimeError for an alpha of a greater category than the array."""
     if type(alpha) is int and alpha == 1:
         return array
@@ -128,7 +128,7 @@ def _scaled(array: Value, alpha: Number) -> Value:
         raise RuntimeError(
             "For non-complex input tensors, argument alpha must not be a complex number."
         )
-    return cast(array * alpha, array.dtype)
+    return cast(array * _number_in(alpha, array.dtype, strict=False), array.dtype)
 
 
 @elementwise("RsubBackward1", -1, 1)
@@ -146,7 +146,7 @@ def rsub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     """`other - alpha * input`."""
     _refuse_truth(input, other)
     x, y = wrapping(input, other)
-    return _difference_from(_scaled(x, alpha), y)
+    return _difference_from(scaled(x, alpha), y)
 
 
 @operation("MulBackward0", inplace=True)

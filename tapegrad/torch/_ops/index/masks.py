@@ -28,7 +28,9 @@ def _mask(mask: Value, word: str) -> Value:
         if word == "masked_fill_":
             words = {"uint8": "unsigned char", "int64": "long int", "float32": "float"}
             found = words.get(given.dtype.name, given.dtype.name)
-            raise RuntimeError(f"{word} only supports boolean masks, but got mask with dtype {found}")
+            raise RuntimeError(
+                f"{word} only supports boolean masks, but got mask with dtype {found}"
+            )
         raise RuntimeError(f"{word}: expected BoolTensor for mask")
     return given
 

@@ -15,7 +15,7 @@ from tapegrad._core.values import getitem, untraced
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import operation, register
-from tapegrad.torch._ops.elementwise.arithmetic import cast
+from tapegrad.torch._ops.elementwise.arithmetic import cast, scaled
 from tapegrad.torch._ops.fast import short_lookup
 from tapegrad.torch._ops.index.checks import (
     ALL,
@@ -94,7 +94,7 @@ def index_add(input: Value, dim: int, index: Value, source: Value, *, alpha: Num
     _require_parts(input, axis, given, source, "index_add")
     shape = input.shape
     x, source_lines = lines(input, source)
-    value = source_lines if type(alpha) is int and alpha == 1 else source_lines * alpha
+    value = scaled(source_lines, alpha)
     return added(x, at_rows(axis, given), cast(value, x.dtype)).reshape(shape)
 
 

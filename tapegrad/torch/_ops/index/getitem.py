@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core import types
+from tapegrad.torch._dims import clash_of
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.modes import MODE
 from tapegrad.torch._graph.node import Node
@@ -109,8 +110,8 @@ def _assign(self: Tensor, index: types.Index, value: TensorLike) -> None:
     parsed = parse(index, self._value.shape)
     source = _assigned(self, value)
     if parsed.chosen is not None:
-        _check_dtypes(self, source, parsed.chosen)
         target = self if parsed.whole else _taken(self, parsed)
+        _check_dtypes(target, source, parsed.chosen)
         put(target, _simple(parsed.chosen), source, "IndexPutBackward0")
         return
     basic = _simple(parsed.basic)
@@ -137,6 +138,9 @@ def _check_dtypes(self: Tensor, source: TensorLike, chosen: tuple[types.Index, .
         return
     masks = [part.dtype.kind == "b" for part in chosen if hasattr(part, "dtype")]
     if masks != [True] or source.numel() != 1:
+        place = np.broadcast_to(np.False_, self.shape)[_simple(chosen)].shape
+        if clash_of(place, source.shape) is not None or source.ndim > len(place):
+            return  # the write says that the shapes differ
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
             f"{word_of(self._value.dtype)} for the destination and "

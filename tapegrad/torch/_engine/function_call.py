@@ -464,6 +464,8 @@ class _Traced(General):
         wanted: Sequence[bool],
     ) -> Sequence[Cotangent]:
         node = self._context(args, out)
+        needed = dict(zip(self.made.places, wanted, strict=True))
+        node.needs_input_grad = tuple(needed.get(i, False) for i in range(len(self.made.args)))
         bars, likes, rest = [], [], iter(zip(g, out, strict=True))
         for output in self.template:
             bar, like = next(rest) if output is None else (None, None)

@@ -6,6 +6,9 @@ modules is a name of that namespace: `torch.reshape` is the operation.
 
 from __future__ import annotations
 
+import sys
+from types import FunctionType
+
 from tapegrad.torch._ops import foreach
 from tapegrad.torch._ops.create import (
     creation,
@@ -61,5 +64,18 @@ MODULES = (
     foreach,
     *(copies, grids, joining, reshape, slices),
 )
+
+
+def _name_for_pickle() -> None:
+    """Let pickle find operations that their modules have not by name, as `torch.tanh`."""
+    for name, call in OPERATIONS.items():
+        if not isinstance(call, FunctionType):
+            continue
+        home = sys.modules.get(call.__module__)
+        if getattr(home, call.__qualname__, None) is not call:
+            call.__module__, call.__qualname__ = "tapegrad.torch", name
+
+
+_name_for_pickle()
 
 __all__ = ["MODULES", "OPERATIONS"]

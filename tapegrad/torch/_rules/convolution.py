@@ -39,12 +39,12 @@ class _Biased(General):
         self.convolution = made
 
     def _pull_x(
-        self, g: Cotangent, _out: Value, x: Value, weight: Value, _bias: Value, **way: Any
+        self, g: Cotangent, _out: Value, x: Value, weight: Value, _bias: Value = None, **way: Any
     ) -> Cotangent:
         return self.transposes[0](g, x, weight, **way)
 
     def _pull_weight(
-        self, g: Cotangent, _out: Value, x: Value, weight: Value, _bias: Value, **way: Any
+        self, g: Cotangent, _out: Value, x: Value, weight: Value, _bias: Value = None, **way: Any
     ) -> Cotangent:
         return self.transposes[1](g, x, weight, **way)
 
@@ -57,9 +57,15 @@ class _Biased(General):
         return [wanted[1], wanted[0], *[False] * (len(wanted) - 2)], False
 
     def _push(
-        self, dots: Tangent, _out: Value, x: Value, weight: Value, _bias: Value, **way: Any
+        self,
+        dots: Sequence[Tangent],
+        _out: Value,
+        x: Value,
+        weight: Value,
+        _bias: Value = None,
+        **way: Any,
     ) -> Tangent:
-        x_dot, weight_dot, bias_dot = dots
+        x_dot, weight_dot, bias_dot = (*dots, None)[:3]
         if x_dot is not None and weight_dot is None:
             return self.convolution(x_dot, weight, bias_dot, **way)
         if weight_dot is not None:

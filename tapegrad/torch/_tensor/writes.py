@@ -18,7 +18,14 @@ import numpy as np
 from tapegrad._core.entry import WRITE, Spec, parents_of, spec_of
 from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Index, Slot, Value
-from tapegrad._core.values import batched_index_part, is_basic, level_of, lift_to_level_of
+from tapegrad._core.values import (
+    Mapped,
+    batched_index_part,
+    is_basic,
+    level_of,
+    lift_to_level_of,
+)
+from tapegrad._errors import BatchingError
 from tapegrad.torch._dims import clash_of
 from tapegrad.torch._dtypes import can_store, of_numpy, word_of
 from tapegrad.torch._graph import modes
@@ -123,6 +130,8 @@ def write(
         return _write_dual(tensor, compute)
     if type(before) is not ndarray:
         return _write_traced(tensor, compute(before))
+    if tracked and tensor._base is not None:
+        _leave_hooks(tensor)
     start = next_number()
     result = compute(array_of(tensor) if tracked else before)
     on_graph = is_on_graph(result)
@@ -153,6 +162,17 @@ def write(
     else:
         outdate_views(tensor)
     return tensor
+
+
+def _leave_hooks(view: Tensor) -> None:
+    """Give a view a new node, so that its hooks do not run for what is written over it."""
+    node, base = view.node, view._base
+    if not isinstance(node, Node) or node is LEAF or not (node._hooks or node._prehooks):
+        return
+    if base is None or base.node is None or view._creation_meta is not None:
+        return
+    assert view._view_fn is not None
+    view.node = view._view_fn(array_on_graph(base._value, base.node)).slot
 
 
 def put(tensor: Tensor, index: Index, source: Tensor | Value, label: str) -> None:
@@ -218,8 +238,11 @@ def _put_traced(tensor: Tensor, index: Index, given: Value) -> None:
         _enter_transform(tensor, given)
     if type(tensor._value) is ndarray:
         _enter_transform(tensor, batched_index_part(index, -1))
+    _enter_inner(tensor, given)
     try:
         tensor._value[index] = given
+    except BatchingError:
+        raise
     except TypeError:  # a NumPy scalar has no memory, and so no views
         tensor._value = given.astype(tensor._value.dtype)
     count_write(tensor)
@@ -257,8 +280,11 @@ def _write_traced(tensor: Tensor, result: Value) -> Tensor:
     """A write within a functional transform, where the core's arrays handle views."""
     _require_logged(tensor)
     check_result(tensor, result)
+    _enter_inner(tensor, result)
     try:
         tensor._value[...] = result
+    except BatchingError:
+        raise
     except TypeError:  # a NumPy scalar has no memory, and so no views
         tensor._value = result
     count_write(tensor)
@@ -335,6 +361,12 @@ def _enter_transform(tensor: Tensor, value: Value) -> None:
         view = reference()
         if view is not None and view._view_fn is not None:
             view._value = view._view_fn(base._value)
+
+
+def _enter_inner(tensor: Tensor, value: Value) -> None:
+    """Wrap a tensor of a vmap for a transform inside that vmap, whose value is written to it."""
+    if isinstance(tensor._value, Mapped) and level_of(value) > level_of(tensor._value):
+        _enter_transform(tensor, value)
 
 
 def overwrite(tensor: Tensor, source: Tensor | Value) -> Tensor:
@@ -538,9 +570,10 @@ def _refresh_views(base: Tensor) -> None:
             _lose_node(view)  # using the view is an error
             continue
         taken = view._view_fn(array)
+        if view._retains:
+            retain_at(view, taken.slot)
         view.node = taken.slot
         view.node.__class__ = AS_STRIDED
-        view.__dict__.pop("_retains", None)
 
 
 def share_memory(value: Value, other: Value) -> bool:

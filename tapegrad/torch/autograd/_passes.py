@@ -146,14 +146,14 @@ def grad(
         work.run()
         found = [work.captured.get(node) for node in wanted]
     parts: Any = (
-        _finished(bar, x, place, allow_unused, materialize_grads)
+        _finished(bar, x, place, allow_unused, materialize_grads, create_graph)
         for place, (bar, x) in enumerate(zip(found, inputs, strict=True))
     )
     return tuple(parts)  # None where that is allowed
 
 
 def _finished(
-    bar: Cotangent, x: Tensor, place: int, allow_unused: bool, materialize: bool
+    bar: Cotangent, x: Tensor, place: int, allow_unused: bool, materialize: bool, create: bool
 ) -> Tensor | None:
     if bar is not None:
         made = as_gradient(bar)
@@ -169,7 +169,10 @@ def _finished(
             f"The differentiated Tensor at index {place} appears to not have been used in the "
             "graph. Set allow_unused=True if this is the desired behavior."
         )
-    return of_value(np.zeros_like(x._value)) if materialize else None
+    if not materialize:
+        return None
+    zeros = of_value(np.zeros_like(x._value))
+    return zeros.requires_grad_() if create else zeros
 
 
 def _sequence(given: Tree) -> Sequence[Any]:

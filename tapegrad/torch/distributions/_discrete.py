@@ -230,7 +230,9 @@ class Binomial(_ByProbability):
         n = self.total_count
         ways = (n + 1).lgamma() - (value + 1).lgamma() - (n - value + 1).lgamma()
         # log(1 - p) = -softplus(logits), in the form that does not overflow
-        softplus = self.logits.clamp(min=0) + (-self.logits.abs()).exp().log1p()
+        # whose slope at 0 is 1/2 by the sum of both clamps
+        positive = (self.logits.clamp(min=0) + self.logits - self.logits.clamp(max=0)) / 2
+        softplus = positive + (-self.logits.abs()).exp().log1p()
         return ways + value * self.logits - n * softplus
 
     def entropy(self) -> Any:

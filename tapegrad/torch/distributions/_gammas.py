@@ -69,7 +69,7 @@ class Gamma(ExponentialFamily):
         return _standard_gamma(self.concentration.expand(shape)) / self.rate
 
     def log_prob(self, value: Any) -> Any:
-        value = self._checked(value)
+        value = self._checked(OPERATIONS["as_tensor"](value, dtype=self.rate.dtype))
         a = self.concentration
         powers = OPERATIONS["xlogy"](a, self.rate) + OPERATIONS["xlogy"](a - 1, value)
         return powers - self.rate * value - _log_gamma(a)
@@ -126,8 +126,14 @@ class Dirichlet(ExponentialFamily):
         super().__init__(shape[:-1], shape[-1:], validate_args)
 
     def rsample(self, sample_shape: Shape = ()) -> Any:
-        made = _standard_gamma(self.concentration.expand(self._extended_shape(sample_shape)))
-        return made / made.sum(-1, keepdim=True)
+        # In double precision, where small concentrations seldom give zeros.
+        wide = self.concentration.expand(self._extended_shape(sample_shape)).double()
+        made = _standard_gamma(wide)
+        kind = np.finfo(self.concentration.dtype.numpy)
+        shares = (made / made.sum(-1, keepdim=True)).to(self.concentration.dtype)
+        fixed = shares.detach()
+        inside = fixed.clamp(min=float(kind.tiny), max=1 - float(kind.epsneg))
+        return shares + (inside - fixed)  # which keeps the slope
 
     def log_prob(self, value: Any) -> Any:
         value = self._checked(value)

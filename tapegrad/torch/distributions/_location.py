@@ -22,12 +22,12 @@ _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 def uniform(like: Any, shape: Any) -> Any:
     """Uniform numbers in (0, 1), which never are 0, of a tensor's dtype."""
-    return _rand(*shape, dtype=like.dtype).clamp(min=finfo(like.dtype).tiny)
+    return _rand(size=tuple(shape), dtype=like.dtype).clamp(min=finfo(like.dtype).tiny)
 
 
 def normal(like: Any, shape: Any) -> Any:
     """Standard normal numbers of a tensor's dtype."""
-    return _randn(*shape, dtype=like.dtype)
+    return _randn(size=tuple(shape), dtype=like.dtype)
 
 
 class _LocationScale(Distribution):
@@ -230,7 +230,7 @@ class Uniform(Distribution):
         return (self.high - self.low).pow(2) / 12
 
     def rsample(self, sample_shape: Shape = ()) -> Any:
-        u = _rand(*self._extended_shape(sample_shape), dtype=self.low.dtype)
+        u = _rand(size=tuple(self._extended_shape(sample_shape)), dtype=self.low.dtype)
         return self.low + u * (self.high - self.low)
 
     def log_prob(self, value: Any) -> Any:

@@ -135,7 +135,7 @@ def batch_norm(
     axes = (-input.ndim, *range(2 - input.ndim, 0))
     kept = Kept()
     out = _batch_norm(input, weight, bias, axes, eps, kept)
-    if running_mean is not None or running_var is not None:
+    if count and (running_mean is not None or running_var is not None):
         mean, variance = _statistics_of(input, axes, kept)
         part = 0.0 if momentum is None else momentum
         _update(running_mean, mean, part)

@@ -45,6 +45,19 @@ class _Required:
 required = _Required()
 
 
+# Settings that saved states of older programs may lack, and what holds where they are absent.
+_LATER_SETTINGS: dict[str, Any] = {
+    "amsgrad": False,
+    "capturable": False,
+    "decoupled_weight_decay": False,
+    "differentiable": False,
+    "foreach": None,
+    "fused": None,
+    "maximize": False,
+    "nesterov": False,
+}
+
+
 class Optimizer:
     """The base class of optimizers; a subclass defines `step`.
 
@@ -250,6 +263,10 @@ class Optimizer:
         self.__dict__.update(state)
         self._make_hooks()
         self.defaults.setdefault("differentiable", False)
+        for group in self.param_groups:
+            for name, absent in _LATER_SETTINGS.items():
+                if name in self.defaults:
+                    group.setdefault(name, absent)
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]

@@ -186,7 +186,7 @@ def trace(input: Value) -> Value:
     """The sum of the diagonal of a matrix."""
     if len(input.shape) != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(input.shape)}")
-    return np.trace(input)
+    return np.trace(input, dtype=np.int64 if input.dtype.kind in "bui" else None)
 
 
 @operation("CdistBackward0", method=False)

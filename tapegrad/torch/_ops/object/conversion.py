@@ -140,7 +140,7 @@ def _length(self: Tensor) -> int:
 
 @register("__reversed__", function=False)
 def _reverse(self: Tensor) -> Tensor:
-    return self if not self._value.shape else self.flip(tuple(range(self.dim())))
+    return self if not self._value.shape else self.flip(0)
 
 
 @register("__contains__", function=False)

@@ -101,7 +101,7 @@ def nansum(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType
     array = counted(input, dtype)
     axis = axes_of(dim, input.ndim)
     if array.dtype.kind != "f":
-        return np.sum(array, axis, keepdims=keepdim)
+        return np.sum(array, axis, dtype=array.dtype, keepdims=keepdim)
     return np.nansum(array, axis, keepdims=keepdim)
 
 

@@ -12,7 +12,7 @@ from tapegrad.torch._ops.create.generator import Generator, source
 from tapegrad.torch.utils.data._collate import default_collate, default_convert
 from tapegrad.torch.utils.data._datasets import Dataset, IterableDataset, Sample_co
 from tapegrad.torch.utils.data._samplers import BatchSampler, RandomSampler, SequentialSampler
-from tapegrad.torch.utils.data._workers import Exhausted, Worker, WorkerInfo, in_order
+from tapegrad.torch.utils.data._workers import Exhausted, Failed, Worker, WorkerInfo, in_order
 
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
@@ -22,6 +22,19 @@ class _Endless:
 
     def __iter__(self) -> Iterator[tuple[()]]:
         return itertools.repeat(())
+
+
+class _Batches(Iterator[Any]):
+    """Batches in turn. Where one failed, its exception is raised, and the next one can be read."""
+
+    def __init__(self, found: Iterator[Any]) -> None:
+        self._found = found
+
+    def __next__(self) -> Any:
+        batch = next(self._found)
+        if isinstance(batch, Failed):
+            raise batch.error
+        return batch
 
 
 class DataLoader(Generic[Sample_co]):
@@ -124,15 +137,16 @@ class DataLoader(Generic[Sample_co]):
     def __iter__(self) -> Iterator[Any]:
         tasks = iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
         seed = int(source(self.generator).integers(2**63))
-        if self.num_workers:
-            return self._by_workers(tasks, seed)
-        return self._loaded(tasks)
+        return _Batches(self._by_workers(tasks, seed) if self.num_workers else self._loaded(tasks))
 
     def _loaded(self, tasks: Iterator[Any]) -> Iterator[Any]:
         """The batches, each loaded when it is asked for."""
         load = self._loader_of(self.dataset)
         for task in tasks:
-            batch = load(task)
+            try:
+                batch = load(task)
+            except Exception as error:  # noqa: BLE001 - it is raised where the batch is read
+                batch = Failed(error)
             if isinstance(batch, Exhausted):
                 return
             yield batch

@@ -104,7 +104,7 @@ def shown(value: Any) -> Any:
         return value.__name__
     if type(value).__name__ in ("dtype", "device", "Size"):
         return str(value)
-    return type(value).__name__
+    return type(value).__name__.lstrip("_").removeprefix("Removable")
 
 
 def _tensor(x: Any) -> list[Any]:
@@ -128,30 +128,47 @@ def run(library: Any, name: str, number: int) -> list[Any]:
     return [*log, ["warned", sorted({warning.category.__name__ for warning in told})]]
 
 
-def difference(ours: Any, other: Any) -> tuple[str, Any, Any] | None:
-    """The first place where two transcripts differ, and what stands there."""
-    return _difference(ours, other, "")
+Difference = tuple[str, Any, Any]
+Explain = Callable[["list[Any]", "list[Any]", str, Any, Any], "str | None"]
 
 
-def _difference(ours: Any, other: Any, place: str) -> tuple[str, Any, Any] | None:
+def differences(ours: list[Any], theirs: list[Any], explain: Explain) -> list[tuple[str | None, Difference]]:
+    """All that differs between two transcripts, each with the name of what explains it, or None.
+
+    explain: `(entry, their entry, place, ours, theirs)` to a name. It ends where one of them has
+    an error that the other has not.
+    """
+    found: list[tuple[str | None, Difference]] = []
+    for step, (mine, other) in enumerate(zip(ours, theirs, strict=False)):
+        apart = _failed(mine) != _failed(other)
+        parts = [(f"[{step}]", mine, other)] if apart else _parts(mine, other, f"[{step}]")
+        for place, x, y in parts:
+            found.append((explain(mine, other, place, x, y), (place, x, y)))
+        if apart:
+            return found
+    if len(ours) != len(theirs) and not found:
+        found.append((None, ("end", ours[-1:], theirs[-1:])))
+    return found
+
+
+def _failed(entry: Any) -> bool:
+    return isinstance(entry, list) and entry[:1] in (["raised"], ["ended"])
+
+
+def _parts(ours: Any, other: Any, place: str) -> list[Difference]:
     if isinstance(ours, np.ndarray) and isinstance(other, np.ndarray):
-        return None if _near(ours, other) else (place, ours, other)
-    if isinstance(ours, list) and isinstance(other, list):
-        if ours[:1] == ["error"] and other[:1] == ["error"]:
-            return None if ours == other else (place, ours, other)
-        for step, (x, y) in enumerate(zip(ours, other, strict=False)):
-            found = _difference(x, y, f"{place}[{step}]")
-            if found is not None:
-                return found
-        return None if len(ours) == len(other) else (place, ours, other)
-    if isinstance(ours, dict) and isinstance(other, dict):
-        if list(ours) != list(other):
-            return place, list(ours), list(other)
-        return _difference(list(ours.values()), list(other.values()), place + ".values")
-    if isinstance(ours, (float, complex)) and isinstance(other, (float, complex)):
-        near = np.isclose(ours, other, 1e-7, 1e-9, equal_nan=True)
-        return None if near and type(ours) is type(other) else (place, ours, other)
-    return None if type(ours) is type(other) and ours == other else (place, ours, other)
+        return [] if _near(ours, other) else [(place, ours, other)]
+    if isinstance(ours, list) and isinstance(other, list) and len(ours) == len(other):
+        if ours[:1] == ["error"] or other[:1] == ["error"]:
+            return [] if ours == other else [(place, ours, other)]
+        pairs = enumerate(zip(ours, other, strict=True))
+        return [part for i, (x, y) in pairs for part in _parts(x, y, f"{place}[{i}]")]
+    if isinstance(ours, dict) and isinstance(other, dict) and list(ours) == list(other):
+        return [part for key in ours for part in _parts(ours[key], other[key], f"{place}.{key}")]
+    if isinstance(ours, (float, complex)) and type(ours) is type(other):
+        return [] if np.isclose(ours, other, 1e-7, 1e-9, equal_nan=True) else [(place, ours, other)]
+    same = type(ours) is type(other) and not isinstance(ours, (np.ndarray, list, dict))
+    return [] if same and ours == other else [(place, ours, other)]
 
 
 def _near(x: Any, y: Any) -> bool:

@@ -130,7 +130,7 @@ def _module_hook(t: Any, log: Transcript, draw: Draw, place: int) -> tuple[str, 
         if what == "raise":
             raise KeyError("hook")
         if what == "wrong":
-            return "wrong"
+            return 3  # PyTorch goes round for ever with a string
         if what != "change":
             return None
         if kind == "forward_pre":
@@ -212,10 +212,10 @@ def saved_values(t: Any, log: Transcript, draw: Draw) -> None:
         return (z * weights).sum()
 
     total = log.attempt(program, what)
-    log(packed)
+    log(len(packed))
     keep = draw.chance()
     if isinstance(total, t.Tensor):
         for _ in range(2):
             log.attempt(lambda: total.backward(retain_graph=keep), "backward")
-            log(x.grad, y.grad, len(packed))
+            log(x.grad, y.grad, packed.count("unpacked"))
     log.attempt(lambda: t.autograd.graph.saved_tensors_hooks(lambda v: v, 3).__enter__(), "wrong")

@@ -82,7 +82,10 @@ class ASGD(FirstOrder):
             mean[...] = value
         else:
             mean += (value - mean) * mu
-        known["eta"][...] = rate / (1 + lambd * rate * count) ** group["alpha"]
+        # PyTorch counts in a tensor, so that the rate is computed in that one's precision.
+        exact = known["step"].numpy().dtype.type
+        falling = (exact(1) + exact(lambd * rate) * exact(count)) ** exact(group["alpha"])
+        known["eta"][...] = exact(rate) / falling
         known["mu"][...] = 1 / max(1, count - group["t0"])
 
 

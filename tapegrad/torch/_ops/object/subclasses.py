@@ -102,6 +102,7 @@ def sum_to_size(input: Value, *size: Sizes) -> Value:
 @operation("FlipBackward0", method=False)
 def vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
     """Rows of the powers of each element, the highest first."""
+    x = x.astype(np.int64) if x.dtype.kind == "b" else x
     powers = np.arange(x.shape[0] if N is None else N).astype(x.dtype)
     return np.expand_dims(x, -1) ** (powers if increasing else powers[::-1])
 

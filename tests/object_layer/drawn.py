@@ -132,7 +132,9 @@ Difference = tuple[str, Any, Any]
 Explain = Callable[["list[Any]", "list[Any]", str, Any, Any], "str | None"]
 
 
-def differences(ours: list[Any], theirs: list[Any], explain: Explain) -> list[tuple[str | None, Difference]]:
+def differences(
+    ours: list[Any], theirs: list[Any], explain: Explain
+) -> list[tuple[str | None, Difference]]:
     """All that differs between two transcripts, each with the name of what explains it, or None.
 
     explain: `(entry, their entry, place, ours, theirs)` to a name. It ends where one of them has
@@ -166,7 +168,9 @@ def _parts(ours: Any, other: Any, place: str) -> list[Difference]:
     if isinstance(ours, dict) and isinstance(other, dict) and list(ours) == list(other):
         return [part for key in ours for part in _parts(ours[key], other[key], f"{place}.{key}")]
     if isinstance(ours, (float, complex)) and type(ours) is type(other):
-        return [] if np.isclose(ours, other, 1e-7, 1e-9, equal_nan=True) else [(place, ours, other)]
+        return (
+            [] if np.isclose(ours, other, 1e-7, 1e-9, equal_nan=True) else [(place, ours, other)]
+        )
     same = type(ours) is type(other) and not isinstance(ours, (np.ndarray, list, dict))
     return [] if same and ours == other else [(place, ours, other)]
 

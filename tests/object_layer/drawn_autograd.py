@@ -1,4 +1,4 @@
-"""Programs over autograd: writes, views, modes, passes and their options, Functions, transforms."""
+"""Programs over autograd: writes, views, modes, passes with options, Functions, transforms."""
 
 from __future__ import annotations
 
@@ -6,9 +6,86 @@ from typing import Any
 
 from drawn import Draw, Transcript, family
 
-UNARY = ("sin", "exp", "tanh", "sigmoid", "square", "relu", "abs", "neg", "t", "sum", "mean", "clone", "detach", "contiguous", "cos", "sqrt", "log", "cumsum0", "softmax0", "flatten", "max", "prod", "norm", "unsqueeze0", "logsumexp0", "std", "sort")
-VIEWS = ("[0]", "[:, 1]", "[1:]", "view(-1)", "t()", "unsqueeze(0)", "expand(3, 2, 2)", "diagonal()", "reshape(4)", "transpose(0, 1)", "squeeze()", "narrow(0, 0, 1)", "unbind(0)[0]", "chunk(2)[1]", "permute(1, 0)", "detach()", "select(1, 0)", "as_strided((2,), (2,))", "split(1)[0]", "real", "mT")
-WRITES = ("mul_(2)", "add_(1)", "zero_()", "copy_(other)", "sin_()", "fill_(3.0)", "[0] = 1.0", "[:] = other", "exp_()", "clamp_(0, 1)", "neg_()", "add_(other)", "sub_(other, alpha=2)", "t_()", "unsqueeze_(0)", "requires_grad_()", "detach_()", "relu_()", "masked_fill_(other > 0, 2.0)", "index_fill_(0, index, 0.5)", "data[0] = 2.0", "set", "div_(other)", "pow_(2)", "squeeze_()", "resize_(1)")
+UNARY = (
+    "sin",
+    "exp",
+    "tanh",
+    "sigmoid",
+    "square",
+    "relu",
+    "abs",
+    "neg",
+    "t",
+    "sum",
+    "mean",
+    "clone",
+    "detach",
+    "contiguous",
+    "cos",
+    "sqrt",
+    "log",
+    "cumsum0",
+    "softmax0",
+    "flatten",
+    "max",
+    "prod",
+    "norm",
+    "unsqueeze0",
+    "logsumexp0",
+    "std",
+    "sort",
+)
+VIEWS = (
+    "[0]",
+    "[:, 1]",
+    "[1:]",
+    "view(-1)",
+    "t()",
+    "unsqueeze(0)",
+    "expand(3, 2, 2)",
+    "diagonal()",
+    "reshape(4)",
+    "transpose(0, 1)",
+    "squeeze()",
+    "narrow(0, 0, 1)",
+    "unbind(0)[0]",
+    "chunk(2)[1]",
+    "permute(1, 0)",
+    "detach()",
+    "select(1, 0)",
+    "as_strided((2,), (2,))",
+    "split(1)[0]",
+    "real",
+    "mT",
+)
+WRITES = (
+    "mul_(2)",
+    "add_(1)",
+    "zero_()",
+    "copy_(other)",
+    "sin_()",
+    "fill_(3.0)",
+    "[0] = 1.0",
+    "[:] = other",
+    "exp_()",
+    "clamp_(0, 1)",
+    "neg_()",
+    "add_(other)",
+    "sub_(other, alpha=2)",
+    "t_()",
+    "unsqueeze_(0)",
+    "requires_grad_()",
+    "detach_()",
+    "relu_()",
+    "masked_fill_(other > 0, 2.0)",
+    "index_fill_(0, index, 0.5)",
+    "data[0] = 2.0",
+    "set",
+    "div_(other)",
+    "pow_(2)",
+    "squeeze_()",
+    "resize_(1)",
+)
 
 
 def _unary(x: Any, name: str) -> Any:
@@ -18,7 +95,7 @@ def _unary(x: Any, name: str) -> Any:
 
 
 def _path(x: Any, path: str) -> Any:
-    return eval(f"x{path}" if path.startswith("[") else f"x.{path}", {"x": x})  # noqa: S307
+    return eval(f"x{path}" if path.startswith("[") else f"x.{path}", {"x": x})
 
 
 def _write(t: Any, x: Any, write: str, other: Any) -> Any:
@@ -26,9 +103,9 @@ def _write(t: Any, x: Any, write: str, other: Any) -> Any:
     if write == "set":
         x.data = other.detach().clone()
     elif "=" in write and "alpha" not in write:
-        exec(f"x{write}" if write.startswith("[") else f"x.{write}", known)  # noqa: S102
+        exec(f"x{write}" if write.startswith("[") else f"x.{write}", known)
     else:
-        eval(f"x.{write}", known)  # noqa: S307
+        eval(f"x.{write}", known)
     return x
 
 
@@ -63,8 +140,10 @@ def graphs(t: Any, log: Transcript, draw: Draw) -> None:
                 with getattr(t, mode)():
                     return x[:1] if x.dim() else x * 2
             if sign in ("where", "cat", "stack"):
-                return t.where(x > 0, x, other) if sign == "where" else getattr(t, sign)([x, other])
-            return eval(f"x {sign} y", {"x": x, "y": other})  # noqa: S307
+                return (
+                    t.where(x > 0, x, other) if sign == "where" else getattr(t, sign)([x, other])
+                )
+            return eval(f"x {sign} y", {"x": x, "y": other})
 
         log(kind, name or sign)
         found = log.attempt(step)
@@ -84,7 +163,9 @@ def _passes(t: Any, log: Transcript, draw: Draw, values: Any, leaves: Any) -> No
         targets = draw.several(values[:4], 1, 3)
         weights = draw.one(None, t.ones(2, 2, dtype=t.float64), t.ones(2), t.ones(2, 2))
 
-        def run(roots=roots, how=how, options=options, targets=targets, weights=weights, unused=unused) -> Any:  # type: ignore[no-untyped-def]
+        def run(
+            roots=roots, how=how, options=options, targets=targets, weights=weights, unused=unused
+        ) -> Any:  # type: ignore[no-untyped-def]
             total = sum((r * r).sum() for r in roots)
             if how == "grad":
                 return t.autograd.grad(total, targets, **options, **unused)
@@ -106,7 +187,29 @@ def _passes(t: Any, log: Transcript, draw: Draw, values: Any, leaves: Any) -> No
 
 
 def _function(t: Any, log: Transcript, draw: Draw) -> Any:
-    what = draw.one("right", "right", "once", "two", "none", "few", "many", "wrong shape", "dirty", "non differentiable", "saved", "not tensor", "materialize", "twice", "view", "input", "setup", "no backward", "raise", "wrong dtype", "jvp")
+    what = draw.one(
+        "right",
+        "right",
+        "once",
+        "two",
+        "none",
+        "few",
+        "many",
+        "wrong shape",
+        "dirty",
+        "non differentiable",
+        "saved",
+        "not tensor",
+        "materialize",
+        "twice",
+        "view",
+        "input",
+        "setup",
+        "no backward",
+        "raise",
+        "wrong dtype",
+        "jvp",
+    )
     F = t.autograd.Function
 
     def backward(ctx: Any, *gs: Any) -> Any:
@@ -138,7 +241,7 @@ def _function(t: Any, log: Transcript, draw: Draw) -> Any:
             return x.mul_(y)
         if what == "non differentiable":
             out = x * y
-            rounded = (x > 0)
+            rounded = x > 0
             ctx.mark_non_differentiable(rounded)
             return out, rounded
         if what == "saved":
@@ -162,7 +265,9 @@ def _function(t: Any, log: Transcript, draw: Draw) -> Any:
         del body["backward"]
     if what == "setup":
         body["forward"] = staticmethod(lambda x, y: x * y)
-        body["setup_context"] = staticmethod(lambda ctx, inputs, output: ctx.save_for_backward(*inputs))
+        body["setup_context"] = staticmethod(
+            lambda ctx, inputs, output: ctx.save_for_backward(*inputs)
+        )
     if what == "jvp":
         body["jvp"] = staticmethod(lambda ctx, a, b: a + b)
     log(what)
@@ -231,7 +336,21 @@ def transforms(t: Any, log: Transcript, draw: Draw) -> None:
     v = t.from_numpy(draw.numbers(*draw.one(shape, shape, (2,), ())))
     if draw.chance(0.3):
         x.requires_grad_()
-    name = draw.one("jacobian", "hessian", "vjp", "jvp", "hvp", "vhp", "func", "func", "func", "func", "checkpoint", "checkpoint", "forward_ad")
+    name = draw.one(
+        "jacobian",
+        "hessian",
+        "vjp",
+        "jvp",
+        "hvp",
+        "vhp",
+        "func",
+        "func",
+        "func",
+        "func",
+        "checkpoint",
+        "checkpoint",
+        "forward_ad",
+    )
     options = draw.some({"strict": (True, False), "create_graph": (True, False)})
     log(name, str(options))
 
@@ -319,7 +438,6 @@ def _dual(t: Any, log: Transcript, draw: Draw, f: Any, x: Any, v: Any) -> None:
 
     def other() -> Any:
         with ad.dual_level():
-            dual = ad.make_dual(x.detach(), x.detach().float())
-            return dual
+            return ad.make_dual(x.detach(), x.detach().float())
 
     log.attempt(other, "dtype")

@@ -45,7 +45,9 @@ def _conv(n: int, transposed: bool) -> Maker:
         groups = draw.one(1, 2)
         shape = (2, 4, *(draw.count(4, 6) for _ in range(n)))[draw.one(0, 0, 1) :]
         sizes = (4, 2) if transposed else (2, 4 // groups)
-        weight = _x(draw, *(sizes if not transposed else (4, 2)), *(draw.one(1, 2, 3) for _ in range(n)))
+        weight = _x(
+            draw, *(sizes if not transposed else (4, 2)), *(draw.one(1, 2, 3) for _ in range(n))
+        )
         options: dict[str, Any] = draw.some(
             {"stride": (1, 2, (1,) * n), "padding": (0, 1, (1,) * n), "dilation": (1, 2)}
         )
@@ -74,7 +76,9 @@ def _target(kind: str, **options: tuple[Any, ...]) -> Maker:
         if kind == "sign":
             target = draw.random.choice([-1.0, 1.0], size=shape)
         elif kind == "class":
-            target = draw.random.integers(0, shape[min(1, len(shape) - 1)], (shape[0], *shape[2:])[: len(shape) - 1])
+            target = draw.random.integers(
+                0, shape[min(1, len(shape) - 1)], (shape[0], *shape[2:])[: len(shape) - 1]
+            )
             target = np.asarray(target)
         else:
             target = _x(draw, *shape)
@@ -114,7 +118,9 @@ def _bag(draw: Draw) -> Call:
 
 def _interpolate(draw: Draw) -> Call:
     n = draw.count(1, 3)
-    mode = draw.one("nearest", "nearest-exact", "area", "linear", "bilinear", "trilinear", "bicubic")
+    mode = draw.one(
+        "nearest", "nearest-exact", "area", "linear", "bilinear", "trilinear", "bicubic"
+    )
     options = draw.one({"size": 6}, {"scale_factor": 2}, {"scale_factor": 1.5}, {"size": (3,) * n})
     more = draw.some({"align_corners": (True, False)}) if draw.chance(0.4) else {}
     more |= {"antialias": True} if draw.chance(0.1) else {}
@@ -128,7 +134,9 @@ def _grid(draw: Draw) -> Call:
         "padding_mode": ("zeros", "border", "reflection"),
         "align_corners": (True, False),
     }
-    return [_x(draw, 2, 2, *(4,) * n), _x(draw, 2, *(3,) * n, n)], {"align_corners": False} | draw.some(options)
+    return [_x(draw, 2, 2, *(4,) * n), _x(draw, 2, *(3,) * n, n)], {
+        "align_corners": False
+    } | draw.some(options)
 
 
 def _attention(draw: Draw) -> Call:
@@ -183,7 +191,9 @@ FUNCTIONAL: dict[str, Maker] = {
     "hardshrink": _unary(lambd=(0.5, 0.1)),
     "hardtanh": _unary(min_val=(-1.0, 0.0), max_val=(1.0, 0.5)),
     "leaky_relu": _unary(negative_slope=(0.01, 0.2), inplace=(False,)),
-    "prelu": _with((2, 3), rest=([np.array([0.2])], [np.array([0.2, 0.3, 0.1])], [np.array([0.2, 1])])),
+    "prelu": _with(
+        (2, 3), rest=([np.array([0.2])], [np.array([0.2, 0.3, 0.1])], [np.array([0.2, 1])])
+    ),
     "softplus": _unary(beta=(1, 2.0), threshold=(20, 0.5)),
     "softshrink": _unary(lambd=(0.5, 0.1, -1.0)),
     "softmax": _of((2, 3), dim=(0, 1, -1, 2, None), dtype=(None,)),
@@ -191,38 +201,110 @@ FUNCTIONAL: dict[str, Maker] = {
     "log_softmax": _of((2, 3), dim=(0, 1, -1, 4)),
     "threshold": _with((2, 3), rest=([0.1, 2.0], [0, 0], [0.5])),
     "normalize": _of((2, 3), p=(2.0, 1, 3), dim=(1, 0, 2), eps=(1e-12, 0.5)),
-    "dropout": _of((2, 3), p=(0.0, 1.5, -0.1), training=(False, True)) if False else _with((2, 3), rest=([0.0], [1.5], [-0.1], [0.4, False])),
+    "dropout": _of((2, 3), p=(0.0, 1.5, -0.1), training=(False, True))
+    if False
+    else _with((2, 3), rest=([0.0], [1.5], [-0.1], [0.4, False])),
     **{f"conv{n}d": _conv(n, False) for n in (1, 2, 3)},
     **{f"conv_transpose{n}d": _conv(n, True) for n in (1, 2, 3)},
     **{
-        f"avg_pool{n}d": _image(n, (2,), (3,), (7,), (0,), stride=(1, 2, 0), padding=(0, 1, 2), ceil_mode=(True,), count_include_pad=(False,))
+        f"avg_pool{n}d": _image(
+            n,
+            (2,),
+            (3,),
+            (7,),
+            (0,),
+            stride=(1, 2, 0),
+            padding=(0, 1, 2),
+            ceil_mode=(True,),
+            count_include_pad=(False,),
+        )
         for n in (1, 2, 3)
     },
     **{
-        f"max_pool{n}d": _image(n, (2,), (3,), (7,), stride=(1, 2), padding=(0, 1, 2), dilation=(1, 2, 0), ceil_mode=(True,), return_indices=(True,))
+        f"max_pool{n}d": _image(
+            n,
+            (2,),
+            (3,),
+            (7,),
+            stride=(1, 2),
+            padding=(0, 1, 2),
+            dilation=(1, 2, 0),
+            ceil_mode=(True,),
+            return_indices=(True,),
+        )
         for n in (1, 2, 3)
     },
-    **{f"lp_pool{n}d": _image(n, (2, 2), (1, 3), (3.0, 2), stride=(1, 2), ceil_mode=(True,)) for n in (1, 2, 3)},
-    **{f"adaptive_avg_pool{n}d": _image(n, (1,), (3,), ((2,) * n,), ((2,) * (n + 1),), (0,), (-1,)) for n in (1, 2, 3)},
-    **{f"adaptive_max_pool{n}d": _image(n, (1,), (3,), ((2,) * n,), ((2,) * (n + 1),), (0,), return_indices=(True,)) for n in (1, 2, 3)},
+    **{
+        f"lp_pool{n}d": _image(n, (2, 2), (1, 3), (3.0, 2), stride=(1, 2), ceil_mode=(True,))
+        for n in (1, 2, 3)
+    },
+    **{
+        f"adaptive_avg_pool{n}d": _image(
+            n, (1,), (3,), ((2,) * n,), ((2,) * (n + 1),), (0,), (-1,)
+        )
+        for n in (1, 2, 3)
+    },
+    **{
+        f"adaptive_max_pool{n}d": _image(
+            n, (1,), (3,), ((2,) * n,), ((2,) * (n + 1),), (0,), return_indices=(True,)
+        )
+        for n in (1, 2, 3)
+    },
     "max_unpool1d": _unpool,
-    "fold": _with((2, 8, 9), rest=([(4, 4), 2], [(5, 4), 2], [4, (2, 2)]), padding=(0, 1), stride=(1, 2), dilation=(1, 2)),
-    "unfold": _with((2, 2, 4, 5), rest=([2], [(2, 3)], [6]), padding=(0, 1), stride=(1, 2), dilation=(1, 2, 0)),
+    "fold": _with(
+        (2, 8, 9),
+        rest=([(4, 4), 2], [(5, 4), 2], [4, (2, 2)]),
+        padding=(0, 1),
+        stride=(1, 2),
+        dilation=(1, 2),
+    ),
+    "unfold": _with(
+        (2, 2, 4, 5), rest=([2], [(2, 3)], [6]), padding=(0, 1), stride=(1, 2), dilation=(1, 2, 0)
+    ),
     "batch_norm": _batch_norm,
     "instance_norm": _norm,
-    "layer_norm": _with((2, 3, 4), rest=([(4,)], [[3, 4]], [(3,)], [[]], [4]), eps=(1e-3,), weight=(np.ones(4),), bias=(np.ones(4),)),
-    "rms_norm": _with((2, 3, 4), rest=([(4,)], [[3, 4]], [(3,)]), eps=(1e-3,), weight=(np.ones(4),)),
-    "group_norm": _with((2, 4, 3), rest=([2], [1], [4], [3], [0]), eps=(1e-3,), weight=(np.ones(4),), bias=(np.ones(4), np.ones(3))),
+    "layer_norm": _with(
+        (2, 3, 4),
+        rest=([(4,)], [[3, 4]], [(3,)], [[]], [4]),
+        eps=(1e-3,),
+        weight=(np.ones(4),),
+        bias=(np.ones(4),),
+    ),
+    "rms_norm": _with(
+        (2, 3, 4), rest=([(4,)], [[3, 4]], [(3,)]), eps=(1e-3,), weight=(np.ones(4),)
+    ),
+    "group_norm": _with(
+        (2, 4, 3),
+        rest=([2], [1], [4], [3], [0]),
+        eps=(1e-3,),
+        weight=(np.ones(4),),
+        bias=(np.ones(4), np.ones(3)),
+    ),
     "local_response_norm": _with((2, 4, 3), rest=([2], [3], [1]), alpha=(0.1,), k=(2.0,)),
     "embedding": _embedding,
     "embedding_bag": _bag,
     "one_hot": _one_hot,
-    "linear": _with((2, 3), rest=([np.ones((4, 3))], [np.ones((4, 3)), np.ones(4)], [np.ones((4, 2))], [np.ones(3)], [np.ones((4, 3)), np.ones(3)])),
-    "bilinear": _with((2, 3), (2, 4), rest=([np.ones((2, 3, 4))], [np.ones((2, 3, 4)), np.ones(2)], [np.ones((2, 3, 3))])),
+    "linear": _with(
+        (2, 3),
+        rest=(
+            [np.ones((4, 3))],
+            [np.ones((4, 3)), np.ones(4)],
+            [np.ones((4, 2))],
+            [np.ones(3)],
+            [np.ones((4, 3)), np.ones(3)],
+        ),
+    ),
+    "bilinear": _with(
+        (2, 3),
+        (2, 4),
+        rest=([np.ones((2, 3, 4))], [np.ones((2, 3, 4)), np.ones(2)], [np.ones((2, 3, 3))]),
+    ),
     "scaled_dot_product_attention": _attention,
     "interpolate": _interpolate,
     "grid_sample": _grid,
-    "affine_grid": _with((2, 2, 3), rest=([(2, 1, 3, 4)], [[2, 1, 3]], [(2, 1, 0, 4)]), align_corners=(True, False)),
+    "affine_grid": _with(
+        (2, 2, 3), rest=([(2, 1, 3, 4)], [[2, 1, 3]], [(2, 1, 0, 4)]), align_corners=(True, False)
+    ),
     "pad": _pad,
     "pixel_shuffle": _with((2, 4, 2, 3), rest=([2], [1], [3], [0])),
     "pixel_unshuffle": _with((2, 2, 4, 4), rest=([2], [1], [3], [0])),
@@ -233,44 +315,158 @@ FUNCTIONAL: dict[str, Maker] = {
     "ctc_loss": _ctc,
     "binary_cross_entropy": _target("probability"),
     "binary_cross_entropy_with_logits": _target("probability"),
-    "cosine_embedding_loss": _with((3, 4), (3, 4), rest=([np.array([1.0, -1, 1])], [np.array([1.0, -1])]), margin=(0.2,), reduction=REDUCTION),
-    "cross_entropy": _target("class", label_smoothing=(0.0, 0.1, 1.5), ignore_index=(0, 1, -100), weight=(np.ones(3), np.ones(2))),
+    "cosine_embedding_loss": _with(
+        (3, 4),
+        (3, 4),
+        rest=([np.array([1.0, -1, 1])], [np.array([1.0, -1])]),
+        margin=(0.2,),
+        reduction=REDUCTION,
+    ),
+    "cross_entropy": _target(
+        "class",
+        label_smoothing=(0.0, 0.1, 1.5),
+        ignore_index=(0, 1, -100),
+        weight=(np.ones(3), np.ones(2)),
+    ),
     "nll_loss": _target("class", ignore_index=(0, 1), weight=(np.ones(3), np.ones(2))),
-    "gaussian_nll_loss": _with((3, 2), (3, 2), rest=([np.full((3, 2), 0.4)], [np.ones((3, 1))], [-np.ones((3, 2))], [np.ones((2, 3))]), full=(True,), reduction=REDUCTION),
+    "gaussian_nll_loss": _with(
+        (3, 2),
+        (3, 2),
+        rest=([np.full((3, 2), 0.4)], [np.ones((3, 1))], [-np.ones((3, 2))], [np.ones((2, 3))]),
+        full=(True,),
+        reduction=REDUCTION,
+    ),
     "hinge_embedding_loss": _target("sign", margin=(0.5,)),
     "huber_loss": _target("value", delta=(0.5, 1.0, 0.0)),
     "kl_div": _target("value", log_target=(True, False)),
     "l1_loss": _target("value"),
     "mse_loss": _target("value"),
-    "margin_ranking_loss": _with((3,), (3,), rest=([np.array([1.0, -1, 1])], [np.ones((3, 1))]), margin=(0.5,), reduction=REDUCTION),
+    "margin_ranking_loss": _with(
+        (3,),
+        (3,),
+        rest=([np.array([1.0, -1, 1])], [np.ones((3, 1))]),
+        margin=(0.5,),
+        reduction=REDUCTION,
+    ),
     "multi_margin_loss": _target("class", p=(1, 2, 3), margin=(0.5,)),
-    "multilabel_margin_loss": _with((2, 3), rest=([np.array([[0, -1, 1], [1, 2, -1]])], [np.array([[0, 1]])], [np.array([[0, -1, 1], [1, 7, -1]])]), reduction=REDUCTION),
+    "multilabel_margin_loss": _with(
+        (2, 3),
+        rest=(
+            [np.array([[0, -1, 1], [1, 2, -1]])],
+            [np.array([[0, 1]])],
+            [np.array([[0, -1, 1], [1, 7, -1]])],
+        ),
+        reduction=REDUCTION,
+    ),
     "multilabel_soft_margin_loss": _target("sign"),
     "poisson_nll_loss": _target("value", log_input=(True, False), full=(True, False)),
     "smooth_l1_loss": _target("value", beta=(0.5, 0.0, -1.0)),
     "soft_margin_loss": _target("sign"),
-    "triplet_margin_loss": _of((3, 4), (3, 4), (3, 4), margin=(0.5, -1.0), p=(1, 2), swap=(True,), reduction=REDUCTION),
+    "triplet_margin_loss": _of(
+        (3, 4), (3, 4), (3, 4), margin=(0.5, -1.0), p=(1, 2), swap=(True,), reduction=REDUCTION
+    ),
 }
 
 TORCH: dict[str, Maker] = {
-    **{name: _unary() for name in "abs acos asin atan ceil cos cosh digamma erf erfc erfinv exp exp2 expm1 floor frac isnan lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign sin sinc sinh sqrt square tan tanh trunc numel nonzero det trace inverse t diag".split()},
-    **{name: _of((2, 3), draw_shape) for draw_shape in ((2, 3), (3,), (4, 3)) for name in ("add", "sub", "mul", "div", "maximum", "atan2", "pow", "fmod", "remainder", "logaddexp", "hypot", "eq", "lt", "where", "dist", "cross", "dot", "mv", "outer", "kron", "matmul", "mm", "inner", "vdot", "chain_matmul", "isclose", "equal")},
-    **{name: _of((2, 3), dim=(0, 1, -1, 2, -3, (0, 1), None), keepdim=(True, False)) for name in "sum mean prod amax amin logsumexp var std norm all any argmax argmin max min median nansum count_nonzero mode nanmean".split()},
-    **{name: _with((2, 3), rest=([0], [1], [-1], [2], [])) for name in "cumsum cumprod logcumsumexp cummax softmax log_softmax unbind squeeze unsqueeze sort argsort flip diff flatten".split()},
-    "cat": lambda draw: ([[_x(draw, 2, 3), _x(draw, *draw.one((2, 3), (1, 3), (2, 2), (0,), (3,)))]], draw.some({"dim": (0, 1, -1, 2)})),
-    "stack": lambda draw: ([[_x(draw, 2, 3), _x(draw, *draw.one((2, 3), (2, 2)))]], draw.some({"dim": (0, 1, 2, 3, -3)})),
+    **{
+        name: _unary()
+        for name in "abs acos asin atan ceil cos cosh digamma erf erfc erfinv exp exp2 expm1 floor frac isnan lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign sin sinc sinh sqrt square tan tanh trunc numel nonzero det trace inverse t diag".split()
+    },
+    **{
+        name: _of((2, 3), draw_shape)
+        for draw_shape in ((2, 3), (3,), (4, 3))
+        for name in (
+            "add",
+            "sub",
+            "mul",
+            "div",
+            "maximum",
+            "atan2",
+            "pow",
+            "fmod",
+            "remainder",
+            "logaddexp",
+            "hypot",
+            "eq",
+            "lt",
+            "where",
+            "dist",
+            "cross",
+            "dot",
+            "mv",
+            "outer",
+            "kron",
+            "matmul",
+            "mm",
+            "inner",
+            "vdot",
+            "chain_matmul",
+            "isclose",
+            "equal",
+        )
+    },
+    **{
+        name: _of((2, 3), dim=(0, 1, -1, 2, -3, (0, 1), None), keepdim=(True, False))
+        for name in "sum mean prod amax amin logsumexp var std norm all any argmax argmin max min median nansum count_nonzero mode nanmean".split()
+    },
+    **{
+        name: _with((2, 3), rest=([0], [1], [-1], [2], []))
+        for name in "cumsum cumprod logcumsumexp cummax softmax log_softmax unbind squeeze unsqueeze sort argsort flip diff flatten".split()
+    },
+    "cat": lambda draw: (
+        [[_x(draw, 2, 3), _x(draw, *draw.one((2, 3), (1, 3), (2, 2), (0,), (3,)))]],
+        draw.some({"dim": (0, 1, -1, 2)}),
+    ),
+    "stack": lambda draw: (
+        [[_x(draw, 2, 3), _x(draw, *draw.one((2, 3), (2, 2)))]],
+        draw.some({"dim": (0, 1, 2, 3, -3)}),
+    ),
     "hstack": lambda draw: ([[_x(draw, 2, 3), _x(draw, *draw.one((2, 2), (3, 2)))]], {}),
     "reshape": _with((2, 6), rest=([(3, 4)], [(-1,)], [(5, -1)], [(-1, -1)], [(7,)], [(0, -1)])),
     "transpose": _with((2, 3), rest=([0, 1], [0, 2], [-1, 0], [0])),
     "permute": _with((2, 3, 2), rest=([(2, 0, 1)], [(0, 1)], [(0, 0, 1)], [(3, 0, 1)])),
     "split": _with((5, 2), rest=([2], [[2, 3]], [[2, 2]], [0], [-1]), dim=(0, 1, 2)),
     "chunk": _with((5, 2), rest=([2], [3], [0]), dim=(0, 1, 3)),
-    "index_select": _with((3, 4), rest=([0, np.array([0, 2])], [1, np.array([3])], [0, np.array([5])], [2, np.array([0])], [0, np.array([0.5])], [0, np.array([[0]])])),
-    "gather": _with((3, 4), rest=([0, np.array([[0, 1]])], [1, np.array([[3], [0]])], [1, np.array([[7]])], [0, np.array([1])], [2, np.array([[0]])])),
-    "scatter": _with((3, 4), rest=([0, np.array([[0, 1]]), np.ones((1, 2))], [1, np.array([[3]]), 2.0], [1, np.array([[7]]), 1.0], [0, np.array([[0, 1]]), np.ones((1, 1))])),
-    "take": _with((3, 4), rest=([np.array([0, 11])], [np.array([12])], [np.array([-1])], [np.array([0.5])])),
-    "masked_select": _with((3, 2), rest=([np.ones((3, 2), bool)], [np.ones((3, 3), bool)], [np.ones((3, 2))])),
-    "masked_fill": _with((3, 2), rest=([np.ones((3, 2), bool), 2.0], [np.ones((2, 2), bool), 1.0], [np.ones((3, 2)), 1.0])),
+    "index_select": _with(
+        (3, 4),
+        rest=(
+            [0, np.array([0, 2])],
+            [1, np.array([3])],
+            [0, np.array([5])],
+            [2, np.array([0])],
+            [0, np.array([0.5])],
+            [0, np.array([[0]])],
+        ),
+    ),
+    "gather": _with(
+        (3, 4),
+        rest=(
+            [0, np.array([[0, 1]])],
+            [1, np.array([[3], [0]])],
+            [1, np.array([[7]])],
+            [0, np.array([1])],
+            [2, np.array([[0]])],
+        ),
+    ),
+    "scatter": _with(
+        (3, 4),
+        rest=(
+            [0, np.array([[0, 1]]), np.ones((1, 2))],
+            [1, np.array([[3]]), 2.0],
+            [1, np.array([[7]]), 1.0],
+            [0, np.array([[0, 1]]), np.ones((1, 1))],
+        ),
+    ),
+    "take": _with(
+        (3, 4), rest=([np.array([0, 11])], [np.array([12])], [np.array([-1])], [np.array([0.5])])
+    ),
+    "masked_select": _with(
+        (3, 2), rest=([np.ones((3, 2), bool)], [np.ones((3, 3), bool)], [np.ones((3, 2))])
+    ),
+    "masked_fill": _with(
+        (3, 2),
+        rest=([np.ones((3, 2), bool), 2.0], [np.ones((2, 2), bool), 1.0], [np.ones((3, 2)), 1.0]),
+    ),
     "clamp": _of((2, 3), min=(0.0, -1, None), max=(0.5, 1, None)),
     "topk": _with((2, 4), rest=([2], [1], [5], [-1], [2, 0]), largest=(False,), dim=(0, 1, 2)),
     "kthvalue": _with((2, 4), rest=([2], [1], [5], [0]), dim=(0, 1, 2)),
@@ -280,34 +476,73 @@ TORCH: dict[str, Maker] = {
     "tril": _of((3, 4), diagonal=(0, 1, -1)),
     "triu": _of((3,), diagonal=(0, 1)),
     "diagonal": _of((3, 4), offset=(0, 1, 5), dim1=(0, 1), dim2=(1, 0)),
-    "einsum": lambda draw: ([draw.one("ij,jk->ik", "ij,ij->", "ij,kj", "ij->ji", "ij,jk->iz", "ijk,jk", "ij,jk->ii", "i,j"), _x(draw, 2, 3), _x(draw, 3, 2)], {}),
+    "einsum": lambda draw: (
+        [
+            draw.one(
+                "ij,jk->ik",
+                "ij,ij->",
+                "ij,kj",
+                "ij->ji",
+                "ij,jk->iz",
+                "ijk,jk",
+                "ij,jk->ii",
+                "i,j",
+            ),
+            _x(draw, 2, 3),
+            _x(draw, 3, 2),
+        ],
+        {},
+    ),
     "bmm": _of((2, 3, 4), (2, 4, 2)),
     "baddbmm": _of((2, 3, 2), (2, 3, 4), (2, 4, 2), beta=(0.5,), alpha=(2,)),
-    "addmm": _with((3, 2), (3, 4), rest=([np.ones((4, 2))], [np.ones((3, 2))], [np.ones(2)]), beta=(0.5,), alpha=(2,)),
+    "addmm": _with(
+        (3, 2),
+        (3, 4),
+        rest=([np.ones((4, 2))], [np.ones((3, 2))], [np.ones(2)]),
+        beta=(0.5,),
+        alpha=(2,),
+    ),
     "tensordot": _with((2, 3), (3, 2), rest=([1], [2], [([0], [1])], [([0], [0])], [3])),
     "lerp": _with((2, 3), (2, 3), rest=([0.5], [np.ones(3)], [np.ones(2)])),
     "addcmul": _of((2, 3), (2, 3), (2, 3), value=(0.5, 2)),
-    "meshgrid": lambda draw: ([_x(draw, 2), _x(draw, *draw.one((3,), (2, 2)))], {"indexing": draw.one("ij", "xy", "zz")}),
-    "repeat_interleave": _with((2, 3), rest=([2], [np.array([1, 2])], [np.array([1, 2, 1])], [-1]), dim=(0, 1, 2)),
+    "meshgrid": lambda draw: (
+        [_x(draw, 2), _x(draw, *draw.one((3,), (2, 2)))],
+        {"indexing": draw.one("ij", "xy", "zz")},
+    ),
+    "repeat_interleave": _with(
+        (2, 3), rest=([2], [np.array([1, 2])], [np.array([1, 2, 1])], [-1]), dim=(0, 1, 2)
+    ),
     "cdist": _of((2, 3), (4, 3), p=(2.0, 1.0, -1.0)),
     "linspace": lambda draw: ([0, 1, draw.one(3, 0, 1, -1)], {}),
     "arange": lambda draw: (draw.one([3], [0, 1, 0.3], [0, 1, 0], [1, 0], [1, 0, -0.5]), {}),
     "full": lambda draw: (draw.one([(2, 3), 1.5], [(2,), 3], [(-1,), 3], [(2, 3)]), {}),
     "eye": lambda draw: (draw.one([3], [2, 3], [-1], [2, -3]), {}),
     "zeros": lambda draw: (draw.one([2, 3], [(2,)], [-1], [(2, -3)]), {}),
-    "tensor": lambda draw: (draw.one([[1, 2]], [[[1, 2], [3]]], [["a"]], [2.5], [[]], [[1, "a"]], [None]), {}),
-    "bincount": lambda draw: ([draw.one(np.array([0, 1, 1]), np.array([-1, 2]), np.array([0.5]), np.zeros((2, 2), int))], draw.some({"minlength": (4, -1)})),
+    "tensor": lambda draw: (
+        draw.one([[1, 2]], [[[1, 2], [3]]], [["a"]], [2.5], [[]], [[1, "a"]], [None]),
+        {},
+    ),
+    "bincount": lambda draw: (
+        [draw.one(np.array([0, 1, 1]), np.array([-1, 2]), np.array([0.5]), np.zeros((2, 2), int))],
+        draw.some({"minlength": (4, -1)}),
+    ),
     "histc": _of((6,), bins=(3, 0), min=(-1, 0), max=(1, 0)),
     "searchsorted": _with((5,), (3,), rest=([], [])),
     "unique": _of((6,), return_inverse=(True,), return_counts=(True,)),
     "cov": _of((2, 4), correction=(0, 1)),
-    "quantile": _with((2, 4), rest=([0.5], [1.5], [np.array([0.1, 0.9])]), dim=(0, 1, 2), keepdim=(True,)),
+    "quantile": _with(
+        (2, 4), rest=([0.5], [1.5], [np.array([0.1, 0.9])]), dim=(0, 1, 2), keepdim=(True,)
+    ),
     "tile": _with((2, 3), rest=([(2,)], [(2, 1, 2)], [(-1,)])),
     "broadcast_to": _with((2, 1), rest=([(2, 3)], [(3, 3)], [(2,)], [(-1, 4)])),
-    "movedim": _with((2, 3, 4), rest=([0, 2], [(0, 1), (1, 2)], [0, 5], [(0, 0), (1, 2)], [(0, 1), 2])),
+    "movedim": _with(
+        (2, 3, 4), rest=([0, 2], [(0, 1), (1, 2)], [0, 5], [(0, 0), (1, 2)], [(0, 1), 2])
+    ),
     "rot90": _with((2, 3), rest=([1, [0, 1]], [1, [0, 0]], [1, [0, 2]], [2, [0]])),
     "bucketize": _with((3,), rest=([np.array([0.0, 1.0])], [np.zeros((2, 2))])),
-    "unflatten": _with((2, 6), rest=([1, (2, 3)], [1, (-1, 4)], [1, (2, 2)], [2, (1,)], [0, (2, 1)])),
+    "unflatten": _with(
+        (2, 6), rest=([1, (2, 3)], [1, (-1, 4)], [1, (2, 2)], [2, (1,)], [0, (2, 1)])
+    ),
     "result_type": _of((2,), (3,)),
     "combinations": _of((3,), r=(1, 2, 3)),
     "heaviside": _of((2, 3), (3,)),
@@ -320,9 +555,17 @@ TORCH: dict[str, Maker] = {
     "vander": _of((3,), N=(2, 4, -1)),
     "trapezoid": _of((2, 4), dx=(0.5,), dim=(0, 1, 2)),
     "nan_to_num": _of((3,), nan=(1.0,)),
-    "bernoulli": lambda draw: ([draw.one(np.array([1.5]), np.array([0.0, 1.0]), np.array([1]))], {}),
-    "multinomial": lambda draw: ([draw.one(np.array([-1.0, 1]), np.array([0.0, 0]), np.array([1]))], {"num_samples": draw.one(1, 0, 5)}),
-    "take_along_dim": _with((3, 4), rest=([np.array([[0], [1], [2]]), 1], [np.array([[9]]), 1], [np.array([[0.5]]), 0])),
+    "bernoulli": lambda draw: (
+        [draw.one(np.array([1.5]), np.array([0.0, 1.0]), np.array([1]))],
+        {},
+    ),
+    "multinomial": lambda draw: (
+        [draw.one(np.array([-1.0, 1]), np.array([0.0, 0]), np.array([1]))],
+        {"num_samples": draw.one(1, 0, 5)},
+    ),
+    "take_along_dim": _with(
+        (3, 4), rest=([np.array([[0], [1], [2]]), 1], [np.array([[9]]), 1], [np.array([[0.5]]), 0])
+    ),
 }
 
 METHODS: dict[str, Maker] = {
@@ -336,18 +579,79 @@ METHODS: dict[str, Maker] = {
     "copy_": _with((2, 3), rest=([np.ones(3)], [np.ones((3, 3))])),
     "fill_": _with((2, 3), rest=([1.0], [np.ones(2)], [np.ones(())])),
     "unfold": _with((5, 2), rest=([0, 2, 1], [0, 6, 1], [0, 2, 0], [2, 1, 1], [0, -1, 1])),
-    "as_strided": _with((4,), rest=([(2, 2), (1, 1)], [(2, 2), (1,)], [(4, 4), (1, 1)], [(2,), (-1,)])),
-    "index_add": _with((3, 2), rest=([0, np.array([0, 2]), np.ones((2, 2))], [0, np.array([0]), np.ones((2, 2))], [0, np.array([4]), np.ones((1, 2))])),
-    "index_fill": _with((3, 2), rest=([0, np.array([0, 2]), 1.0], [0, np.array([4]), 1.0], [3, np.array([0]), 1.0])),
-    "index_copy": _with((3, 2), rest=([0, np.array([0, 2]), np.ones((2, 2))], [0, np.array([0]), np.ones((2, 2))])),
-    "index_put": _with((3, 2), rest=([(np.array([0, 2]),), np.ones(2)], [(np.array([0, 5]),), np.ones(2)], [(np.array([0, 1]),), np.ones((3, 3))])),
-    "scatter_add": _with((3, 4), rest=([0, np.array([[0, 1]]), np.ones((1, 2))], [0, np.array([[0, 1]]), np.ones((1, 1))], [0, np.array([[5]]), np.ones((1, 1))])),
-    "masked_scatter": _with((2, 2), rest=([np.ones((2, 2), bool), np.ones(4)], [np.ones((2, 2), bool), np.ones(2)], [np.ones((2, 2)), np.ones(4)])),
+    "as_strided": _with(
+        (4,), rest=([(2, 2), (1, 1)], [(2, 2), (1,)], [(4, 4), (1, 1)], [(2,), (-1,)])
+    ),
+    "index_add": _with(
+        (3, 2),
+        rest=(
+            [0, np.array([0, 2]), np.ones((2, 2))],
+            [0, np.array([0]), np.ones((2, 2))],
+            [0, np.array([4]), np.ones((1, 2))],
+        ),
+    ),
+    "index_fill": _with(
+        (3, 2), rest=([0, np.array([0, 2]), 1.0], [0, np.array([4]), 1.0], [3, np.array([0]), 1.0])
+    ),
+    "index_copy": _with(
+        (3, 2), rest=([0, np.array([0, 2]), np.ones((2, 2))], [0, np.array([0]), np.ones((2, 2))])
+    ),
+    "index_put": _with(
+        (3, 2),
+        rest=(
+            [(np.array([0, 2]),), np.ones(2)],
+            [(np.array([0, 5]),), np.ones(2)],
+            [(np.array([0, 1]),), np.ones((3, 3))],
+        ),
+    ),
+    "scatter_add": _with(
+        (3, 4),
+        rest=(
+            [0, np.array([[0, 1]]), np.ones((1, 2))],
+            [0, np.array([[0, 1]]), np.ones((1, 1))],
+            [0, np.array([[5]]), np.ones((1, 1))],
+        ),
+    ),
+    "masked_scatter": _with(
+        (2, 2),
+        rest=(
+            [np.ones((2, 2), bool), np.ones(4)],
+            [np.ones((2, 2), bool), np.ones(2)],
+            [np.ones((2, 2)), np.ones(4)],
+        ),
+    ),
     "type": _with((2,), rest=(["torch.FloatTensor"], ["torch.What"])),
     "size": _with((2, 3), rest=([], [0], [2], [-1])),
     "stride": _with((2, 3), rest=([], [0], [2], [-1])),
-    "__getitem__": _with((3, 4), rest=([0], [3], [(0, 1, 2)], [(slice(None), 5)], [np.array([0, 2])], [np.array([7])], [np.ones(4, bool)], [(None, Ellipsis, Ellipsis)], ["a"], [(np.array([0, 1]), np.array([0, 1, 2]))], [0.5], [slice(None, None, -1)])),
-    "__setitem__": _with((3, 4), rest=([0, 1.0], [3, 1.0], [0, np.ones(3)], [(slice(None), 0), np.ones((3, 1))], ["a", 1.0], [np.ones(4, bool), 1.0], [0, "a"])),
+    "__getitem__": _with(
+        (3, 4),
+        rest=(
+            [0],
+            [3],
+            [(0, 1, 2)],
+            [(slice(None), 5)],
+            [np.array([0, 2])],
+            [np.array([7])],
+            [np.ones(4, bool)],
+            [(None, Ellipsis, Ellipsis)],
+            ["a"],
+            [(np.array([0, 1]), np.array([0, 1, 2]))],
+            [0.5],
+            [slice(None, None, -1)],
+        ),
+    ),
+    "__setitem__": _with(
+        (3, 4),
+        rest=(
+            [0, 1.0],
+            [3, 1.0],
+            [0, np.ones(3)],
+            [(slice(None), 0), np.ones((3, 1))],
+            ["a", 1.0],
+            [np.ones(4, bool), 1.0],
+            [0, "a"],
+        ),
+    ),
     "requires_grad_": lambda draw: ([draw.numbers(2, dtype=draw.one(np.int64, np.float64))], {}),
     "__matmul__": _of((2, 3), (2, 3)),
     "__bool__": _of((2,)),
@@ -374,7 +678,24 @@ METHODS: dict[str, Maker] = {
 }
 
 LINALG: dict[str, Maker] = {
-    **{name: _of(shape) for shape in ((3, 3), (2, 3), (3,)) for name in ("inv", "det", "slogdet", "eigvalsh", "eigvals", "matrix_exp", "cholesky", "svdvals", "matrix_rank", "pinv", "qr", "cond")},
+    **{
+        name: _of(shape)
+        for shape in ((3, 3), (2, 3), (3,))
+        for name in (
+            "inv",
+            "det",
+            "slogdet",
+            "eigvalsh",
+            "eigvals",
+            "matrix_exp",
+            "cholesky",
+            "svdvals",
+            "matrix_rank",
+            "pinv",
+            "qr",
+            "cond",
+        )
+    },
     "solve": _with((3, 3), rest=([np.ones(3)], [np.ones((3, 2))], [np.ones((2, 2))])),
     "norm": _of((2, 3), ord=(2, 1, "fro", "nuc", "what", -2), dim=(0, 1, (0, 1), 2)),
     "vector_norm": _of((2, 3), ord=(2, 1, 0, float("inf")), dim=(0, 1, 2), keepdim=(True,)),
@@ -386,7 +707,19 @@ LINALG: dict[str, Maker] = {
     "solve_triangular": _with((3, 3), (3, 2), rest=([],), upper=(True, False)),
 }
 
-WRONG: tuple[str, ...] = ("nothing", "shape", "shape", "empty", "dtype", "dtype", "option", "option", "value", "missing", "unknown")
+WRONG: tuple[str, ...] = (
+    "nothing",
+    "shape",
+    "shape",
+    "empty",
+    "dtype",
+    "dtype",
+    "option",
+    "option",
+    "value",
+    "missing",
+    "unknown",
+)
 
 
 def spoiled(draw: Draw, call: Call, how: str) -> Call:
@@ -397,7 +730,9 @@ def spoiled(draw: Draw, call: Call, how: str) -> Call:
         place = draw.one(*arrays)
         x = arguments[place]
         if how == "shape":
-            changes = [x[None], x[..., None]] + ([x[0], x[..., :-1], np.concatenate([x, x])] if x.ndim and x.size else [])
+            changes = [x[None], x[..., None]] + (
+                [x[0], x[..., :-1], np.concatenate([x, x])] if x.ndim and x.size else []
+            )
             arguments[place] = np.ascontiguousarray(draw.one(*changes))
         elif how == "empty":
             arguments[place] = np.zeros((0, *x.shape[1:]), x.dtype)

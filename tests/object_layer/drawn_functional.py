@@ -50,7 +50,11 @@ def called(
         total = [(g * g).sum() for g in first if g is not None and g.requires_grad]
         if total:
             log.attempt(
-                lambda: [g.detach() for g in t.autograd.grad(sum(total), leaves, allow_unused=True) if g is not None],
+                lambda: [
+                    g.detach()
+                    for g in t.autograd.grad(sum(total), leaves, allow_unused=True)
+                    if g is not None
+                ],
                 "second",
             )
 
@@ -118,7 +122,9 @@ def errors_of_modules(t: Any, log: Transcript, draw: Draw) -> None:
     layer = layer.double()
     data = draw.numbers(*shape)
     if how == "input":
-        (data, *_), _ = drawn_calls.spoiled(draw, ([data], {}), draw.one("shape", "empty", "dtype", "value"))
+        (data, *_), _ = drawn_calls.spoiled(
+            draw, ([data], {}), draw.one("shape", "empty", "dtype", "value")
+        )
         log("input", _plain(data))
     x = tensors(t, data, "float64", grad=True)
     with t.no_grad():
@@ -139,6 +145,9 @@ def errors_of_modules(t: Any, log: Transcript, draw: Draw) -> None:
 
 def _wrong_state(t: Any, log: Transcript, draw: Draw, layer: Any) -> None:
     net = t.nn.Sequential(layer, t.nn.Linear(2, 3))
+    with t.no_grad():
+        for parameter in net[1].parameters():
+            parameter.fill_(0.5)
     state = net.state_dict()
     keys = draw.several(state, 0, 2)
     for key in keys:

@@ -9,7 +9,9 @@ from drawn import Draw, Transcript, family, shown
 
 def hook(t: Any, log: Transcript, draw: Draw, name: str) -> Any:
     """A hook of a tensor, which looks, changes, or goes wrong."""
-    how = draw.one("look", "look", "look", "double", "none", "clone", "raise", "dtype", "shape", "number")
+    how = draw.one(
+        "look", "look", "look", "double", "none", "clone", "raise", "dtype", "shape", "number"
+    )
     how = how if draw.chance(0.6) else "look"
 
     def called(gradient: Any) -> Any:
@@ -50,9 +52,14 @@ def tensor_hooks(t: Any, log: Transcript, draw: Draw) -> None:
         x, y = draw.one(*values), draw.one(*values)
         values.append(draw.one(*STEPS)(t, x, y))
     for place in range(draw.count(2, 6)):
-        x, kind = draw.one(*values), draw.one("hook", "hook", "post", "node", "pre", "retain", "grad_fn")
+        x, kind = (
+            draw.one(*values),
+            draw.one("hook", "hook", "post", "node", "pre", "retain", "grad_fn"),
+        )
         made = hook(t, log, draw, f"{kind} {place}")
-        handles.append(log.attempt(lambda x=x, kind=kind, made=made: _hooked(log, x, kind, made), kind))
+        handles.append(
+            log.attempt(lambda x=x, kind=kind, made=made: _hooked(log, x, kind, made), kind)
+        )
     multi = draw.one("all", "any", None, None)
     if multi:
         some = draw.several(values, 1, 3)
@@ -60,7 +67,9 @@ def tensor_hooks(t: Any, log: Transcript, draw: Draw) -> None:
         def several(gradients: Any) -> None:
             log(multi, gradients)
 
-        made = log.attempt(lambda: t.autograd.graph.register_multi_grad_hook(some, several, mode=multi))
+        made = log.attempt(
+            lambda: t.autograd.graph.register_multi_grad_hook(some, several, mode=multi)
+        )
         handles.append(made)
     total = sum((v * v).sum() for v in values)
     how, keep = draw.one("backward", "backward", "grad", "inputs"), draw.chance(0.7)
@@ -113,8 +122,12 @@ def _module(t: Any, draw: Draw) -> Any:
     return net
 
 
-def _module_hook(t: Any, log: Transcript, draw: Draw, place: int) -> tuple[str, dict[str, Any], Any]:
-    kind = draw.one("forward_pre", "forward", "full_backward", "full_backward_pre", "forward", "backward")
+def _module_hook(
+    t: Any, log: Transcript, draw: Draw, place: int
+) -> tuple[str, dict[str, Any], Any]:
+    kind = draw.one(
+        "forward_pre", "forward", "full_backward", "full_backward_pre", "forward", "backward"
+    )
     options: dict[str, Any] = {}
     if kind in ("forward", "forward_pre"):
         options = draw.some({"prepend": (True, False), "with_kwargs": (True, False)})
@@ -154,7 +167,9 @@ def module_hooks(t: Any, log: Transcript, draw: Draw) -> None:
         kind, options, called = _module_hook(t, log, draw, place)
         module = draw.one(*places)
         name = f"register_{kind}_hook"
-        handles.append(log.attempt(lambda m=module, n=name, o=options, c=called: getattr(m, n)(c, **o), name))
+        handles.append(
+            log.attempt(lambda m=module, n=name, o=options, c=called: getattr(m, n)(c, **o), name)
+        )
     x = t.from_numpy(draw.numbers(3, 2))
     x.requires_grad_(draw.chance(0.7))
     calls = [draw.one({}, {}, {"scale": 2.0}, {"fail": True}) for _ in range(3)]
@@ -218,4 +233,3 @@ def saved_values(t: Any, log: Transcript, draw: Draw) -> None:
         for _ in range(2):
             log.attempt(lambda: total.backward(retain_graph=keep), "backward")
             log(x.grad, y.grad, packed.count("unpacked"))
-    log.attempt(lambda: t.autograd.graph.saved_tensors_hooks(lambda v: v, 3).__enter__(), "wrong")

@@ -62,7 +62,11 @@ def convolution(draw: Draw, shape: Sequence[int]) -> Layer:
         "bias": (True, False),
         "padding_mode": ("zeros", "circular", "reflect", "replicate"),
     }
-    return f"Conv{n}d", (channels, out, draw.one(1, 2, 3)), {**draw.some(options), "groups": groups}
+    return (
+        f"Conv{n}d",
+        (channels, out, draw.one(1, 2, 3)),
+        {**draw.some(options), "groups": groups},
+    )
 
 
 def transposed(draw: Draw, shape: Sequence[int]) -> Layer:
@@ -88,7 +92,11 @@ def norm_of_images(draw: Draw, shape: Sequence[int]) -> Layer:
     if kind == "LayerNorm":
         return kind, (list(shape[2:]),), draw.some(options | {"bias": (False,)})
     if kind == "LocalResponseNorm":
-        return kind, (draw.one(1, 2, 3),), draw.some({"alpha": (0.1,), "beta": (0.5,), "k": (2.0,)})
+        return (
+            kind,
+            (draw.one(1, 2, 3),),
+            draw.some({"alpha": (0.1,), "beta": (0.5,), "k": (2.0,)}),
+        )
     options |= {"momentum": (0.1, 0.3, None if kind == "BatchNorm" else 0.2)}
     options |= {"affine": (True, False), "track_running_stats": (True, False)}
     return f"{kind}{n}d", (channels,), draw.some(options)

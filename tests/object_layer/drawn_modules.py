@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Sequence
 from typing import Any
 
 import drawn_layers
@@ -125,7 +124,7 @@ def _copies(t: Any, log: Transcript, draw: Draw, net: Any, x: Any) -> None:
     elif how == "half":
         log("converted", {key: str(v.dtype) for key, v in net.float().state_dict().items()})
     elif "First" not in repr(net):
-        log("pickled", pickle.loads(pickle.dumps(net))(x))  # noqa: S301 - made just now
+        log("pickled", pickle.loads(pickle.dumps(net))(x))
 
 
 INDEXED: dict[str, dict[str, tuple[Any, ...]]] = {
@@ -245,12 +244,15 @@ def _attention(t: Any, log: Transcript, draw: Draw) -> None:
 
 
 def _pairs(t: Any, log: Transcript, draw: Draw) -> None:
-    name = draw.one("Bilinear", "CosineSimilarity", "PairwiseDistance", "AdaptiveLogSoftmaxWithLoss")
+    name = draw.one(
+        "Bilinear", "CosineSimilarity", "PairwiseDistance", "AdaptiveLogSoftmaxWithLoss"
+    )
     x, y = draw.numbers(3, 4), draw.numbers(3, 4 + (draw.chance(0.15)))
     targets = draw.random.integers(0, 6, (3,))
-    arguments: tuple[Any, ...] = {"Bilinear": (4, 4, 2), "AdaptiveLogSoftmaxWithLoss": (4, 6, [2, 4])}.get(
-        name, ()
-    )
+    arguments: tuple[Any, ...] = {
+        "Bilinear": (4, 4, 2),
+        "AdaptiveLogSoftmaxWithLoss": (4, 6, [2, 4]),
+    }.get(name, ())
     options = {
         "Bilinear": {"bias": (True, False)},
         "CosineSimilarity": {"dim": (1, 0, -1), "eps": (1e-8, 1e-2)},

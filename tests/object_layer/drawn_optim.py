@@ -19,7 +19,11 @@ OPTIMIZERS: dict[str, dict[str, tuple[Any, ...]]] = {
     "Adamax": {"betas": ((0.9, 0.999), (0.5, 0.8))},
     "ASGD": {"lambd": (1e-4, 1e-2), "alpha": (0.75, 0.5), "t0": (1e6, 2)},
     "Rprop": {"etas": ((0.5, 1.2), (0.3, 1.5)), "step_sizes": ((1e-6, 50), (1e-3, 0.1))},
-    "LBFGS": {"max_iter": (3, 5), "history_size": (2, 10), "line_search_fn": (None, "strong_wolfe")},
+    "LBFGS": {
+        "max_iter": (3, 5),
+        "history_size": (2, 10),
+        "line_search_fn": (None, "strong_wolfe"),
+    },
 }
 COMMON: dict[str, tuple[Any, ...]] = {"maximize": (False, True), "foreach": (False, None)}
 DECAYED = set(OPTIMIZERS) - {"Rprop", "LBFGS"}
@@ -43,14 +47,58 @@ SCHEDULERS: dict[str, Any] = {
     "StepLR": lambda d: ((d.count(1, 3),), d.some({"gamma": (0.1, 0.5)})),
     "MultiStepLR": lambda d: (([1, d.count(2, 4)],), d.some({"gamma": (0.1, 0.5)})),
     "ConstantLR": lambda d: ((), d.some({"factor": (0.5, 0.1, 2.0), "total_iters": (2, 3)})),
-    "LinearLR": lambda d: ((), d.some({"start_factor": (0.5, 0.1, 0), "end_factor": (1.0, 0.3, 2), "total_iters": (3, 2)})),
+    "LinearLR": lambda d: (
+        (),
+        d.some(
+            {"start_factor": (0.5, 0.1, 0), "end_factor": (1.0, 0.3, 2), "total_iters": (3, 2)}
+        ),
+    ),
     "ExponentialLR": lambda d: ((d.one(0.9, 0.5),), {}),
     "PolynomialLR": lambda d: ((), d.some({"total_iters": (3, 4), "power": (1.0, 2.0)})),
     "CosineAnnealingLR": lambda d: ((d.count(2, 4),), d.some({"eta_min": (0.0, 0.01)})),
-    "CosineAnnealingWarmRestarts": lambda d: ((d.one(2, 3, 0),), d.some({"T_mult": (1, 2, 0), "eta_min": (0.01,)})),
-    "OneCycleLR": lambda d: ((0.5,), {"total_steps": d.one(5, 3, -1), **d.some({"anneal_strategy": ("cos", "linear", "what"), "three_phase": (True,), "pct_start": (0.3, 1.5), "cycle_momentum": (False,)})}),
-    "CyclicLR": lambda d: ((0.01, 0.1), {"cycle_momentum": d.one(False, False, True), **d.some({"step_size_up": (2, 3), "mode": ("triangular", "triangular2", "exp_range", "what"), "gamma": (0.9,)})}),
-    "ReduceLROnPlateau": lambda d: ((), d.some({"mode": ("min", "max", "what"), "factor": (0.5, 1.0), "patience": (0, 1), "cooldown": (1,), "threshold_mode": ("rel", "abs", "x")})),
+    "CosineAnnealingWarmRestarts": lambda d: (
+        (d.one(2, 3, 0),),
+        d.some({"T_mult": (1, 2, 0), "eta_min": (0.01,)}),
+    ),
+    "OneCycleLR": lambda d: (
+        (0.5,),
+        {
+            "total_steps": d.one(5, 3, -1),
+            **d.some(
+                {
+                    "anneal_strategy": ("cos", "linear", "what"),
+                    "three_phase": (True,),
+                    "pct_start": (0.3, 1.5),
+                    "cycle_momentum": (False,),
+                }
+            ),
+        },
+    ),
+    "CyclicLR": lambda d: (
+        (0.01, 0.1),
+        {
+            "cycle_momentum": d.one(False, False, True),
+            **d.some(
+                {
+                    "step_size_up": (2, 3),
+                    "mode": ("triangular", "triangular2", "exp_range", "what"),
+                    "gamma": (0.9,),
+                }
+            ),
+        },
+    ),
+    "ReduceLROnPlateau": lambda d: (
+        (),
+        d.some(
+            {
+                "mode": ("min", "max", "what"),
+                "factor": (0.5, 1.0),
+                "patience": (0, 1),
+                "cooldown": (1,),
+                "threshold_mode": ("rel", "abs", "x"),
+            }
+        ),
+    ),
     "LambdaLR": lambda d: ((d.one(lambda e: 0.5**e, [lambda e: 1 / (e + 1)]),), {}),
     "MultiplicativeLR": lambda d: ((lambda e: 0.7,), {}),
 }
@@ -58,7 +106,8 @@ SCHEDULERS: dict[str, Any] = {
 
 def _groups(optimizer: Any) -> Any:
     return [
-        {key: value for key, value in group.items() if key != "params"} | {"n": len(group["params"])}
+        {key: value for key, value in group.items() if key != "params"}
+        | {"n": len(group["params"])}
         for group in optimizer.param_groups
     ]
 
@@ -67,7 +116,11 @@ def _settings(draw: Draw, name: str) -> dict[str, Any]:
     options = draw.some(OPTIMIZERS[name])
     if name != "LBFGS":
         options |= draw.some(COMMON)
-        options |= draw.some({"differentiable": (False,), "capturable": (False,)}) if draw.chance(0.1) and name != "SGD" and name != "Adagrad" else {}
+        options |= (
+            draw.some({"differentiable": (False,), "capturable": (False,)})
+            if draw.chance(0.1) and name != "SGD" and name != "Adagrad"
+            else {}
+        )
     if name in DECAYED:
         options |= draw.some({"weight_decay": (0.0, 0.1)})
     if options.get("nesterov") and draw.chance(0.9):
@@ -82,14 +135,21 @@ class _Problem:
         kind = getattr(t, draw.one("float64", "float64", "float64", "float32"))
         shapes = draw.several([(2,), (2, 3), (), (1, 2), (3,)], 2, 4)
         self.parameters = [
-            t.nn.Parameter(t.from_numpy(draw.random.normal(size=s) * draw.numbers(*s)).to(kind) if s else t.tensor(float(draw.numbers()), dtype=kind))
+            t.nn.Parameter(
+                t.from_numpy(draw.random.normal(size=s) * draw.numbers(*s)).to(kind)
+                if s
+                else t.tensor(float(draw.numbers()), dtype=kind)
+            )
             for s in shapes
         ]
         self.targets = [t.from_numpy(draw.random.normal(size=(*s, 1))).to(kind) for s in shapes]
         self.unused = draw.chance(0.2)
 
     def loss(self) -> Any:
-        parts = [((p - q[..., 0]) ** 2).sum() + 0.1 * (p**4).sum() for p, q in zip(self.parameters, self.targets, strict=True)]
+        parts = [
+            ((p - q[..., 0]) ** 2).sum() + 0.1 * (p**4).sum()
+            for p, q in zip(self.parameters, self.targets, strict=True)
+        ]
         return sum(parts[self.unused :])
 
 
@@ -117,10 +177,13 @@ def optimizers(t: Any, log: Transcript, draw: Draw) -> None:
         kind = draw.one(*SCHEDULERS)
         arguments, settings = SCHEDULERS[kind](draw)
         log(kind, str(settings))
-        schedule = log.attempt(lambda: getattr(t.optim.lr_scheduler, kind)(optimizer, *arguments, **settings), kind)
+        schedule = log.attempt(
+            lambda: getattr(t.optim.lr_scheduler, kind)(optimizer, *arguments, **settings), kind
+        )
     steps, middle = draw.count(3, 6), draw.count(1, 3)
     with_closure, none = name == "LBFGS" or draw.chance(0.3), draw.one(True, False)
     for step in range(steps):
+
         def closure() -> Any:
             optimizer.zero_grad(set_to_none=none)
             value = problem.loss()
@@ -135,7 +198,9 @@ def optimizers(t: Any, log: Transcript, draw: Draw) -> None:
         log([p.detach() for p in problem.parameters])
         if schedule is not None:
             plateau = type(schedule).__name__ == "ReduceLROnPlateau"
-            log.attempt(lambda step=step: schedule.step(*([1.0 + step % 3] if plateau else [])), "schedule")
+            log.attempt(
+                lambda step=step: schedule.step(*([1.0 + step % 3] if plateau else [])), "schedule"
+            )
             log([group["lr"] for group in optimizer.param_groups], schedule.get_last_lr())
         if step == middle:
             if later is not None and log.attempt(lambda: optimizer.add_param_group(later)) is None:
@@ -160,7 +225,13 @@ def _rescheduled(log: Transcript, draw: Draw, schedule: Any, optimizer: Any) -> 
         return None
     schedule.optimizer = optimizer
     state = schedule.state_dict()
-    log({k: v for k, v in state.items() if not k.startswith("_") and isinstance(v, (int, float, list))})
+    log(
+        {
+            k: v
+            for k, v in state.items()
+            if not k.startswith("_") and isinstance(v, (int, float, list))
+        }
+    )
     schedule.load_state_dict(state)
     return schedule
 
@@ -168,14 +239,16 @@ def _rescheduled(log: Transcript, draw: Draw, schedule: Any, optimizer: Any) -> 
 def _log_state(log: Transcript, optimizer: Any) -> None:
     state = optimizer.state_dict()
     log({str(k): v for k, v in state["state"].items()})
-    log([{key: value for key, value in g.items()} for g in state["param_groups"]])
+    log([dict(g.items()) for g in state["param_groups"]])
 
 
 @family
 def bad_optimizers(t: Any, log: Transcript, draw: Draw) -> None:
     """Wrong arguments of optimizers and schedulers, wrong groups and states."""
     name, problem = draw.one(*OPTIMIZERS), _Problem(t, draw)
-    what = draw.one("option", "option", "parameters", "group", "state", "schedule", "chain", "hooks", "order")
+    what = draw.one(
+        "option", "option", "parameters", "group", "state", "schedule", "chain", "hooks", "order"
+    )
     log(name, what)
     optim, p = t.optim, problem.parameters
     cls = getattr(optim, name)
@@ -185,23 +258,62 @@ def bad_optimizers(t: Any, log: Transcript, draw: Draw) -> None:
             log.attempt(lambda key=key, value=value: cls(p, **{key: value}), key)
         return
     if what == "parameters":
-        for wrong in (p[0], [], [3], {}, {"params": p}, [p[0], p[0]], [p[0] * 2], [{"params": [p[0]]}, {"params": [p[0]]}], "what", None, set(p[:1]), [{"lr": 1}], [("a", p[0]), ("a", p[1])], [("a", p[0]), p[1]]):
+        for wrong in (
+            p[0],
+            [],
+            [3],
+            {},
+            {"params": p},
+            [p[0], p[0]],
+            [p[0] * 2],
+            [{"params": [p[0]]}, {"params": [p[0]]}],
+            "what",
+            None,
+            set(p[:1]),
+            [{"lr": 1}],
+            [("a", p[0]), ("a", p[1])],
+            [("a", p[0]), p[1]],
+        ):
             log.attempt(lambda wrong=wrong: _groups(cls(wrong)), "parameters")
         return
     optimizer = cls(p[:-1])
     if what == "group":
-        for wrong in (p[-1], {"params": p[0]}, {"params": p[-1] * 2}, {"params": {p[-1]}}, {"lr": 1}, {"params": [3]}, {"params": p[-1], "lr": 0.7, "what": 3}):
+        for wrong in (
+            p[-1],
+            {"params": p[0]},
+            {"params": p[-1] * 2},
+            {"params": {p[-1]}},
+            {"lr": 1},
+            {"params": [3]},
+            {"params": p[-1], "lr": 0.7, "what": 3},
+        ):
             log.attempt(lambda wrong=wrong: optimizer.add_param_group(wrong), "group")
         log(repr(optimizer))
     elif what == "state":
         state = optimizer.state_dict()
-        for wrong in ({}, {**state, "param_groups": []}, {**state, "param_groups": [{**state["param_groups"][0], "params": [0]}] * 2}, {**state, "param_groups": [{**state["param_groups"][0], "params": [0, 1, 2, 3, 4, 5, 6, 7]}]}, 3):
+        for wrong in (
+            {},
+            {**state, "param_groups": []},
+            {**state, "param_groups": [{**state["param_groups"][0], "params": [0]}] * 2},
+            {
+                **state,
+                "param_groups": [{**state["param_groups"][0], "params": [0, 1, 2, 3, 4, 5, 6, 7]}],
+            },
+            3,
+        ):
             log.attempt(lambda wrong=wrong: optimizer.load_state_dict(wrong), "state")
     elif what == "schedule":
         for kind in draw.several(SCHEDULERS, 2, 4):
             arguments, options = SCHEDULERS[kind](draw)
             schedulers = optim.lr_scheduler
-            log.attempt(lambda kind=kind, a=arguments, o=options: getattr(schedulers, kind)(optimizer, *a, **o, last_epoch=3) if kind != "ReduceLROnPlateau" else schedulers.ReduceLROnPlateau(optimizer, *a, **o), kind)
+            log.attempt(
+                lambda kind=kind, a=arguments, o=options: (
+                    getattr(schedulers, kind)(optimizer, *a, **o, last_epoch=3)
+                    if kind != "ReduceLROnPlateau"
+                    else schedulers.ReduceLROnPlateau(optimizer, *a, **o)
+                ),
+                kind,
+            )
             log.attempt(lambda kind=kind, a=arguments: getattr(schedulers, kind)(3, *a), kind)
             log.attempt(lambda kind=kind: getattr(schedulers, kind)(optimizer), kind)
     elif what == "chain":
@@ -220,16 +332,27 @@ def bad_optimizers(t: Any, log: Transcript, draw: Draw) -> None:
 
 def _chains(t: Any, log: Transcript, draw: Draw, optimizer: Any, problem: Any) -> None:
     schedulers = t.optim.lr_scheduler
-    kinds = draw.several(["StepLR", "ExponentialLR", "ConstantLR", "LinearLR", "PolynomialLR", "CosineAnnealingLR"], 2, 3)
+    kinds = draw.several(
+        ["StepLR", "ExponentialLR", "ConstantLR", "LinearLR", "PolynomialLR", "CosineAnnealingLR"],
+        2,
+        3,
+    )
     made = []
     for kind in kinds:
         arguments, options = SCHEDULERS[kind](draw)
-        found = log.attempt(lambda kind=kind, a=arguments, o=options: getattr(schedulers, kind)(optimizer, *a, **o), kind)
+        found = log.attempt(
+            lambda kind=kind, a=arguments, o=options: getattr(schedulers, kind)(
+                optimizer, *a, **o
+            ),
+            kind,
+        )
         if found is not None:
             made.append(found)
     sequence, milestones = draw.chance(), sorted(draw.several(range(1, 5), 1, 2))
     if sequence:
-        schedule = log.attempt(lambda: schedulers.SequentialLR(optimizer, made, milestones), "sequence")
+        schedule = log.attempt(
+            lambda: schedulers.SequentialLR(optimizer, made, milestones), "sequence"
+        )
     else:
         schedule = log.attempt(lambda: schedulers.ChainedScheduler(made), "chain")
     if schedule is None:
@@ -245,6 +368,7 @@ def _chains(t: Any, log: Transcript, draw: Draw, optimizer: Any, problem: Any) -
 
 def _hooked(log: Transcript, draw: Draw, optimizer: Any, problem: Any, name: str) -> None:
     seen: list[Any] = []
+
     def before(o: Any, args: Any, kwargs: Any) -> None:
         seen.append(["before", type(o).__name__, len(args), sorted(kwargs)])
 
@@ -260,6 +384,7 @@ def _hooked(log: Transcript, draw: Draw, optimizer: Any, problem: Any, name: str
     if draw.chance():
         optimizer.register_load_state_dict_pre_hook(lambda o, s: seen.append(sorted(s)))
         optimizer.register_load_state_dict_post_hook(lambda o: seen.append("loaded"))
+
     def closure() -> Any:
         optimizer.zero_grad()
         value = problem.loss()

@@ -1,4 +1,4 @@
-"""Programs under the profiler: which operators it lists, how often, with which shapes, nested how."""
+"""Programs under the profiler: which operators it lists, how often, with which shapes."""
 
 from __future__ import annotations
 
@@ -94,7 +94,9 @@ def profiles(t: Any, log: Transcript, draw: Draw) -> None:
     if old:
         profiler = t.autograd.profiler.profile(record_shapes=shapes)
     else:
-        profiler = t.profiler.profile(record_shapes=shapes, activities=[t.profiler.ProfilerActivity.CPU])
+        profiler = t.profiler.profile(
+            record_shapes=shapes, activities=[t.profiler.ProfilerActivity.CPU]
+        )
     label = t.autograd.profiler.record_function if draw.chance() else t.profiler.record_function
     with profiler as found:
         for step, name, nested in zip(steps, labels, inner, strict=True):
@@ -145,16 +147,25 @@ def schedules_of_profiles(t: Any, log: Transcript, draw: Draw) -> None:
         seen.append([profile.step_num, sorted(n for n in names if n.startswith("ProfilerStep"))])
 
     activities = [t.profiler.ProfilerActivity.CPU]
-    with t.profiler.profile(activities=activities, schedule=None if plain else schedule, on_trace_ready=ready) as prof:
+    with t.profiler.profile(
+        activities=activities, schedule=None if plain else schedule, on_trace_ready=ready
+    ) as prof:
         for _ in range(steps):
             x.sin()
             prof.step()
     log(seen, prof.step_num, str(prof.current_action))
-    log.attempt(lambda: sorted([e.name, str(e.input_shapes)] for e in outermost(prof) if e.name.startswith("aten::sin")))
-    log.attempt(lambda: [line.split() for line in prof.key_averages().table(row_limit=1).splitlines()[1:2]])
+    log.attempt(
+        lambda: sorted(
+            [e.name, str(e.input_shapes)]
+            for e in outermost(prof)
+            if e.name.startswith("aten::sin")
+        )
+    )
+    log.attempt(
+        lambda: [line.split() for line in prof.key_averages().table(row_limit=1).splitlines()[1:2]]
+    )
     log.attempt(lambda: prof.key_averages().table(sort_by="what").splitlines()[:1])
     log.attempt(lambda: t.autograd.profiler.profile().key_averages(), "no profile")
     log.attempt(lambda: t.autograd.profiler.profile().table(), "no profile")
     log.attempt(lambda: t.autograd.profiler.record_function(3).__enter__(), "label")
     del operator
-

@@ -83,9 +83,10 @@ class ASGD(FirstOrder):
         else:
             mean += (value - mean) * mu
         # PyTorch counts in a tensor, so that the rate is computed in that one's precision.
-        exact = known["step"].numpy().dtype.type
-        falling = (exact(1) + exact(lambd * rate) * exact(count)) ** exact(group["alpha"])
-        known["eta"][...] = exact(rate) / falling
+        if isinstance(rate, (int, float)) and isinstance(count, (int, float)):
+            exact = known["step"].dtype.type
+            count, rate = exact(count), exact(rate)
+        known["eta"][...] = rate / (1 + lambd * group["lr"] * count) ** group["alpha"]
         known["mu"][...] = 1 / max(1, count - group["t0"])
 
 

@@ -25,7 +25,7 @@ UNEXPLAINED = {
     "bad_optimizers": 13,
     "embeddings": 12,
     "errors_of_functions": 21,
-    "errors_of_modules": 27,
+    "errors_of_modules": 28,
     "functional": 18,
     "functions": 10,
     "graphs": 49,

@@ -355,7 +355,7 @@ def _old_svd(input: Value, some: bool = True, compute_uv: bool = True) -> Any:
 @private("LinalgSvdBackward0", name="linalg_svdvals")
 def svdvals(A: Value, *, driver: str | None = None) -> Value:
     """The singular values, in descending order."""
-    require_matrices("linalg.svdvals", A)
+    require_matrices("linalg.svd", A)
     return np.linalg.svd(A, compute_uv=False)
 
 
@@ -374,7 +374,7 @@ def eig(A: Value) -> Any:
 @private("LinalgEigBackward0", name="linalg_eigvals")
 def eigvals(A: Value) -> Value:
     """The eigenvalues of a square matrix, complex."""
-    require_matrices("linalg.eigvals", A, square=True)
+    require_matrices("linalg.eig", A, square=True)
     return _as_complex(np.linalg.eigvals(A))
 
 
@@ -391,7 +391,7 @@ def eigh(A: Value, UPLO: Literal["L", "U"] = "L") -> Any:
 @private("LinalgEighBackward0", name="linalg_eigvalsh")
 def eigvalsh(A: Value, UPLO: Literal["L", "U"] = "L") -> Value:
     """The eigenvalues, ascending, of a Hermitian matrix."""
-    require_matrices("linalg.eigvalsh", A, square=True)
+    require_matrices("linalg.eigh", A, square=True)
     return np.linalg.eigvalsh(A, UPLO)
 
 

@@ -243,8 +243,23 @@ def _as_pytorch_does(compute: Function, word: str, *, exact: bool) -> Function:
             if "broadcast" not in str(error):
                 raise
             raise _mismatch(error, [*args, *kwargs.values()]) from None
+        except AttributeError as error:
+            raise _no_tensor(compute, args, kwargs, error) from None
 
     return evaluate
+
+
+def _no_tensor(compute: Function, args: Any, kwargs: Params, error: AttributeError) -> Exception:
+    """PyTorch's error where the attribute that was missed is one of arrays."""
+    bound = [*zip(inspect.signature(compute).parameters, args, strict=False), *kwargs.items()]
+    for place, (name, value) in enumerate(bound, 1):
+        kind = type(value).__name__
+        if str(error).startswith(f"'{kind}' object has no attribute") and kind != "ndarray":
+            word = compute.__name__.removeprefix("_")
+            return TypeError(
+                f"{word}(): argument '{name}' (position {place}) must be Tensor, not {kind}"
+            )
+    return error
 
 
 def _mismatch(error: ValueError, arguments: list[Any]) -> RuntimeError:

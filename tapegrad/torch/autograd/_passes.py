@@ -55,6 +55,8 @@ def backward(
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     roots = _roots(tensors, grad_tensors)
     keep = create_graph if retain_graph is None else retain_graph
+    if inputs is not None and any(isinstance(x, Tensor) and node_of(x) is None for x in inputs):
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     wanted = None if inputs is None else [_wanted_node(x) for x in inputs]
     work = BackwardPass(roots, wanted, keep=keep, create=create_graph, accumulate=True)
     work.run()
@@ -135,13 +137,14 @@ def grad(
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     keep = create_graph if retain_graph is None else retain_graph
-    wanted = [_wanted_node(x) for x in inputs]
     if is_grads_batched:
         from tapegrad.torch._engine.batched_grad import batched_grad
 
+        wanted = [_wanted_node(x) for x in inputs]
         found = batched_grad(_sequence(outputs), wanted, grad_outputs, keep, create_graph)
     else:
         roots = _roots(outputs, grad_outputs)
+        wanted = [_wanted_node(x) for x in inputs]
         work = BackwardPass(roots, wanted, keep=keep, create=create_graph, accumulate=False)
         work.run()
         found = [work.captured.get(node) for node in wanted]

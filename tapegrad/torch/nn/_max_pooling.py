@@ -351,7 +351,7 @@ def unpooled_sizes(
     for axis, (size, normal, step) in enumerate(zip(given, usual, steps, strict=True)):
         if not normal - step < size < normal + step:
             raise ValueError(
-                f'invalid output_size "{list(given)}" (dim {axis} must be between '
+                f'invalid output_size "{tuple(given)}" (dim {axis} must be between '
                 f"{normal - step} and {normal + step})"
             )
     return tuple(map(int, given))

@@ -271,7 +271,7 @@ class Optimizer:
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
         for place, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {place}")
+            lines += [""] * (place > 0) + [f"Parameter Group {place}"]
             lines += [f"    {name}: {_rest(group)[name]}" for name in sorted(_rest(group))]
         return "\n".join([*lines, ")"])
 
@@ -290,8 +290,9 @@ def with_hooks(step: Function) -> Function:
             if returned is None:
                 continue
             if not (isinstance(returned, tuple) and len(returned) == 2):
+                named = f"<function {type(self).__name__}.step at {id(step):#x}>"
                 raise RuntimeError(
-                    f"{step} must return None or a tuple of (new_args, new_kwargs), but got "
+                    f"{named} must return None or a tuple of (new_args, new_kwargs), but got "
                     f"{returned}."
                 )
             args, kwargs = returned
@@ -352,7 +353,7 @@ def _fitted(value: Any, param: Tensor, group: dict[str, Any], name: Hashable = N
 
 def type_name(value: object) -> str:
     """PyTorch's name for the type of a value, as in `torch.FloatTensor`."""
-    if type(value) is Tensor:
+    if isinstance(value, Tensor):
         return str(value.type())
     kind = type(value)
     if kind.__module__ in ("builtins", "__builtin__"):

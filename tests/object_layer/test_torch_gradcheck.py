@@ -316,6 +316,8 @@ def single_operations() -> list[Any]:
     for name, call in sorted(OPERATIONS.items()):
         if name.endswith("_") or name.startswith(("set_", "manual_seed", "cholesky")):
             continue  # they change something; the last reads half of a matrix only
+        if name == "geqrf":
+            continue  # PyTorch has no derivative of it either: test_torch_names_beyond
         for point, values in POINTS.items():
             x = torch.tensor(values, dtype=torch.float64, requires_grad=True)
             before = DRAWN.times

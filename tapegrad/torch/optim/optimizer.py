@@ -262,11 +262,11 @@ class Optimizer:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._make_hooks()
-        self.defaults.setdefault("differentiable", False)
         for group in self.param_groups:
             for name, absent in _LATER_SETTINGS.items():
                 if name in self.defaults:
                     group.setdefault(name, absent)
+        self.defaults.setdefault("differentiable", False)  # some methods have no such setting
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]

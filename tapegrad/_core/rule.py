@@ -79,6 +79,7 @@ class Rule:
         fresh: bool = False,
         implementation: Function | None = None,
         singular: Function | None = None,
+        settle: Function | None = None,
     ) -> None:
         self.function = function
         self.implementation = implementation or function  # a faster one for untraced values
@@ -86,6 +87,8 @@ class Rule:
         self.sequence = sequence  # the first argument is a sequence of arrays
         self.several = sequence or arrays != 1  # arrays that are not traced may be among them
         self.singular = singular  # a test of a result: whether its cotangent is a limit
+        self.settle = settle  # the ways of a call with one array: see `settled`
+        self.calls: dict[Any, Any] | None = None if settle is None else {}  # that are settled
         self.batch = batch
         # Whether NumPy may return a view of the first argument. "part": a view that cannot be
         # written through; "number": a view, but a number for a 0-d array.

@@ -14,7 +14,7 @@ import numpy as np
 from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry, _Mark, wrap_kept
 from tapegrad._core.fit import fit_cotangent, is_finite
 from tapegrad._core.scatter import last_writers, scatter
-from tapegrad._core.settled import Settled
+from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Cotangent, Cotangents, Slot, Value
 from tapegrad._core.values import (
@@ -73,6 +73,19 @@ def replay_backward(
                         if large:
                             owned.add(at)
                     continue
+            elif type(y) is SettledAll and kind is np.ndarray and not strong_zeros:
+                for at, bar in zip(x_slot, y.pull(g, out, *x)):  # noqa: B905 - strict= costs
+                    if bar is None:
+                        continue
+                    if y.strong and not is_finite(bar):
+                        strong_zeros = True
+                    before = bars[at]
+                    if before is None:
+                        bars[at] = bar
+                    else:
+                        bars[at] = before + bar
+                        owned.add(at)
+                continue
             if (
                 rule is READ
                 and kind is np.ndarray

@@ -25,7 +25,7 @@ from tapegrad._core.entry import (
 )
 from tapegrad._core.fit import fit_tangent
 from tapegrad._core.scatter import add_at, zeros_at_level_of
-from tapegrad._core.settled import Settled
+from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Index, Slot, Tangent, Value
 from tapegrad._core.values import Traced, getitem, lift_to_level_of, lift_to_level_of_index, writable
@@ -63,6 +63,10 @@ def push(
     return total
 
 
+_NONE_ALONE = {type(None)}
+_PLAIN_DOTS = {np.ndarray, type(None)}
+
+
 def _push_general(
     entry: Entry, dot_of: Callable[[Slot], Tangent], strong_zeros: bool, reuse: bool
 ) -> Tangent:
@@ -79,6 +83,13 @@ def _push_general(
             and not isinstance(out, Traced)
         ):
             return params.push(dot, out, x)
+    if type(params) is SettledAll and params.push is not None:
+        x_dots = [None if at == -1 else dot_of(at) for at in slots]
+        kinds = set(map(type, x_dots))
+        if kinds == _NONE_ALONE:
+            return None
+        if kinds <= _PLAIN_DOTS and not any(isinstance(part, Traced) for part in (out, *args)):
+            return params.push(x_dots, out, *args)
     if rule is PROJECT:
         dots = dot_of(slots)
         return None if dots is None else dots[args]

@@ -80,6 +80,7 @@ class Rule:
         implementation: Function | None = None,
         singular: Function | None = None,
         settle: Function | None = None,
+        settle_all: Function | None = None,
     ) -> None:
         self.function = function
         self.implementation = implementation or function  # a faster one for untraced values
@@ -89,6 +90,8 @@ class Rule:
         self.singular = singular  # a test of a result: whether its cotangent is a limit
         self.settle = settle  # the ways of a call with one array: see `settled`
         self.calls: dict[Any, Any] | None = None if settle is None else {}  # that are settled
+        self.settle_all = settle_all  # the same for several arrays
+        self.calls_of_all: dict[Any, Any] | None = None if settle_all is None else {}
         self.batch = batch
         # Whether NumPy may return a view of the first argument. "part": a view that cannot be
         # written through; "number": a view, but a number for a 0-d array.

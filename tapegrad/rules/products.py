@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.entry import Spec
 from tapegrad._core.forms import composite, constant, linear, multilinear
-from tapegrad._core.types import Cotangent, Tree, Value
+from tapegrad._core.settled import AllWays
+from tapegrad._core.types import Cotangent, Tangent, Tree, Value
 from tapegrad._core.values import in_trace, is_ndarray
 from tapegrad._numpy_versions import CROSSES_PAIRS, HAS_MATVEC
 from tapegrad._warning import warn
@@ -65,7 +67,44 @@ def _matmul_y(g: Cotangent, _out: Value, x: Value, _y: Value) -> Cotangent:
     return np.matmul(_flipped(x), g)
 
 
-multilinear(np.matmul, _matmul_x, _matmul_y, signature="x1, x2", batch="(m?,n),(n,k?)->(m?,k?)")
+def _settled_matmul(
+    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], **params: Any
+) -> AllWays | None:
+    """The ways of the product of two matrices, or of stacks of as many."""
+    x, y = specs
+    if params or x.ndim < 2 or x.shape[:-2] != y.shape[:-2] or not x.dtype is y.dtype is out.dtype:
+        return None
+    by_x, by_y = wanted
+    if x.ndim == 2:
+
+        def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
+            return g @ y.T if by_x else None, x.T @ g if by_y else None
+
+    else:
+
+        def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
+            return (
+                g @ y.swapaxes(-1, -2) if by_x else None,
+                x.swapaxes(-1, -2) @ g if by_y else None,
+            )
+
+    def push(dots: Sequence[Tangent], _out: Value, x: Value, y: Value) -> Tangent:
+        x_dot, y_dot = dots
+        if x_dot is None:
+            return x @ y_dot
+        return x_dot @ y if y_dot is None else x_dot @ y + x @ y_dot
+
+    return AllWays(pull, push)
+
+
+multilinear(
+    np.matmul,
+    _matmul_x,
+    _matmul_y,
+    signature="x1, x2",
+    batch="(m?,n),(n,k?)->(m?,k?)",
+    settle_all=_settled_matmul,
+)
 composite(np.linalg.matmul, lambda x1, x2: np.matmul(x1, x2))
 
 # --- contractions of any pair of axes

@@ -283,6 +283,10 @@ class Array(Traced, NdarrayInterface):
             simple = (start is None or type(start) is int) and (stop is None or type(stop) is int)
         elif kind is tuple:
             simple = all_basic(index)
+        elif kind is np.ndarray:
+            simple = type(self._value) is np.ndarray
+            if simple:
+                index = index.copy()  # the program may write to it later
         else:
             simple = kind is int
         if not simple:
@@ -296,7 +300,7 @@ class Array(Traced, NdarrayInterface):
         tape = self.tape
         whole = self.slot
         spec = self.spec
-        if simple and kind is np.ndarray:
+        if simple and kind is np.ndarray and type(index) is not np.ndarray:
             pass  # a part of an array, the frequent case
         elif kind is MaskedElements:
             return read(self, index)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry, _Mark, wrap_kept
 from tapegrad._core.fit import fit_cotangent, is_finite
-from tapegrad._core.scatter import last_writers, scatter
+from tapegrad._core.scatter import is_distinct, last_writers, scatter
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Cotangent, Cotangents, Slot, Value
@@ -94,6 +94,7 @@ def replay_backward(
                     type(y) is slice
                     or type(y) is int
                     or (type(y) is tuple and PLAIN_PARTS.issuperset(map(type, y)))
+                    or (type(y) is np.ndarray and is_distinct(y))
                 )
             ):
                 if x_slot in owned:

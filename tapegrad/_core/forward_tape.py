@@ -7,23 +7,22 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from tapegrad._core.alone import ALONE, is_own, references
 from tapegrad._core.entry import ADD, WRITE, Entry
 from tapegrad._core.forward import push
+from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Slot, Value
 
 
 class Cell:
-    """The slot of a value in forward mode: it holds the tangent, and dies with the value."""
+    """The slot of a value in forward mode: it holds the tangent, and dies with the value.
 
-    __slots__ = ("tangent", "written")
+    Made by each call, so it has no `__init__`, which would cost as much as the rest.
+    """
 
-    def __init__(self) -> None:
-        self.tangent: Any = None
-        self.written = False
+    tangent: Any = None
+    written = False
 
 
 class _Target:
@@ -92,10 +91,18 @@ class ForwardTape(Tape):
         return constant  # the entry is pushed before the program can change the array
 
     def _push(self, entry: Entry) -> None:
-        rule = entry[1]
+        slot, rule, _, _, _, x_slot, y_slot = entry
+        if y_slot is _CONSTANT and rule.x_partial is None:  # x + c: nothing is computed
+            slot.tangent = x_slot.tangent
+            return
         reuse = (rule is WRITE or rule is ADD) and _is_last_use(entry)
-        with np.errstate(all="ignore"):
-            entry[0].tangent = push(entry, _tangent_at, reuse=reuse)
+        token = VARIABLE.set(SILENT)
+        try:
+            slot.tangent = push(entry, _tangent_at, reuse=reuse)
+        finally:
+            VARIABLE.reset(token)
 
+
+_CONSTANT = -1  # the slot of what is not traced; small integers are one object
 
 __all__ = ["Cell", "ForwardTape"]

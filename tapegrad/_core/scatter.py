@@ -97,7 +97,7 @@ def add_at(buffer: Value, index: Index, value: Value) -> Value:
         else:
             buffer[index] += value
         return buffer
-    if type(index) is np.ndarray and type(buffer) is np.ndarray and _is_distinct(index):
+    if type(index) is np.ndarray and type(buffer) is np.ndarray and is_distinct(index):
         buffer[index] += value
         return buffer
     buffer = lift_to_level_of_index(buffer, index)
@@ -112,7 +112,7 @@ def add_at(buffer: Value, index: Index, value: Value) -> Value:
 FEW = 64  # positions that are compared faster than they are added one by one
 
 
-def _is_distinct(index: Any) -> bool:
+def is_distinct(index: Any) -> bool:
     """Whether an array selects no position twice, as far as that is cheap to tell."""
     kind = index.dtype.kind
     if kind == "b":

@@ -116,7 +116,7 @@ def take(a: Value, indices: Index, axis: int | None = None, mode: str = "raise")
         indices = indices % max(size, 1)
     elif mode != "raise":
         raise ValueError(f"np.take: mode must be 'raise', 'wrap' or 'clip', got {mode!r}.")
-    return getitem(a, (*(slice(None),) * axis, indices))
+    return getitem(a, (*(slice(None),) * axis, indices) if axis else indices)
 
 
 def along(arr: Value, indices: Index, axis: int | None) -> Index:

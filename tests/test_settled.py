@@ -1,7 +1,7 @@
 """Settled calls give what the rules give: the same values, derivatives within rounding.
 
-Every function with a sample is called twice on traced arrays, so that the second call is settled if
-it can be, and once with settling switched off.
+Every function with a sample is called twice on traced arrays, so that the second call is settled
+if it can be, and once with settling switched off.
 """
 
 from __future__ import annotations

@@ -51,9 +51,6 @@ from tapegrad._errors import NotDifferentiableError
 Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 
 
-# What a settled call may return.
-_SETTLED_RESULTS = (np.ndarray, np.float64)
-
 new = object.__new__  # setting the attributes one by one costs half of `Array(...)`
 
 # ufunc -> (rule, whether x is kept, whether out is kept), learned at the first call.
@@ -195,18 +192,34 @@ class Array(Traced, NdarrayInterface):
         kwargs: dict[str, Any],
     ) -> Any:
         rule = REGISTRY.get(function)
-        first = rule is not None and rule.calls is not None and args and args[0] is self
-        if first:
+        known: Any = None
+        if rule is not None and args and args[0] is self:
+            known = rule.calls
+        if known is not None:
             try:
-                settled = rule.calls.get((self.spec, args[1:], *kwargs.items()))
+                settled = known.get((self.spec, args[1:], *kwargs.items()))
             except TypeError:  # an array, or a list, among the parameters
-                first = False
+                known = None
             else:
                 if settled is not None:
                     slot = self.slot
                     x = self._value
                     if type(x) is np.ndarray and slot != -1:
                         return self._settled(settled, x, slot)
+        result = self._by_rule(function, rule, types, args, kwargs)
+        if known is not None and type(self._value) is np.ndarray and isinstance(result, Array):
+            learn(rule, self.spec, result._value, args, kwargs)
+        return result
+
+    def _by_rule(
+        self,
+        function: Callable[..., Any],
+        rule: Rule | None,
+        types: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """The result of a call of a function by its rule, or an error if there is none."""
         alone = len(args) == 1 and args[0] is self and not kwargs
         if not alone and not PLAIN_TYPES.issuperset(types):
             if isinstance(innermost((*args, *kwargs.values())), Mapped):
@@ -219,16 +232,10 @@ class Array(Traced, NdarrayInterface):
             raise no_rule(function)
         if not alone and (rule.several or not PLAIN_TYPES.issuperset(types)):
             args, kwargs = as_arguments(args, kwargs)
-        spec = self.spec
         if rule.view:
             arrays, params = rule.bind(args, kwargs)
-            result = as_view(rule, arrays[0], params)
-        else:
-            result = rule.apply(*args, **kwargs)
-        if first and settled is None and type(self._value) is np.ndarray:
-            if isinstance(result, Array) and type(result._value) in _SETTLED_RESULTS:
-                learn(rule, spec, result.spec, args, kwargs)
-        return result
+            return as_view(rule, arrays[0], params)
+        return rule.apply(*args, **kwargs)
 
     def _settled(self, settled: Settled, x: Any, slot: Slot) -> Any:
         """The result of a call that is settled."""
@@ -522,10 +529,7 @@ class View(Array):
         while view.is_view and not hasattr(view, "_at_root"):
             unknown.append(view)
             view = view.parent
-        if view.is_view:
-            at = view._at_root
-        else:
-            at = np.arange(view.spec.size).reshape(view.spec.shape)
+        at: Any = view._at_root if view.is_view else _positions(view.spec)
         while unknown:
             view = unknown.pop()
             at = view._at_root = None if at is None else view._selected(at)
@@ -647,11 +651,16 @@ class View(Array):
         return NdarrayInterface.__reduce__(self)
 
 
+def _positions(spec: Spec) -> Any:
+    """The positions of the elements of an array, in its shape."""
+    return np.arange(spec.size).reshape(spec.shape)
+
+
 _NEW_AXES = frozenset((type(None), type(Ellipsis)))
 
 
 def _adds_axes(index: Index) -> bool:
-    """Whether an index has new axes or an Ellipsis: a read of such a part reads the part itself."""
+    """Whether an index has new axes or an Ellipsis: then a part of the part reads the part."""
     if type(index) is tuple:
         return not _NEW_AXES.isdisjoint(map(type, index))
     return index is None or index is Ellipsis

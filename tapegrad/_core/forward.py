@@ -28,7 +28,13 @@ from tapegrad._core.scatter import add_at, zeros_at_level_of
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Index, Slot, Tangent, Value
-from tapegrad._core.values import Traced, getitem, lift_to_level_of, lift_to_level_of_index, writable
+from tapegrad._core.values import (
+    Traced,
+    getitem,
+    lift_to_level_of,
+    lift_to_level_of_index,
+    writable,
+)
 
 
 def push(

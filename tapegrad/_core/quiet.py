@@ -24,7 +24,7 @@ def _state_of_silence() -> tuple[Any, Any]:
     raise ImportError("NumPy's error state: expected a context variable, found none.")
 
 
-# As `with np.errstate(all="ignore")`: `token = VARIABLE.set(SILENT)`, later `VARIABLE.reset(token)`.
+# In place of np.errstate(all="ignore"): `token = VARIABLE.set(SILENT)`, `VARIABLE.reset(token)`.
 VARIABLE, SILENT = _state_of_silence()
 
 __all__ = ["SILENT", "VARIABLE"]

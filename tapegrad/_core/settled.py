@@ -1,8 +1,8 @@
 """Calls that are settled: what shapes and parameters decide is decided once.
 
-Most calls of a program come again: the same function, of arrays of the same shapes and dtypes, with
-the same parameters. A rule may be declared with `settle=`, a function that gives for such a call
-what to do with NumPy's own arrays: how to compute the cotangents and the tangent (and for a
+Most calls of a program come again: the same function, of arrays of the same shapes and dtypes,
+with the same parameters. A rule may be declared with `settle=`, a function that gives for such a
+call what to do with NumPy's own arrays: how to compute the cotangents and the tangent (and for a
 function of one array the result), with no parameter to look at and no shape to compare. The
 functions of the rule itself remain the definition: they serve every other call, arrays of other
 libraries, batched and traced values, and a test compares the two.
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._core.entry import Spec
+from tapegrad._core.entry import Spec, spec_of
 from tapegrad._core.types import Cotangent, Tangent, Value
 
 
@@ -44,7 +44,7 @@ class Settled(dict[str, Any]):
 
 
 class AllWays(NamedTuple):
-    """What `settle_all=` returns: the same of a call with several arrays, whose result is there."""
+    """What `settle_all=` returns: the same of a call with several arrays, but for the result."""
 
     pull: Callable[..., Any]  # from (g, out, *arrays): one cotangent each, None if not wanted
     push: Callable[..., Any] | None = None  # from (dots, out, *arrays)
@@ -69,8 +69,10 @@ _PLAIN = frozenset((int, bool, type(None), str))
 _MOST = 1 << 12  # calls that a rule remembers; programs with more shapes begin again
 
 
-def learn(rule: Any, x: Spec, out: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def learn(rule: Any, x: Spec, out: Value, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Remember how to make a call that has been made: of an array `x` first, with the result."""
+    if type(out) is not np.ndarray and type(out) is not np.float64:
+        return
     given = (*args[1:], *kwargs.values())
     for value in given:
         kind = type(value)
@@ -78,7 +80,7 @@ def learn(rule: Any, x: Spec, out: Spec, args: tuple[Any, ...], kwargs: dict[str
             return
     if len(rule.calls) >= _MOST:
         rule.calls.clear()
-    rule.calls[(x, args[1:], *kwargs.items())] = _settled(rule, x, out, args, kwargs)
+    rule.calls[(x, args[1:], *kwargs.items())] = _settled(rule, x, spec_of(out), args, kwargs)
 
 
 def _settled(
@@ -119,15 +121,13 @@ def summing(shape: tuple[int, ...], to: tuple[int, ...]) -> Callable[[Any], Any]
     if shape == to:
         return None
     lead = len(shape) - len(to)
-    stretched = [
-        lead + i for i, side in enumerate(to) if side == 1 and shape[lead + i] != 1
-    ]
+    stretched = [lead + i for i, side in enumerate(to) if side == 1 and shape[lead + i] != 1]
     axes: Any = (*range(lead), *stretched)
     if len(axes) == 1:
         (axes,) = axes
     if not stretched:
         return lambda g: np.add.reduce(g, axes)
-    return lambda g: np.add.reduce(g, axes, None, None, True).reshape(to)
+    return lambda g: np.add.reduce(g, axes, keepdims=True).reshape(to)
 
 
-__all__ = ["AllWays", "Settled", "SettledAll", "Ways", "learn", "settle_all", "summing"]
+__all__ = ["AllWays", "Settled", "SettledAll", "Spec", "Ways", "learn", "settle_all", "summing"]

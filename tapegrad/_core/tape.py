@@ -295,7 +295,7 @@ class Tape:
                 return None
         if type(out) is not np.ndarray and type(out) is not np.float64:
             return None
-        calls = rule.calls_of_all
+        calls: Any = rule.calls_of_all
         key: Any = (*map(spec_of, args), wanted)
         specs = key[:-1]
         if params:
@@ -316,7 +316,14 @@ class Tape:
         ]
         slot = self.fresh()
         spec = settled.spec
-        entry = (slot, rule, out if settled.keeps_out else spec, tuple(kept), settled, tuple(slots))
+        entry = (
+            slot,
+            rule,
+            out if settled.keeps_out else spec,
+            tuple(kept),
+            settled,
+            tuple(slots),
+        )
         self.log((*entry, None))
         return self.array(out, slot, self, spec)
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import Spec
 from tapegrad._core.forms import general, linear
-from tapegrad._core.settled import Ways
+from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
 from tapegrad.rules.reduction import of_kind
@@ -119,7 +118,9 @@ def _cumulative_prod_jvp(
     return np.concatenate([start, out_dot], axis=axis)
 
 
-def _settled_cumsum(x: Spec, _out: Spec, axis: int | None = None, dtype: Any = None) -> Ways | None:
+def _settled_cumsum(
+    x: Spec, _out: Spec, axis: int | None = None, dtype: Any = None
+) -> Ways | None:
     if dtype is not None or not x.ndim:
         return None
     shape = x.shape
@@ -129,9 +130,7 @@ def _settled_cumsum(x: Spec, _out: Spec, axis: int | None = None, dtype: Any = N
         back = g[backward].cumsum(axis)[backward]
         return back.reshape(shape) if axis is None else back
 
-    return Ways(
-        lambda a: a.cumsum(axis), pull, lambda dot, _out, _x: dot.cumsum(axis)
-    )
+    return Ways(lambda a: a.cumsum(axis), pull, lambda dot, _out, _x: dot.cumsum(axis))
 
 
 linear(np.cumsum, cumsum_transpose, batch="flat", settle=_settled_cumsum)

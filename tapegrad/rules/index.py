@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from tapegrad._core.entry import Spec
 from tapegrad._core.forms import composite, constant, linear
-from tapegrad._core.settled import AllWays, summing
+from tapegrad._core.settled import AllWays, Spec, summing
 from tapegrad._core.types import Cotangent, Index, Tangent, Value
 from tapegrad._core.values import getitem, is_ndarray, lift, untraced
 
@@ -44,7 +43,7 @@ def _choose_branch(condition: Value, x: Value, y: Value) -> Value:
 
 
 def _settled_where(
-    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], **_: Any
+    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], **_params: Any
 ) -> AllWays | None:
     """The ways of a choice between arrays of the result's dtype."""
     _, x, y = specs

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import Spec
 from tapegrad._core.forms import composite, linear
-from tapegrad._core.settled import AllWays
+from tapegrad._core.settled import AllWays, Spec
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Tree, Value
 from tapegrad._core.values import lift
 from tapegrad.rules.shape import behind, padded
@@ -102,7 +101,7 @@ def _stacked(arrays: Sequence[Value], axis: int = 0, **options: Any) -> Value:
         if type(x) is not np.ndarray or x.shape != shape or x.dtype is not dtype:
             return np.stack(arrays, axis=axis, **options)
     made = np.empty((len(arrays), *shape), dtype)
-    np.concatenate(arrays, out=made.reshape(-1, *shape[1:]))
+    np.concatenate(arrays, out=made.reshape(len(arrays) * shape[0], *shape[1:]))
     return made
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import Spec
 from tapegrad._core.forms import composite, general, strong_product
-from tapegrad._core.settled import Ways
+from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import any_true, is_numpy, lift, untraced
 from tapegrad._numpy_versions import TAKES_BIAS, refuse_deprecated
@@ -261,7 +260,9 @@ def _settled_spread(root: bool) -> Function:
         **others: Any,
     ) -> Ways | None:
         along = settled_axes(x, axis, others)
-        degrees = 0 if along is None else along.count - (ddof if correction is None else correction)
+        degrees = (
+            0 if along is None else along.count - (ddof if correction is None else correction)
+        )
         if along is None or degrees <= 0:
             return None
         axis, count, kept = along.axis, along.count, along.kept

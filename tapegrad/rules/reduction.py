@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import Spec
 from tapegrad._core.forms import composite, elementwise, general
-from tapegrad._core.settled import Ways
+from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import any_true, cast, lift, untraced
 

@@ -13,9 +13,8 @@ from numpy.exceptions import AxisError
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view
 
-from tapegrad._core.entry import Spec
 from tapegrad._core.forms import Linear, composite, linear
-from tapegrad._core.settled import Ways
+from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.types import Cotangent, Function, Value
 from tapegrad._core.values import (
     Mapped,
@@ -92,7 +91,9 @@ def _moved(run: Function, back: Function) -> Ways:
     return Ways(run, lambda g, _out, _x: back(g), lambda dot, _out, _x: run(dot))
 
 
-def _settled_shape(x: Spec, out: Spec, order: Any = "C", copy: Any = None, **_: Any) -> Ways | None:
+def _settled_shape(
+    x: Spec, out: Spec, order: Any = "C", copy: Any = None, **_: Any
+) -> Ways | None:
     """Of reshape, squeeze and expand_dims, which keep the elements in C order."""
     if order != "C" or copy is not None:
         return None
@@ -191,9 +192,7 @@ linear(
     settle=_settled_shape,
 )
 composite(np.ravel, lambda a, order="C": _ravel(a, order))
-linear(
-    np.transpose, _transposed, view=True, batch=_transposed_examples, settle=_settled_transpose
-)
+linear(np.transpose, _transposed, view=True, batch=_transposed_examples, settle=_settled_transpose)
 linear(
     np.matrix_transpose,
     lambda g, _out, _x: np.swapaxes(g, -1, -2),

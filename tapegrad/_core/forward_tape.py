@@ -92,8 +92,8 @@ class ForwardTape(Tape):
 
     def _push(self, entry: Entry) -> None:
         slot, rule, _, _, _, x_slot, y_slot = entry
-        if y_slot is _CONSTANT and rule.x_partial is None:  # x + c: nothing is computed
-            slot.tangent = x_slot.tangent
+        if y_slot is _CONSTANT is not x_slot and rule.x_partial is None:
+            slot.tangent = x_slot.tangent  # x + c: nothing is computed
             return
         reuse = (rule is WRITE or rule is ADD) and _is_last_use(entry)
         token = VARIABLE.set(SILENT)

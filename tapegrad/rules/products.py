@@ -69,7 +69,9 @@ def _settled_matmul(
 ) -> AllWays | None:
     """The ways of the product of two matrices, or of stacks of as many."""
     x, y = specs
-    if params or x.ndim < 2 or x.shape[:-2] != y.shape[:-2] or not x.dtype is y.dtype is out.dtype:
+    if params or x.ndim != y.ndim or x.ndim < 2 or x.shape[:-2] != y.shape[:-2]:
+        return None
+    if not x.dtype is y.dtype is out.dtype:
         return None
     by_x, by_y = wanted
     if x.ndim == 2:

@@ -1,4 +1,4 @@
-"""The steps that `operations.py` times: NumPy's most used functions, each as PyTorch writes it too.
+"""The steps that `operations.py` times: NumPy's most used functions, and PyTorch's for them.
 
 A step maps y to the next y, of the same shape; x is the input, and `k` has constants of its shape.
 Knows the two spellings of each step. Must not know how they are timed.
@@ -153,7 +153,7 @@ ROWS = [
         lambda np, y, x, k: np.take(y, k.order, axis=0),
         lambda np, y, x, k: np.index_select(y, 0, k.order),
     ),
-    Row("diagonal", lambda np, y, x, k: y + np.diagonal(y), lambda np, y, x, k: y + np.diagonal(y)),
+    _both("diagonal", lambda np, y, x, k: y + np.diagonal(y)),
     # joining
     Row(
         "concatenate",

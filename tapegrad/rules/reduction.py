@@ -257,7 +257,42 @@ def prod_vjp(
     return masked(spread(g, x, reduced.axis, reduced.keepdims) * back, reduced.where)
 
 
-general(np.prod, vjp=[prod_vjp], batch="axis")
+def _settled_prod(
+    x: Spec, _out: Spec, axis: Any = None, keepdims: bool = False, **others: Any
+) -> Ways | None:
+    """The product over each element is that of the others, where it is an ordinary number."""
+    along = settled_axes(x, axis, others)
+    if along is None:
+        return None
+    axis, kept, params = along.axis, along.kept, {"axis": axis, "keepdims": keepdims}
+    least, most = float(np.finfo(x.dtype).smallest_normal), float(np.finfo(x.dtype).max)
+
+    def run(a: Any) -> Any:
+        return np.multiply.reduce(a, axis, None, None, keepdims)
+
+    def is_ordinary(out: Value, x: Value) -> bool:
+        sizes = np.abs(out)
+        return bool(
+            np.count_nonzero((sizes > least) & (sizes <= most)) == sizes.size
+            and np.minimum.reduce(np.abs(x), None) > least
+        )
+
+    def pull(g: Cotangent, _out: Value, x: Value) -> Cotangent:
+        out = run(x)
+        if not is_ordinary(out, x):
+            return prod_vjp(g, out, x, **params)
+        return (g * out).reshape(kept) / x
+
+    def push(dot: Tangent, _out: Value, x: Value) -> Tangent:
+        out = run(x)
+        if not is_ordinary(out, x):
+            return np.sum(prod_vjp(np.ones_like(out), out, x, **params) * dot, **params)
+        return out * np.add.reduce(dot / x, axis, None, None, keepdims)
+
+    return Ways(run, pull, push)
+
+
+general(np.prod, vjp=[prod_vjp], batch="axis", settle=_settled_prod)
 
 
 # --- extrema: ties share evenly
@@ -377,6 +412,11 @@ def _takes(out: Value, x: Value) -> Value:
 def _clip_by_x(out: Value, x: Value, low: Value, high: Value) -> Value:
     """1 between the bounds, 1/2 on one; 0 where the bounds leave x no choice."""
     x, low, high, out = untraced(x), untraced(low), untraced(high), untraced(out)
+    inside = (low < x) & (x < high)
+    if type(inside) is np.ndarray:
+        outside = np.count_nonzero((x < low) | (x > high))
+        if np.count_nonzero(inside) + outside == out.size and np.all(low < high):
+            return inside.astype(out.dtype)  # no element on a bound, and no NaN
     if not any_true(np.logical_not(low < high)):  # the usual bounds, at a third of the cost
         part = np.logical_not((x < low) | (x > high)).astype(out.dtype)
         on_bound = (x == low) | (x == high)

@@ -61,6 +61,11 @@ class Rule:
     declared: int | None = None  # for how many arrays there are derivatives; None: for all
     _rest = False  # a function of *args: all that is passed by position are arrays
     _by_name = False  # the arrays are not the first parameters, and go by keyword
+    # The ways of a call with one array, or with several, and the calls that came: see `settled`.
+    settle: Function | None = None
+    settle_all: Function | None = None
+    calls: dict[Any, Any] | None = None
+    calls_of_all: dict[Any, Any] | None = None
     times: Function
     x_partial: Function | None = None
     y_partial: Function | None = None
@@ -88,10 +93,10 @@ class Rule:
         self.sequence = sequence  # the first argument is a sequence of arrays
         self.several = sequence or arrays != 1  # arrays that are not traced may be among them
         self.singular = singular  # a test of a result: whether its cotangent is a limit
-        self.settle = settle  # the ways of a call with one array: see `settled`
-        self.calls: dict[Any, Any] | None = None if settle is None else {}  # that are settled
-        self.settle_all = settle_all  # the same for several arrays
-        self.calls_of_all: dict[Any, Any] | None = None if settle_all is None else {}
+        if settle is not None:
+            self.settle, self.calls = settle, {}
+        if settle_all is not None:
+            self.settle_all, self.calls_of_all = settle_all, {}
         self.batch = batch
         # Whether NumPy may return a view of the first argument. "part": a view that cannot be
         # written through; "number": a view, but a number for a 0-d array.

@@ -167,7 +167,7 @@ class Elementwise(Rule):
         return bars
 
     def _settle_pair(
-        self, specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], **params: Any
+        self, specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **params: Any
     ) -> AllWays | None:
         """The ways of a call whose arguments broadcast, by sums that are known beforehand."""
         if params or any(spec.dtype is not out.dtype for spec in specs):

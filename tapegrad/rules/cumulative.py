@@ -119,7 +119,7 @@ def _cumulative_prod_jvp(
 
 
 def _settled_cumsum(
-    x: Spec, _out: Spec, axis: int | None = None, dtype: Any = None
+    x: Spec, _out: Spec, /, axis: int | None = None, dtype: Any = None
 ) -> Ways | None:
     if dtype is not None or not x.ndim:
         return None

@@ -244,17 +244,18 @@ def _contraction(subscripts: str, x_shape: Any, y_shape: Any) -> Contraction | N
     return _Plan(x, y, result).contraction(sizes)
 
 
-WORTHWHILE = 1 << 13  # products of numbers, from which a matrix product is faster for the value
-
-
 def _settled_einsum(
     specs: tuple[Spec, ...],
     out: Spec,
     wanted: Sequence[bool],
+    /,
     subscripts: str,
     **others: Any,
 ) -> AllWays | None:
-    """The ways of a contraction of two operands: three contractions of the same sizes."""
+    """The ways of a contraction of two operands: three contractions of the same sizes.
+
+    The value is NumPy's own, whose sums a matrix product would round differently.
+    """
     if others or len(specs) != 2 or any(spec.dtype is not out.dtype for spec in specs):
         return None
     x, y = specs
@@ -286,12 +287,6 @@ def _product(subscripts: str, x_shape: Any, y_shape: Any) -> Contraction:
 
 
 def _einsum_letters(*operands: Value, subscripts: str, **options: Any) -> Value:
-    if not options and len(operands) == 2:
-        x, y = operands
-        if type(x) is type(y) is np.ndarray and x.dtype is y.dtype and x.dtype.char in "fdFD":
-            contract = _contraction(subscripts, x.shape, y.shape)
-            if contract is not None and x.size * y.size >= WORTHWHILE:
-                return contract(x, y)
     return np.einsum(subscripts, *operands, **options)
 
 

@@ -43,7 +43,7 @@ def _choose_branch(condition: Value, x: Value, y: Value) -> Value:
 
 
 def _settled_where(
-    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], **_params: Any
+    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **_params: Any
 ) -> AllWays | None:
     """The ways of a choice between arrays of the result's dtype."""
     _, x, y = specs

@@ -71,7 +71,12 @@ def _settled_parts(cuts: Sequence[Any], wanted: Sequence[bool], join: Function) 
 
 
 def _settled_concatenate(
-    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], axis: int | None = 0, **others: Any
+    specs: tuple[Spec, ...],
+    out: Spec,
+    wanted: Sequence[bool],
+    /,
+    axis: int | None = 0,
+    **others: Any,
 ) -> AllWays | None:
     if others or axis is None or any(spec.dtype is not out.dtype for spec in specs):
         return None
@@ -82,7 +87,7 @@ def _settled_concatenate(
 
 
 def _settled_stack(
-    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], axis: int = 0, **others: Any
+    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, axis: int = 0, **others: Any
 ) -> AllWays | None:
     if others or not specs[0].ndim or any(spec.dtype is not out.dtype for spec in specs):
         return None

@@ -35,7 +35,7 @@ def mean_jvp(dots: Sequence[Tangent], _out: Value, _x: Value, **params: Any) -> 
 
 
 def _settled_mean(
-    x: Spec, out: Spec, axis: Any = None, keepdims: bool = False, **others: Any
+    x: Spec, out: Spec, /, axis: Any = None, keepdims: bool = False, **others: Any
 ) -> Ways | None:
     along = settled_axes(x, axis, others)
     if along is None:
@@ -253,6 +253,7 @@ def _settled_spread(root: bool) -> Function:
     def settle(
         x: Spec,
         out: Spec,
+        /,
         axis: Any = None,
         keepdims: bool = False,
         ddof: float = 0,

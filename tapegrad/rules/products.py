@@ -65,7 +65,7 @@ def _matmul_y(g: Cotangent, _out: Value, x: Value, _y: Value) -> Cotangent:
 
 
 def _settled_matmul(
-    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], **params: Any
+    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **params: Any
 ) -> AllWays | None:
     """The ways of the product of two matrices, or of stacks of as many."""
     x, y = specs

@@ -163,7 +163,7 @@ def settled_axes(
 
 
 def _settled_sum(
-    x: Spec, _out: Spec, axis: Any = None, keepdims: bool = False, **others: Any
+    x: Spec, _out: Spec, /, axis: Any = None, keepdims: bool = False, **others: Any
 ) -> Ways | None:
     along = settled_axes(x, axis, others)
     if along is None:
@@ -258,7 +258,7 @@ def prod_vjp(
 
 
 def _settled_prod(
-    x: Spec, _out: Spec, axis: Any = None, keepdims: bool = False, **others: Any
+    x: Spec, _out: Spec, /, axis: Any = None, keepdims: bool = False, **others: Any
 ) -> Ways | None:
     """The product over each element is that of the others, where it is an ordinary number."""
     along = settled_axes(x, axis, others)
@@ -352,7 +352,7 @@ def _settled_extremum(reduce: Function) -> Function:
     """The ways of np.max or np.min; ties and NaN are left to the rule."""
 
     def settle(
-        x: Spec, _out: Spec, axis: Any = None, keepdims: bool = False, **others: Any
+        x: Spec, _out: Spec, /, axis: Any = None, keepdims: bool = False, **others: Any
     ) -> Ways | None:
         along = settled_axes(x, axis, others)
         if along is None:

@@ -92,7 +92,7 @@ def _moved(run: Function, back: Function) -> Ways:
 
 
 def _settled_shape(
-    x: Spec, out: Spec, order: Any = "C", copy: Any = None, **_: Any
+    x: Spec, out: Spec, /, order: Any = "C", copy: Any = None, **_: Any
 ) -> Ways | None:
     """Of reshape, squeeze and expand_dims, which keep the elements in C order."""
     if order != "C" or copy is not None:
@@ -107,19 +107,19 @@ def _settled_axes(order: Sequence[int]) -> Ways:
     return _moved(lambda a: a.transpose(order), lambda g: g.transpose(back))
 
 
-def _settled_transpose(x: Spec, _out: Spec, axes: Sequence[int] | None = None) -> Ways:
+def _settled_transpose(x: Spec, _out: Spec, /, axes: Sequence[int] | None = None) -> Ways:
     if axes is None:
         return _moved(lambda a: a.T, lambda g: g.T)
     return _settled_axes(_positive(axes, x.ndim))
 
 
-def _settled_swap(x: Spec, _out: Spec, axis1: int = -1, axis2: int = -2) -> Ways:
+def _settled_swap(x: Spec, _out: Spec, /, axis1: int = -1, axis2: int = -2) -> Ways:
     order = list(range(x.ndim))
     order[axis1], order[axis2] = order[axis2], order[axis1]
     return _settled_axes(order)
 
 
-def _settled_move(x: Spec, _out: Spec, source: Any, destination: Any) -> Ways:
+def _settled_move(x: Spec, _out: Spec, /, source: Any, destination: Any) -> Ways:
     sources = normalize_axis_tuple(source, x.ndim)
     destinations = normalize_axis_tuple(destination, x.ndim)
     order = [axis for axis in range(x.ndim) if axis not in sources]

@@ -10,7 +10,7 @@ from matrices import complex_, real
 
 import tapegrad
 from tapegrad import grad
-from tapegrad.rules.einsum import WORTHWHILE, _contraction
+from tapegrad.rules.einsum import _contraction
 from tapegrad.testing import check_grads
 
 EINSUMS = [
@@ -108,13 +108,12 @@ def test_a_contraction_is_the_einsum(data):
 
 
 @pytest.mark.parametrize("dtype", ["f", "d", "D"])
-def test_large_operands_are_multiplied_as_matrices(dtype):
+def test_cotangents_are_products_of_matrices(dtype):
     x = np.random.default_rng(0).random((40, 30)).astype(dtype)
     y = np.random.default_rng(1).random((30, 40)).astype(dtype)
-    assert x.size * y.size > WORTHWHILE
     close = {"rtol": 200 * np.finfo(dtype).eps}
     out, pullback = tapegrad.vjp(lambda x, y: np.einsum("ij,jk->ki", x, y), x, y)
-    np.testing.assert_allclose(out, np.einsum("ij,jk->ki", x, y), **close)
+    np.testing.assert_array_equal(out, np.einsum("ij,jk->ki", x, y))
     g = np.random.default_rng(2).random((40, 40)).astype(dtype)
     for bar, wanted in zip(pullback(g), (g.T @ y.T, x.T @ g.T), strict=True):
         assert bar.dtype == dtype

@@ -1,8 +1,8 @@
 """Writes the reference of the object layer: `python docs/torch_reference.py`.
 
-It writes docs/torch/reference.md and docs/torch/names.md. What PyTorch has stands in
-docs/torch/pytorch-names.txt, which `python docs/torch_reference.py pytorch` writes where PyTorch
-is installed: facts about its public modules, none of their text.
+It writes docs/torch/reference.md and docs/torch/names.md, and by torch_stubs.py the stubs. What
+PyTorch has stands in docs/torch/pytorch-names.txt, which `python docs/torch_reference.py pytorch`
+writes where PyTorch is installed: facts about its public modules, none of their text.
 """
 
 from __future__ import annotations
@@ -149,6 +149,7 @@ def main() -> None:
         return
     (PLACE / "reference.md").write_text(reference(), encoding="utf-8")
     (PLACE / "names.md").write_text(names(), encoding="utf-8")
+    importlib.import_module("torch_stubs").main()
 
 
 if __name__ == "__main__":

@@ -60,6 +60,7 @@ TOWER = (
     "torch.backends",
     "torch._names",
     "torch._settings",
+    "torch._environment",
     "torch",
 )
 

@@ -26,6 +26,7 @@ from tapegrad._core.values import (
     as_order,
     holds_traced,
     innermost,
+    is_smooth,
     lift,
     untraced,
 )
@@ -172,7 +173,7 @@ class Rule:
         if slot == -1 or self.singular is not None:
             return tape.record(self, out, [raw], [slot], params)
         spec = spec_of(out)
-        if spec.family is not x.spec.family and spec.dtype.kind not in "fc":
+        if spec.family is not x.spec.family and not is_smooth(spec.dtype):
             require_numbers(self, out)
             return out  # integers are piecewise constant: np.sum(x, dtype=int)
         (needed,), out_needed = self.needed(_ONE)

@@ -28,7 +28,7 @@ from tapegrad._core.entry import (
 )
 from tapegrad._core.settled import settle_all
 from tapegrad._core.types import Params, Slot, Value
-from tapegrad._core.values import Traced, is_array, is_inexact, snapshot
+from tapegrad._core.values import Traced, is_array, is_inexact, is_smooth, snapshot
 from tapegrad._errors import (
     ChangedConstantError,
     LeakedValueError,
@@ -463,7 +463,7 @@ class _Refusal:
 
 def require_numbers(rule: Named, out: Value) -> None:
     """Raise NotDifferentiableError for a result of objects or text, which has no derivative."""
-    if out.dtype.kind not in "biufc":
+    if out.dtype.kind not in "biufc" and not is_smooth(out.dtype):
         raise NotDifferentiableError(
             f"{rule.name}: expected arrays of numbers beside a traced one, whose result is one of "
             f"numbers too, got a result of dtype {out.dtype}. Convert the others with astype."

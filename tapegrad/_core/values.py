@@ -384,7 +384,12 @@ def is_plain_number(value: Any) -> bool:
 
 def is_inexact(value: Any) -> bool:
     """Whether a value has a floating or complex dtype: only such values are traced."""
-    return is_array(value) and value.dtype.kind in "fc"
+    return is_array(value) and is_smooth(value.dtype)
+
+
+def is_smooth(dtype: np.dtype[Any]) -> bool:
+    """Whether a dtype is of floating or complex numbers, ml_dtypes' bfloat16 among them."""
+    return dtype.kind in "fc" or (dtype.kind == "V" and dtype.name == "bfloat16")
 
 
 def as_order(order: Any) -> Any:
@@ -427,6 +432,7 @@ __all__ = [
     "is_numpy",
     "is_plain_number",
     "is_scalar",
+    "is_smooth",
     "level_of",
     "lift",
     "lift_to_level_of",

@@ -28,11 +28,13 @@ from tapegrad.torch import (
     testing,
     utils,
 )
+from tapegrad.torch import _environment as _environment
 from tapegrad.torch import _names as _names
 from tapegrad.torch import random as random
 from tapegrad.torch._dtypes import (
     Size,
     channels_last,
+    channels_last_3d,
     contiguous_format,
     device,
     dtype,
@@ -83,7 +85,9 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *OPERATIONS, *_dtypes.BY_NAME, *_dtypes.ALIASES})
+    """The names that PyTorch has too, and those of any module."""
+    known = {*globals(), *OPERATIONS, *_dtypes.BY_NAME, *_dtypes.ALIASES}
+    return sorted(name for name in known if name in _names.PYTORCH or name.startswith("__"))
 
 
 __all__ = [
@@ -96,6 +100,7 @@ __all__ = [
     "autograd",
     "backends",
     "channels_last",
+    "channels_last_3d",
     "contiguous_format",
     "cuda",
     "device",

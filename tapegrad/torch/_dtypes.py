@@ -57,12 +57,61 @@ class dtype:
         return of_numpy, (self.numpy,)
 
 
+class _Brain(dtype):
+    """bfloat16, whose arrays need the package ml_dtypes."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.name = "bfloat16"
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        if not BRAINS:
+            try:
+                import ml_dtypes
+            except ModuleNotFoundError as error:
+                raise ModuleNotFoundError(
+                    "torch.bfloat16: NumPy has no such dtype. Install the package that adds it: "
+                    "pip install ml_dtypes"
+                ) from error
+            BRAINS.append(np.dtype(ml_dtypes.bfloat16))
+        return BRAINS[0]
+
+    is_floating_point = is_signed = True
+    is_complex = False
+    itemsize = 2
+
+    def to_real(self) -> dtype:
+        return self
+
+    def to_complex(self) -> dtype:
+        return BY_NAME["complex64"]
+
+    def __reduce__(self) -> Any:
+        return _brain_dtype, ()
+
+
+BRAINS: list[np.dtype[Any]] = []  # NumPy's bfloat16, once a tensor needed it
+BRAIN = _Brain()
+
+
+def _brain_dtype() -> dtype:
+    return BRAIN
+
+
+def is_brain(given: object) -> bool:
+    """Whether a NumPy dtype is bfloat16."""
+    return bool(BRAINS) and given is not None and given == BRAINS[0]
+
+
 _NAMES = (
     "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 "
     "float16 float32 float64 complex64 complex128"
 ).split()
 BY_NAME = {name: dtype(name, name) for name in _NAMES}
 _BY_NUMPY = {known.numpy: known for known in BY_NAME.values()}
+BY_NAME["bfloat16"] = BRAIN
 # Other names for the same types.
 ALIASES = {
     "half": "float16",
@@ -82,6 +131,7 @@ WORDS = {
     "int16": "Short",
     "int32": "Int",
     "int64": "Long",
+    "bfloat16": "BFloat16",
     "float16": "Half",
     "float32": "Float",
     "float64": "Double",
@@ -98,6 +148,8 @@ _default = [FLOAT32]  # the dtype of floating tensors that are made from Python 
 def of_numpy(given: np.dtype[Any] | type) -> dtype:
     """PyTorch's name for a NumPy dtype; TypeError where it has none."""
     found = _BY_NUMPY.get(given)
+    if found is None and np.dtype(given).name == "bfloat16":
+        return _BY_NUMPY.setdefault(BRAIN.numpy, BRAIN)
     if found is None:  # another byte order
         found = _BY_NUMPY.get(np.dtype(given).newbyteorder("="))
     if found is None:
@@ -156,7 +208,8 @@ def default_complex() -> np.dtype[Any]:
 
 # --- Promotion ----------------------------------------------------------------------------------
 
-_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+# bfloat16 is of the kind of records, which no other tensor is of.
+_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
 
 
 def of_number(number: complex | np.generic) -> np.dtype[Any]:
@@ -202,6 +255,10 @@ def join(first: np.dtype[Any], second: np.dtype[Any]) -> np.dtype[Any]:
     low, high = sorted((first, second), key=lambda given: _CATEGORY[given.kind])
     if _CATEGORY[high.kind] >= 2 and _CATEGORY[low.kind] < 2:
         return high
+    if is_brain(low):
+        return np.result_type(FLOAT32, high)
+    if is_brain(high):
+        return np.result_type(FLOAT32, low)
     joined = np.result_type(first, second)
     return joined if joined.kind == high.kind or joined.kind in "iu" else np.dtype(np.int64)
 
@@ -287,6 +344,7 @@ strided = _Named("strided")
 contiguous_format = _Named("contiguous_format")
 preserve_format = _Named("preserve_format")
 channels_last = _Named("channels_last")
+channels_last_3d = _Named("channels_last_3d")
 
 
 class finfo:
@@ -294,11 +352,20 @@ class finfo:
 
     def __init__(self, type: dtype | None = None) -> None:
         given = get_default_dtype() if type is None else type
+        if given is BRAIN:
+            self._of_brain()
+            return
         info = np.finfo(given.numpy)
         self.bits, self.dtype = int(info.bits), given.to_real().name
         self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
         self.tiny = self.smallest_normal = float(info.tiny)
         self.resolution = float(info.resolution)
+
+    def _of_brain(self) -> None:
+        self.bits, self.dtype, self.eps, self.resolution = 16, "bfloat16", 2.0**-7, 0.01
+        self.max = 2.0**127 * (2 - self.eps)
+        self.min, self.tiny = -self.max, 2.0**-126
+        self.smallest_normal = self.tiny
 
     def __repr__(self) -> str:
         return (

@@ -15,10 +15,18 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
 from tapegrad.torch import return_types
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._ops.declare import operation, private, register
+from tapegrad.torch._ops.declare import deliver, operation, private, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
 from tapegrad.torch._ops.linalg.contractions import cross_along, matrix_power, multi_dot
+from tapegrad.torch._ops.linalg.householder import householder_product
 from tapegrad.torch._ops.linalg.matrix_checks import require_matrices
+from tapegrad.torch._ops.linalg.old_factors import (
+    ldl_factor,
+    ldl_factor_ex,
+    ldl_solve,
+    lu_factor_ex,
+    require_pivots,
+)
 from tapegrad.torch._ops.linalg.products import matmul
 from tapegrad.torch._ops.linalg.triangular_factors import lu_of, order_of, packed
 from tapegrad.torch._ops.reduce.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
@@ -347,7 +355,7 @@ def _old_svd(input: Value, some: bool = True, compute_uv: bool = True) -> Any:
 @private("LinalgSvdBackward0", name="linalg_svdvals")
 def svdvals(A: Value, *, driver: str | None = None) -> Value:
     """The singular values, in descending order."""
-    require_matrices("linalg.svdvals", A)
+    require_matrices("linalg.svd", A)
     return np.linalg.svd(A, compute_uv=False)
 
 
@@ -366,7 +374,7 @@ def eig(A: Value) -> Any:
 @private("LinalgEigBackward0", name="linalg_eigvals")
 def eigvals(A: Value) -> Value:
     """The eigenvalues of a square matrix, complex."""
-    require_matrices("linalg.eigvals", A, square=True)
+    require_matrices("linalg.eig", A, square=True)
     return _as_complex(np.linalg.eigvals(A))
 
 
@@ -383,7 +391,7 @@ def eigh(A: Value, UPLO: Literal["L", "U"] = "L") -> Any:
 @private("LinalgEighBackward0", name="linalg_eigvalsh")
 def eigvalsh(A: Value, UPLO: Literal["L", "U"] = "L") -> Value:
     """The eigenvalues, ascending, of a Hermitian matrix."""
-    require_matrices("linalg.eigvalsh", A, square=True)
+    require_matrices("linalg.eigh", A, square=True)
     return np.linalg.eigvalsh(A, UPLO)
 
 
@@ -398,8 +406,13 @@ def lu(A: Value, *, pivot: bool = True) -> Any:
 
 @private("LinalgLuFactorExBackward0", name="linalg_lu_factor")
 def lu_factor(A: Value, *, pivot: bool = True) -> Any:
-    """L and U in one matrix, and the swaps of rows, as `lu_solve` takes them."""
-    return return_types.linalg_lu_factor(*packed("linalg.lu_factor", A, pivot))
+    """L and U in one matrix, and the swaps of rows, as `lu_solve` takes them.
+
+    RuntimeError where U has a zero on its diagonal, with which no equation can be solved.
+    """
+    factors, swaps = packed("linalg.lu_factor", A, pivot)
+    require_pivots("torch.linalg.lu_factor", factors)
+    return return_types.linalg_lu_factor(factors, swaps)
 
 
 @private("LinalgLuSolveBackward0", name="linalg_lu_solve")
@@ -409,10 +422,17 @@ def lu_solve(
     """X with `A @ X == B`, from what `lu_factor(A)` returned."""
     require_matrices("linalg.lu_solve", LU, square=True)
     side = LU.shape[-1]
-    order = order_of(np.asarray(pivots), side)
+    order = order_of(untraced(pivots), side)
     whole = np.matmul(np.tril(LU, -1) + np.eye(side, dtype=LU.dtype), np.triu(LU))
     A = np.take_along_axis(whole, np.argsort(order, -1)[..., None], axis=-2)
     return _solve(_adjoint(A) if adjoint else A, B, left)
+
+
+@register("lu_solve")
+def _old_lu_solve(b: Any, LU_data: Any, LU_pivots: Any, *, out: Any = None) -> Any:
+    """The older form of `linalg.lu_solve`: X with `A @ X == b`."""
+    made = lu_solve(LU_data, LU_pivots, b)
+    return made if out is None else deliver(out, made)
 
 
 # --- Functions of matrices, and products ---------------------------------------------------------
@@ -463,11 +483,16 @@ __all__ = [
     "eigh",
     "eigvals",
     "eigvalsh",
+    "householder_product",
     "inv",
     "inv_ex",
+    "ldl_factor",
+    "ldl_factor_ex",
+    "ldl_solve",
     "lstsq",
     "lu",
     "lu_factor",
+    "lu_factor_ex",
     "lu_solve",
     "matmul",
     "matrix_exp",
@@ -490,3 +515,7 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

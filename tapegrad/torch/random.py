@@ -75,3 +75,7 @@ __all__ = [
     "seed",
     "set_rng_state",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

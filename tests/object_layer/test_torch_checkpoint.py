@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,16 @@ import pytest
 
 import tapegrad.torch as torch
 from tapegrad.torch import nn
-from tapegrad.torch.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential
+from tapegrad.torch.utils.checkpoint import (
+    CheckpointError,
+    DefaultDeviceType,
+    checkpoint,
+    checkpoint_sequential,
+    detach_variable,
+    get_device_states,
+    set_checkpoint_debug_enabled,
+    set_checkpoint_early_stop,
+)
 
 MODES = [False, True]
 
@@ -104,16 +114,136 @@ def test_without_reentrance_by_a_part_of_the_inputs() -> None:
     np.testing.assert_allclose(grad.numpy(), plain.numpy(), rtol=1e-6)
 
 
-def test_a_segment_that_does_otherwise_is_found() -> None:
-    calls = []
+def changing(first: Any, then: Any) -> Any:
+    """A segment that does something else from its second run on."""
+    calls: list[int] = []
 
     def segment(x: Any) -> Any:
         calls.append(1)
-        return x.exp() if len(calls) == 1 else x.exp().sin()
+        return (first if len(calls) == 1 else then)(x)
+
+    return segment
+
+
+OTHERWISE = [
+    (lambda x: x.sin().cos(), lambda x: x.sin(), {}, "A different number of tensors was saved"),
+    (
+        lambda x: x.sin(),
+        lambda x: x.sin().cos(),
+        {"early_stop": False},
+        "save more tensors during",
+    ),
+    (lambda x: x.sin(), lambda x: x.double().sin(), {}, "'dtype': torch.float64"),
+    (lambda x: x.sin(), lambda x: x[:1].sin(), {"debug": True}, "in <lambda>|:<lambda>:"),
+]
+
+
+@pytest.mark.parametrize(("first", "then", "options", "words"), OTHERWISE)
+def test_a_segment_that_does_otherwise_is_found(
+    first: Any, then: Any, options: dict[str, Any], words: str
+) -> None:
+    x = torch.ones(2, requires_grad=True)
+    out = checkpoint(changing(first, then), x, use_reentrant=False, **options).sum()
+    with pytest.raises(CheckpointError, match=words):
+        out.backward()
+
+
+def test_what_is_not_looked_at() -> None:
+    x = torch.ones(2, requires_grad=True)
+    more = changing(lambda x: x.sin(), lambda x: x.sin().cos().exp())
+    checkpoint(more, x, use_reentrant=False).sum().backward()  # ends before the cosine
+    np.testing.assert_allclose(x.grad.numpy(), np.cos(1.0), rtol=1e-6)
+    x.grad = None
+    other = changing(lambda x: x.sin(), lambda x: x.double().sin())
+    checkpoint(other, x, use_reentrant=False, determinism_check="none").sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), np.cos(1.0), rtol=1e-6)
+
+
+def test_a_second_run_ends_early_unless_told_otherwise() -> None:
+    calls: list[str] = []
+
+    def segment(x: Any) -> Any:
+        y = x.sin()
+        calls.append("sine")
+        z = y.exp()
+        calls.append("end")
+        return z * 2
+
+    def run(early: bool | None = None, **options: Any) -> list[str]:
+        calls.clear()
+        x = torch.ones(3, requires_grad=True)
+        setting = set_checkpoint_early_stop(early) if early is not None else nullcontext()
+        with setting:
+            y = checkpoint(segment, x, use_reentrant=False, **options)
+        y.sum().backward()
+        return calls[2:]
+
+    assert run() == ["sine"]
+    assert run(early_stop=False) == ["sine", "end"]
+    assert run(early=False) == ["sine", "end"]
+    assert run(early=True, early_stop=False) == ["sine"]
+
+
+def test_debugging_everywhere() -> None:
+    x = torch.ones(2, requires_grad=True)
+    segment = changing(lambda x: x.sin().cos(), lambda x: x.sin())
+    with set_checkpoint_debug_enabled(True):
+        out = checkpoint(segment, x, use_reentrant=False).sum()
+    with pytest.raises(CheckpointError, match="Tensors saved during recomputation"):
+        out.backward()
+    with pytest.raises(ValueError, match="debug=True is incompatible with non-default"):
+        checkpoint(
+            torch.sin, x, use_reentrant=False, debug=True, context_fn=lambda: (nullcontext(),) * 2
+        )
+
+
+def test_contexts_of_both_runs() -> None:
+    seen: list[str] = []
+
+    @contextmanager
+    def noting(word: str) -> Any:
+        seen.append(word)
+        yield
 
     x = torch.ones(2, requires_grad=True)
-    with pytest.raises(CheckpointError, match="A different number of tensors was saved"):
-        checkpoint(segment, x, use_reentrant=False).sum().backward()
+    out = checkpoint(
+        torch.sin, x, use_reentrant=False, context_fn=lambda: (noting("one"), noting("two"))
+    )
+    assert seen == ["one"]
+    out.sum().backward()
+    assert seen == ["one", "two"]
+
+    def failing(x: Any) -> Any:
+        raise KeyError
+
+    contexts = suppress(KeyError), nullcontext()
+    with pytest.raises(RuntimeError, match="suppressed an exception raised during"):
+        checkpoint(failing, x, use_reentrant=False, context_fn=lambda: contexts)
+
+
+def test_reentrant_segments_need_a_whole_pass() -> None:
+    x = torch.ones(2, requires_grad=True)
+    out = checkpoint(torch.sin, x, use_reentrant=True).sum()
+    assert type(checkpoint(torch.sin, x, use_reentrant=True).grad_fn).__name__ == (
+        "CheckpointFunctionBackward"
+    )
+    with pytest.raises(RuntimeError, match=r"is incompatible with \.grad"):
+        torch.autograd.grad(out, x, retain_graph=True)
+
+
+def test_the_small_functions() -> None:
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    again, one = detach_variable((y, 1))
+    assert again.is_leaf
+    assert again.requires_grad
+    assert one == 1
+    with pytest.raises(RuntimeError, match="Only tuple of tensors is supported"):
+        detach_variable([y])
+    assert get_device_states(x) == ([], [])
+    assert DefaultDeviceType.get_device_type() == "cpu"
+    with pytest.raises(ValueError, match="must not be zero"):
+        checkpoint_sequential([torch.sin], 2, x, use_reentrant=False)
 
 
 def test_refused_calls_and_warnings() -> None:

@@ -221,3 +221,24 @@ def test_errors_of_embeddings(word: str) -> None:
     call, error, words = WRONG[word]
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+def test_bags_have_all_derivatives_and_may_be_mapped(mode):
+    draw = np.random.default_rng(2)
+    w = torch.from_numpy(draw.normal(size=(5, 3))).requires_grad_()
+    weights = torch.from_numpy(draw.random(6)).requires_grad_() if mode == "sum" else None
+    words, firsts = torch.tensor([0, 1, 4, 4, 2, 0]), torch.tensor([0, 2, 2, 5])  # one is empty
+
+    def call(w, weights=None):
+        return functional.embedding_bag(
+            words, w, firsts, mode=mode, per_sample_weights=weights
+        ).sin()
+
+    inputs = (w,) if weights is None else (w, weights)
+    assert torch.autograd.gradcheck(call, inputs, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(call, inputs)
+    both = torch.from_numpy(draw.normal(size=(2, 5, 3)))
+    torch.testing.assert_close(
+        torch.func.vmap(call)(both), torch.stack([call(one) for one in both])
+    )

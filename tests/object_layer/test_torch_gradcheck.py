@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import Any
 
 import numpy as np
@@ -449,3 +450,24 @@ def test_complex_operations(name: str) -> None:
     z, w = numbers(torch, 2, dtype="complex128"), numbers(torch, 2, dtype="complex128", seed=1)
     assert gradcheck(COMPLEX[name], (z, w), check_forward_ad=True, check_batched_grad=True)
     assert gradgradcheck(COMPLEX[name], (z, w), check_fwd_over_rev=True)
+
+
+def test_fast_mode_tells_both_sides_of_a_mismatch() -> None:
+    class Wrong(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x**2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return 3 * g * ctx.saved_tensors[0]
+
+    x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    with pytest.raises(RuntimeError) as error:
+        torch.autograd.gradcheck(Wrong.apply, (x,), fast_mode=True)
+    text = str(error.value)
+    numbers = re.findall(r"(?:numerical|analytical):(\S+)\n", text)
+    assert float(numbers[1]) == pytest.approx(1.5 * float(numbers[0]))
+    assert "are computed \nin fast mode" in text
+    assert "The max per-element difference (slow mode) is: 1.0000" in text or "0.99999" in text

@@ -180,8 +180,12 @@ class BackwardPass:
         else:
             self._run()
         if self.callbacks is not None:
-            for callback in self.callbacks:  # which may queue others
-                callback()
+            token = PASS.set(self)
+            try:
+                for callback in self.callbacks:  # which may queue others
+                    callback()
+            finally:
+                PASS.reset(token)
 
     def _run(self) -> None:
         mode = modes.current()

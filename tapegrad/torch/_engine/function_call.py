@@ -326,7 +326,9 @@ class _Results:
         return made
 
     def _is_logged(self, output: Tensor) -> bool:
-        return self.logged and id(output) not in self.constant and output._value.dtype.kind in "fc"
+        return (
+            self.logged and id(output) not in self.constant and output._value.dtype.kind in "fcV"
+        )
 
     def _constant(self, output: Tensor, inner: bool) -> Tensor:
         if output.node is None:
@@ -462,6 +464,8 @@ class _Traced(General):
         wanted: Sequence[bool],
     ) -> Sequence[Cotangent]:
         node = self._context(args, out)
+        needed = dict(zip(self.made.places, wanted, strict=True))
+        node.needs_input_grad = tuple(needed.get(i, False) for i in range(len(self.made.args)))
         bars, likes, rest = [], [], iter(zip(g, out, strict=True))
         for output in self.template:
             bar, like = next(rest) if output is None else (None, None)

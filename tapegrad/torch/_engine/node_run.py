@@ -200,7 +200,7 @@ def call_node(node: Node, gradients: Sequence[Tensor | None]) -> Any:
     g: Any = arrays if isinstance(kept, tuple) else arrays[0]
     if isinstance(kept, Spec):
         g = fit_cotangent(np.broadcast_to(g, kept.shape), kept, node._entry[0])
-    elif not isinstance(g, list) and g.dtype.kind not in "fc":  # torch.tensor(1)
+    elif not isinstance(g, list) and g.dtype.kind not in "fcV":  # torch.tensor(1)
         values = kept_values(node._entry)
         g = g.astype(values[0].dtype) if values else g
     with np.errstate(all="ignore"):

@@ -12,15 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import Spec
+from tapegrad._core.entry import PROJECT, Spec
 from tapegrad._core.types import Value
 from tapegrad.torch._engine.saved import TWICE
+from tapegrad.torch._engine.saved_numbers import NUMBERS, parts_of
 from tapegrad.torch._graph.node import FREED, AccumulateGrad, Node
 from tapegrad.torch._methods import method_of
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 
 # The places of an entry: the result, an argument by its position, the shape of the first argument.
 RESULT, SIZES = -1, -2
+# The class of what `_raw_saved_self` returns: `autograd._saved_tensor` adds it.
+RAW: list[Any] = []
 _SELF = {"self": 0}
 _RESULT = {"result": RESULT}
 _PAIR = {"self": 0, "other": 1}
@@ -81,20 +84,40 @@ PLACES: dict[str, dict[str, int]] = {
 @method_of(Node, "__getattr__")
 def _saved_attribute(self: Node, name: str) -> Any:
     """`_saved_self` and the like. RuntimeError after the pass that freed what the node kept."""
-    word = name.removeprefix("_saved_")
-    places = PLACES.get(type(self).__name__)
-    if word == name or places is None or word not in places:
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+    kind = type(self).__name__
+    raw = name.startswith("_raw_saved_")
+    word = name.removeprefix("_raw" if raw else "").removeprefix("_saved_")
+    place = PLACES.get(kind, {}).get(word)
+    reader = NUMBERS.get(kind, {}).get(word)
+    if word == name or (place is None and (raw or reader is None)) or (raw and place == SIZES):
+        raise AttributeError(f"'{kind}' object has no attribute '{name}'")
+    if raw:
+        return RAW[0](self, place)
     entry = self._entry
+    if entry is None:  # one of several results: its parent has the entry
+        return None
     if entry[1] is FREED:
         raise RuntimeError(TWICE)
-    return _part(self, entry, places[word])
+    if place is None and reader is not None:
+        entry = entry[4]._entry if entry[0] is PROJECT else entry
+        return reader(parts_of(entry))
+    return _part(self, entry, PLACES[kind][word])
 
 
 @method_of(Node, "__dir__")
 def _names(self: Node) -> list[str]:
-    words = PLACES.get(type(self).__name__, {})
-    return sorted({*object.__dir__(self), *(f"_saved_{word}" for word in words)})
+    kind = type(self).__name__
+    tensors = [word for word, place in PLACES.get(kind, {}).items() if place != SIZES]
+    if kind == "PowBackward0":  # its exponent is a number
+        tensors.remove("exponent")
+    words = (*PLACES.get(kind, {}), *NUMBERS.get(kind, {}))
+    return sorted(
+        {
+            *object.__dir__(self),
+            *(f"_saved_{word}" for word in words),
+            *(f"_raw_saved_{word}" for word in tensors),
+        }
+    )
 
 
 def _part(node: Node, entry: tuple[Any, ...], place: int) -> Any:

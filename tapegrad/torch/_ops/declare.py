@@ -28,12 +28,13 @@ from tapegrad._core.types import Function, Params, Slot, Tree
 from tapegrad._core.values import Traced
 from tapegrad._warning import warn
 from tapegrad.torch._dims import clash_of
-from tapegrad.torch._dtypes import can_store, word_of
+from tapegrad.torch._dtypes import BRAINS, can_store, word_of
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.dual import is_above, tangent_of
 from tapegrad.torch._graph.node import Node, is_on_graph, made_since, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import count_write, owner_of
+from tapegrad.torch._rules.brain_floats import concerns, in_single
 from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray, of_array, of_value
 from tapegrad.torch._tensor.views import _link_views
 from tapegrad.torch._tensor.writes import overwrite, write
@@ -130,9 +131,10 @@ def _module_of(given: Any) -> str:
 
 
 def _take_place(call: Operation, general: Operation) -> None:
-    """Give a short path the name, docstring and module of the operation that it replaces."""
+    """Give a short path the name, docstring, module and signature of the operation it replaces."""
     call.__name__ = call.__qualname__ = general.__name__
     call.__doc__, call.__module__ = general.__doc__, general.__module__
+    call.__wrapped__ = general  # type: ignore[attr-defined]
 
 
 def _with_numpy_words(call: Operation) -> Operation:
@@ -170,18 +172,21 @@ def operation(
     method: bool = True,
     function: bool = True,
     name: str | None = None,
+    exact: bool = False,
 ) -> Callable[[Function], Function]:
     """Make an operation on tensors of a function of arrays, and register it.
 
     backward: the name of its node. view: PyTorch returns a view of the first argument where it
     can. several: it returns several views, which must not be written to. inplace: there is a
     method with an underscore that writes the result into the first argument. method, function:
-    whether `Tensor` and `torch` have it.
+    whether `Tensor` and `torch` have it. exact: it takes bfloat16 as it is; others, but for views,
+    compute in float32.
     """
 
     def decorate(compute: Function) -> Function:
         fixed = node_class(backward) if isinstance(backward, str) else None
-        evaluate = _as_pytorch_does(compute)
+        word = name or compute.__name__
+        evaluate = _as_pytorch_does(compute, word, exact=view or several or exact)
         spellings = _spellings_of(compute)
 
         @functools.wraps(compute)
@@ -200,14 +205,13 @@ def operation(
             source = args[0] if args else kwargs.get("input")
             label = fixed or class_for(backward, args, kwargs)
             made = finish(result, source, label, view or several)
-            if view or several:
+            if (view or several) and isinstance(made, (Tensor, tuple, list)):
                 rest, words = arrays[1:], {k: v for k, v in params.items() if k != "input"}
                 _link_views(made, source, lambda base: compute(base, *rest, **words), several)
             if mode is not None:
                 tell(mode, start, call.__name__, args, made)
             return made if out is None else deliver(out, made)
 
-        word = name or compute.__name__
         call.__name__ = call.__qualname__ = word
         call.compute = compute  # type: ignore[attr-defined]
         register(word, method=method, function=function)(call)
@@ -219,26 +223,43 @@ def operation(
 
 
 def private(
-    backward: Label, *, view: bool = False, name: str | None = None
+    backward: Label, *, view: bool = False, name: str | None = None, exact: bool = False
 ) -> Callable[[Function], Function]:
     """Make an operation that is registered neither in `torch` nor as a method."""
-    return operation(backward, view=view, method=False, function=False, name=name)
+    return operation(backward, view=view, method=False, function=False, name=name, exact=exact)
 
 
-def _as_pytorch_does(compute: Function) -> Function:
+def _as_pytorch_does(compute: Function, word: str, *, exact: bool) -> Function:
     """A function without NumPy's warnings, and with PyTorch's error for shapes that do not fit."""
 
     @np.errstate(all="ignore")
     @functools.wraps(compute)
     def evaluate(*args: Any, **kwargs: Any) -> Any:
         try:
+            if BRAINS and not exact and concerns(args, kwargs):
+                return in_single(compute, word, args, kwargs)
             return compute(*args, **kwargs)
         except ValueError as error:
             if "broadcast" not in str(error):
                 raise
             raise _mismatch(error, [*args, *kwargs.values()]) from None
+        except AttributeError as error:
+            raise _no_tensor(compute, args, kwargs, error) from None
 
     return evaluate
+
+
+def _no_tensor(compute: Function, args: Any, kwargs: Params, error: AttributeError) -> Exception:
+    """PyTorch's error where the attribute that was missed is one of arrays."""
+    bound = [*zip(inspect.signature(compute).parameters, args, strict=False), *kwargs.items()]
+    for place, (name, value) in enumerate(bound, 1):
+        kind = type(value).__name__
+        if str(error).startswith(f"'{kind}' object has no attribute") and kind != "ndarray":
+            word = compute.__name__.removeprefix("_")
+            return TypeError(
+                f"{word}(): argument '{name}' (position {place}) must be Tensor, not {kind}"
+            )
+    return error
 
 
 def _mismatch(error: ValueError, arguments: list[Any]) -> RuntimeError:
@@ -278,6 +299,7 @@ def add_inplace(
     call.__name__ = call.__qualname__ = f"{word}_"
     call.__doc__ = f"`{word}`, written into this tensor's own memory."
     call.__module__ = compute.__module__
+    call.__wrapped__ = compute  # type: ignore[attr-defined] # has the parameters
     register(f"{word}_", method=method)(call)
 
 

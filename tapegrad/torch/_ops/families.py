@@ -6,11 +6,35 @@ modules is a name of that namespace: `torch.reshape` is the operation.
 
 from __future__ import annotations
 
-from tapegrad.torch._ops.create import creation, random, random_fill, ranges
+import sys
+from types import FunctionType
+
+from tapegrad.torch._ops import foreach
+from tapegrad.torch._ops.create import (
+    creation,
+    random,
+    random_fill,
+    ranges,
+    window_functions,
+)
 from tapegrad.torch._ops.declare import OPERATIONS
-from tapegrad.torch._ops.elementwise import activations, arithmetic, comparison, functions
+from tapegrad.torch._ops.elementwise import (
+    activations,
+    arithmetic,
+    comparison,
+    functions,
+    special_functions,
+)
 from tapegrad.torch._ops.index import getitem, masks, scatter, select
-from tapegrad.torch._ops.linalg import affine, contractions, products
+from tapegrad.torch._ops.linalg import (
+    affine,
+    contractions,
+    householder,
+    low_rank,
+    old_factors,
+    products,
+    spectrograms,
+)
 from tapegrad.torch._ops.object import (
     conversion,
     memory,
@@ -22,21 +46,36 @@ from tapegrad.torch._ops.object import (
 from tapegrad.torch._ops.reduce import (
     cumulative,
     extrema,
+    histograms,
     sorting,
     statistics,
     sums,
     weight_norms,
 )
-from tapegrad.torch._ops.shape import grids, joining, reshape, slices
+from tapegrad.torch._ops.shape import copies, grids, joining, reshape, slices
 
 MODULES = (
-    *(creation, random, random_fill, ranges),
-    *(activations, arithmetic, comparison, functions),
+    *(creation, random, random_fill, ranges, window_functions),
+    *(activations, arithmetic, comparison, functions, special_functions),
     *(getitem, masks, scatter, select),
-    *(affine, contractions, products),
+    *(affine, contractions, householder, low_rank, old_factors, products, spectrograms),
     *(conversion, memory, numpy_protocols, predicates, printing, subclasses),
-    *(cumulative, extrema, sorting, statistics, sums, weight_norms),
-    *(grids, joining, reshape, slices),
+    *(cumulative, extrema, histograms, sorting, statistics, sums, weight_norms),
+    foreach,
+    *(copies, grids, joining, reshape, slices),
 )
+
+
+def _name_for_pickle() -> None:
+    """Let pickle find operations that their modules have not by name, as `torch.tanh`."""
+    for name, call in OPERATIONS.items():
+        if not isinstance(call, FunctionType):
+            continue
+        home = sys.modules.get(call.__module__)
+        if getattr(home, call.__qualname__, None) is not call:
+            call.__module__, call.__qualname__ = "tapegrad.torch", name
+
+
+_name_for_pickle()
 
 __all__ = ["MODULES", "OPERATIONS"]

@@ -23,6 +23,7 @@ from tapegrad._core.types import Function, Index, Params, Value
 from tapegrad._core.values import Mapped, getitem, is_plain_number
 from tapegrad.rules.index import WHERE
 from tapegrad.torch import _dtypes
+from tapegrad.torch._dtypes import BRAINS
 from tapegrad.torch._graph.modes import MODE
 from tapegrad.torch._graph.node import Node, new, node_class
 from tapegrad.torch._graph.order import next_number
@@ -170,7 +171,7 @@ def short_pair(  # noqa: C901 - the hot path, written out
                     return unusual(self, other)
             else:
                 return unusual(self, other)
-            if type(x) is not ndarray:
+            if type(x) is not ndarray or (BRAINS and x.dtype.kind == "V"):
                 return unusual(self, other)
             mode = mode_of()
             if mode is not None and (mode.grad or mode.inference or mode.watchers):

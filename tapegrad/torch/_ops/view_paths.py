@@ -20,11 +20,13 @@ from tapegrad._core.entry import PROJECT, READ, Entry, Outputs, spec_of
 from tapegrad._core.forms import General
 from tapegrad._core.rule import REGISTRY
 from tapegrad._core.types import Cotangent, Params, Tree, Value
+from tapegrad.torch._dtypes import is_brain
 from tapegrad.torch._graph.modes import MODE, Mode, is_logging
 from tapegrad.torch._graph.node import Node, fresh_node, new, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._ops.declare import finish, tell
+from tapegrad.torch._rules.brain_floats import repeated
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray
 from tapegrad.torch._tensor.views import link_view
 from tapegrad.torch._types import Number
@@ -104,6 +106,10 @@ class Expand(Path):
 
     def __call__(self, base: Value) -> Value:
         return _writeable(np.broadcast_to(base, self.params["shape"]), base)
+
+    def entry(self, value: Value, out: Value, node: Node) -> Entry:
+        rule = repeated.rule if is_brain(value.dtype) else self.rule
+        return rule, spec_of(out), (spec_of(value),), self.params, (node,), None
 
 
 class Diagonal(Path):

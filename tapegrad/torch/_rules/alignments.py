@@ -100,10 +100,10 @@ def _backward(emitted: Value, chains: Chains) -> list[Value]:
     return found
 
 
-def _total(alphas: list[Value], chains: Chains) -> Value:
+def _total(alphas: Value, chains: Chains) -> Value:
     """The logarithms of the sums over all alignments: (n)."""
     final = np.maximum(chains.lengths - 1, 0)
-    alpha = np.stack(alphas)[final, np.arange(len(final))]
+    alpha = alphas[final, np.arange(len(final))]
     ends = np.where(chains.is_last, alpha, LEAST)
     highest = np.max(untraced(ends), axis=1, keepdims=True)
     sums = np.sum(np.exp(ends - highest), axis=1)
@@ -114,44 +114,117 @@ def _occupied(x: Value, chains: Chains) -> Value:
     """The probability that an alignment has each label at each time: (time, n, classes)."""
     emitted = _emitted(x, chains)
     alphas, betas = _forward(emitted, chains), _backward(emitted, chains)
-    totals = np.expand_dims(_total(alphas, chains), 1)
+    totals = np.expand_dims(_total(np.stack(alphas), chains), 1)
     parts = [np.exp(a + b - totals) for a, b in zip(alphas, betas, strict=True)]
-    states = np.stack(parts)  # (time, n, states)
+    return _by_class(np.stack(parts), chains, x)
+
+
+# --- Both directions at once, of untraced numbers -----------------------------------------------
+
+
+class Kept:
+    """Holds what an untraced call found, for its backward pass."""
+
+    __slots__ = ("occupied", "of")
+
+    def __init__(self) -> None:
+        self.of: Value = None
+        self.occupied: Value = None
+
+
+@np.errstate(all="ignore")
+def _both(x: Value, chains: Chains) -> tuple[Value, Value]:
+    """What `_total` and `_occupied` return, computed in place, with one loop over time for both.
+
+    A sum from the end is a sum from the start of the sequence and the chain turned round, so that
+    those of n examples are those of n more, each turned round within its own length.
+    """
+    steps, count, classes = x.shape
+    exists, states = chains.exists, chains.labels.shape[1]
+    turned = np.maximum(exists.sum(1)[:, None] - 1 - np.arange(states), 0)
+    labels = np.concatenate([chains.labels, np.take_along_axis(chains.labels, turned, 1)])
+    back = np.maximum(chains.lengths - 1 - np.arange(steps)[:, None], 0)  # (time, n)
+    at = (back * count + np.arange(count)) * classes
+    forth = np.arange(steps * count).reshape(steps, count) * classes
+    emitted = x.reshape(-1).take(np.concatenate([forth, at], 1)[:, :, None] + labels)
+    twice = np.concatenate([exists, exists])
+    np.copyto(emitted, LEAST, where=~twice)
+    np.maximum(emitted, LEAST, out=emitted)
+    skips = np.zeros((2 * count, states), x.dtype)
+    skips[:, 2:] = np.where(labels[:, 2:] != labels[:, :-2], 0, LEAST)
+    sums = np.full((steps, 2 * count, states + 2), LEAST, x.dtype)  # two columns before the states
+    sums[0, :, 2:4] = emitted[0, :, :2]
+    terms, highest = np.empty((3, 2 * count, states), x.dtype), np.empty(skips.shape, x.dtype)
+    for time in range(1, steps):
+        before, now = sums[time - 1], sums[time, :, 2:]
+        terms[0], terms[1] = before[:, 2:], before[:, 1:-1]
+        np.add(before[:, :-2], skips, out=terms[2])
+        np.maximum.reduce(terms, 0, out=highest)
+        np.subtract(terms, highest, out=terms)
+        np.exp(terms, out=terms)
+        np.add.reduce(terms, 0, out=now)
+        np.log(now, out=now)
+        now += highest
+        now += emitted[time]
+    alphas = sums[:, :count, 2:]
+    totals = _total(alphas, chains)
+    flat = (back * (2 * count) + np.arange(count, 2 * count)) * (states + 2)
+    betas = sums.reshape(-1).take(flat[:, :, None] + (turned + 2))
+    betas += alphas
+    betas -= np.where(exists, emitted[:, :count], -LEAST)
+    betas -= totals[:, None]
+    return totals, _by_class(np.exp(betas, out=betas), chains, x)
+
+
+def _by_class(states: Value, chains: Chains, x: Value) -> Value:
+    """The probabilities of states (time, n, states), added up by their labels."""
     one_hot = (chains.labels[:, :, None] == np.arange(x.shape[2])).astype(x.dtype)
     return np.swapaxes(np.matmul(np.swapaxes(states, 0, 1), one_hot), 0, 1)
 
 
-def _slopes(out: Value, x: Value, chains: Chains) -> Value:
+# --- The loss -----------------------------------------------------------------------------------
+
+
+def _slopes(out: Value, x: Value, chains: Chains, kept: Kept) -> Value:
     times = np.arange(x.shape[0])[:, None, None]
     within = times < chains.lengths[:, None]
     impossible = np.isinf(untraced(out))[:, None]
-    slopes = np.where(within, np.exp(x) - _occupied(x, chains), 0)
+    occupied = kept.occupied if kept.of is x else _occupied(x, chains)
+    slopes = np.where(within, np.exp(x) - occupied, 0)
     return np.where(impossible & within, np.nan, slopes)
 
 
-def _pull(g: Cotangent, out: Value, x: Value, chains: Chains, safe: bool = False) -> Cotangent:
-    slopes = _slopes(out, x, chains)
+def _pull(
+    g: Cotangent, out: Value, x: Value, chains: Chains, kept: Kept, safe: bool = False
+) -> Cotangent:
+    slopes = _slopes(out, x, chains, kept)
     if safe:
         slopes = np.where(np.isinf(untraced(out))[:, None], 0, slopes)
     return slopes * np.expand_dims(g, 1)
 
 
-def _push(dots: Tangent, out: Value, x: Value, chains: Chains, safe: bool = False) -> Tangent:
-    moved = _pull(np.ones_like(untraced(out)), out, x, chains, safe)
+def _push(
+    dots: Tangent, out: Value, x: Value, chains: Chains, kept: Kept, safe: bool = False
+) -> Tangent:
+    moved = _pull(np.ones_like(untraced(out)), out, x, chains, kept, safe)
     return np.sum(dots[0] * moved, axis=(0, 2))
 
 
 @general("CtcLossBackward0", _pull, _push, batch="loop")
-def ctc(x: Value, chains: Chains, safe: bool = False) -> Value:
+def ctc(x: Value, chains: Chains, kept: Kept, safe: bool = False) -> Value:
     """The negative logarithms of the probabilities of the targets: (n), infinite if impossible.
 
-    x: (time, n, classes) of logarithms of probabilities. safe: the derivative of an infinite loss
+    x: (time, n, classes) of logarithms of probabilities. kept: what the backward pass of an
+    untraced call needs. safe: the derivative of an infinite loss
     is 0, else NaN.
     """
     if not x.shape[0]:
         totals: Any = np.full(x.shape[1], LEAST, x.dtype)
+    elif type(x) is np.ndarray:
+        totals, kept.occupied = _both(x, chains)
+        kept.of = x
     else:
-        totals = _total(_forward(_emitted(x, chains), chains), chains)
+        totals = _total(np.stack(_forward(_emitted(x, chains), chains)), chains)
     nothing = chains.is_last[:, 0]  # no labels: the chain is one blank
     totals = np.where(chains.lengths == 0, np.where(nothing, 0, LEAST), totals)
     return np.where(totals < LEAST / 2, np.inf, -totals).astype(x.dtype)

@@ -18,16 +18,10 @@ import numpy as np
 from tapegrad._core.forms import General, Linear, Multilinear
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules.correlation import (
-    Kernel,
-    Sizes,
-    correlate,
-    correlate_input,
-    correlate_weight,
-    folded,
-    unfolded,
-)
+from tapegrad.torch._rules.columns import folded, unfolded
+from tapegrad.torch._rules.correlation import correlate, correlate_input, correlate_weight
 from tapegrad.torch._rules.declare import Declared
+from tapegrad.torch._rules.kernels import Kernel, Sizes
 
 
 class _Biased(General):
@@ -45,12 +39,12 @@ class _Biased(General):
         self.convolution = made
 
     def _pull_x(
-        self, g: Cotangent, _out: Value, x: Value, weight: Value, _bias: Value, **way: Any
+        self, g: Cotangent, _out: Value, x: Value, weight: Value, _bias: Value = None, **way: Any
     ) -> Cotangent:
         return self.transposes[0](g, x, weight, **way)
 
     def _pull_weight(
-        self, g: Cotangent, _out: Value, x: Value, weight: Value, _bias: Value, **way: Any
+        self, g: Cotangent, _out: Value, x: Value, weight: Value, _bias: Value = None, **way: Any
     ) -> Cotangent:
         return self.transposes[1](g, x, weight, **way)
 
@@ -63,9 +57,15 @@ class _Biased(General):
         return [wanted[1], wanted[0], *[False] * (len(wanted) - 2)], False
 
     def _push(
-        self, dots: Tangent, _out: Value, x: Value, weight: Value, _bias: Value, **way: Any
+        self,
+        dots: Sequence[Tangent],
+        _out: Value,
+        x: Value,
+        weight: Value,
+        _bias: Value = None,
+        **way: Any,
     ) -> Tangent:
-        x_dot, weight_dot, bias_dot = dots
+        x_dot, weight_dot, bias_dot = (*dots, None)[:3]
         if x_dot is not None and weight_dot is None:
             return self.convolution(x_dot, weight, bias_dot, **way)
         if weight_dot is not None:
@@ -78,20 +78,14 @@ def _beside(bias: Value, out: Value) -> Value:
     return np.reshape(bias, (-1, *(1,) * (len(out.shape) - 2)))
 
 
-def _with_bias(out: Value, bias: Value) -> Value:
-    if bias is not None:
-        out += _beside(bias, out)
-    return out
-
-
 def _convolve(x: Value, weight: Value, bias: Value = None, *, kernel: Kernel) -> Value:
     """Sums over windows of x (n, c, *sizes), times weight (o, c / groups, *kernel), plus bias."""
-    return _with_bias(correlate(x, weight, kernel), bias)
+    return correlate(x, weight, bias, kernel)
 
 
 def _spread(g: Value, weight: Value, bias: Value = None, *, kernel: Kernel, sizes: Sizes) -> Value:
     """The transpose of `convolve` by x, of spatial sizes `sizes`: weight (o, c / groups, ...)."""
-    return _with_bias(correlate_input(g, weight, kernel, sizes), bias)
+    return correlate_input(g, weight, bias, kernel, sizes)
 
 
 def _gather(x: Value, g: Value, *, kernel: Kernel, widths: Sizes) -> Value:

@@ -15,6 +15,7 @@ from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import raw_value, untraced
 from tapegrad.torch._graph.names import name_nodes
+from tapegrad.torch._rules.parts import logistic_of, softplus_of
 from tapegrad.torch._rules.reducing import parameter, reduced, weighted
 
 
@@ -125,13 +126,16 @@ def _smooth(x: Value, y: Value, beta: float) -> Value:
     apart = np.absolute(x - y)
     if beta == 0:
         return apart
-    return np.where(apart < beta, np.square(apart) * (0.5 / beta), apart - 0.5 * beta)
+    near = np.minimum(apart, beta)
+    return near * (apart - 0.5 * near) * (1 / beta)
 
 
 def _smooth_slope(x: Value, y: Value, beta: float) -> Value:
     apart = x - y
     if beta == 0:
         return np.sign(apart)
+    if type(apart) is np.ndarray:
+        return np.clip(apart * (1 / beta), -1, 1)
     return np.where(np.absolute(apart) < beta, apart * (1 / beta), np.sign(apart))
 
 
@@ -140,7 +144,8 @@ SMOOTH_L1 = _of_difference(_smooth, _smooth_slope, "SmoothL1LossBackward0")
 
 def _huber(x: Value, y: Value, delta: float) -> Value:
     apart = np.absolute(x - y)
-    return np.where(apart <= delta, 0.5 * np.square(apart), delta * (apart - 0.5 * delta))
+    near = np.minimum(apart, delta)
+    return near * (apart - 0.5 * near)
 
 
 def _huber_slope(x: Value, y: Value, delta: float) -> Value:
@@ -175,13 +180,7 @@ BINARY = PairLoss(
 
 def _softplus_of_minus(x: Value) -> Value:
     """log(1 + exp(-x)) without overflow."""
-    return np.logaddexp(0, -x)
-
-
-def _logistic(x: Value) -> Value:
-    """1 / (1 + exp(-x)), by exp(-|x|), which does not overflow."""
-    small = np.exp(-np.absolute(x))
-    return np.where(x >= 0, 1, small) / (1 + small)
+    return softplus_of(-x)
 
 
 def _with_logits(x: Value, y: Value, pos_weight: Value = 1) -> Value:
@@ -191,7 +190,7 @@ def _with_logits(x: Value, y: Value, pos_weight: Value = 1) -> Value:
 WITH_LOGITS = PairLoss(
     _with_logits,
     [
-        lambda x, y, pos_weight=1: 1 - y - (1 + (pos_weight - 1) * y) * _logistic(-x),
+        lambda x, y, pos_weight=1: 1 - y - (1 + (pos_weight - 1) * y) * logistic_of(-x),
         lambda x, _y, pos_weight=1: (pos_weight - 1) * _softplus_of_minus(x) - x,
     ],
     "BinaryCrossEntropyWithLogitsBackward0",

@@ -22,6 +22,8 @@ from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Params, Tangent, Value
 from tapegrad._core.values import innermost
 from tapegrad.torch._graph.names import name_nodes
+from tapegrad.torch._rules import norm_passes
+from tapegrad.torch._rules.norm_passes import is_even
 
 Axes = tuple[int, ...]
 add_up = np.add.reduce
@@ -68,7 +70,19 @@ def _normalized(
     eps: float,
     centred: bool = True,
     kept: Kept | None = None,
+    split: tuple[int, ...] | None = None,
 ) -> Value:
+    if norm_passes.are_plain(x, *affine):
+        weight, bias = (*affine, None, None)[:2]
+        whole = x if split is None else x.reshape(split)
+        out, *statistics = norm_passes.forward(whole, weight, bias, axes, eps, centred)
+        if kept is not None:
+            kept.found = Statistics(x, *statistics)
+        return out.reshape(x.shape)
+    if split is not None:
+        whole = np.reshape(x, split)
+        out = _normalized(whole, *affine, axes=axes, eps=eps, centred=centred)
+        return np.reshape(out, x.shape)
     found, apart = _statistics(x, axes, eps, centred)
     if kept is not None and type(x) is np.ndarray:
         kept.found = found
@@ -76,16 +90,10 @@ def _normalized(
         return apart * found.scale
     out = (
         apart * (found.scale * affine[0])
-        if _is_even(affine[0], axes)
+        if is_even(affine[0], axes)
         else (apart * found.scale * affine[0])
     )
     return out if len(affine) == 1 else out + affine[1]
-
-
-def _is_even(weight: Value, axes: Axes) -> bool:
-    """Whether a weight is the same for all elements that are normalized together."""
-    shape = weight.shape
-    return all(len(shape) < -axis or shape[axis] == 1 for axis in axes)
 
 
 class Normalization(General):
@@ -115,9 +123,21 @@ class Normalization(General):
     ) -> Sequence[Cotangent]:
         x, axes = args[0], params["axes"]
         weight = args[1] if len(args) > 1 else None
+        found, split = params["kept"].found, params.get("split", x.shape)
+        if found is not None and found.of is x and norm_passes.are_plain(x, g, weight):
+            parts = (g.reshape(split), x.reshape(split))
+            made = norm_passes.backward(*parts, weight, found.mean, found.scale, axes, x.shape)
+            if made is not None:
+                return made[: len(args)]
+        if split != x.shape:
+            whole, rest = np.reshape(x, split), {**params, "kept": Kept()}
+            del rest["split"]
+            bars = list(self.pull(np.reshape(g, split), out, (whole, *args[1:]), rest, wanted))
+            bars[0] = None if bars[0] is None else np.reshape(bars[0], x.shape)
+            return bars
         found, y = _of_call(x, params)
         of_weight, of_bias = (*wanted, False, False)[1:3]
-        if weight is not None and _is_even(weight, axes) and wanted[0]:
+        if weight is not None and is_even(weight, axes) and wanted[0]:
             # The sums for the weight and the bias are those for x, before they are scaled.
             total = add_up(g, axes, keepdims=True) if of_bias or found.mean is not None else None
             along = add_up(g * y, axes, keepdims=True)
@@ -136,6 +156,13 @@ class Normalization(General):
         self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
     ) -> Tangent:
         x, axes = args[0], params["axes"]
+        if "split" in params:
+            rest = {**params, "kept": Kept()}
+            split = rest.pop("split")
+            parts = list(dots)
+            parts[0] = None if dots[0] is None else np.reshape(dots[0], split)
+            whole = (np.reshape(x, split), *args[1:])
+            return np.reshape(self.push(parts, None, whole, rest), x.shape)
         found, y = _of_call(x, params)
         result: Tangent = None
         if dots[0] is not None:
@@ -180,11 +207,14 @@ def _projected(
 
 def _of_examples(x: Value, *affine: Value, **params: Any) -> Value:
     params.pop("kept", None)
+    shape = x.shape
+    if "split" in params:
+        x = np.reshape(x, (shape[0], *params.pop("split")))
     aligned = [
         np.reshape(part, (part.shape[0], *(1,) * (x.ndim - part.ndim), *part.shape[1:]))
         for part in affine
     ]
-    return _normalized(x, *aligned, **params)
+    return np.reshape(_normalized(x, *aligned, **params), shape)
 
 
 _RULES = [Normalization(count) for count in (1, 2, 3)]
@@ -199,11 +229,13 @@ def normalized(
     *,
     centred: bool = True,
     kept: Kept | None = None,
+    split: tuple[int, ...] | None = None,
 ) -> Value:
     """x with mean 0 and variance 1 along negative axes, times weight plus bias (arrays, or None).
 
     x: a real floating array. eps is added to the variance. centred: whether the mean is taken
-    away. kept: gets the statistics of the call, if x is an untraced array. A weight
+    away. kept: gets the statistics of the call, if x is an untraced array. split: the
+    shape that x is given first, in which the axes and the weights are counted. A weight
     or bias broadcasts to x; of half precision is computed in single precision.
     """
     half = x.dtype.itemsize == 2
@@ -217,6 +249,8 @@ def normalized(
     params: dict[str, Any] = {"axes": axes, "eps": eps, "kept": Kept() if kept is None else kept}
     if not centred:
         params["centred"] = False
+    if split is not None:
+        params["split"] = split
     if innermost(arrays) is None:
         out = _normalized(*arrays, **params)
     else:

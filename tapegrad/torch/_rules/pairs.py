@@ -5,11 +5,20 @@ Knows arrays and rules. Must not know Tensor or modules.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator
+
 import numpy as np
 
+from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
-from tapegrad.torch._rules.declare import general
+from tapegrad.torch._graph.names import name_nodes
+from tapegrad.torch._rules.declare import Declared, general
+
+BLOCK = 1 << 18  # bytes of differences that are there at once
+KNOWN = 512  # rows up to which the places of their pairs are remembered
+FEW = 32  # rows whose differences are there at once
 
 
 def _slopes(apart: Value, length: Value, p: float) -> Value:
@@ -30,13 +39,59 @@ def _slopes(apart: Value, length: Value, p: float) -> Value:
     return np.where(some & (size != 0), slopes, 0)
 
 
+def _length(apart: Value, p: float) -> Value:
+    """The p-norms of untraced differences along the last axis; they are overwritten."""
+    if p == 2:
+        return np.sqrt(np.vecdot(apart, apart))
+    np.absolute(apart, out=apart)
+    if p == 0:
+        return np.count_nonzero(apart, axis=-1).astype(apart.dtype)
+    if p == np.inf:
+        return np.max(apart, axis=-1, initial=0)
+    if p != 1:
+        np.power(apart, p, out=apart)
+    sums = np.matmul(apart, np.ones(apart.shape[-1], apart.dtype))
+    return sums if p == 1 else sums ** (1 / p)
+
+
+# --- Pairs of rows of one array -----------------------------------------------------------------
+
+
+def _pairs(count: int) -> Iterator[tuple[int, slice]]:
+    """For each row, where its pairs with the later ones stand among all pairs."""
+    start = 0
+    for row in range(count - 1):
+        yield row, slice(start, start + count - 1 - row)
+        start += count - 1 - row
+
+
+def _pull_row_by_row(g: Value, out: Value, x: Value, p: float) -> Value:
+    """`_pull` of untraced arrays, which has the differences of one row at once."""
+    bar = np.zeros_like(x)
+    for row, part in _pairs(len(x)):
+        slopes = _slopes(x[row] - x[row + 1 :], out[part, None], p)
+        bar[row] += np.matmul(g[part], slopes)
+        slopes *= g[part, None]
+        bar[row + 1 :] -= slopes
+    return bar
+
+
+@functools.lru_cache(4)
+def _places(count: int) -> Value:
+    """Where the pair of rows i and j stands among all pairs: (count, count), and 0 for i = j."""
+    rows, columns = np.triu_indices(count, 1)
+    place = np.zeros((count, count), np.int64)
+    place[rows, columns] = place[columns, rows] = np.arange(len(rows))
+    return place
+
+
 def _pull(g: Cotangent, out: Value, x: Value, p: float) -> Cotangent:
     count = x.shape[0]
     if count < 2:
         return x * 0
-    rows, columns = np.triu_indices(count, 1)
-    place = np.zeros((count, count), np.int64)
-    place[rows, columns] = place[columns, rows] = np.arange(len(rows))
+    if count > FEW and p not in (0, 2) and all(type(part) is np.ndarray for part in (g, out, x)):
+        return _pull_row_by_row(g, out, x, p)
+    place = (_places if count <= KNOWN else _places.__wrapped__)(count)
     others = ~np.eye(count, dtype=bool)
     weights, lengths = np.where(others, g[place], 0), out[place]
     if p == 2:  # the sum over j of weights / lengths * (x[i] - x[j]), by a product of matrices
@@ -57,12 +112,48 @@ def _push(dots: Tangent, out: Value, x: Value, p: float) -> Tangent:
 @general("PdistBackward0", _pull, _push, batch="loop")
 def distances_of_pairs(x: Value, p: float) -> Value:
     """The p-norms of `x[i] - x[j]` for i < j: (n, d) to (n * (n - 1) / 2)."""
-    rows, columns = np.triu_indices(x.shape[0], 1)
-    apart = np.absolute(x[rows] - x[columns])
-    if p == 0:
-        return np.sum(apart != 0, axis=-1).astype(x.dtype)
-    if p == np.inf:
-        return np.max(apart, axis=-1, initial=0)
-    if p == 2:
-        return np.sqrt(np.sum(apart * apart, axis=-1))
-    return np.sum(apart, axis=-1) if p == 1 else np.sum(apart**p, axis=-1) ** (1 / p)
+    if len(x) <= FEW:
+        rows, columns = np.triu_indices(len(x), 1)
+        return _length(x[rows] - x[columns], p)
+    out = np.empty(len(x) * (len(x) - 1) // 2, x.dtype)
+    for row, part in _pairs(len(x)):
+        out[part] = _length(x[row + 1 :] - x[row], p)
+    return out
+
+
+# --- Pairs of rows of two arrays ----------------------------------------------------------------
+
+
+def _between(x: Value, y: Value) -> Value:
+    """The Euclidean distances of rows (..., n, d) and (..., m, d): (..., n, m)."""
+    shape = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    x = np.broadcast_to(x, (*shape, *x.shape[-2:]))
+    y = np.broadcast_to(y, (*shape, *y.shape[-2:]))
+    out = np.empty((*shape, x.shape[-2], y.shape[-2]), np.result_type(x, y))
+    step = max(1, BLOCK // max(1, y.shape[-2] * y.shape[-1] * y.itemsize))
+    for index in np.ndindex(shape):
+        for start in range(0, x.shape[-2], step):
+            part = slice(start, start + step)
+            out[(*index, part)] = _length(x[(*index, part)][:, None] - y[index], 2)
+    return out
+
+
+def _pull_between(g: Cotangent, out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
+    some = untraced(out) != 0
+    shares = np.where(some, g / np.where(some, out, 1), 0)
+    middle = np.mean(untraced(y), axis=-2, keepdims=True)  # so that little cancels
+    x, y = x - middle, y - middle
+    turned = np.swapaxes(shares, -1, -2)
+    x_bar = np.sum(shares, axis=-1)[..., None] * x - np.matmul(shares, y)
+    return x_bar, np.sum(shares, axis=-2)[..., None] * y - np.matmul(turned, x)
+
+
+distances_between = Declared(_between)
+distances_between.rule = General(
+    distances_between,
+    vjp=_pull_between,
+    arrays=2,
+    name="cdist",
+    batch="(n,d),(m,d)->(n,m)",
+)
+name_nodes(distances_between.rule, "CdistBackward0")

@@ -16,12 +16,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._core.fit import is_finite
 from tapegrad._core.forms import Linear
 from tapegrad._core.types import Value
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules.declare import Declared
 
-FEW = 6  # taps up to which a sum of slices is faster than a product with a dense matrix
+# A product with a dense matrix is faster than a sum over taps where these are many, or the axis is
+# short: it adds many zeros, but reads nothing out of order.
+FEW = 6
+SHORT = 128
 
 
 class Taps:
@@ -59,24 +63,43 @@ class Taps:
         )
         return made
 
+    @functools.cached_property
+    def matrices(self) -> dict[Any, Value]:
+        """The dense matrix by dtype, as far as it was asked for."""
+        return {}
+
     def apply(self, x: Value, axis: int) -> Value:
         """The map along an axis of an array."""
         taps = self.places.shape[1]
         if x.dtype.kind not in "fc":
             return np.take(x, self.places[:, 0], axis)
-        if taps > FEW:
-            matrix = self.matrix.astype(x.dtype)
-            return np.moveaxis(np.matmul(np.moveaxis(x, axis, -1), matrix.T), -1, axis)
+        if taps > FEW or (taps > 1 and self.size <= SHORT):
+            made = self._multiplied(x, axis)
+            # A zero of the matrix makes NaN of what is infinite, wherever that is.
+            return made if is_finite(min(x, made, key=np.size)) else self._added(x, axis)
+        return self._added(x, axis)
+
+    def _multiplied(self, x: Value, axis: int) -> Value:
+        matrix = self.matrices.get(x.dtype)
+        if matrix is None:
+            matrix = self.matrices[x.dtype] = self.matrix.astype(x.dtype)
+        if axis == x.ndim - 1:
+            return np.matmul(x, matrix.T)
+        rest = x.shape[axis + 1 :]
+        made = np.matmul(matrix, x.reshape(*x.shape[: axis + 1], math.prod(rest)))
+        return made.reshape(*made.shape[:-1], *rest)
+
+    def _added(self, x: Value, axis: int) -> Value:
         beside = (-1, *(1,) * (x.ndim - 1 - axis))
-        total: Value = 0
-        for tap in range(taps):
+        total = np.zeros((*x.shape[:axis], len(self.places), *x.shape[axis + 1 :]), x.dtype)
+        for tap, column in enumerate(self.weights.T):
             part = np.take(x, self.places[:, tap], axis)
-            weights = self.weights[:, tap]
-            if taps > 1 or not np.all(weights == 1):
-                part *= weights.astype(x.dtype).reshape(beside)
+            if not np.all(column == 1):
+                weights = column.reshape(beside)
+                part *= weights.astype(x.dtype)
+                if not np.all(column) and not is_finite(part):
+                    np.copyto(part, 0, where=weights == 0)
             total = part if tap == 0 else total + part
-        if not taps:
-            return np.zeros((*x.shape[:axis], len(self.places), *x.shape[axis + 1 :]), x.dtype)
         return total
 
 
@@ -101,6 +124,8 @@ resampled = _declared()
 
 
 # --- Where elements are taken from --------------------------------------------------------------
+
+KNOWN = 256  # how many tables are remembered of each kind
 
 
 class Scaling(NamedTuple):
@@ -131,6 +156,7 @@ class Scaling(NamedTuple):
         return places * self.step if self.aligned else (places + 0.5) * self.step - 0.5
 
 
+@functools.lru_cache(KNOWN)
 def nearest(way: Scaling, kind: type[np.floating[Any]], whole: bool) -> Taps:
     """The element at or before each place; computed in the dtype `kind`, as PyTorch does.
 
@@ -141,6 +167,7 @@ def nearest(way: Scaling, kind: type[np.floating[Any]], whole: bool) -> Taps:
     return _picked(way, np.arange(way.length, dtype=kind) * kind(way.ratio))
 
 
+@functools.lru_cache(KNOWN)
 def nearest_exact(way: Scaling, kind: type[np.floating[Any]]) -> Taps:
     """The element whose centre is nearest to that of the new one."""
     return _picked(way, (np.arange(way.length, dtype=kind) + kind(0.5)) * kind(way.ratio))
@@ -152,6 +179,7 @@ def _picked(way: Scaling, places: Value) -> Taps:
     return Taps(way.size, found, np.ones(found.shape))
 
 
+@functools.lru_cache(KNOWN)
 def linear(way: Scaling) -> Taps:
     """A straight line between two neighbours."""
     if way.size == way.length:
@@ -180,6 +208,7 @@ def cubic_weights(part: Value, sharpness: float = -0.75) -> list[Value]:
     return [far(part + 1), near(part), near(1 - part), far(2 - part)]
 
 
+@functools.lru_cache(KNOWN)
 def cubic(way: Scaling) -> Taps:
     """A cubic through four neighbours; beyond the ends the last elements repeat."""
     source = way.sources()
@@ -188,6 +217,7 @@ def cubic(way: Scaling) -> Taps:
     return Taps(way.size, places, np.stack(cubic_weights(source - low), 1))
 
 
+@functools.lru_cache(KNOWN)
 def area(way: Scaling) -> Taps:
     """The mean of all elements that a new one covers, at least in part."""
     starts = np.arange(way.length) * way.size // max(way.length, 1)
@@ -224,6 +254,7 @@ FILTERS: dict[str, tuple[Callable[[Value], Value], int]] = {
 }
 
 
+@functools.lru_cache(KNOWN)
 def filtered(way: Scaling, word: str) -> Taps:
     """Weights of a filter that is as wide as a new element, if that is the larger one."""
     weight_of, width = FILTERS[word]

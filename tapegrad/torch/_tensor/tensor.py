@@ -209,7 +209,7 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        if value and self.node is None and self._value.dtype.kind not in "fc":
+        if value and self.node is None and self._value.dtype.kind not in "fcV":
             raise RuntimeError(
                 "only Tensors of floating point and complex dtype can require gradients"
             )
@@ -372,7 +372,7 @@ class Tensor:
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-        if self.node is not None and value._value.dtype.kind not in "fc":
+        if self.node is not None and value._value.dtype.kind not in "fcV":
             raise RuntimeError(
                 "data set to a tensor that requires gradients must be floating point or complex "
                 "dtype"
@@ -439,7 +439,7 @@ class Tensor:
 
 def require_floating(given: np.dtype[Any]) -> None:
     """Raise RuntimeError for a dtype that cannot require grad."""
-    if given.kind not in "fc":
+    if given.kind not in "fcV":
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
 
 

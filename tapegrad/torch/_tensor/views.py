@@ -12,7 +12,7 @@ from typing import Any
 
 from tapegrad._arrays.parts import composed
 from tapegrad._core.types import Tree, Value
-from tapegrad._core.values import is_basic
+from tapegrad._core.values import Mapped, is_basic
 from tapegrad.torch._graph import modes as _modes
 from tapegrad.torch._graph.dual import is_dual
 from tapegrad.torch._graph.versions import owner_of, share_version, version_of
@@ -86,6 +86,8 @@ def link_view(
     value, whole = made._value, source._value
     if is_dual(value) and is_dual(whole):
         value, whole = value._value, whole._value
+    while isinstance(value, Mapped) and isinstance(whole, Mapped):
+        value, whole = value._value, whole._value
     if type(value) is not ndarray or type(whole) is not ndarray:
         return
     if value is not whole and owner_of(value) is not owner_of(whole):
@@ -112,7 +114,7 @@ def link_view(
         if (
             made.node is None
             and base.node is not None
-            and made._value.dtype.kind in "fc"
+            and made._value.dtype.kind in "fcV"
             and alive
         ):
             made.node = LEAF  # it has no node of its own

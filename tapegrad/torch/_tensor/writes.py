@@ -18,7 +18,14 @@ import numpy as np
 from tapegrad._core.entry import WRITE, Spec, parents_of, spec_of
 from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Index, Slot, Value
-from tapegrad._core.values import batched_index_part, is_basic, level_of, lift_to_level_of
+from tapegrad._core.values import (
+    Mapped,
+    batched_index_part,
+    is_basic,
+    level_of,
+    lift_to_level_of,
+)
+from tapegrad._errors import BatchingError
 from tapegrad.torch._dims import clash_of
 from tapegrad.torch._dtypes import can_store, of_numpy, word_of
 from tapegrad.torch._graph import modes
@@ -36,6 +43,7 @@ from tapegrad.torch._graph.node import (
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.tracing import is_differentiated
 from tapegrad.torch._graph.versions import count_write, owner_of
+from tapegrad.torch._rules.brain_floats import converted
 from tapegrad.torch._tensor.duals import apart, store
 from tapegrad.torch._tensor.tensor import (
     LEAF,
@@ -122,6 +130,8 @@ def write(
         return _write_dual(tensor, compute)
     if type(before) is not ndarray:
         return _write_traced(tensor, compute(before))
+    if tracked and tensor._base is not None:
+        _leave_hooks(tensor)
     start = next_number()
     result = compute(array_of(tensor) if tracked else before)
     on_graph = is_on_graph(result)
@@ -131,7 +141,9 @@ def write(
     value = result._value if on_graph else result
     check_result(tensor, value)
     if on_graph and value.dtype != before.dtype:
-        result = result.astype(before.dtype)  # so that its gradient has the dtype of the memory
+        result = converted(
+            result, before.dtype
+        )  # so that its gradient has the dtype of the memory
         value = result._value
     node = result.slot if on_graph and not isinstance(result.slot, int) else None
     if tracked and node is not None:
@@ -152,6 +164,17 @@ def write(
     return tensor
 
 
+def _leave_hooks(view: Tensor) -> None:
+    """Give a view a new node, so that its hooks do not run for what is written over it."""
+    node, base = view.node, view._base
+    if not isinstance(node, Node) or node is LEAF or not (node._hooks or node._prehooks):
+        return
+    if base is None or base.node is None or view._creation_meta is not None:
+        return
+    assert view._view_fn is not None
+    view.node = view._view_fn(array_on_graph(base._value, base.node)).slot
+
+
 def put(tensor: Tensor, index: Index, source: Tensor | Value, label: str) -> None:
     """`tensor[index] = source` for an index in NumPy's terms and a tensor or a number."""
     given = source._value if isinstance(source, Tensor) else source
@@ -160,7 +183,7 @@ def put(tensor: Tensor, index: Index, source: Tensor | Value, label: str) -> Non
     tracked = (
         (tensor.node is not None or origin is not None)
         and modes.is_logging()
-        and before.dtype.kind in "fc"
+        and before.dtype.kind in "fcV"
     )
     check_writable(tensor, tracked, label)
     dtype = getattr(given, "dtype", None)
@@ -215,8 +238,11 @@ def _put_traced(tensor: Tensor, index: Index, given: Value) -> None:
         _enter_transform(tensor, given)
     if type(tensor._value) is ndarray:
         _enter_transform(tensor, batched_index_part(index, -1))
+    _enter_inner(tensor, given)
     try:
         tensor._value[index] = given
+    except BatchingError:
+        raise
     except TypeError:  # a NumPy scalar has no memory, and so no views
         tensor._value = given.astype(tensor._value.dtype)
     count_write(tensor)
@@ -254,8 +280,11 @@ def _write_traced(tensor: Tensor, result: Value) -> Tensor:
     """A write within a functional transform, where the core's arrays handle views."""
     _require_logged(tensor)
     check_result(tensor, result)
+    _enter_inner(tensor, result)
     try:
         tensor._value[...] = result
+    except BatchingError:
+        raise
     except TypeError:  # a NumPy scalar has no memory, and so no views
         tensor._value = result
     count_write(tensor)
@@ -282,7 +311,7 @@ def _write_dual(tensor: Tensor, compute: Callable[[Value], Value]) -> Tensor:
     result = compute(apart(tensor))
     check_result(tensor, result)
     if result.dtype != tensor._value.dtype:
-        result = result.astype(tensor._value.dtype)
+        result = converted(result, tensor._value.dtype)
     if base is not tensor:
         result = _COPY_SLICES.apply_bound([apart(base), result], {"path": tensor._view_fn})
     before = base._value
@@ -332,6 +361,12 @@ def _enter_transform(tensor: Tensor, value: Value) -> None:
         view = reference()
         if view is not None and view._view_fn is not None:
             view._value = view._view_fn(base._value)
+
+
+def _enter_inner(tensor: Tensor, value: Value) -> None:
+    """Wrap a tensor of a vmap for a transform inside that vmap, whose value is written to it."""
+    if isinstance(tensor._value, Mapped) and level_of(value) > level_of(tensor._value):
+        _enter_transform(tensor, value)
 
 
 def overwrite(tensor: Tensor, source: Tensor | Value) -> Tensor:
@@ -535,9 +570,10 @@ def _refresh_views(base: Tensor) -> None:
             _lose_node(view)  # using the view is an error
             continue
         taken = view._view_fn(array)
+        if view._retains:
+            retain_at(view, taken.slot)
         view.node = taken.slot
         view.node.__class__ = AS_STRIDED
-        view.__dict__.pop("_retains", None)
 
 
 def share_memory(value: Value, other: Value) -> bool:

@@ -124,3 +124,7 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
+
+
+def __dir__() -> list[str]:
+    return __all__

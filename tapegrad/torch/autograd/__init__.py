@@ -10,6 +10,7 @@ from tapegrad.torch.autograd.variable import Variable
 
 from tapegrad.torch.autograd import forward_ad, function, functional, grad_mode, graph  # isort: skip
 from tapegrad.torch.autograd.gradcheck import gradcheck, gradgradcheck  # isort: skip
+from tapegrad.torch.autograd import _saved_tensor as _saved_tensor  # isort: skip
 from tapegrad.torch.autograd import profiler, profiler_legacy, profiler_util  # isort: skip
 
 __all__ = [
@@ -34,3 +35,7 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -55,6 +55,8 @@ def backward(
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     roots = _roots(tensors, grad_tensors)
     keep = create_graph if retain_graph is None else retain_graph
+    if inputs is not None and any(isinstance(x, Tensor) and node_of(x) is None for x in inputs):
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     wanted = None if inputs is None else [_wanted_node(x) for x in inputs]
     work = BackwardPass(roots, wanted, keep=keep, create=create_graph, accumulate=True)
     work.run()
@@ -110,7 +112,7 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Any, ...]:
+) -> tuple[Tensor, ...]:
     """The derivatives of the sum of `outputs` by `inputs`; no `grad` is changed.
 
     Returns a tuple with one tensor for each input, of its shape. grad_outputs, retain_graph and
@@ -135,24 +137,26 @@ def grad(
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     keep = create_graph if retain_graph is None else retain_graph
-    wanted = [_wanted_node(x) for x in inputs]
     if is_grads_batched:
         from tapegrad.torch._engine.batched_grad import batched_grad
 
+        wanted = [_wanted_node(x) for x in inputs]
         found = batched_grad(_sequence(outputs), wanted, grad_outputs, keep, create_graph)
     else:
         roots = _roots(outputs, grad_outputs)
+        wanted = [_wanted_node(x) for x in inputs]
         work = BackwardPass(roots, wanted, keep=keep, create=create_graph, accumulate=False)
         work.run()
         found = [work.captured.get(node) for node in wanted]
-    return tuple(
-        _finished(bar, x, place, allow_unused, materialize_grads)
+    parts: Any = (
+        _finished(bar, x, place, allow_unused, materialize_grads, create_graph)
         for place, (bar, x) in enumerate(zip(found, inputs, strict=True))
     )
+    return tuple(parts)  # None where that is allowed
 
 
 def _finished(
-    bar: Cotangent, x: Tensor, place: int, allow_unused: bool, materialize: bool
+    bar: Cotangent, x: Tensor, place: int, allow_unused: bool, materialize: bool, create: bool
 ) -> Tensor | None:
     if bar is not None:
         made = as_gradient(bar)
@@ -168,7 +172,10 @@ def _finished(
             f"The differentiated Tensor at index {place} appears to not have been used in the "
             "graph. Set allow_unused=True if this is the desired behavior."
         )
-    return of_value(np.zeros_like(x._value)) if materialize else None
+    if not materialize:
+        return None
+    zeros = of_value(np.zeros_like(x._value))
+    return zeros.requires_grad_() if create else zeros
 
 
 def _sequence(given: Tree) -> Sequence[Any]:

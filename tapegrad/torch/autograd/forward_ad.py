@@ -89,7 +89,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     for name, given in (("primal", tensor), ("tangent", tangent)):
         if not isinstance(given, Tensor):
             raise TypeError(f"expected {name} to be a tensor, got {type(given).__name__}")
-        if given._value.dtype.kind not in "fc":
+        if given._value.dtype.kind not in "fcV":
             raise ValueError(
                 f"Expected {name} to be floating point or complex, but got: {given.dtype}"
             )
@@ -158,3 +158,7 @@ __all__ = [
     "make_dual",
     "unpack_dual",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

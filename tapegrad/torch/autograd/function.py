@@ -66,17 +66,18 @@ class FunctionCtx:
         self._fills = bool(value)
 
     @property
-    def saved_tensors(self) -> tuple[Any, ...]:
+    def saved_tensors(self) -> tuple[Tensor, ...]:
         """What was saved. RuntimeError where it was freed, or changed in place since."""
         if self._freed:
             raise RuntimeError(TWICE)
         if not self._saved:
             return self.to_save or self._saved_forward
         owner: Any = self
-        return tuple(None if saved is None else saved.unpacked(owner) for saved in self._saved)
+        parts: Any = (None if kept is None else kept.unpacked(owner) for kept in self._saved)
+        return tuple(parts)  # None where that was saved
 
     @property
-    def saved_variables(self) -> tuple[Any, ...]:
+    def saved_variables(self) -> tuple[Tensor, ...]:
         """The old name of `saved_tensors`."""
         warn(
             "'saved_variables' is deprecated; use 'saved_tensors'",

@@ -362,3 +362,7 @@ __all__ = [
     "save_on_cpu",
     "saved_tensors_hooks",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

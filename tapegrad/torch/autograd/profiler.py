@@ -319,3 +319,7 @@ __all__ = [
     "profile",
     "record_function",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

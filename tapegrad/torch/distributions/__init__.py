@@ -11,7 +11,9 @@ tensor([-0.9189, -0.9189])
 
 from __future__ import annotations
 
-from tapegrad.torch.distributions import constraints, kl, transforms
+from tapegrad.torch.distributions import _kl_pairs as _kl_pairs
+from tapegrad.torch.distributions import constraint_registry, constraints, kl, transforms
+from tapegrad.torch.distributions._circle import ContinuousBernoulli, VonMises
 from tapegrad.torch.distributions._discrete import (
     Bernoulli,
     Binomial,
@@ -32,64 +34,130 @@ from tapegrad.torch.distributions._location import (
     Normal,
     Uniform,
 )
+from tapegrad.torch.distributions._low_rank import LowRankMultivariateNormal
+from tapegrad.torch.distributions._matrices import LKJCholesky, Wishart
+from tapegrad.torch.distributions._mixture import MixtureSameFamily, NegativeBinomial
+from tapegrad.torch.distributions._powers import (
+    FisherSnedecor,
+    GeneralizedPareto,
+    InverseGamma,
+    Kumaraswamy,
+    Pareto,
+    Weibull,
+)
+from tapegrad.torch.distributions._relaxed import (
+    LogisticNormal,
+    OneHotCategoricalStraightThrough,
+    RelaxedBernoulli,
+    RelaxedOneHotCategorical,
+)
 from tapegrad.torch.distributions._vectors import MultivariateNormal
 from tapegrad.torch.distributions._wrapped import (
     Independent,
     LogNormal,
     TransformedDistribution,
 )
+from tapegrad.torch.distributions.constraint_registry import biject_to, transform_to
 from tapegrad.torch.distributions.distribution import Distribution
+from tapegrad.torch.distributions.exp_family import ExponentialFamily
 from tapegrad.torch.distributions.kl import kl_divergence, register_kl
 from tapegrad.torch.distributions.transforms import (
+    AbsTransform,
     AffineTransform,
+    CatTransform,
     ComposeTransform,
+    CorrCholeskyTransform,
+    CumulativeDistributionTransform,
     ExpTransform,
+    IndependentTransform,
+    LowerCholeskyTransform,
+    PositiveDefiniteTransform,
     PowerTransform,
+    ReshapeTransform,
     SigmoidTransform,
+    SoftmaxTransform,
     SoftplusTransform,
+    StackTransform,
+    StickBreakingTransform,
     TanhTransform,
     Transform,
     identity_transform,
 )
 
 __all__ = [
+    "AbsTransform",
     "AffineTransform",
     "Bernoulli",
     "Beta",
     "Binomial",
+    "CatTransform",
     "Categorical",
     "Cauchy",
     "Chi2",
     "ComposeTransform",
+    "ContinuousBernoulli",
+    "CorrCholeskyTransform",
+    "CumulativeDistributionTransform",
     "Dirichlet",
     "Distribution",
     "ExpTransform",
     "Exponential",
+    "ExponentialFamily",
+    "FisherSnedecor",
     "Gamma",
+    "GeneralizedPareto",
     "Geometric",
     "Gumbel",
     "HalfCauchy",
     "HalfNormal",
     "Independent",
+    "IndependentTransform",
+    "InverseGamma",
+    "Kumaraswamy",
+    "LKJCholesky",
     "Laplace",
     "LogNormal",
+    "LogisticNormal",
+    "LowRankMultivariateNormal",
+    "LowerCholeskyTransform",
+    "MixtureSameFamily",
     "Multinomial",
     "MultivariateNormal",
+    "NegativeBinomial",
     "Normal",
     "OneHotCategorical",
+    "OneHotCategoricalStraightThrough",
+    "Pareto",
     "Poisson",
+    "PositiveDefiniteTransform",
     "PowerTransform",
+    "RelaxedBernoulli",
+    "RelaxedOneHotCategorical",
+    "ReshapeTransform",
     "SigmoidTransform",
+    "SoftmaxTransform",
     "SoftplusTransform",
+    "StackTransform",
+    "StickBreakingTransform",
     "StudentT",
     "TanhTransform",
     "Transform",
     "TransformedDistribution",
     "Uniform",
+    "VonMises",
+    "Weibull",
+    "Wishart",
+    "biject_to",
+    "constraint_registry",
     "constraints",
     "identity_transform",
     "kl",
     "kl_divergence",
     "register_kl",
+    "transform_to",
     "transforms",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -18,6 +18,7 @@ from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._tensor.tensor import of_value, plain_of
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions.distribution import Distribution, broadcast
+from tapegrad.torch.distributions.exp_family import ExponentialFamily
 from tapegrad.torch.nn._probabilities import binary_cross_entropy_with_logits
 
 Shape = Sequence[int]
@@ -73,7 +74,7 @@ class _ByProbability(Distribution):
             return of_value(made.astype(arrays[-1].dtype))
 
 
-class Bernoulli(_ByProbability):
+class Bernoulli(_ByProbability, ExponentialFamily):
     """1 with the probability `probs`, else 0."""
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
@@ -116,6 +117,18 @@ class Bernoulli(_ByProbability):
         values = _arange(2, dtype=self._param.dtype)
         values = values.reshape((-1, *(1,) * len(self._batch_shape)))
         return values.expand((-1, *self._batch_shape)) if expand else values
+
+    @property
+    def _natural_params(self) -> tuple[Any, ...]:
+        return (self.logits,)
+
+    def _log_normalizer(self, *natural_params: Any) -> Any:
+        (x,) = natural_params
+        return x.clamp(min=0) + (-x.abs()).exp().log1p()
+
+    @property
+    def _mean_carrier_measure(self) -> float:
+        return 0
 
 
 class Geometric(_ByProbability):
@@ -217,7 +230,9 @@ class Binomial(_ByProbability):
         n = self.total_count
         ways = (n + 1).lgamma() - (value + 1).lgamma() - (n - value + 1).lgamma()
         # log(1 - p) = -softplus(logits), in the form that does not overflow
-        softplus = self.logits.clamp(min=0) + (-self.logits.abs()).exp().log1p()
+        # whose slope at 0 is 1/2 by the sum of both clamps
+        positive = (self.logits.clamp(min=0) + self.logits - self.logits.clamp(max=0)) / 2
+        softplus = positive + (-self.logits.abs()).exp().log1p()
         return ways + value * self.logits - n * softplus
 
     def entropy(self) -> Any:
@@ -238,7 +253,7 @@ class Binomial(_ByProbability):
         return values.expand((-1, *self._batch_shape)) if expand else values
 
 
-class Poisson(Distribution):
+class Poisson(ExponentialFamily):
     """Counts of a rate."""
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
@@ -269,6 +284,18 @@ class Poisson(Distribution):
     def log_prob(self, value: Any) -> Any:
         rate, value = broadcast(self.rate, self._checked(value))
         return OPERATIONS["xlogy"](value, rate) - rate - (value + 1).lgamma()
+
+    @property
+    def _natural_params(self) -> tuple[Any, ...]:
+        return (self.rate.log(),)
+
+    def _log_normalizer(self, *natural_params: Any) -> Any:
+        (x,) = natural_params
+        return x.exp()
+
+    @property
+    def _mean_carrier_measure(self) -> float:
+        raise NotImplementedError
 
 
 class Categorical(_ByProbability):

@@ -21,6 +21,7 @@ from tapegrad.torch._rules.gamma_draws import drawn
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions._location import normal
 from tapegrad.torch.distributions.distribution import Distribution, broadcast
+from tapegrad.torch.distributions.exp_family import ExponentialFamily
 
 Shape = Sequence[int]
 
@@ -37,7 +38,7 @@ def _log_gamma(x: Any) -> Any:
     return x.lgamma()
 
 
-class Gamma(Distribution):
+class Gamma(ExponentialFamily):
     """The gamma distribution of shape `concentration` and a rate."""
 
     has_rsample = True
@@ -68,7 +69,7 @@ class Gamma(Distribution):
         return _standard_gamma(self.concentration.expand(shape)) / self.rate
 
     def log_prob(self, value: Any) -> Any:
-        value = self._checked(value)
+        value = self._checked(OPERATIONS["as_tensor"](value, dtype=self.rate.dtype))
         a = self.concentration
         powers = OPERATIONS["xlogy"](a, self.rate) + OPERATIONS["xlogy"](a - 1, value)
         return powers - self.rate * value - _log_gamma(a)
@@ -80,6 +81,18 @@ class Gamma(Distribution):
     def entropy(self) -> Any:
         a = self.concentration
         return a - self.rate.log() + _log_gamma(a) + (1 - a) * a.digamma()
+
+    @property
+    def _natural_params(self) -> tuple[Any, ...]:
+        return self.concentration - 1, -self.rate
+
+    def _log_normalizer(self, *natural_params: Any) -> Any:
+        x, y = natural_params
+        return (x + 1).lgamma() - (x + 1) * (-y).log()
+
+    @property
+    def _mean_carrier_measure(self) -> float:
+        return 0
 
 
 class Chi2(Gamma):
@@ -96,7 +109,7 @@ class Chi2(Gamma):
         return self.concentration * 2
 
 
-class Dirichlet(Distribution):
+class Dirichlet(ExponentialFamily):
     """Vectors of shares: gamma numbers of the concentrations, divided by their sum."""
 
     has_rsample = True
@@ -113,8 +126,14 @@ class Dirichlet(Distribution):
         super().__init__(shape[:-1], shape[-1:], validate_args)
 
     def rsample(self, sample_shape: Shape = ()) -> Any:
-        made = _standard_gamma(self.concentration.expand(self._extended_shape(sample_shape)))
-        return made / made.sum(-1, keepdim=True)
+        # In double precision, where small concentrations seldom give zeros.
+        wide = self.concentration.expand(self._extended_shape(sample_shape)).double()
+        made = _standard_gamma(wide)
+        kind = np.finfo(self.concentration.dtype.numpy)
+        shares = (made / made.sum(-1, keepdim=True)).to(self.concentration.dtype)
+        fixed = shares.detach()
+        inside = fixed.clamp(min=float(kind.tiny), max=1 - float(kind.epsneg))
+        return shares + (inside - fixed)  # which keeps the slope
 
     def log_prob(self, value: Any) -> Any:
         value = self._checked(value)
@@ -153,8 +172,20 @@ class Dirichlet(Distribution):
             - ((a - 1.0) * a.digamma()).sum(-1)
         )
 
+    @property
+    def _natural_params(self) -> tuple[Any, ...]:
+        return (self.concentration - 1,)
 
-class Beta(Distribution):
+    def _log_normalizer(self, *natural_params: Any) -> Any:
+        (x,) = natural_params
+        return (x + 1).lgamma().sum(-1) - (x + 1).sum(-1).lgamma()
+
+    @property
+    def _mean_carrier_measure(self) -> float:
+        return 0
+
+
+class Beta(ExponentialFamily):
     """Shares of one of two parts: the Dirichlet distribution of two."""
 
     has_rsample = True
@@ -206,6 +237,18 @@ class Beta(Distribution):
 
     def entropy(self) -> Any:
         return self._dirichlet.entropy()
+
+    @property
+    def _natural_params(self) -> tuple[Any, ...]:
+        return self.concentration1 - 1, self.concentration0 - 1
+
+    def _log_normalizer(self, *natural_params: Any) -> Any:
+        x, y = natural_params
+        return (x + 1).lgamma() + (y + 1).lgamma() - (x + y + 2).lgamma()
+
+    @property
+    def _mean_carrier_measure(self) -> float:
+        return 0
 
 
 class StudentT(Distribution):

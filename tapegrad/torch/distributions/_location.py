@@ -13,6 +13,7 @@ from tapegrad.torch._dtypes import finfo
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions.distribution import Distribution, broadcast
+from tapegrad.torch.distributions.exp_family import ExponentialFamily
 
 Shape = Sequence[int]
 _rand, _randn = OPERATIONS["rand"], OPERATIONS["randn"]
@@ -21,12 +22,12 @@ _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 def uniform(like: Any, shape: Any) -> Any:
     """Uniform numbers in (0, 1), which never are 0, of a tensor's dtype."""
-    return _rand(*shape, dtype=like.dtype).clamp(min=finfo(like.dtype).tiny)
+    return _rand(size=tuple(shape), dtype=like.dtype).clamp(min=finfo(like.dtype).tiny)
 
 
 def normal(like: Any, shape: Any) -> Any:
     """Standard normal numbers of a tensor's dtype."""
-    return _randn(*shape, dtype=like.dtype)
+    return _randn(size=tuple(shape), dtype=like.dtype)
 
 
 class _LocationScale(Distribution):
@@ -60,7 +61,7 @@ class _LocationScale(Distribution):
         return self.loc
 
 
-class Normal(_LocationScale):
+class Normal(_LocationScale, ExponentialFamily):
     """The normal distribution of mean `loc` and standard deviation `scale`."""
 
     def _standard(self, shape: Any) -> Any:
@@ -86,6 +87,18 @@ class Normal(_LocationScale):
 
     def entropy(self) -> Any:
         return 0.5 + _HALF_LOG_TAU + self.scale.log()
+
+    @property
+    def _natural_params(self) -> tuple[Any, ...]:
+        return self.loc / self.scale.pow(2), -0.5 * self.scale.pow(2).reciprocal()
+
+    def _log_normalizer(self, *natural_params: Any) -> Any:
+        x, y = natural_params
+        return -0.25 * x.pow(2) / y + 0.5 * (-math.pi / y).log()
+
+    @property
+    def _mean_carrier_measure(self) -> float:
+        return 0
 
 
 class Laplace(_LocationScale):
@@ -217,7 +230,7 @@ class Uniform(Distribution):
         return (self.high - self.low).pow(2) / 12
 
     def rsample(self, sample_shape: Shape = ()) -> Any:
-        u = _rand(*self._extended_shape(sample_shape), dtype=self.low.dtype)
+        u = _rand(size=tuple(self._extended_shape(sample_shape)), dtype=self.low.dtype)
         return self.low + u * (self.high - self.low)
 
     def log_prob(self, value: Any) -> Any:
@@ -304,7 +317,7 @@ class HalfCauchy(_Half):
         return self._base.variance
 
 
-class Exponential(Distribution):
+class Exponential(ExponentialFamily):
     """The exponential distribution of a rate: rate * exp(-rate * x)."""
 
     has_rsample = True
@@ -345,6 +358,18 @@ class Exponential(Distribution):
 
     def entropy(self) -> Any:
         return 1.0 - self.rate.log()
+
+    @property
+    def _natural_params(self) -> tuple[Any, ...]:
+        return (-self.rate,)
+
+    def _log_normalizer(self, *natural_params: Any) -> Any:
+        (x,) = natural_params
+        return -(-x).log()
+
+    @property
+    def _mean_carrier_measure(self) -> float:
+        return 0
 
 
 __all__ = [

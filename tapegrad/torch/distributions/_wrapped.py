@@ -8,17 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from tapegrad.torch._dtypes import Size
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch.distributions import constraints
 from tapegrad.torch.distributions._location import Normal
+from tapegrad.torch.distributions._number_transforms import ExpTransform
+from tapegrad.torch.distributions._transform import ComposeTransform, Transform, sum_last
 from tapegrad.torch.distributions.distribution import Distribution
-from tapegrad.torch.distributions.transforms import ComposeTransform, ExpTransform, Transform
 
 Shape = Sequence[int]
-
-
-def _sum_last(value: Any, count: int) -> Any:
-    return value.sum(tuple(range(-count, 0))) if count else value
 
 
 class Independent(Distribution):
@@ -78,17 +76,22 @@ class Independent(Distribution):
         return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value: Any) -> Any:
-        return _sum_last(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
+        return sum_last(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
     def entropy(self) -> Any:
-        return _sum_last(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
+        return sum_last(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
     def __repr__(self) -> str:
         return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"
 
 
 class TransformedDistribution(Distribution):
-    """What transforms make of the draws of a distribution."""
+    """What transforms make of the draws of a distribution.
+
+    A transform that mixes dimensions makes them dimensions of one event, and may change sizes.
+    """
+
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
 
     def __init__(
         self,
@@ -96,16 +99,26 @@ class TransformedDistribution(Distribution):
         transforms: Transform | Sequence[Transform],
         validate_args: bool | None = None,
     ) -> None:
-        parts = [transforms] if isinstance(transforms, Transform) else list(transforms)
-        if not all(isinstance(part, Transform) for part in parts):
-            raise ValueError("transforms must be a Transform or a list of Transforms")
-        self.transforms = parts
-        self._whole = ComposeTransform(parts)
-        more = max(self._whole.event_dim - len(base_distribution.event_shape), 0)
+        self.transforms = _listed(transforms)
+        whole = self._whole = ComposeTransform(self.transforms)
+        shape = Size((*base_distribution.batch_shape, *base_distribution.event_shape))
+        rank = len(base_distribution.event_shape)
+        needed = whole.domain.event_dim
+        if len(shape) < needed:
+            raise ValueError(
+                f"base_distribution needs to have shape with size at least {needed}, but got "
+                f"{shape}."
+            )
+        made = tuple(whole.forward_shape(shape))
+        wanted = tuple(whole.inverse_shape(made))
+        if wanted != tuple(shape):
+            base_distribution = base_distribution.expand(wanted[: len(wanted) - rank])
+        if needed > rank:
+            base_distribution = Independent(base_distribution, needed - rank)
         self.base_dist: Any = base_distribution
-        if more:
-            self.base_dist = Independent(base_distribution, more)
-        super().__init__(self.base_dist.batch_shape, self.base_dist.event_shape, validate_args)
+        event = whole.codomain.event_dim + max(rank - needed, 0)
+        cut = len(made) - event
+        super().__init__(made[:cut], made[cut:], validate_args)
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]  # as its base has
@@ -113,13 +126,18 @@ class TransformedDistribution(Distribution):
 
     @property
     def support(self) -> Any:
-        found = self._whole.codomain if self.transforms else self.base_dist.support
+        if not self.transforms:
+            return self.base_dist.support
+        found = self.transforms[-1].codomain
         more = len(self.event_shape) - found.event_dim
         return constraints.IndependentConstraint(found, more) if more > 0 else found
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
         made = super().expand(batch_shape)
-        made.base_dist = self.base_dist.expand(batch_shape)
+        shape = self._whole.inverse_shape((*batch_shape, *self.event_shape))
+        made.base_dist = self.base_dist.expand(
+            shape[: len(shape) - len(self.base_dist.event_shape)]
+        )
         return made
 
     def sample(self, sample_shape: Shape = ()) -> Any:
@@ -131,32 +149,42 @@ class TransformedDistribution(Distribution):
 
     def log_prob(self, value: Any) -> Any:
         y = self._checked(value)
-        x = self._whole._inverse(y)
-        slope = self._whole.log_abs_det_jacobian(x, y)
-        rank = len(self.event_shape) - self._whole.event_dim
-        if isinstance(slope, float):
-            return self.base_dist.log_prob(x)
-        return self.base_dist.log_prob(x) - _sum_last(slope, rank)
+        rank, total = len(self.event_shape), 0.0
+        for part in reversed(self.transforms):
+            x = part.inv(y)
+            rank += part.domain.event_dim - part.codomain.event_dim
+            slope = part.log_abs_det_jacobian(x, y)
+            total = total - sum_last(slope, rank - part.domain.event_dim)
+            y = x
+        found = self.base_dist.log_prob(y)
+        return total + sum_last(found, rank - len(self.base_dist.event_shape))
 
-    def _monotone(self) -> Any:
+    def _turned(self, probability: Any) -> Any:
+        """A probability of the base: the other side of it where the transforms fall."""
         sign: Any = 1
         for part in self.transforms:
-            scale = getattr(part, "scale", None)
-            if scale is not None:
-                sign = sign * (scale.sign() if hasattr(scale, "sign") else (scale > 0) * 2 - 1)
-        return sign
+            sign = sign * part.sign
+        if isinstance(sign, int) and sign == 1:
+            return probability
+        return sign * (probability - 0.5) + 0.5
 
     def cdf(self, value: Any) -> Any:
-        sign = self._monotone()
-        found = self.base_dist.cdf(self._whole._inverse(self._checked(value)))
-        return sign * (found - 0.5) + 0.5
+        return self._turned(self.base_dist.cdf(self._whole.inv(self._checked(value))))
 
     def icdf(self, value: Any) -> Any:
-        sign = self._monotone()
-        return self._whole(self.base_dist.icdf(sign * (value - 0.5) + 0.5))
+        return self._whole(self.base_dist.icdf(self._turned(value)))
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
+
+def _listed(transforms: Any) -> list[Any]:
+    if isinstance(transforms, Transform):
+        return [transforms]
+    if not isinstance(transforms, list):
+        raise ValueError(  # noqa: TRY004 - as PyTorch
+            f"transforms must be a Transform or list, but was {transforms}"
+        )
+    if not all(isinstance(part, Transform) for part in transforms):
+        raise ValueError("transforms must be a Transform or a list of Transforms")
+    return transforms
 
 
 class LogNormal(TransformedDistribution):
@@ -166,6 +194,9 @@ class LogNormal(TransformedDistribution):
         "loc": constraints.real,
         "scale": constraints.positive,
     }
+
+    support = constraints.positive
+    has_rsample = True
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         base = Normal(loc, scale, validate_args=validate_args)

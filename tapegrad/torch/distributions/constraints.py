@@ -5,9 +5,11 @@ Knows tensors. Must not know distributions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.torch import linalg
+from tapegrad.torch._dtypes import finfo
 from tapegrad.torch._ops.families import OPERATIONS
 from tapegrad.torch._tensor.tensor import Tensor
 
@@ -31,10 +33,36 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """A set that depends on the other parameters; it is not checked."""
+    """A set that depends on the other parameters; it is not checked.
 
-    def __init__(self, *, is_discrete: bool = False, event_dim: int = 0) -> None:
-        self.is_discrete, self.event_dim = is_discrete, event_dim
+    is_discrete, event_dim: what is known of it; NotImplementedError where it is asked otherwise.
+    """
+
+    def __init__(self, *, is_discrete: bool | None = None, event_dim: int | None = None) -> None:
+        self._is_discrete, self._event_dim = is_discrete, event_dim
+
+    @property
+    def is_discrete(self) -> bool:  # type: ignore[override]  # may be unknown
+        """Whether the values are integers."""
+        if self._is_discrete is None:
+            raise NotImplementedError(".is_discrete cannot be determined statically")
+        return self._is_discrete
+
+    @property
+    def event_dim(self) -> int:  # type: ignore[override]  # may be unknown
+        """How many of the last dimensions make one value."""
+        if self._event_dim is None:
+            raise NotImplementedError(".event_dim cannot be determined statically")
+        return self._event_dim
+
+    def __call__(
+        self, *, is_discrete: bool | None = None, event_dim: int | None = None
+    ) -> _Dependent:
+        """The same, of which more is known."""
+        return _Dependent(
+            is_discrete=self._is_discrete if is_discrete is None else is_discrete,
+            event_dim=self._event_dim if event_dim is None else event_dim,
+        )
 
     def check(self, value: Tensor) -> Tensor:
         raise ValueError("Cannot determine validity of dependent constraint")
@@ -43,6 +71,26 @@ class _Dependent(Constraint):
 def is_dependent(constraint: Constraint) -> bool:
     """Whether a constraint depends on other parameters."""
     return isinstance(constraint, _Dependent)
+
+
+class _DependentProperty(property, _Dependent):
+    """A property whose value is the constraint for the other parameters of an object."""
+
+    def __init__(
+        self,
+        fn: Any = None,
+        *,
+        is_discrete: bool | None = None,
+        event_dim: int | None = None,
+    ) -> None:
+        property.__init__(self, fn)
+        _Dependent.__init__(self, is_discrete=is_discrete, event_dim=event_dim)
+
+    def __call__(self, fn: Any) -> Any:  # type: ignore[override]  # decorates
+        """Decorate a function of an object that returns its constraint."""
+        return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
+
+    __repr__ = Constraint.__repr__
 
 
 class _Bounded(Constraint):
@@ -227,14 +275,55 @@ class LowerCholesky(Constraint):
         return triangular & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
 
 
-class PositiveDefinite(Constraint):
-    """Symmetric matrices with positive eigenvalues."""
+class CorrCholesky(LowerCholesky):
+    """Lower triangular factors of correlations: with a positive diagonal and rows of length 1."""
+
+    def check(self, value: Tensor) -> Any:
+        """As `Constraint.check`."""
+        tolerance = finfo(value.dtype).eps * value.size(-1) * 10
+        unit = (value.norm(dim=-1) - 1).abs().le(tolerance).all(-1)
+        return super().check(value) & unit
+
+
+class Square(Constraint):
+    """Matrices with as many rows as columns."""
 
     event_dim = 2
 
     def check(self, value: Tensor) -> Any:
         """As `Constraint.check`."""
-        symmetric = _isclose(value, value.mT, atol=1e-6).all(-1).all(-1)
+        fits = value.shape[-2] == value.shape[-1]
+        return OPERATIONS["full"](tuple(value.shape[:-2]), fits, dtype=bool)
+
+
+class Symmetric(Square):
+    """Symmetric matrices."""
+
+    def check(self, value: Tensor) -> Any:
+        """As `Constraint.check`."""
+        square = super().check(value)
+        if not bool(square.all()):
+            return square
+        return _isclose(value, value.mT, atol=1e-6).all(-2).all(-1)
+
+
+class PositiveSemidefinite(Symmetric):
+    """Symmetric matrices without negative eigenvalues."""
+
+    def check(self, value: Tensor) -> Any:
+        """As `Constraint.check`."""
+        symmetric = super().check(value)
+        if not bool(symmetric.all()):
+            return symmetric
+        return linalg.eigvalsh(value.detach()).ge(0).all(-1)
+
+
+class PositiveDefinite(Symmetric):
+    """Symmetric matrices with positive eigenvalues."""
+
+    def check(self, value: Tensor) -> Any:
+        """As `Constraint.check`."""
+        symmetric = super().check(value)
         if not bool(symmetric.all()):
             return symmetric
         return linalg.eigvalsh(value.detach()).gt(0).all(-1)
@@ -261,7 +350,98 @@ class IndependentConstraint(Constraint):
         return f"IndependentConstraint({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
 
 
+class _OfParts(Constraint):
+    """Constraints on the parts of a value along a dimension."""
+
+    cseq: list[Constraint]
+    dim: int
+
+    @property
+    def is_discrete(self) -> bool:  # type: ignore[override]  # of the parts
+        """Whether any part is."""
+        return any(part.is_discrete for part in self.cseq)
+
+
+class Cat(_OfParts):
+    """Parts of given lengths, one after the other along a dimension."""
+
+    def __init__(
+        self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None
+    ) -> None:
+        if not all(isinstance(part, Constraint) for part in cseq):
+            raise AssertionError("All elements of cseq must be instances of Constraint")
+        self.cseq = list(cseq)
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.cseq):
+            raise AssertionError(
+                f"Expected lengths ({len(self.lengths)}) to match cseq length ({len(self.cseq)})"
+            )
+        self.dim = dim
+
+    @property
+    def event_dim(self) -> int:  # type: ignore[override]  # of the parts
+        """The largest of the parts."""
+        return max(part.event_dim for part in self.cseq)
+
+    def check(self, value: Tensor) -> Any:
+        """As `Constraint.check`."""
+        start, found = 0, []
+        for part, length in zip(self.cseq, self.lengths, strict=True):
+            found.append(part.check(value.narrow(self.dim, start, length)))
+            start += length
+        return OPERATIONS["cat"](found, self.dim)
+
+
+class Stack(_OfParts):
+    """Parts of length one, without the dimension."""
+
+    def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
+        if not all(isinstance(part, Constraint) for part in cseq):
+            raise AssertionError("All elements of cseq must be instances of Constraint")
+        self.cseq = list(cseq)
+        self.dim = dim
+
+    @property
+    def event_dim(self) -> int:  # type: ignore[override]  # of the parts
+        """The largest of the parts, and one more where the dimension is one of an event."""
+        most = max(part.event_dim for part in self.cseq)
+        return most + 1 if self.dim + most < 0 else most
+
+    def check(self, value: Tensor) -> Any:
+        """As `Constraint.check`."""
+        pairs = enumerate(self.cseq)
+        found = [part.check(value.select(self.dim, place)) for place, part in pairs]
+        return OPERATIONS["stack"](found, self.dim)
+
+
+class MixtureSameFamilyConstraint(Constraint):
+    """What the components of a mixture may be, of a value without their dimension."""
+
+    def __init__(self, base_constraint: Constraint) -> None:
+        if not isinstance(base_constraint, Constraint):
+            raise AssertionError(  # noqa: TRY004 - as PyTorch
+                "base_constraint must be a Constraint instance, got "
+                f"{type(base_constraint).__name__}"
+            )
+        self.base_constraint = base_constraint
+        self.is_discrete = base_constraint.is_discrete
+        self.event_dim = base_constraint.event_dim
+
+    def check(self, value: Tensor) -> Any:
+        """As `Constraint.check`."""
+        rank = self.event_dim
+        result = self.base_constraint.check(value.unsqueeze(-1 - rank))
+        if value.dim() < rank:
+            raise ValueError(f"Expected value.dim() >= {rank} but got {value.dim()}")
+        keep = value.dim() - rank
+        return result.reshape((*result.shape[:keep], -1)).all(-1)
+
+    def __repr__(self) -> str:
+        return f"MixtureSameFamilyConstraint({self.base_constraint!r})"
+
+
 dependent = _Dependent()
+dependent_property = _DependentProperty
 boolean = Boolean()
 nonnegative_integer = IntegerGreaterThan(0)
 positive_integer = IntegerGreaterThan(1)
@@ -274,6 +454,10 @@ simplex = Simplex()
 one_hot = OneHot()
 lower_triangular = LowerTriangular()
 lower_cholesky = LowerCholesky()
+corr_cholesky = CorrCholesky()
+square = Square()
+symmetric = Symmetric()
+positive_semidefinite = PositiveSemidefinite()
 positive_definite = PositiveDefinite()
 greater_than = GreaterThan
 greater_than_eq = GreaterThanEq
@@ -283,3 +467,40 @@ half_open_interval = HalfOpenInterval
 integer_interval = IntegerInterval
 multinomial = Multinomial
 independent = IndependentConstraint
+cat = Cat
+stack = Stack
+
+__all__ = [
+    "Constraint",
+    "MixtureSameFamilyConstraint",
+    "boolean",
+    "cat",
+    "corr_cholesky",
+    "dependent",
+    "dependent_property",
+    "greater_than",
+    "greater_than_eq",
+    "half_open_interval",
+    "independent",
+    "integer_interval",
+    "interval",
+    "is_dependent",
+    "less_than",
+    "lower_cholesky",
+    "lower_triangular",
+    "multinomial",
+    "nonnegative",
+    "nonnegative_integer",
+    "one_hot",
+    "positive",
+    "positive_definite",
+    "positive_integer",
+    "positive_semidefinite",
+    "real",
+    "real_vector",
+    "simplex",
+    "square",
+    "stack",
+    "symmetric",
+    "unit_interval",
+]

@@ -33,6 +33,7 @@ from tapegrad.torch.distributions._location import (
 from tapegrad.torch.distributions._vectors import MultivariateNormal
 from tapegrad.torch.distributions._wrapped import Independent, TransformedDistribution
 from tapegrad.torch.distributions.distribution import Distribution
+from tapegrad.torch.distributions.exp_family import ExponentialFamily
 
 Formula = Callable[[Any, Any], Any]
 _FORMULAS: dict[tuple[type, type], Formula] = {}
@@ -223,6 +224,21 @@ def _independent(p: Any, q: Any) -> Any:
     found = kl_divergence(p.base_dist, q.base_dist)
     count = p.reinterpreted_batch_ndims
     return found.sum(tuple(range(-count, 0))) if count else found
+
+
+@register_kl(ExponentialFamily, ExponentialFamily)
+def _exponential_family(p: Any, q: Any) -> Any:
+    # F. Nielsen, R. Nock, Entropies and cross-entropies of exponential families, 2010
+    if type(p) is not type(q):
+        raise NotImplementedError(
+            "The cross KL-divergence between different exponential families cannot be computed "
+            "using Bregman divergences"
+        )
+    normalizer, params, means = p._normalizer()
+    found = q._log_normalizer(*q._natural_params) - normalizer
+    for mine, theirs, mean in zip(params, q._natural_params, means, strict=True):
+        found = found - p._summed((theirs - mine) * mean)
+    return found
 
 
 __all__ = ["kl_divergence", "register_kl"]

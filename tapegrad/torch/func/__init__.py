@@ -292,3 +292,7 @@ __all__: Sequence[str] = [
     "vjp",
     "vmap",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -106,7 +106,7 @@ def require_scalar(call: str, out: Tree) -> None:
         )
     if out.dim() != 0:
         raise RuntimeError(
-            f"{call}: Expected f(*args) to return a scalar tensor, got tensor with {out.dim()} "
+            f"{call}: Expected f(*args) to return a scalar Tensor, got tensor with {out.dim()} "
             "dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
         )
     if out.is_complex():

@@ -117,6 +117,11 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
 
     def stacked(tables: list[dict[str, Any]], *, leaf: bool) -> dict[str, Any]:
+        for name in tables[0]:
+            if leaf and len({table[name].requires_grad for table in tables}) > 1:
+                raise RuntimeError(
+                    f"Expected {name} from each model to have the same .requires_grad"
+                )
         return {
             name: OPERATIONS["stack"]([table[name] for table in tables])
             .detach()

@@ -6,7 +6,8 @@ Knows the core's vmap. Must not know derivatives.
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -19,15 +20,18 @@ from tapegrad.torch._tensor.writes import overwrite
 from tapegrad.torch.func import _checks
 from tapegrad.torch.func._arrays import arrays, tensors
 
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
 
 def vmap(
-    func: Function,
+    func: Callable[Parameters, Result],
     in_dims: Tree = 0,
     out_dims: Tree = 0,
     randomness: str = "error",
     *,
     chunk_size: int | None = None,
-) -> Function:
+) -> Callable[Parameters, Result]:
     """Apply a function of one example to many, along a dimension of the tensors given.
 
     in_dims: that dimension for each positional argument, None for one that all examples share;

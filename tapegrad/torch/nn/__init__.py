@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn import functional, init, modules, parameter, utils
+from tapegrad.torch.nn import _native as _native
+from tapegrad.torch.nn import functional, init, modules, parallel, parameter, utils
 from tapegrad.torch.nn._adaptive import AdaptiveLogSoftmaxWithLoss
 from tapegrad.torch.nn._attention_layers import MultiheadAttention
 from tapegrad.torch.nn._containers import ModuleDict, ModuleList, Sequential
@@ -49,6 +50,21 @@ from tapegrad.torch.nn._layers import (
     Softmax,
     Tanh,
 )
+from tapegrad.torch.nn._lazy_layers import (
+    LazyBatchNorm1d,
+    LazyBatchNorm2d,
+    LazyBatchNorm3d,
+    LazyConv1d,
+    LazyConv2d,
+    LazyConv3d,
+    LazyConvTranspose1d,
+    LazyConvTranspose2d,
+    LazyConvTranspose3d,
+    LazyInstanceNorm1d,
+    LazyInstanceNorm2d,
+    LazyInstanceNorm3d,
+    LazyLinear,
+)
 from tapegrad.torch.nn._margin_layers import (
     CosineEmbeddingLoss,
     CTCLoss,
@@ -83,6 +99,7 @@ from tapegrad.torch.nn._norm_layers import (
     LocalResponseNorm,
     RMSNorm,
 )
+from tapegrad.torch.nn._older import Container, CrossMapLRN2d, NLLLoss2d, factory_kwargs
 from tapegrad.torch.nn._padding_layers import (
     CircularPad1d,
     CircularPad2d,
@@ -134,6 +151,7 @@ from tapegrad.torch.nn._recurrent_layers import (
     RNNCell,
     RNNCellBase,
 )
+from tapegrad.torch.nn._sync_norm import SyncBatchNorm
 from tapegrad.torch.nn._transformers import (
     Transformer,
     TransformerDecoder,
@@ -141,6 +159,7 @@ from tapegrad.torch.nn._transformers import (
     TransformerEncoder,
     TransformerEncoderLayer,
 )
+from tapegrad.torch.nn._uninitialized import UninitializedBuffer, UninitializedParameter
 from tapegrad.torch.nn._units import (
     CELU,
     ELU,
@@ -166,6 +185,7 @@ from tapegrad.torch.nn._units import (
     Tanhshrink,
     Threshold,
 )
+from tapegrad.torch.nn.parallel import DataParallel
 
 __all__ = [
     "CELU",
@@ -202,6 +222,7 @@ __all__ = [
     "ConstantPad1d",
     "ConstantPad2d",
     "ConstantPad3d",
+    "Container",
     "Conv1d",
     "Conv2d",
     "Conv3d",
@@ -211,6 +232,8 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "CrossMapLRN2d",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -242,6 +265,19 @@ __all__ = [
     "LPPool3d",
     "LSTMCell",
     "LayerNorm",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
     "LeakyReLU",
     "Linear",
     "LocalResponseNorm",
@@ -264,6 +300,7 @@ __all__ = [
     "MultiMarginLoss",
     "MultiheadAttention",
     "NLLLoss",
+    "NLLLoss2d",
     "PReLU",
     "PairwiseDistance",
     "Parameter",
@@ -296,6 +333,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",
@@ -308,15 +346,23 @@ __all__ = [
     "TripletMarginWithDistanceLoss",
     "Unflatten",
     "Unfold",
+    "UninitializedBuffer",
+    "UninitializedParameter",
     "Upsample",
     "UpsamplingBilinear2d",
     "UpsamplingNearest2d",
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "factory_kwargs",
     "functional",
     "init",
     "modules",
+    "parallel",
     "parameter",
     "utils",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

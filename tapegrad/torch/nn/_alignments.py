@@ -14,7 +14,7 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import raw_value
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import OPERATIONS, private
-from tapegrad.torch._rules.alignments import chains_of, ctc
+from tapegrad.torch._rules.alignments import Kept, chains_of, ctc
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn._margins import check_word, numbered
 
@@ -55,7 +55,7 @@ def _ctc(
         )
     padded = _padded(raw_value(targets), lengths)
     chains = chains_of(padded, lengths, inputs, blank)
-    return ctc(log_probs, chains=chains, **({"safe": True} if zero_infinity else {}))
+    return ctc(log_probs, chains=chains, kept=Kept(), **({"safe": True} if zero_infinity else {}))
 
 
 def _padded(targets: Value, lengths: Value) -> Value:

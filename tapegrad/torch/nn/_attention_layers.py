@@ -5,8 +5,6 @@ Knows its parameters. Must not know how attention is computed.
 
 from __future__ import annotations
 
-from typing import Any
-
 from tapegrad.torch._dtypes import device, dtype
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn import _attention, init
@@ -93,15 +91,15 @@ class MultiheadAttention(Module):
 
     def forward(
         self,
-        query: Any,
-        key: Any,
-        value: Any,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
         key_padding_mask: Tensor | None = None,
         need_weights: bool = True,
         attn_mask: Tensor | None = None,
         average_attn_weights: bool = True,
         is_causal: bool = False,
-    ) -> tuple[Any, Any]:
+    ) -> tuple[Tensor, Tensor | None]:
         """The output, and the weights (None without need_weights)."""
         turned = self.batch_first and query.ndim == 3
         if turned:

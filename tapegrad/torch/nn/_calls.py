@@ -7,7 +7,8 @@ how gradients reach the hooks on backward passes (`_hooks`).
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 
 from tapegrad._core.types import Function
 from tapegrad._warning import warn
@@ -23,6 +24,27 @@ MIXED = (
 )
 
 
+if TYPE_CHECKING:
+    Parameters = ParamSpec("Parameters")
+    Result_co = TypeVar("Result_co", covariant=True)
+
+    class _HasForward(Protocol[Parameters, Result_co]):
+        @property
+        def forward(self) -> Callable[Parameters, Result_co]: ...
+
+    class _TypedCall:
+        """The call of a module: it takes what its `forward` takes, and returns what that does."""
+
+        @overload
+        def __get__(self, module: None, kind: type) -> Callable[..., Any]: ...
+        @overload
+        def __get__(
+            self, module: _HasForward[Parameters, Result_co], kind: type
+        ) -> Callable[Parameters, Result_co]: ...
+        def __get__(self, module: Any, kind: type) -> Any: ...
+        def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+
 class Calls(Tables):
     """The calls of a module, and the registration of hooks on them."""
 
@@ -35,13 +57,15 @@ class Calls(Tables):
     _backward_pre_hooks: OrderedDict[int, Any]
     _is_full_backward_hook: bool | None
 
-    def forward(self, *input: Any) -> Any:
+    def _forward_unimplemented(self, *input: Any) -> Any:
         """What the module computes; a subclass defines it."""
         raise NotImplementedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    forward: Callable[..., Any] = _forward_unimplemented
+
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         own = self.__dict__
         try:
             hooked = (
@@ -58,6 +82,11 @@ class Calls(Tables):
         if not hooked:
             return self.forward(*args, **kwargs)
         return _Call(self, args, kwargs).run()
+
+    if TYPE_CHECKING:
+        __call__ = _TypedCall()
+    else:
+        __call__ = _call_impl
 
     def register_forward_pre_hook(
         self, hook: Function, *, prepend: bool = False, with_kwargs: bool = False

@@ -6,7 +6,7 @@ Knows `Module` and the functions. Must not know how these are computed.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ class _ConvNd(Module):
     """What all convolutions have: weight, bias, and how the kernel moves."""
 
     _dims: int
+    _function: Callable[..., Any]
     bias: Tensor | None
 
     def __init__(
@@ -187,6 +188,15 @@ class _Conv(_ConvNd):
             dtype,
         )
 
+    def forward(self, input: Tensor) -> Tensor:
+        made: Tensor = self._conv_forward(input, self.weight, self.bias)
+        return made
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
+        x, padding = self._padded(input)
+        way = (self.stride, padding, self.dilation, self.groups)
+        return self._function(x, weight, bias, *way)
+
     def _padded(self, input: Tensor) -> tuple[Tensor, Any]:
         """The input padded by the padding mode, and the zeros that the convolution adds."""
         if self.padding_mode == "zeros":
@@ -203,7 +213,7 @@ class Conv1d(_Conv):
     def forward(self, input: Tensor) -> Tensor:
         return self._conv_forward(input, self.weight, self.bias)
 
-    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         x, padding = self._padded(input)
         return conv1d(x, weight, bias, self.stride, padding, self.dilation, self.groups)
 
@@ -225,7 +235,7 @@ class Conv2d(_Conv):
     def forward(self, input: Tensor) -> Tensor:
         return self._conv_forward(input, self.weight, self.bias)
 
-    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         x, padding = self._padded(input)
         return conv2d(x, weight, bias, self.stride, padding, self.dilation, self.groups)
 
@@ -238,7 +248,7 @@ class Conv3d(_Conv):
     def forward(self, input: Tensor) -> Tensor:
         return self._conv_forward(input, self.weight, self.bias)
 
-    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         x, padding = self._padded(input)
         return conv3d(x, weight, bias, self.stride, padding, self.dilation, self.groups)
 
@@ -283,6 +293,12 @@ class _ConvTransposeNd(_ConvNd):
             dtype,
         )
 
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        more = self._output_padding(input, output_size)
+        way = (self.stride, self.padding, more, self.groups, self.dilation)
+        made: Tensor = self._function(input, self.weight, self.bias, *way)
+        return made
+
     def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
         """The output padding that gives an output of this size."""
         if output_size is None:
@@ -316,14 +332,7 @@ class ConvTranspose1d(_ConvTransposeNd):
     """Transposed convolution of signals (n, channels, length); else as ConvTranspose2d."""
 
     _dims = 1
-
-    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        more = self._output_padding(input, output_size)
-        made: Tensor = conv_transpose1d(
-            *(input, self.weight, self.bias, self.stride, self.padding, more),
-            *(self.groups, self.dilation),
-        )
-        return made
+    _function = staticmethod(conv_transpose1d)
 
 
 class ConvTranspose2d(_ConvTransposeNd):
@@ -334,28 +343,14 @@ class ConvTranspose2d(_ConvTransposeNd):
     """
 
     _dims = 2
-
-    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        more = self._output_padding(input, output_size)
-        made: Tensor = conv_transpose2d(
-            *(input, self.weight, self.bias, self.stride, self.padding, more),
-            *(self.groups, self.dilation),
-        )
-        return made
+    _function = staticmethod(conv_transpose2d)
 
 
 class ConvTranspose3d(_ConvTransposeNd):
     """Transposed convolution of volumes (n, channels, depth, height, width)."""
 
     _dims = 3
-
-    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        more = self._output_padding(input, output_size)
-        made: Tensor = conv_transpose3d(
-            *(input, self.weight, self.bias, self.stride, self.padding, more),
-            *(self.groups, self.dilation),
-        )
-        return made
+    _function = staticmethod(conv_transpose3d)
 
 
 # --- Windows ------------------------------------------------------------------------------------

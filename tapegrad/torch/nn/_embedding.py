@@ -144,12 +144,27 @@ def embedding(
 # --- Bags ---------------------------------------------------------------------------------------
 
 
+def _summed(rows: Value, firsts: Value, counts: Value) -> Value:
+    """The sums of stretches of rows, none of them empty, that follow one another."""
+    return np.add.reduceat(rows, firsts, axis=0)
+
+
+def _repeated(g: Cotangent, _out: Value, _rows: Value, firsts: Value, counts: Value) -> Cotangent:
+    return np.repeat(g, counts, axis=0)
+
+
+_SUMS = Declared(_summed)
+_SUMS.rule = Linear(_SUMS, [_repeated], arrays=1, name="sums_of_bags", batch="loop")
+
+
 def _by_bags(rows: Value, firsts: Value, counts: Value) -> Value:
     """The sum of each bag of rows; zeros for a bag without rows."""
     filled = counts > 0
-    if not np.any(filled):
-        return np.zeros_like(rows, shape=(len(counts), *rows.shape[1:]))
-    sums = np.add.reduceat(rows, firsts[filled], axis=0)
+    if not np.any(filled):  # on the graph of the rows all the same
+        return np.broadcast_to(np.sum(rows, axis=0), (len(counts), *rows.shape[1:]))
+    if np.all(counts == counts[0]):
+        return np.sum(np.reshape(rows, (len(counts), int(counts[0]), *rows.shape[1:])), axis=1)
+    sums = _SUMS(rows, firsts=firsts[filled], counts=counts[filled])
     if np.all(filled):
         return sums
     place = np.where(filled, np.cumsum(filled) - 1, len(sums))
@@ -170,7 +185,8 @@ def _places_of_maxima(rows: Value, firsts: Value, counts: Value) -> Value:
 def _greatest(weight: Value, indices: Value, firsts: Value, counts: Value) -> Value:
     filled = counts > 0
     if not np.any(filled):
-        return np.zeros_like(weight, shape=(len(counts), weight.shape[1]))
+        nothing = np.sum(weight[indices], axis=0)
+        return np.broadcast_to(nothing, (len(counts), weight.shape[1]))
     places = _places_of_maxima(raw_value(weight)[indices], firsts, counts)
     found = weight[indices[places], np.arange(weight.shape[1])]
     if np.all(filled):
@@ -211,7 +227,7 @@ def _embedding_bag(
 
 
 def _check_bags(
-    input: Tensor, weight: Tensor, offsets: Tensor | None, include_last_offset: bool
+    input: Tensor, weight: Tensor, offsets: Tensor | None, include_last_offset: bool, mode: str
 ) -> tuple[Any, Any]:
     """The indices as one row, and where the bags begin, as arrays."""
     indices = _whole_numbers(raw_value(input._value), "embedding_bag")
@@ -247,6 +263,11 @@ def _check_bags(
             f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
         )
     wrong = indices[(indices < 0) | (indices >= weight.shape[0])]
+    if wrong.size and mode == "max":
+        raise RuntimeError(
+            "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be "
+            f"{wrong[0]}"
+        )
     if wrong.size:
         place = int(np.flatnonzero(indices == wrong[0])[0])
         raise RuntimeError(
@@ -285,13 +306,20 @@ def embedding_bag(
             f"embedding_bag: If per_sample_weights ({_shape_words(per_sample_weights)}) is not "
             f"None, then it must have the same shape as the input ({_shape_words(input)})"
         )
+    if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
+        first, second = (x.type().replace("tapegrad.", "") for x in (weight, per_sample_weights))
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for "
+            f"argument #1 'per_sample_weights'; but type {first} does not equal "
+            f"{second} (while checking arguments for embedding_bag)"
+        )
     if weight.ndim != 2:
         raise ValueError(
             f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}"
         )
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
-    indices, starts = _check_bags(input, weight, offsets, include_last_offset)
+    indices, starts = _check_bags(input, weight, offsets, include_last_offset, mode)
     if mode == "max" and scale_grad_by_freq:
         raise ValueError("max mode does not support scaling the gradient by the frequency")
     if per_sample_weights is not None and mode != "sum":
@@ -302,7 +330,11 @@ def embedding_bag(
     place = -1
     if padding_idx is not None:
         if not -weight.shape[0] <= padding_idx < weight.shape[0]:
-            raise RuntimeError("padding_idx must be within the number of embeddings")
+            rows = weight.shape[0]
+            raise RuntimeError(
+                f"padding_idx must be within the number of embeddings, -{rows} through "
+                f"{rows - 1}, but got {padding_idx}"
+            )
         place = padding_idx % weight.shape[0]
     if max_norm is not None:
         embedding_renorm_(weight, of_value(indices), max_norm, norm_type)

@@ -79,7 +79,7 @@ class Embedding(_Table):
         self.sparse = sparse
         self._add_weight((num_embeddings, embedding_dim), _weight, _freeze, dtype)
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return _embedding.embedding(
             input,
             self.weight,
@@ -164,7 +164,7 @@ class EmbeddingBag(_Table):
         input: Tensor,
         offsets: Tensor | None = None,
         per_sample_weights: Tensor | None = None,
-    ) -> Any:
+    ) -> Tensor:
         return _embedding.embedding_bag(
             input,
             self.weight,

@@ -1,26 +1,21 @@
 """Images and volumes read at places of a grid: affine_grid and grid_sample.
 
-Knows PyTorch's coordinates, in which the corners are -1 and 1. Must not know modules.
-
-Elements are picked at whole places and summed with weights that depend on the grid, in NumPy; so
-derivatives of any order follow. What is piecewise constant in the grid, such as where a
-reflection turns, is taken from untraced values.
+Knows PyTorch's parameters and checks. Must not know where samples are taken from
+(`_rules.sampling`), or modules.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import getitem, untraced
 from tapegrad._warning import warn
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import private, register
-from tapegrad.torch._rules.resampling import cubic_weights
+from tapegrad.torch._rules.sampling import sampled
 from tapegrad.torch._tensor.tensor import Tensor
 
 _MODES = ("bilinear", "nearest", "bicubic")
@@ -96,96 +91,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     return _affine_grid(theta, size, align_corners)
 
 
-# --- Places -------------------------------------------------------------------------------------
-
-
-def _unnormalized(x: Value, size: int, align_corners: bool) -> Value:
-    """Coordinates between -1 and 1 as positions among elements."""
-    if align_corners:
-        return (x + 1) * ((size - 1) / 2)
-    return ((x + 1) * size - 1) / 2
-
-
-def _reflected(x: Value, low: float, high: float) -> Value:
-    """Positions mirrored at both ends until they lie between them; the map is piecewise affine."""
-    if high == low:
-        return x * 0
-    width, start = (high - low) / 2, low / 2  # the ends are given doubled, as whole numbers
-    apart = untraced(x) - start
-    size = np.absolute(apart)
-    turns = np.floor(size / width)
-    odd = turns % 2 == 1
-    # Within a stretch: |x - start| - turns * width, or width minus it after an odd number.
-    slope = np.where(apart < 0, -1.0, 1.0) * np.where(odd, -1.0, 1.0)
-    shift = np.where(odd, (turns + 1) * width, -turns * width) + start
-    slope, shift = slope.astype(x.dtype), shift.astype(x.dtype)
-    return (x - x.dtype.type(start)) * slope + shift
-
-
-def _clipped(x: Value, size: int) -> Value:
-    """Positions moved to the nearest element; beyond the ends, and at them, with derivative 0."""
-    value = untraced(x)
-    inside = (value > 0) & (value < size - 1)
-    return np.where(inside, x, np.clip(value, 0, size - 1))
-
-
-def _padded(x: Value, size: int, padding: str, align_corners: bool) -> Value:
-    if padding == "border":
-        return _clipped(x, size)
-    if padding == "reflection":
-        ends = (0, 2 * (size - 1)) if align_corners else (-1, 2 * size - 1)
-        return _clipped(_reflected(x, *ends), size)
-    return x
-
-
 # --- Samples ------------------------------------------------------------------------------------
-
-
-def _picked(x: Value, places: Sequence[Value]) -> Value:
-    """Elements at whole places, 0 beyond the ends: (n, places..., channels).
-
-    x: (n, channels, sides...). places: (n, ...) one array a side.
-    """
-    inside: Value = True
-    index: list[Value] = []
-    for place, side in zip(places, x.shape[2:], strict=True):
-        inside = inside & (place >= 0) & (place < side)
-        index.append(np.clip(place, 0, side - 1))
-    examples = np.arange(x.shape[0]).reshape(-1, *(1,) * (len(places[0].shape) - 1))
-    found = getitem(np.moveaxis(x, 1, -1), (examples, *index))
-    return found * np.expand_dims(inside, -1).astype(x.dtype)
-
-
-def _nearest(x: Value, where: Sequence[Value]) -> Value:
-    return _picked(x, [np.rint(untraced(at)).astype(np.int64) for at in where])
-
-
-def _bilinear(x: Value, where: Sequence[Value]) -> Value:
-    lows = [np.floor(untraced(at)) for at in where]
-    parts = [at - low for at, low in zip(where, lows, strict=True)]
-    weights = [(1 - part, part) for part in parts]
-    total: Value = 0
-    for corner in itertools.product((0, 1), repeat=len(where)):
-        weight: Value = 1
-        for pair, end in zip(weights, corner, strict=True):
-            weight = weight * pair[end]
-        places = [low.astype(np.int64) + end for low, end in zip(lows, corner, strict=True)]
-        total = total + _picked(x, places) * np.expand_dims(weight, -1)
-    return total
-
-
-def _bicubic(x: Value, where: Sequence[Value], padding: str, align_corners: bool) -> Value:
-    lows = [np.floor(untraced(at)) for at in where]
-    weights = [cubic_weights(at - low) for at, low in zip(where, lows, strict=True)]
-    total: Value = 0
-    for row, column in itertools.product(range(4), repeat=2):
-        places = []
-        for low, offset, side in zip(lows, (row, column), x.shape[2:], strict=True):
-            place = _padded(low + (offset - 1), side, padding, align_corners)
-            places.append(place.astype(np.int64))
-        weight = weights[0][row] * weights[1][column]
-        total = total + _picked(x, places) * np.expand_dims(weight, -1)
-    return total
 
 
 @private(lambda input, *_: f"GridSampler{input.ndim - 2}DBackward0", name="grid_sampler")
@@ -193,20 +99,7 @@ def _grid_sample(
     input: Value, grid: Value, mode: str, padding_mode: str, align_corners: bool
 ) -> Value:
     _check_grid(input, grid, mode)
-    sides = input.shape[2:]
-    where = [
-        _unnormalized(grid[..., len(sides) - 1 - place], side, align_corners)
-        for place, side in enumerate(sides)
-    ]
-    if mode == "bicubic":
-        made = _bicubic(input, where, padding_mode, align_corners)
-    else:
-        where = [
-            _padded(at, side, padding_mode, align_corners)
-            for at, side in zip(where, sides, strict=True)
-        ]
-        made = (_bilinear if mode == "bilinear" else _nearest)(input, where)
-    return np.moveaxis(made, -1, 1)
+    return sampled(input, grid, mode, padding_mode, align_corners)
 
 
 def _check_grid(x: Value, grid: Value, mode: str) -> None:

@@ -308,6 +308,8 @@ def _multilabel_margin(input: Value, target: Value, reduction: str) -> Value:
     rows, labels = input.reshape(-1, classes), np.reshape(untraced(target), (-1, classes))
     _check_range(labels, classes, -1, "argument #2 'target' is out of range")
     given = np.cumsum(labels == -1, axis=1) == 0  # the labels before the first -1
+    most = int(np.max(np.sum(raw_value(given), axis=1), initial=0))
+    labels, given = labels[:, :most], given[:, :most]
     chosen = np.where(given, labels, 0)
     is_target = np.any((chosen[..., None] == np.arange(classes)) & given[..., None], axis=1)
     own = np.take_along_axis(rows, chosen, 1)

@@ -16,7 +16,7 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import raw_value
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import private, register
-from tapegrad.torch._rules import pooling, windows
+from tapegrad.torch._rules import adaptive, pooling, windows
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Sizes, TensorLike
 from tapegrad.torch.nn._pooling import (
@@ -237,11 +237,8 @@ def _label_of_adaptive(_input: TensorLike, dims: int, *_rest: Any) -> str:
 def _adaptive_max_pool(input: Value, dims: int, output_size: Sizes, return_indices: bool) -> Any:
     name = f"adaptive_max_pool{dims}d"
     sizes = adaptive_sizes(input, output_size, dims, name, ":")
-    found = pooling.adaptive_winners(input, numbers=sizes)
-    lead = input.shape[: len(input.shape) - dims]
-    flat = np.reshape(input, (*lead, math.prod(input.shape[len(lead) :])))
-    places = np.reshape(found, (*lead, math.prod(sizes)))
-    out = np.reshape(np.take_along_axis(flat, places, -1), (*lead, *sizes))
+    found = adaptive.winners(input, numbers=sizes)
+    out = adaptive.chosen(found, input, dims=dims)
     return (out, found) if return_indices else out
 
 
@@ -354,7 +351,7 @@ def unpooled_sizes(
     for axis, (size, normal, step) in enumerate(zip(given, usual, steps, strict=True)):
         if not normal - step < size < normal + step:
             raise ValueError(
-                f'invalid output_size "{list(given)}" (dim {axis} must be between '
+                f'invalid output_size "{tuple(given)}" (dim {axis} must be between '
                 f"{normal - step} and {normal + step})"
             )
     return tuple(map(int, given))

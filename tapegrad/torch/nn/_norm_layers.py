@@ -44,6 +44,7 @@ class _NormBase(_Affine):
     track_running_stats.
     """
 
+    _version = 2  # the first had no num_batches_tracked
     _ranks: tuple[int, ...] = ()
 
     def __init__(
@@ -91,6 +92,27 @@ class _NormBase(_Affine):
             words = " or ".join(f"{rank}D" for rank in self._ranks)
             raise ValueError(f"expected {words} input (got {input.ndim}D input)")
 
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        version, path = local_metadata.get("version"), f"{prefix}num_batches_tracked"
+        if self.track_running_stats and (version is None or version < 2):
+            count = self.num_batches_tracked
+            state_dict.setdefault(
+                path, of_value(np.zeros((), np.int64)) if count is None else count
+            )
+        super()._load_from_state_dict(
+            *(state_dict, prefix, local_metadata, strict),
+            *(missing_keys, unexpected_keys, error_msgs),
+        )
+
     def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
@@ -106,7 +128,7 @@ class _BatchNorm(_NormBase):
     `momentum` (None: they are the means over all batches); in evaluation by the running ones.
     """
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         part = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
@@ -166,7 +188,29 @@ class _InstanceNorm(_NormBase):
             num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
         )
 
-    def forward(self, input: Tensor) -> Any:
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        if local_metadata.get("version") is None and not self.track_running_stats:
+            paths = [prefix + name for name in ("running_mean", "running_var")]
+            found = [path for path in paths if path in state_dict]
+            if found:
+                error_msgs.append(_running(found, type(self).__name__))
+            for path in found:
+                del state_dict[path]
+        super()._load_from_state_dict(
+            *(state_dict, prefix, local_metadata, strict),
+            *(missing_keys, unexpected_keys, error_msgs),
+        )
+
+    def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         channels = input.ndim - self._ranks[0]
         if self.affine and input.shape[channels] != self.num_features:
@@ -187,6 +231,19 @@ class _InstanceNorm(_NormBase):
             self.eps,
         )
         return out if channels else out.squeeze(0)
+
+
+def _running(paths: list[str], name: str) -> str:
+    """What is said of statistics that an older version saved, and this module does not track."""
+    listed = " and ".join(f'"{path}"' for path in paths)
+    return (
+        f"Unexpected running stats buffer(s) {listed} for {name} with track_running_stats=False. "
+        "If state_dict is a checkpoint saved before 0.4.0, this may be expected because "
+        f"{name} does not track running stats by default since 0.4.0. Please remove these keys "
+        "from state_dict. If the running stats are actually needed, instead set "
+        f"track_running_stats=True in {name} to enable them. See the documentation of {name} for "
+        "details."
+    )
 
 
 class InstanceNorm1d(_InstanceNorm):
@@ -237,7 +294,7 @@ class LayerNorm(_Affine):
         """The weight of ones and the bias of zeros."""
         self._reset_affine()
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return _normalizing.layer_norm(
             input, self.normalized_shape, self.weight, self.bias, self.eps
         )
@@ -274,7 +331,7 @@ class RMSNorm(_Affine):
         if self.weight is not None:
             init.ones_(self.weight)
 
-    def forward(self, x: Tensor) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         return _normalizing.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
@@ -314,7 +371,7 @@ class GroupNorm(_Affine):
         """The weight of ones and the bias of zeros."""
         self._reset_affine()
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return _normalizing.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
@@ -334,7 +391,7 @@ class LocalResponseNorm(Module):
         self.beta = beta
         self.k = k
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return _normalizing.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
     def extra_repr(self) -> str:

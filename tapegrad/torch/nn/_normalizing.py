@@ -135,7 +135,7 @@ def batch_norm(
     axes = (-input.ndim, *range(2 - input.ndim, 0))
     kept = Kept()
     out = _batch_norm(input, weight, bias, axes, eps, kept)
-    if running_mean is not None or running_var is not None:
+    if count and (running_mean is not None or running_var is not None):
         mean, variance = _statistics_of(input, axes, kept)
         part = 0.0 if momentum is None else momentum
         _update(running_mean, mean, part)
@@ -257,11 +257,11 @@ def rms_norm(
 def _group_norm(input: Value, groups: int, weight: Value, bias: Value, eps: float) -> Value:
     shape = input.shape
     each = shape[1] // groups
-    split = np.reshape(input, (shape[0], groups, each, *shape[2:]))
+    split = (shape[0], groups, each, *shape[2:])
     aligned = (groups, each, *(1,) * (len(shape) - 2))
     factor, term = (None if part is None else np.reshape(part, aligned) for part in (weight, bias))
     axes = tuple(range(1 - len(shape), 0))
-    return np.reshape(normalized(split, factor, term, axes, eps), shape)
+    return normalized(input, factor, term, axes, eps, split=split)
 
 
 def group_norm(

@@ -12,6 +12,7 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad.torch._ops.declare import private, register
+from tapegrad.torch._rules.padding import extended
 from tapegrad.torch._tensor.tensor import Tensor
 
 _MODES: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
@@ -51,9 +52,10 @@ def _pad(input: Value, pad: Sequence[int], mode: str, value: Value) -> Value:
         )
     if mode == "circular":
         _check_wrap(input.shape[lead:], pairs)
-        return np.pad(_cropped(input, pairs), widths, "wrap")
+        return extended(_cropped(input, pairs), widths=tuple(widths[lead:]), mode="wrap")
     _check_borders(input.shape, pairs, mode)
-    return _cropped(np.pad(input, widths, _MODES[mode]), pairs)
+    made = extended(input, widths=tuple(widths[lead:]), mode=_MODES[mode])
+    return _cropped(made, pairs)
 
 
 def _cropped(x: Value, pairs: list[tuple[int, int]]) -> Value:

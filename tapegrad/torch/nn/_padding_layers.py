@@ -6,7 +6,6 @@ Knows `Module` and `nn.functional.pad`. Must not know how it is computed.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn._module import Module
@@ -25,7 +24,7 @@ class _Padding(Module):
             tuple(padding) if isinstance(padding, Iterable) else (padding,) * (2 * self.spatial)
         )
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return pad(input, self.padding, self.mode)
 
     def extra_repr(self) -> str:
@@ -39,7 +38,7 @@ class _Constant(_Padding):
         super().__init__(padding)
         self.value = value
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return pad(input, self.padding, "constant", self.value)
 
     def extra_repr(self) -> str:
@@ -142,7 +141,7 @@ class ReplicationPad3d(_Padding):
 class _Circular(_Padding):
     mode = "circular"
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         low, high = self.spatial + 1, self.spatial + 2
         if input.dim() not in (low, high):
             raise ValueError(f"expected {low}D or {high}D input (got {input.dim()}D input)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class Parameter(Tensor, metaclass=_Marked):
     __slots__ = ()
     _mark = "_is_param"
 
-    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = of_value(np.zeros(0, np.float32))
         if isinstance(data, Parameter) or type(data) is Tensor:
@@ -85,7 +85,7 @@ class Buffer(Tensor, metaclass=_Marked):
 
     persistent: bool
 
-    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Self:
         if data is None:
             data = of_value(np.zeros(0, np.float32))
         made: Any = new(Tensor if isinstance(data, Parameter) else type(data))

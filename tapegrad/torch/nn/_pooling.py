@@ -1,7 +1,7 @@
 """Average pooling, adaptive and with norms too: means over windows of signals, images, volumes.
 
 Knows PyTorch's parameters and checks. Must not know how windows are summed (`_rules.windows`,
-`_rules.pooling`), nor modules.
+`_rules.adaptive`), nor modules.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import OPERATIONS, private, register
-from tapegrad.torch._rules import pooling, windows
+from tapegrad.torch._rules import adaptive, windows
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Sizes, TensorLike
 
@@ -267,7 +267,7 @@ def _label_of_means(_input: TensorLike, dims: int, output_size: Sizes) -> str:
 @private(_label_of_means, name="adaptive_avg_pool")
 def _adaptive_avg_pool(input: Value, dims: int, output_size: Sizes) -> Value:
     sizes = adaptive_sizes(input, output_size, dims, f"adaptive_avg_pool{dims}d")
-    return pooling.means(input, sizes)
+    return adaptive.means(input, sizes)
 
 
 @register(method=False)

@@ -90,7 +90,7 @@ class _MaxUnpool(Module):
 
     def forward(
         self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
-    ) -> Any:
+    ) -> Tensor:
         return self._unpool(
             input, indices, self.kernel_size, self.stride, self.padding, output_size
         )
@@ -159,7 +159,7 @@ class AvgPool1d(Module):
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return _pooling.avg_pool1d(
             *(input, self.kernel_size, self.stride, self.padding),
             *(self.ceil_mode, self.count_include_pad),
@@ -189,7 +189,7 @@ class _AvgPool(Module):
         self.count_include_pad = count_include_pad
         self.divisor_override = divisor_override
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return self._pool(
             *(input, self.kernel_size, self.stride, self.padding),
             *(self.ceil_mode, self.count_include_pad, self.divisor_override),
@@ -227,7 +227,7 @@ class _LPPool(Module):
         self.stride = stride
         self.ceil_mode = ceil_mode
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return self._pool(
             input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
         )
@@ -267,7 +267,7 @@ class _AdaptiveAvgPool(Module):
         super().__init__()
         self.output_size = output_size
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return self._pool(input, self.output_size)
 
     def extra_repr(self) -> str:

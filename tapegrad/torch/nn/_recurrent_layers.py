@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tapegrad._warning import warn
 from tapegrad.torch._dtypes import device, dtype
@@ -17,6 +17,10 @@ from tapegrad.torch.nn import _recurrent, init
 from tapegrad.torch.nn._empty import empty_parameter, filled
 from tapegrad.torch.nn._module import Module
 from tapegrad.torch.nn._packing import PackedSequence
+
+# Steps, and what has their outputs.
+Steps = TypeVar("Steps", Tensor, PackedSequence)
+Pair = tuple[Tensor, Tensor]
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
@@ -287,6 +291,10 @@ class RNN(RNNBase):
         super().__init__(f"RNN_{nonlinearity.upper()}", *args, **kwargs)
         self.nonlinearity = nonlinearity
 
+    if TYPE_CHECKING:
+
+        def forward(self, input: Steps, hx: Tensor | None = None) -> tuple[Steps, Tensor]: ...
+
 
 class GRU(RNNBase):
     """Gated recurrent units; the rows of the weights are those of the gates r, z, n.
@@ -300,6 +308,10 @@ class GRU(RNNBase):
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         super().__init__("GRU", *args, **kwargs)
 
+    if TYPE_CHECKING:
+
+        def forward(self, input: Steps, hx: Tensor | None = None) -> tuple[Steps, Tensor]: ...
+
 
 class LSTM(RNNBase):
     """Long short-term memory; the rows of the weights are those of the gates i, f, g, o.
@@ -310,6 +322,10 @@ class LSTM(RNNBase):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
+
+    if TYPE_CHECKING:
+
+        def forward(self, input: Steps, hx: Pair | None = None) -> tuple[Steps, Pair]: ...
 
     def get_expected_cell_size(
         self, input: Tensor, batch_sizes: Tensor | None
@@ -424,7 +440,7 @@ class RNNCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
 
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> Any:
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         if self.nonlinearity not in ("tanh", "relu"):
             self._rows(input, "input")
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
@@ -447,7 +463,7 @@ class GRUCell(RNNCellBase):
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> Any:
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         return self._step(_recurrent.gru_cell, input, hx)
 
 
@@ -464,7 +480,7 @@ class LSTMCell(RNNCellBase):
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
-    def forward(self, input: Tensor, hx: Any = None) -> Any:
+    def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Tensor]:
         rows = self._rows(input, "input")
         if hx is None:
             zeros = filled((rows.shape[0], self.hidden_size), 0, input.dtype)

@@ -112,7 +112,7 @@ class TransformerEncoderLayer(_Block):
         src_mask: Tensor | None = None,
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
-    ) -> Any:
+    ) -> Tensor:
         padding_type = None if src_key_padding_mask is None else src_key_padding_mask.dtype
         mask_type = None if src_mask is None else src_mask.dtype
         padding = _attention.canonical_mask(
@@ -173,7 +173,7 @@ class TransformerDecoderLayer(_Block):
         memory_key_padding_mask: Tensor | None = None,
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
-    ) -> Any:
+    ) -> Tensor:
         own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         other = (memory_mask, memory_key_padding_mask, memory_is_causal)
         if self.norm_first:
@@ -243,7 +243,7 @@ class TransformerEncoder(Module):
         mask: Tensor | None = None,
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
-    ) -> Any:
+    ) -> Tensor:
         mask_type = None if mask is None else mask.dtype
         padding = _attention.canonical_mask(
             src_key_padding_mask, "src_key_padding_mask", mask_type, "mask", src.dtype
@@ -277,7 +277,7 @@ class TransformerDecoder(Module):
         memory_key_padding_mask: Tensor | None = None,
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
-    ) -> Any:
+    ) -> Tensor:
         first = getattr(self.layers[0], "self_attn", None) if self.num_layers else None
         steps = _steps_of(tgt, bool(getattr(first, "batch_first", False)))
         causal = _is_causal_mask(tgt_mask, tgt_is_causal, steps)
@@ -373,7 +373,7 @@ class Transformer(Module):
         src_is_causal: bool | None = None,
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
-    ) -> Any:
+    ) -> Tensor:
         place = 0 if self.batch_first else 1
         if src.ndim == 3 and (tgt.ndim != 3 or src.shape[place] != tgt.shape[place]):
             raise RuntimeError("the batch number of src and tgt must be equal")

@@ -5,8 +5,6 @@ Knows `Module` and the functions of `nn.functional`. Must not know how these are
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tapegrad._warning import warn
@@ -46,7 +44,7 @@ class _Inplace(Module):
 class SELU(_Inplace):
     """`nn.functional.selu`: elu, scaled so that it keeps mean 0 and variance 1."""
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.selu(input, self.inplace)
 
     def extra_repr(self) -> str:
@@ -56,7 +54,7 @@ class SELU(_Inplace):
 class SiLU(_Inplace):
     """`nn.functional.silu`: x * sigmoid(x)."""
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.silu(input, inplace=self.inplace)
 
     def extra_repr(self) -> str:
@@ -66,7 +64,7 @@ class SiLU(_Inplace):
 class Mish(_Inplace):
     """`nn.functional.mish`: x * tanh(softplus(x))."""
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.mish(input, inplace=self.inplace)
 
     def extra_repr(self) -> str:
@@ -76,14 +74,14 @@ class Mish(_Inplace):
 class Hardsigmoid(_Inplace):
     """`nn.functional.hardsigmoid`: x / 6 + 1 / 2, clamped to [0, 1]."""
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.hardsigmoid(input, self.inplace)
 
 
 class Hardswish(_Inplace):
     """`nn.functional.hardswish`: x * hardsigmoid(x)."""
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.hardswish(input, self.inplace)
 
 
@@ -95,7 +93,7 @@ class ELU(Module):
         self.alpha = alpha
         self.inplace = inplace
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.elu(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
@@ -110,7 +108,7 @@ class CELU(Module):
         self.alpha = alpha
         self.inplace = inplace
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.celu(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
@@ -125,7 +123,7 @@ class LeakyReLU(Module):
         self.negative_slope = negative_slope
         self.inplace = inplace
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.leaky_relu(input, self.negative_slope, self.inplace)
 
     def extra_repr(self) -> str:
@@ -143,7 +141,7 @@ class RReLU(Module):
         self.upper = upper
         self.inplace = inplace
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
     def extra_repr(self) -> str:
@@ -179,7 +177,7 @@ class Hardtanh(Module):
                 f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})"
             )
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
     def extra_repr(self) -> str:
@@ -205,7 +203,7 @@ class Threshold(Module):
         self.value = value
         self.inplace = inplace
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.threshold(input, self.threshold, self.value, self.inplace)
 
     def extra_repr(self) -> str:
@@ -222,7 +220,7 @@ class GELU(Module):
         super().__init__()
         self.approximate = approximate
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.gelu(input, approximate=self.approximate)
 
     def extra_repr(self) -> str:
@@ -236,7 +234,7 @@ class GLU(Module):
         super().__init__()
         self.dim = dim
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.glu(input, self.dim)
 
     def extra_repr(self) -> str:
@@ -250,7 +248,7 @@ class Hardshrink(Module):
         super().__init__()
         self.lambd = lambd
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.hardshrink(input, self.lambd)
 
     def extra_repr(self) -> str:
@@ -264,7 +262,7 @@ class Softshrink(Module):
         super().__init__()
         self.lambd = lambd
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.softshrink(input, self.lambd)
 
     def extra_repr(self) -> str:
@@ -279,7 +277,7 @@ class Softplus(Module):
         self.beta = beta
         self.threshold = threshold
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.softplus(input, self.beta, self.threshold)
 
     def extra_repr(self) -> str:
@@ -289,21 +287,21 @@ class Softplus(Module):
 class LogSigmoid(Module):
     """`nn.functional.logsigmoid`: log(sigmoid(x))."""
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.logsigmoid(input)
 
 
 class Softsign(Module):
     """`nn.functional.softsign`: x / (1 + |x|)."""
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.softsign(input)
 
 
 class Tanhshrink(Module):
     """`nn.functional.tanhshrink`: x - tanh(x)."""
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.tanhshrink(input)
 
 
@@ -314,7 +312,7 @@ class Softmin(Module):
         super().__init__()
         self.dim = dim
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.softmin(input, self.dim)
 
     def extra_repr(self) -> str:
@@ -327,7 +325,7 @@ class Softmax2d(Module):
     ValueError for tensors of other dimensions.
     """
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):
             raise ValueError(
                 f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead"
@@ -359,7 +357,7 @@ class PReLU(Module):
         """Set the weight to where it starts."""
         constant_(self.weight, self.init)
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return functional.prelu(input, self.weight)
 
     def extra_repr(self) -> str:

@@ -100,7 +100,10 @@ def _trilinear(input1: Value, input2: Value, weight: Value) -> Value:
             f"All tensors must have the same dtype, got input1: {kinds[0]}, input2: {kinds[1]}, "
             f"weight: {kinds[2]}"
         )
-    return np.einsum("...i,kij,...j->...k", input1, weight, input2)
+    count, first, second = weight.shape
+    columns = np.reshape(np.transpose(weight, (1, 0, 2)), (first, count * second))
+    half = np.reshape(np.matmul(input1, columns), (*input1.shape[:-1], count, second))
+    return np.matmul(half, input2[..., None])[..., 0]
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:

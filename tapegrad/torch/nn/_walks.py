@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.nn._parameter import Parameter
 from tapegrad.torch.nn._tables import Tables
 
@@ -51,7 +52,7 @@ class Walks(Tables):
                 raise AttributeError(f"`{name}` is not an nn.Module")
         setattr(parent, name, module)
 
-    def get_parameter(self, target: str) -> Any:
+    def get_parameter(self, target: str) -> Parameter:
         """The parameter at a path such as "layers.0.weight"; AttributeError where none is."""
         path, _, name = target.rpartition(".")
         found = _named(self.get_submodule(path), name)
@@ -59,11 +60,11 @@ class Walks(Tables):
             raise AttributeError(f"`{name}` is not an nn.Parameter")  # noqa: TRY004 - as PyTorch
         return found
 
-    def get_buffer(self, target: str) -> Any:
+    def get_buffer(self, target: str) -> Tensor:
         """The buffer at a path; AttributeError where none is."""
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
-        found = _named(module, name)
+        found: Tensor = _named(module, name)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
         return found
@@ -120,24 +121,24 @@ class Walks(Tables):
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Named:
+    ) -> Iterator[tuple[str, Parameter]]:
         """The parameters of this module and those below it, with their paths."""
         members = _members_of("_parameters")
         yield from self._named_members(members, prefix, recurse, once=remove_duplicate)
 
-    def parameters(self, recurse: bool = True) -> Iterator[Any]:
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """The parameters of this module and those below it."""
         for _, value in self.named_parameters(recurse=recurse):
             yield value
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Named:
+    ) -> Iterator[tuple[str, Tensor]]:
         """The buffers of this module and those below it, with their paths."""
         members = _members_of("_buffers")
         yield from self._named_members(members, prefix, recurse, once=remove_duplicate)
 
-    def buffers(self, recurse: bool = True) -> Iterator[Any]:
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers of this module and those below it."""
         for _, value in self.named_buffers(recurse=recurse):
             yield value

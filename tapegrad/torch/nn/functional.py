@@ -111,6 +111,13 @@ from tapegrad.torch.nn._vectors import (
     pdist,
 )
 
+# Those that are found as operations of the namespace `torch`, or beside them.
+_ACTIVATIONS = (
+    "celu celu_ elu elu_ gelu glu hardshrink hardsigmoid hardswish hardtanh hardtanh_ leaky_relu "
+    "leaky_relu_ logsigmoid mish prelu relu6 relu_ rrelu rrelu_ selu selu_ silu softplus "
+    "softshrink softsign tanhshrink threshold threshold_"
+).split()
+
 
 def __getattr__(name: str) -> Any:
     """Other activations are those of the namespace `torch`."""
@@ -220,3 +227,8 @@ __all__ = [
     "upsample_bilinear",
     "upsample_nearest",
 ]
+__all__ += _ACTIVATIONS  # noqa: PLE0605 - a list of strings
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -309,3 +309,7 @@ __all__ = [
     "xavier_uniform_",
     "zeros_",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

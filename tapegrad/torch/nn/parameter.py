@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from tapegrad.torch.nn._parameter import Buffer, Parameter
+from tapegrad.torch.nn._uninitialized import (
+    UninitializedBuffer,
+    UninitializedParameter,
+    UninitializedTensorMixin,
+    is_lazy,
+)
 
-
-def is_lazy(_: object) -> bool:
-    """False: every parameter has its shape."""
-    return False
-
-
-__all__ = ["Buffer", "Parameter", "is_lazy"]
+__all__ = [
+    "Buffer",
+    "Parameter",
+    "UninitializedBuffer",
+    "UninitializedParameter",
+    "UninitializedTensorMixin",
+    "is_lazy",
+]

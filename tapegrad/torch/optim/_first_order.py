@@ -79,11 +79,33 @@ class FirstOrder(Optimizer):
             name: as_real(held._value) if isinstance(held, Tensor) else held
             for name, held in state.items()
         }
+        if param._value.dtype.kind == "V":
+            self._move_rounded(param, gradient, state, settings)
+            return
         value, step = param._value, as_real(gradient._value)
-        self.move(as_real(value), -step if settings["maximize"] else step, known, settings)
+        self.move(as_real(value), -step if settings.get("maximize") else step, known, settings)
         for name, held in known.items():
             if state.get(name) is None:
                 state[name] = of_value(_as_kind(held, value))
+        count_write(param)
+
+    def _move_rounded(
+        self, param: Tensor, gradient: Tensor, state: dict[str, Any], settings: dict[str, Any]
+    ) -> None:
+        """A step on bfloat16: computed in float32, then rounded, the state as well."""
+        known = {
+            name: _single(held._value) if isinstance(held, Tensor) else held
+            for name, held in state.items()
+        }
+        value, step = _single(param._value), _single(gradient._value)
+        self.move(value, -step if settings["maximize"] else step, known, settings)
+        for name, held in known.items():
+            before = state.get(name)
+            if before is None:
+                state[name] = of_value(held.astype(param._value.dtype))
+            elif isinstance(before, Tensor):
+                before._value[...] = held
+        param._value[...] = value
         count_write(param)
 
     def _move_on_graph(
@@ -109,6 +131,11 @@ class FirstOrder(Optimizer):
         self.move(value, step, known, settings)
         overwrite(param, of_array(value))
         state.update({name: of_array(part) for name, part in known.items()})
+
+
+def _single(array: Value) -> Value:
+    """bfloat16 as float32; anything else itself."""
+    return array.astype(FLOAT32) if array.dtype.kind == "V" else array
 
 
 def _array(held: Any) -> Any:

@@ -82,7 +82,11 @@ class ASGD(FirstOrder):
             mean[...] = value
         else:
             mean += (value - mean) * mu
-        known["eta"][...] = rate / (1 + lambd * rate * count) ** group["alpha"]
+        # PyTorch counts in a tensor, so that the rate is computed in that one's precision.
+        if isinstance(rate, (int, float)) and isinstance(count, (int, float)):
+            exact = known["step"].dtype.type
+            count, rate = exact(count), exact(rate)
+        known["eta"][...] = rate / (1 + lambd * group["lr"] * count) ** group["alpha"]
         known["mu"][...] = 1 / max(1, count - group["t0"])
 
 

@@ -45,6 +45,19 @@ class _Required:
 required = _Required()
 
 
+# Settings that saved states of older programs may lack, and what holds where they are absent.
+_LATER_SETTINGS: dict[str, Any] = {
+    "amsgrad": False,
+    "capturable": False,
+    "decoupled_weight_decay": False,
+    "differentiable": False,
+    "foreach": None,
+    "fused": None,
+    "maximize": False,
+    "nesterov": False,
+}
+
+
 class Optimizer:
     """The base class of optimizers; a subclass defines `step`.
 
@@ -250,11 +263,15 @@ class Optimizer:
         self.__dict__.update(state)
         self._make_hooks()
         self.defaults.setdefault("differentiable", False)
+        for group in self.param_groups:
+            for name, absent in _LATER_SETTINGS.items():
+                if name in self.defaults:
+                    group.setdefault(name, absent)
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
         for place, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {place}")
+            lines += [""] * (place > 0) + [f"Parameter Group {place}"]
             lines += [f"    {name}: {_rest(group)[name]}" for name in sorted(_rest(group))]
         return "\n".join([*lines, ")"])
 
@@ -273,8 +290,9 @@ def with_hooks(step: Function) -> Function:
             if returned is None:
                 continue
             if not (isinstance(returned, tuple) and len(returned) == 2):
+                named = f"<function {type(self).__name__}.step at {id(step):#x}>"
                 raise RuntimeError(
-                    f"{step} must return None or a tuple of (new_args, new_kwargs), but got "
+                    f"{named} must return None or a tuple of (new_args, new_kwargs), but got "
                     f"{returned}."
                 )
             args, kwargs = returned
@@ -335,7 +353,7 @@ def _fitted(value: Any, param: Tensor, group: dict[str, Any], name: Hashable = N
 
 def type_name(value: object) -> str:
     """PyTorch's name for the type of a value, as in `torch.FloatTensor`."""
-    if type(value) is Tensor:
+    if isinstance(value, Tensor):
         return str(value.type())
     kind = type(value)
     if kind.__module__ in ("builtins", "__builtin__"):

@@ -232,3 +232,7 @@ __all__ = [
     "get_swa_multi_avg_fn",
     "update_bn",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

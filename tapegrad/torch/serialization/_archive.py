@@ -108,13 +108,15 @@ class _Writer:
         for tensor, value in zip(self.found, values, strict=True):
             owner = owner_of(value)
             entry: dict[str, Any] = {"requires_grad": tensor.requires_grad}
+            if value.dtype.kind == "V":  # NumPy's files have no word for it
+                entry["dtype"] = "bfloat16"
             if isinstance(tensor, Parameter):
                 entry["parameter"] = True
             if shared[id(owner)] > 1 and owner.flags.forc and owner.dtype == value.dtype:
                 memory = owner.reshape(-1, order="A")
                 if id(owner) not in places:
                     places[id(owner)] = len(self.arrays)
-                    self.arrays.append(memory)
+                    self.arrays.append(_plain(memory))
                 entry["array"] = places[id(owner)]
                 entry["shape"] = list(value.shape)
                 entry["strides"] = [step // value.itemsize for step in value.strides]
@@ -122,9 +124,14 @@ class _Writer:
                 entry["offset"] = (start - owner.__array_interface__["data"][0]) // value.itemsize
             else:
                 entry["array"] = len(self.arrays)
-                self.arrays.append(value)
+                self.arrays.append(_plain(value))
             table.append(entry)
         return table
+
+
+def _plain(array: Value) -> Value:
+    """bfloat16 as the whole numbers of the same bits."""
+    return array.view(np.uint16) if array.dtype.kind == "V" else array
 
 
 def read(archive: zipfile.ZipFile) -> Any:
@@ -154,6 +161,8 @@ class _Reader:
 
     def _tensor(self, entry: dict[str, Any]) -> Tensor:
         value = self._array(entry["array"])
+        if "dtype" in entry:
+            value = value.view(_dtypes.BY_NAME[entry["dtype"]].numpy)
         if "shape" in entry:
             value = strided(value, entry["offset"], entry["shape"], entry["strides"])
         made = of_value(value)

@@ -156,9 +156,10 @@ def _read_storage(
             "float32."
         )
     data = archive.read(path)
-    stored = known.numpy.newbyteorder(order)
+    bits = np.dtype(np.uint16) if known is _dtypes.BRAIN else known.numpy
+    stored = bits.newbyteorder("<" if order == "<" else ">")
     memory = np.frombuffer(data, stored, count=min(count, len(data) // stored.itemsize))
-    return _Storage(memory.astype(known.numpy))  # a copy, which can be written to
+    return _Storage(memory.astype(bits).view(known.numpy))  # a copy, which can be written to
 
 
 class _Machine:

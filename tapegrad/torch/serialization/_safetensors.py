@@ -6,7 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.torch._dtypes import BRAIN
 from tapegrad.torch._tensor.tensor import Tensor, of_value, plain_of
+
+# The words of the format for dtypes of NumPy's.
+KINDS = {
+    "BOOL": "bool",
+    "C64": "complex64",
+    **{
+        f"{word}{8 * n}": f"{kind}{n}"
+        for word, kind in (("I", "i"), ("U", "u"))
+        for n in (1, 2, 4, 8)
+    },
+    **{f"F{8 * n}": f"f{n}" for n in (2, 4, 8)},
+}
 
 
 def _package() -> Any:
@@ -45,8 +58,18 @@ def is_one(data: bytes) -> bool:
 
 def read(data: bytes) -> dict[str, Tensor]:
     """The dict of tensors in a file."""
-    arrays = _package().load(data)
-    return {key: of_value(np.array(array)) for key, array in arrays.items()}
+    package = _package()
+    if b'"BF16"' not in data[: 8 + int.from_bytes(data[:8], "little")]:
+        arrays = package.load(data)
+        return {key: of_value(np.array(array)) for key, array in arrays.items()}
+    # The package has no dtype of NumPy's for these numbers; the others are in its table of types.
+    made = {}
+    for key, part in package.deserialize(data):
+        word = part["dtype"]
+        kind = BRAIN.numpy if word == "BF16" else np.dtype(KINDS[word]).newbyteorder("<")
+        memory = np.frombuffer(part["data"], kind)
+        made[key] = of_value(np.array(memory.reshape(part["shape"]), kind.newbyteorder("=")))
+    return made
 
 
 __all__ = ["read", "written"]

@@ -8,3 +8,7 @@ from __future__ import annotations
 from tapegrad.torch.utils import checkpoint, data
 
 __all__ = ["checkpoint", "data"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -7,11 +7,13 @@ of saved tensors and the state of random numbers. Must not know models.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+import traceback
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from tapegrad._warning import warn
+from tapegrad._warning import is_ours, warn
 from tapegrad.torch import random
+from tapegrad.torch._engine.backward_pass import PASS
 from tapegrad.torch._graph.modes import enable_grad, is_grad_enabled, no_grad
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch.autograd import backward
@@ -23,11 +25,58 @@ class CheckpointError(RuntimeError):
     """The second computation of a segment did not do what the first did."""
 
 
-class _Reentrant(Function):
+class _Enough(Exception):  # noqa: N818 - ends a second computation, and is no error
+    """All that the first computation saved was computed again."""
+
+
+# What holds for all calls while a `with` sets it; None where each call tells.
+_SET: dict[str, bool | None] = {"debug": None, "early_stop": None}
+
+TIP = (
+    "\nTip: To see a more detailed error message, either pass `debug=True` to\n"
+    "`torch.utils.checkpoint.checkpoint(...)` or wrap the code block\n"
+    "with `with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):` to\n"
+    "enable checkpoint-debug mode globally.\n"
+)
+NO_INPUTS = (
+    "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an "
+    "`inputs` parameter to .backward(). To resolve this error, you can either set "
+    "use_reentrant=False, or call .backward() without passing the `inputs` argument."
+)
+SUPPRESSED = (
+    "torch.utils.checkpoint: the forward context provided by context_fn suppressed an exception "
+    "raised during the checkpointed forward. This is not supported because checkpoint cannot "
+    "return a value for a failed forward."
+)
+DETAILS = " Refer to docs for more details on the differences between the two variants."
+
+
+@contextlib.contextmanager
+def _setting(name: str, value: bool | None) -> Iterator[None]:
+    before = _SET[name]
+    _SET[name] = value
+    try:
+        yield
+    finally:
+        _SET[name] = before
+
+
+def set_checkpoint_early_stop(enable: bool) -> Any:
+    """A context manager: whether second computations of calls in it end with what is needed."""
+    return _setting("early_stop", enable)
+
+
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Any:
+    """A context manager: whether errors of calls in it tell where tensors were saved."""
+    return _setting("debug", enabled)
+
+
+class CheckpointFunction(Function):
     """Computes without history; its backward pass computes again, with it, and runs backward."""
 
     @staticmethod
     def forward(ctx: Any, function: Any, state: Any, *args: Any) -> Any:
+        """What the function gives."""
         ctx.function, ctx.state = function, state
         ctx.places = [i for i, given in enumerate(args) if isinstance(given, Tensor)]
         ctx.args = [None if isinstance(given, Tensor) else given for given in args]
@@ -37,6 +86,10 @@ class _Reentrant(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
+        """The gradients of the arguments; RuntimeError in a pass for some inputs alone."""
+        running = PASS.get()
+        if running is not None and running.wanted is not None:
+            raise RuntimeError(NO_INPUTS)
         args = list(ctx.args)
         for place, saved in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[place] = saved.detach().requires_grad_(saved.requires_grad)
@@ -59,11 +112,21 @@ class _Reentrant(Function):
 class _Frame:
     """One call of a segment: what it saved, and what was computed again."""
 
-    def __init__(self, again: Callable[[], None], check: bool) -> None:
+    def __init__(self, again: Callable[[], None], check: bool, debug: bool, stop: bool) -> None:
         self.again = again
         self.check = check
-        self.shapes: list[Any] = []  # of what the first computation saved
+        self.debug = debug
+        self.stop = stop  # whether a second computation ends once all is there
+        self.saved: list[dict[str, Any]] = []  # what is known of what the first one saved
+        self.origins: list[str] = []  # the lines that did
         self.found: dict[int, Tensor] | None = None
+
+    def keep(self, tensor: Tensor) -> _Place:
+        """Note what the first computation saves."""
+        self.saved.append(_metadata(tensor))
+        if self.debug:
+            self.origins.append(_line())
+        return _Place(self, len(self.saved) - 1)
 
     def value(self, place: int) -> Tensor:
         """What was saved at a place, from a second computation."""
@@ -77,34 +140,74 @@ class _Frame:
 
     def _compute(self) -> None:
         made: list[Tensor] = []
+        origins: list[str] = []
 
         def keep(tensor: Tensor) -> int:
+            if self.debug:
+                origins.append(_line())
             made.append(tensor.detach())
+            if len(made) > len(self.saved):
+                raise self._error(
+                    "trying to save more tensors during recomputation than during the original "
+                    "forward pass.",
+                    origins,
+                )
+            if self.stop and len(made) == len(self.saved):
+                raise _Enough
             return len(made) - 1
 
         # What the second computation saves is not read: its graph is dropped.
-        with saved_tensors_hooks(keep, lambda place: made[place]), enable_grad():
+        with (
+            contextlib.suppress(_Enough),
+            saved_tensors_hooks(keep, lambda place: made[place]),
+            enable_grad(),
+        ):
             self.again()
-        if self.check:
-            _compare(self.shapes, [(x.shape, x.dtype) for x in made])
+        self._compare(made, origins)
         self.found = dict(enumerate(made))
 
-
-def _compare(first: list[Any], second: list[Any]) -> None:
-    """Raise CheckpointError where two computations have saved other tensors."""
-    if len(first) != len(second):
-        raise CheckpointError(
-            "torch.utils.checkpoint: A different number of tensors was saved during the original "
-            "forward and recomputation.\nNumber of tensors saved during forward: "
-            f"{len(first)}\nNumber of tensors saved during recomputation: {len(second)}."
-        )
-    for place, (one, other) in enumerate(zip(first, second, strict=True)):
-        if one != other:
-            raise CheckpointError(
-                "torch.utils.checkpoint: Recomputed values for the following tensors have "
-                "different metadata than during the forward pass.\ntensor at position "
-                f"{place}:\nsaved metadata: {one}\nrecomputed metadata: {other}"
+    def _compare(self, made: list[Tensor], origins: list[str]) -> None:
+        """Raise CheckpointError where two computations have saved other tensors."""
+        if len(made) != len(self.saved):
+            raise self._error(
+                "A different number of tensors was saved during the original forward and "
+                f"recomputation.\nNumber of tensors saved during forward: {len(self.saved)}\n"
+                f"Number of tensors saved during recomputation: {len(made)}.",
+                origins,
             )
+        pairs = [(one, _metadata(other)) for one, other in zip(self.saved, made, strict=True)]
+        wrong = [
+            f"tensor at position {place}:\nsaved metadata: {one}\nrecomputed metadata: {other}\n"
+            for place, (one, other) in enumerate(pairs)
+            if one != other
+        ]
+        if wrong and self.check:
+            raise self._error(
+                "Recomputed values for the following tensors have different metadata than during "
+                "the forward pass.\n" + "".join(wrong) + ".",
+                origins,
+            )
+
+    def _error(self, words: str, origins: list[str]) -> CheckpointError:
+        text = f"torch.utils.checkpoint: {words}\n"
+        if not self.debug:
+            return CheckpointError(text + TIP)
+        lists = [("the original forward", self.origins), ("recomputation", origins)]
+        for what, lines in lists:
+            text += f"\nTensors saved during {what}:\n" + "".join(f"  {x}\n" for x in lines)
+        return CheckpointError(text)
+
+
+def _metadata(tensor: Tensor) -> dict[str, Any]:
+    return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
+
+
+def _line() -> str:
+    """The line of the program that is running."""
+    for frame in reversed(traceback.extract_stack()):
+        if not is_ours(frame.filename):
+            return f"{frame.filename}:{frame.lineno}:{frame.name}: {frame.line}"
+    return "?"
 
 
 class _Place:
@@ -128,15 +231,54 @@ def _drawing_again(state: Tensor | None) -> Iterator[None]:
         yield
 
 
-def _nothing() -> tuple[Any, Any]:
+def noop_context_fn() -> tuple[Any, Any]:
+    """Context managers that do nothing, for the first and the second run."""
     return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+def check_backward_validity(inputs: Iterable[Any]) -> None:
+    """Warn where no tensor among the inputs requires grad."""
+    if not any(x.requires_grad for x in inputs if isinstance(x, Tensor)):
+        warn("None of the inputs have requires_grad=True. Gradients will be None")
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Inputs without their history, which require grad as they did; RuntimeError for no tuple."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(  # noqa: TRY004 - as PyTorch
+            "Only tuple of tensors is supported. Got Unsupported input type: "
+            f"{type(inputs).__name__}"
+        )
+    return tuple(map(_without_history, inputs))
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """Empty lists: there are no devices besides the CPU whose states could be told."""
+    return [], []
+
+
+def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
+    """Nothing: there are no devices besides the CPU."""
+
+
+class DefaultDeviceType:
+    """The device whose state of random numbers is kept: the CPU, whatever was set."""
+
+    @staticmethod
+    def set_device_type(device: str = "cpu") -> None:
+        """Nothing: there is one device."""
+
+    @staticmethod
+    def get_device_type() -> str:
+        """`cpu`."""
+        return "cpu"
 
 
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,
     use_reentrant: bool | None = None,
-    context_fn: Callable[[], tuple[Any, Any]] = _nothing,
+    context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn,
     determinism_check: str = "default",
     debug: bool = False,
     early_stop: bool = True,
@@ -148,50 +290,58 @@ def checkpoint(
     pass within the backward pass, takes no keywords, and needs an input that requires grad.
     preserve_rng_state: the second run draws the same random numbers (True). context_fn: gives
     context managers for the first and the second run. determinism_check: "default" compares
-    shapes and dtypes of both runs, "none" does not. debug, early_stop: change nothing.
+    shapes and dtypes of both runs, "none" does not. debug: errors tell the lines that saved
+    tensors. early_stop: the second run ends as soon as all is there that the first one saved.
+
+    Raises CheckpointError, in the backward pass, where the second run saves other tensors.
     """
     if use_reentrant is None:
         warn(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. "
             "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an "
             "exception. use_reentrant=False is recommended, but if you need to preserve the "
-            "current default behavior, you can pass use_reentrant=True."
+            "current default behavior, you can pass use_reentrant=True." + DETAILS
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs and use_reentrant:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-    if use_reentrant and (context_fn is not _nothing or debug):
+    if use_reentrant and (context_fn is not noop_context_fn or debug):
         raise ValueError(
             "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
         )
+    if use_reentrant:
+        state = random.get_rng_state() if preserve else None
+        if is_grad_enabled():
+            check_backward_validity(args)
+        return CheckpointFunction.apply(function, state, *args)
+    debug = debug if _SET["debug"] is None else bool(_SET["debug"])
+    if debug and context_fn is not noop_context_fn:
+        raise ValueError("debug=True is incompatible with non-default context_fn")
     if determinism_check not in ("default", "none"):
         raise ValueError(
-            "determinism_check should be one of ['default', 'none'], got " + determinism_check
+            f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
         )
     state = random.get_rng_state() if preserve else None
-    if use_reentrant:
-        tensors = [given for given in args if isinstance(given, Tensor)]
-        if is_grad_enabled() and tensors and not any(x.requires_grad for x in tensors):
-            warn("None of the inputs have requires_grad=True. Gradients will be None")
-        return _Reentrant.apply(function, state, *args)
     first, second = context_fn()
     if not is_grad_enabled():
-        with first:
-            return function(*args, **kwargs)
+        return _under(first, function, args, kwargs)
 
     def again() -> None:
         with second, _drawing_again(state):
             function(*(_without_history(given) for given in args), **kwargs)
 
-    frame = _Frame(again, determinism_check == "default")
+    stop = early_stop if _SET["early_stop"] is None else bool(_SET["early_stop"])
+    frame = _Frame(again, determinism_check == "default", debug, stop)
+    with saved_tensors_hooks(frame.keep, lambda place: place.frame.value(place.number)):
+        return _under(first, function, args, kwargs)
 
-    def keep(tensor: Tensor) -> _Place:
-        frame.shapes.append((tensor.shape, tensor.dtype))
-        return _Place(frame, len(frame.shapes) - 1)
 
-    with saved_tensors_hooks(keep, lambda place: place.frame.value(place.number)), first:
+def _under(context: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    """What a function gives within a context; RuntimeError where that hides an exception."""
+    with context:
         return function(*args, **kwargs)
+    raise RuntimeError(SUPPRESSED)
 
 
 def _without_history(given: Any) -> Any:
@@ -215,8 +365,9 @@ def checkpoint_sequential(
     if use_reentrant is None:
         warn(
             "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be "
-            "passed explicitly. use_reentrant=False is recommended, but if you need to preserve "
-            "the current default behavior, you can pass use_reentrant=True."
+            "passed explicitly. In version 2.9 we will raise an exception if use_reentrant is not "
+            "passed. use_reentrant=False is recommended, but if you need to preserve the current "
+            "default behavior, you can pass use_reentrant=True." + DETAILS
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
@@ -236,7 +387,7 @@ def checkpoint_sequential(
     size = len(listed) // segments
     end = size * (segments - 1)
     value = input
-    for start in range(0, end, size or 1):
+    for start in range(0, end, size):  # ValueError for more segments than functions
         value = checkpoint(
             run(start, start + size),
             value,
@@ -246,4 +397,21 @@ def checkpoint_sequential(
     return run(end, len(listed))(value)
 
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential"]
+__all__ = [
+    "CheckpointError",
+    "CheckpointFunction",
+    "DefaultDeviceType",
+    "check_backward_validity",
+    "checkpoint",
+    "checkpoint_sequential",
+    "detach_variable",
+    "get_device_states",
+    "noop_context_fn",
+    "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop",
+    "set_device_states",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -6,6 +6,7 @@ Knows PyTorch's rules for the dtype of what is made. Must not know random number
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from typing import Any
 
@@ -91,7 +92,16 @@ def creation(compute: Function) -> Function:
         value = compute(*args, dtype=given, **kwargs)
         return finish(value, device=device, requires_grad=requires_grad, out=out)
 
+    call.__signature__ = _with_options(compute, call)  # type: ignore[attr-defined]
     return register(method=False)(call)
+
+
+def _with_options(compute: Function, call: Function) -> inspect.Signature:
+    """The parameters of a creation function, and PyTorch's options."""
+    own = [p for p in inspect.signature(compute).parameters.values() if p.name != "dtype"]
+    options = inspect.signature(call, follow_wrapped=False).parameters.values()
+    own += [option for option in options if option.kind is option.KEYWORD_ONLY]
+    return inspect.Signature(own, return_annotation="Tensor")
 
 
 # --- From a shape -------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ def tensor(
 
 def leaf_of(value: Value, requires_grad: bool) -> Tensor:
     """A new tensor that requires grad or not; RuntimeError where its dtype cannot."""
-    if requires_grad and value.dtype.kind not in "fc":
+    if requires_grad and value.dtype.kind not in "fcV":
         raise RuntimeError(
             "Only Tensors of floating point and complex dtype can require gradients"
         )

@@ -78,6 +78,7 @@ def fill_(self: Tensor, value: TensorLike) -> Tensor:
 C_NAMES = {
     **{f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)},
     "int32": "int",
+    "bfloat16": "c10::BFloat16",
     "float16": "c10::Half",
     "float32": "float",
     "float64": "double",
@@ -86,9 +87,14 @@ C_NAMES = {
 }
 
 
+BRAIN_MAX = 2.0**127 * (2 - 2.0**-7)  # the greatest bfloat16
+
+
 def _holds(given: np.dtype[Any], number: Any) -> bool:
     """Whether a number lies in the range of a dtype. Negative ones may wrap in unsigned dtypes."""
     kind = given.kind
+    if kind == "V":  # bfloat16 reaches as far as float32, nearly
+        return bool(not np.isfinite(number) or abs(number) <= BRAIN_MAX)
     if kind == "b":
         return True
     if issubclass(type(number), (complex, np.complexfloating)):

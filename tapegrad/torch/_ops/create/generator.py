@@ -136,7 +136,7 @@ def draw_uniform(
     if given.kind == "c":
         part = np.empty(0, given).real.dtype
         return draw_uniform(shape, part, generator) + 1j * draw_uniform(shape, part, generator)
-    if given.kind != "f":
+    if given.kind not in "fV":
         raise NotImplementedError(f'"check_uniform_bounds" not implemented for {quoted(given)}')
     made = source(generator).random(shape, exact(given))
     if given.itemsize == 2:  # rounding must not reach 1
@@ -152,7 +152,7 @@ def draw_normal(
         part = np.empty(0, given).real.dtype
         parts = [draw_normal(shape, part, generator) for _ in range(2)]
         return ((parts[0] + 1j * parts[1]) * np.sqrt(0.5)).astype(given)
-    if given.kind != "f":
+    if given.kind not in "fV":
         raise NotImplementedError(f'"normal_kernel_cpu" not implemented for {quoted(given)}')
     return np.asarray(source(generator).standard_normal(shape, exact(given)), given)
 

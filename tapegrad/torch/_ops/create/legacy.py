@@ -99,6 +99,8 @@ class _TensorType(type):
 
 TYPES: dict[str, Any] = {}
 for _known in _dtypes.BY_NAME.values():
+    if _known is _dtypes.BRAIN:  # its arrays need another package
+        continue
     _word = f"{_dtypes.word_of(_known.numpy)}Tensor"
     TYPES[_word] = _TensorType(
         _word,

@@ -193,7 +193,7 @@ def normal(
 
 
 def _require_floats(call: str, given: np.dtype[Any]) -> None:
-    if given.kind != "f":
+    if given.kind not in "fV":
         raise NotImplementedError(f'"{call}" not implemented for {quoted(given)}')
 
 
@@ -230,6 +230,8 @@ def multinomial(
 ) -> Tensor:
     """Indices drawn with the probabilities in each row of `input`, which need not sum to 1."""
     weights = plain_of(input)
+    if weights.dtype.kind == "V":
+        weights = weights.astype(np.float32)
     if weights.dtype.kind != "f":
         raise RuntimeError(
             "multinomial only supports floating-point dtypes for input, got: "

@@ -95,7 +95,7 @@ def log_normal_(
 
 
 def _require_continuous(self: Tensor, name: str) -> None:
-    if self._value.dtype.kind != "f":
+    if self._value.dtype.kind not in "fV":
         raise RuntimeError(
             f"{name} distribution is a continuous probability distribution. dtype must be a "
             f"floating point but you specified {word_of(self._value.dtype)}"

@@ -35,6 +35,7 @@ from tapegrad.torch._ops.elementwise.functions import sigmoid_of
 from tapegrad.torch._ops.fast import is_short, logged, quiet, short_single
 from tapegrad.torch._rules import special
 from tapegrad.torch._rules.declare import Declared, elementwise, general
+from tapegrad.torch._rules.parts import in_parts, softplus_of, sums_along, sums_of_products
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._tensor.writes import write
 from tapegrad.torch._types import Dim, DType, Number, TensorLike
@@ -72,7 +73,11 @@ def activation(
 
 def with_inplace(call: Operation, compute: Operation, label: str) -> Operation:
     """An activation that also takes `inplace=`, as the last of its parameters."""
-    names = (*inspect.signature(compute).parameters, "inplace")
+    signature = inspect.signature(compute)
+    names = (*signature.parameters, "inplace")
+    last = inspect.Parameter(
+        "inplace", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=False, annotation="bool"
+    )
     evaluate = quiet(compute)
 
     @functools.wraps(compute)
@@ -85,6 +90,9 @@ def with_inplace(call: Operation, compute: Operation, label: str) -> Operation:
         sources = [value for value in given.values() if isinstance(value, Tensor)]
         return write(tensor, lambda array: evaluate(array, **arrays), label, sources)
 
+    within.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*signature.parameters.values(), last]
+    )
     return within
 
 
@@ -140,11 +148,23 @@ def relu6(input: Value) -> Value:
     return _between(input, 0, 6)
 
 
+def _is_fraction(slope: Value) -> bool:
+    """Whether x or x * slope is the larger one according to the sign of x."""
+    return isinstance(slope, (int, float)) and 0 < slope <= 1
+
+
+def _leaky_slopes(x: Value, slope: Value) -> Value:
+    if _is_fraction(slope) and type(x) is np.ndarray:
+        return np.maximum((x > 0).astype(x.dtype), slope)
+    return np.where(x > 0, 1, slope)
+
+
 @elementwise(
-    "LeakyReluBackward0", lambda _out, x, slope: _kept(np.where(untraced(x) > 0, 1, slope), x), 0
+    "LeakyReluBackward0", lambda _out, x, slope: _kept(_leaky_slopes(untraced(x), slope), x), 0
 )
 def _leaky(x: Value, slope: Value) -> Value:
-    return np.where(x > 0, x, x * slope)
+    # Choosing element by element costs far more than the larger one of two.
+    return np.maximum(x, x * slope) if _is_fraction(slope) else np.where(x > 0, x, x * slope)
 
 
 @activation("LeakyReluBackward0", by_result=True)
@@ -194,16 +214,26 @@ def threshold(input: Value, threshold: float, value: float) -> Value:
 # --- exponential units --------------------------------------------------------------------------
 
 
+@in_parts
+def _elu_slopes(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
+    above = (~(x <= 0)).astype(x.dtype)  # where x is NaN the slope is that of large numbers
+    low = np.exp(np.fmin(x, 0) * recording) * (alpha * scale * recording)
+    return low * (1 - above) + above * scale
+
+
 def _elu_slope(_out: Value, x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
+    if type(x) is np.ndarray:
+        return _elu_slopes(x, alpha, scale, recording)
     below = untraced(x) <= 0
     low = np.exp(np.where(below, x, 0) * recording) * (alpha * scale * recording)
     return np.where(below, low, scale)
 
 
 @elementwise("EluBackward0", _elu_slope, 0, 0, 0)
+@in_parts
 def _elu(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
-    low = np.expm1(np.where(x <= 0, x, 0) * recording) * (alpha * scale)
-    return np.where(x <= 0, low, x * scale)
+    low = np.expm1(np.minimum(x, 0) * recording) * (alpha * scale)
+    return np.maximum(x, 0) * scale + low
 
 
 @activation("EluBackward0", by_result=True)
@@ -274,22 +304,39 @@ _ROOT_HALF, _DENSITY = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)
 _ROOT, _CUBE = math.sqrt(2 / math.pi), 0.044715
 
 
-def _gelu_slope(_out: Value, x: Value) -> Value:
+@in_parts
+def _gelu_slopes(x: Value, out: Value) -> Value:
+    """The slopes by the result, x times the normal distribution function of x."""
+    zero = x == 0
+    below = out / (x + zero) + 0.5 * zero
+    return below + x * (_DENSITY * np.exp(-0.5 * x * x))
+
+
+def _gelu_slope(out: Value, x: Value) -> Value:
+    if type(x) is np.ndarray and type(out) is np.ndarray and x.dtype == np.float32:
+        return _gelu_slopes(x, out)
     return 0.5 * special.erfc(-_ROOT_HALF * x) + x * (_DENSITY * np.exp(-0.5 * x * x))
 
 
 @elementwise("GeluBackward0", _gelu_slope)
+@in_parts
 def _gelu(x: Value) -> Value:
     return x * (0.5 * special.erfc(-_ROOT_HALF * x))
 
 
 def _gelu_tanh_slope(_out: Value, x: Value) -> Value:
+    return _gelu_tanh_slopes(x)
+
+
+@in_parts
+def _gelu_tanh_slopes(x: Value) -> Value:
     square = x * x
     inner = np.tanh(_ROOT * (x + _CUBE * x * square))
     return 0.5 * (1 + inner) + (0.5 * _ROOT) * x * (1 - inner * inner) * (1 + 3 * _CUBE * square)
 
 
 @elementwise("GeluBackward0", _gelu_tanh_slope)
+@in_parts
 def _gelu_tanh(x: Value) -> Value:
     return 0.5 * x * (1 + np.tanh(_ROOT * (x + _CUBE * x * x * x)))
 
@@ -319,12 +366,18 @@ def silu(input: Value) -> Value:
 
 
 def _softplus_slope(_out: Value, x: Value, beta: Number, limit: Number) -> Value:
+    return _softplus_slopes(x, beta, limit)
+
+
+@in_parts
+def _softplus_slopes(x: Value, beta: Number, limit: Number) -> Value:
     return np.where(untraced(x) * beta > limit, 1, sigmoid_of(x * beta))
 
 
 @elementwise("SoftplusBackward0", _softplus_slope, 0, 0)
+@in_parts
 def _softplus(x: Value, beta: Number, limit: Number) -> Value:
-    return np.where(x * beta > limit, x, np.logaddexp(x * beta, 0) / beta)
+    return np.where(x * beta > limit, x, softplus_of(x * beta) / beta)
 
 
 @activation("SoftplusBackward0", inplace=False)
@@ -334,13 +387,19 @@ def softplus(input: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
 
 
 def _mish_slope(_out: Value, x: Value) -> Value:
-    inner = np.tanh(np.logaddexp(x, 0))
+    return _mish_slopes(x)
+
+
+@in_parts
+def _mish_slopes(x: Value) -> Value:
+    inner = np.tanh(softplus_of(x))
     return inner + x * sigmoid_of(x) * (1 - inner * inner)
 
 
 @elementwise("MishBackward0", _mish_slope)
+@in_parts
 def _mish(x: Value) -> Value:
-    return x * np.tanh(np.logaddexp(x, 0))
+    return x * np.tanh(softplus_of(x))
 
 
 @activation("MishBackward0")
@@ -350,8 +409,9 @@ def mish(input: Value) -> Value:
 
 
 @elementwise("LogSigmoidBackward0", lambda _out, x: sigmoid_of(-x))
+@in_parts
 def _logsigmoid(x: Value) -> Value:
-    return -np.logaddexp(-x, 0)
+    return -softplus_of(-x)
 
 
 @activation("LogSigmoidBackward0", inplace=False)
@@ -379,6 +439,7 @@ def tanhshrink(input: Value) -> Value:
     "HardsigmoidBackward0",
     lambda _out, x: ((untraced(x) > -3) & (untraced(x) < 3)).astype(x.dtype) / 6,
 )
+@in_parts
 def _hardsigmoid(x: Value) -> Value:
     return np.clip(x + 3, 0, 6) / 6
 
@@ -410,8 +471,9 @@ def _beyond(_out: Value, x: Value, limit: Number) -> Value:
 
 
 @elementwise("SoftshrinkBackward0", _beyond, 0)
+@in_parts
 def _softshrink(x: Value, limit: Number) -> Value:
-    return np.where(x > limit, x - limit, np.where(x < -limit, x + limit, x * 0))
+    return np.maximum(x - limit, 0) + np.minimum(x + limit, 0)
 
 
 @activation("SoftshrinkBackward0", inplace=False)
@@ -451,8 +513,7 @@ def glu(input: Value, dim: int = -1) -> Value:
 
 
 def _softmax_vjp(g: Cotangent, out: Value, _x: Value, axis: int) -> Cotangent:
-    weighted = g * out
-    return weighted - out * np.sum(weighted, axis, keepdims=True)
+    return out * (g - sums_of_products(g, out, axis))
 
 
 def _softmax_jvp(dots: Tangent, out: Value, _x: Value, axis: int) -> Tangent:
@@ -465,12 +526,12 @@ def softmax_of(x: Value, axis: int) -> Value:
     if not x.size:
         return np.copy(x)
     powers = np.exp(x - np.maximum.reduce(x, axis, keepdims=True))
-    powers /= np.add.reduce(powers, axis, keepdims=True)
+    powers /= sums_along(powers, axis)
     return powers
 
 
 def _log_softmax_vjp(g: Cotangent, out: Value, _x: Value, axis: int) -> Cotangent:
-    return g - np.exp(out) * np.sum(g, axis, keepdims=True)
+    return g - np.exp(out) * sums_along(g, axis)
 
 
 def _log_softmax_jvp(dots: Tangent, out: Value, _x: Value, axis: int) -> Tangent:
@@ -483,7 +544,7 @@ def log_softmax_of(x: Value, axis: int) -> Value:
     if not x.size:
         return np.copy(x)
     shifted = x - np.maximum.reduce(x, axis, keepdims=True)
-    return shifted - np.log(np.add.reduce(np.exp(shifted), axis, keepdims=True))
+    return shifted - np.log(sums_along(np.exp(shifted), axis))
 
 
 def _declare_softmax(word: str, function: Declared, label: str, doc: str) -> None:

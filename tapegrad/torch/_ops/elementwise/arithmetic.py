@@ -16,8 +16,10 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import memory_of
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import contiguous_format, default_float
+from tapegrad.torch._ops.create.fill import C_NAMES
 from tapegrad.torch._ops.declare import Operation, alias, operation, register
-from tapegrad.torch._ops.fast import operator_for, short_pair, short_single
+from tapegrad.torch._ops.fast import is_operand, operator_for, short_pair, short_single
+from tapegrad.torch._rules.brain_floats import converted
 from tapegrad.torch._rules.declare import elementwise
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import MemoryFormat, Number, TensorLike
@@ -27,7 +29,7 @@ from tapegrad.torch._types import MemoryFormat, Number, TensorLike
 
 def cast(array: Value, given: np.dtype[Any]) -> Value:
     """An array of another dtype; itself where it has it."""
-    return array if array.dtype == given else array.astype(given)
+    return array if array.dtype == given else converted(array, given)
 
 
 def floating(array: Value) -> Value:
@@ -36,12 +38,36 @@ def floating(array: Value) -> Value:
 
 
 def promoted(*operands: Value) -> list[Value]:
-    """Arrays and Python numbers brought to the dtype that PyTorch gives them together."""
+    """Arrays and Python numbers brought to the dtype that PyTorch gives them together.
+
+    RuntimeError for an integer beyond the range of that dtype; `wrapping` is without.
+    """
+    try:
+        return wrapping(*operands, strict=True)
+    except OverflowError:
+        name = _dtypes.result_of(operands).name
+        word = C_NAMES.get(name, name)
+        raise RuntimeError(f"value cannot be converted to type {word} without overflow") from None
+
+
+def wrapping(*operands: Value, strict: bool = False) -> list[Value]:
+    """As `promoted`, for operators: integers beyond the range wrap around, as in PyTorch."""
     target = _dtypes.result_of(operands)
     return [
-        cast(operand, target) if hasattr(operand, "astype") else np.asarray(operand, target)[()]
+        cast(operand, target)
+        if hasattr(operand, "astype")
+        else _number_in(operand, target, strict=strict)
         for operand in operands
     ]
+
+
+def _number_in(number: Number, given: np.dtype[Any], *, strict: bool) -> Any:
+    try:
+        return np.asarray(number, given)[()]
+    except OverflowError:
+        if strict or not -(2**63) <= int(number) < 2**64:
+            raise
+        return np.asarray(number).astype(given)[()]
 
 
 def copied_like(given: Value, old: Value) -> Value:
@@ -60,16 +86,16 @@ def copied_like(given: Value, old: Value) -> Value:
 @operation("AddBackward0", inplace=True)
 def add(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     """`input + alpha * other`."""
-    x, y = promoted(input, other)
-    return np.add(x, _scaled(y, alpha))
+    x, y = wrapping(input, other)
+    return np.add(x, scaled(y, alpha))
 
 
 @operation("SubBackward0", inplace=True)
 def sub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     """`input - alpha * other`."""
     _refuse_truth(input, other)
-    x, y = promoted(input, other)
-    return np.subtract(x, _scaled(y, alpha))
+    x, y = wrapping(input, other)
+    return np.subtract(x, scaled(y, alpha))
 
 
 def _refuse_truth(*operands: Value) -> None:
@@ -87,8 +113,22 @@ def _refuse_truth(*operands: Value) -> None:
         )
 
 
-def _scaled(array: Value, alpha: Number) -> Value:
-    return array if type(alpha) is int and alpha == 1 else array * alpha
+def scaled(array: Value, alpha: Number) -> Value:
+    """An array times alpha; RuntimeError for an alpha of a greater category than the array."""
+    if type(alpha) is int and alpha == 1:
+        return array
+    kind, kind_of_alpha = array.dtype.kind, np.result_type(alpha).kind
+    if kind_of_alpha == "b" and kind != "b":
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if kind in "biu" and kind_of_alpha in "fc":
+        raise RuntimeError(
+            "For integral input tensors, argument alpha must not be a floating point number."
+        )
+    if kind == "f" and kind_of_alpha == "c":
+        raise RuntimeError(
+            "For non-complex input tensors, argument alpha must not be a complex number."
+        )
+    return cast(array * _number_in(alpha, array.dtype, strict=False), array.dtype)
 
 
 @elementwise("RsubBackward1", -1, 1)
@@ -105,14 +145,14 @@ def _rsub_name(_input: TensorLike, other: TensorLike, **_kwargs: Any) -> str:
 def rsub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     """`other - alpha * input`."""
     _refuse_truth(input, other)
-    x, y = promoted(input, other)
-    return _difference_from(_scaled(x, alpha), y)
+    x, y = wrapping(input, other)
+    return _difference_from(scaled(x, alpha), y)
 
 
 @operation("MulBackward0", inplace=True)
 def mul(input: Value, other: Value) -> Value:
     """`input * other`."""
-    return np.multiply(*promoted(input, other))
+    return np.multiply(*wrapping(input, other))
 
 
 # The core's rule reads the quotient, which a program may write to: PyTorch's reads x and y.
@@ -142,9 +182,12 @@ def _div_name(_input: TensorLike, _other: TensorLike, *, rounding_mode: str | No
 @operation(_div_name, inplace=True)
 def div(input: Value, other: Value, *, rounding_mode: str | None = None) -> Value:
     """`input / other`; rounding_mode: "trunc" towards zero, "floor" downwards."""
-    x, y = promoted(input, other)
     if rounding_mode is None:
-        return quotient(floating(x), floating(y))
+        target = _dtypes.result_of((input, other))
+        kind = target if target.kind in "fc" else default_float()
+        x, y = (cast(z, kind) if hasattr(z, "astype") else kind.type(z) for z in (input, other))
+        return quotient(x, y)
+    x, y = wrapping(input, other)
     if rounding_mode not in ("trunc", "floor"):
         raise RuntimeError(
             "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
@@ -191,8 +234,8 @@ pow = register(replaces=pow)(  # noqa: A001
 def inplace_operator(word: str) -> Operation:
     """An operator like `+=`, by the method that writes in place."""
 
-    def inplace(self: Tensor, other: TensorLike) -> Tensor:
-        return getattr(self, word)(other)
+    def inplace(self: Tensor, other: TensorLike) -> Any:
+        return getattr(self, word)(other) if is_operand(other) else NotImplemented
 
     return inplace
 

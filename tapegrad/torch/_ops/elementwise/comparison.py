@@ -14,7 +14,7 @@ from tapegrad._core.types import Function, Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._dtypes import of_numpy, word_of
 from tapegrad.torch._ops.declare import OPERATIONS, Operation, operation, register
-from tapegrad.torch._ops.elementwise.arithmetic import inplace_operator, promoted
+from tapegrad.torch._ops.elementwise.arithmetic import inplace_operator, promoted, wrapping
 from tapegrad.torch._ops.fast import (
     full_like_number,
     is_operand,
@@ -31,7 +31,7 @@ from tapegrad.torch._types import TensorLike
 
 def _declare_comparison(word: str, ufunc: np.ufunc, also: str, sign: str) -> None:
     def compute(input: Value, other: Value) -> Value:
-        x, y = promoted(untraced(input), untraced(other))
+        x, y = wrapping(untraced(input), untraced(other))
         if x.dtype.kind == "c" and word not in ("eq", "ne"):
             raise NotImplementedError(f"\"{word}_cpu\" not implemented for '{word_of(x.dtype)}'")
         return ufunc(x, y)
@@ -158,7 +158,7 @@ def logical_not(input: Value) -> Value:
 
 def _whole(word: str, *operands: Value, bools: bool = True) -> list[Value]:
     """Integers (or booleans) of the same dtype; NotImplementedError for floats."""
-    found = promoted(*map(untraced, operands))
+    found = wrapping(*map(untraced, operands))
     kind = found[0].dtype.kind
     if kind not in "bui" or (kind == "b" and not bools):
         raise NotImplementedError(

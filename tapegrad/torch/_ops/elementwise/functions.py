@@ -20,6 +20,7 @@ from tapegrad.torch._ops.elementwise.arithmetic import (
     floor_quotient,
     inplace_operator,
     promoted,
+    wrapping,
 )
 from tapegrad.torch._ops.fast import (
     full_like_number,
@@ -108,7 +109,7 @@ def require_divisor(x: Value, y: Value) -> None:
 @operation(_label_by_tensor("Fmod"), inplace=True)
 def fmod(input: Value, other: Value) -> Value:
     """The remainder with the sign of the dividend."""
-    x, y = promoted(input, other)
+    x, y = wrapping(input, other)
     require_divisor(x, y)
     return np.fmod(x, y)
 
@@ -116,7 +117,7 @@ def fmod(input: Value, other: Value) -> Value:
 @operation(_label_by_tensor("Remainder"), inplace=True)
 def remainder(input: Value, other: Value) -> Value:
     """The remainder with the sign of the divisor, as Python's %."""
-    x, y = promoted(input, other)
+    x, y = wrapping(input, other)
     _require_division("remainder_cpu", x)
     require_divisor(x, y)
     return np.remainder(x, y)
@@ -131,7 +132,7 @@ def _require_division(kernel: str, x: Value) -> None:
 @operation("FloorDivideBackward0", inplace=True)
 def floor_divide(input: Value, other: Value) -> Value:
     """The quotient rounded down; a derivative of 0."""
-    x, y = promoted(input, other)
+    x, y = wrapping(input, other)
     _require_division("div_floor_cpu", x)
     require_divisor(x, y)
     return floor_quotient(x, y)
@@ -324,6 +325,12 @@ def polygamma(n: int, input: Value) -> Value:
 
 
 register("polygamma", function=False)(lambda self, n: polygamma(n, self))
+
+
+@register(function=False)
+def polygamma_(self: Tensor, n: int) -> Tensor:
+    """`polygamma`, written into this tensor's own memory."""
+    return self.copy_(polygamma(n, self))
 
 
 def _pair(word: str, input: Value, other: Value) -> tuple[Value, Value]:

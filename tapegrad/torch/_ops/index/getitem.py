@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core import types
+from tapegrad.torch._dims import clash_of
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.modes import MODE
 from tapegrad.torch._graph.node import Node
@@ -110,6 +111,7 @@ def _assign(self: Tensor, index: types.Index, value: TensorLike) -> None:
     source = _assigned(self, value)
     if parsed.chosen is not None:
         target = self if parsed.whole else _taken(self, parsed)
+        _check_dtypes(target, source, parsed.chosen)
         put(target, _simple(parsed.chosen), source, "IndexPutBackward0")
         return
     basic = _simple(parsed.basic)
@@ -128,6 +130,22 @@ def _assign(self: Tensor, index: types.Index, value: TensorLike) -> None:
         put(self, basic, source, "CopySlices")
     else:
         put(_taken(self, parsed), ..., source, "CopySlices")
+
+
+def _check_dtypes(self: Tensor, source: TensorLike, chosen: tuple[types.Index, ...]) -> None:
+    """RuntimeError for elements of another dtype; one element fills a mask in any dtype."""
+    if not isinstance(source, Tensor) or source._value.dtype == self._value.dtype:
+        return
+    masks = [part.dtype.kind == "b" for part in chosen if hasattr(part, "dtype")]
+    if masks != [True] or source.numel() != 1:
+        place = np.broadcast_to(np.False_, self.shape)[_simple(chosen)].shape
+        if clash_of(place, source.shape) is not None or source.ndim > len(place):
+            return  # the write says that the shapes differ
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{word_of(self._value.dtype)} for the destination and "
+            f"{word_of(source._value.dtype)} for the source."
+        )
 
 
 def _check_view(self: Tensor) -> None:
@@ -170,6 +188,12 @@ def _without_leading(source: Tensor, room: int) -> Tensor:
             f"tensor ({len(shape)})"
         )
     return source if shape == source._value.shape else reshaped(source, shape)
+
+
+@register("__delitem__", function=False)
+def _delitem(self: Tensor, index: types.Index) -> None:
+    """TypeError: a tensor keeps its elements."""
+    raise TypeError("Tensor does not support deleting items")
 
 
 @register(function=False)

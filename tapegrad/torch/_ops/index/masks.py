@@ -25,6 +25,12 @@ from tapegrad.torch._types import Number
 def _mask(mask: Value, word: str) -> Value:
     given = untraced(mask)
     if given.dtype.kind != "b":
+        if word == "masked_fill_":
+            words = {"uint8": "unsigned char", "int64": "long int", "float32": "float"}
+            found = words.get(given.dtype.name, given.dtype.name)
+            raise RuntimeError(
+                f"{word} only supports boolean masks, but got mask with dtype {found}"
+            )
         raise RuntimeError(f"{word}: expected BoolTensor for mask")
     return given
 

@@ -15,7 +15,7 @@ from tapegrad._core.values import getitem, untraced
 from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import operation, register
-from tapegrad.torch._ops.elementwise.arithmetic import cast
+from tapegrad.torch._ops.elementwise.arithmetic import cast, scaled
 from tapegrad.torch._ops.fast import short_lookup
 from tapegrad.torch._ops.index.checks import (
     ALL,
@@ -79,7 +79,8 @@ def _require_parts(
 ) -> None:
     require_dtype(input, source, word)
     expected = (*input.shape[:axis], index.size, *input.shape[axis + 1 :])
-    if source.shape != expected and input.ndim:
+    one = index.size == 1 and input.ndim <= 1 and not source.shape and word == "index_copy"
+    if source.shape != expected and input.ndim and not one:
         raise error(
             f"{word}(): Number of indices and the shape of source must match: expected "
             f"{list(expected)}, got {list(source.shape)}"
@@ -93,7 +94,7 @@ def index_add(input: Value, dim: int, index: Value, source: Value, *, alpha: Num
     _require_parts(input, axis, given, source, "index_add")
     shape = input.shape
     x, source_lines = lines(input, source)
-    value = source_lines if type(alpha) is int and alpha == 1 else source_lines * alpha
+    value = scaled(source_lines, alpha)
     return added(x, at_rows(axis, given), cast(value, x.dtype)).reshape(shape)
 
 
@@ -159,6 +160,9 @@ def index_put(
 ) -> Value:
     """`input[indices] = values`; accumulate: add them, also where a position occurs twice."""
     index = _of_each(indices)
+    masks = [part.dtype.kind == "b" for part in index if hasattr(part, "dtype")]
+    if masks == [True] and not accumulate and np.shape(values) == () and hasattr(values, "dtype"):
+        values = cast(values, input.dtype)
     if hasattr(values, "dtype") and values.dtype != input.dtype:
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "

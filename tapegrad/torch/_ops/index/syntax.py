@@ -114,6 +114,8 @@ class _Steps:
             size = self.shape[self.place]
             if not isinstance(array, Mapped) and array.size:
                 low, high = int(array.min()), int(array.max())
+                if not size:
+                    raise IndexError("index is out of bounds for dimension with size 0")
                 if low < -size or high >= size:
                     raise IndexError(
                         f"index {high if high >= size else low} is out of bounds for dimension "
@@ -187,7 +189,7 @@ def _array(array: Value) -> Value:
     if kind not in "biu":
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     if not array.shape:
-        return bool(array) if kind == "b" else int(array)
+        return bool(array) if kind == "b" or array.dtype == np.uint8 else int(array)
     if array.dtype == np.uint8:
         warn(
             "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "

@@ -17,6 +17,7 @@ from tapegrad._warning import warn
 from tapegrad.torch._ops.declare import operation, private, register
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._ops.linalg.product_checks import check_scalar_types
+from tapegrad.torch._rules.pairs import distances_between
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import TensorLike
 
@@ -185,7 +186,7 @@ def trace(input: Value) -> Value:
     """The sum of the diagonal of a matrix."""
     if len(input.shape) != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(input.shape)}")
-    return np.trace(input)
+    return np.trace(input, dtype=np.int64 if input.dtype.kind in "bui" else None)
 
 
 @operation("CdistBackward0", method=False)
@@ -203,5 +204,7 @@ def cdist(
             f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} "
             f"X2: {x2.shape[-1]}"
         )
+    if p == 2 and x1.dtype == x2.dtype and x1.dtype in (np.float32, np.float64):
+        return distances_between(x1, x2)
     apart = np.expand_dims(x1, -2) - np.expand_dims(x2, -3)
     return np.linalg.norm(apart, p, -1)

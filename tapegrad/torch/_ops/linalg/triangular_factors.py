@@ -17,11 +17,11 @@ from tapegrad._core.values import Mapped, untraced
 from tapegrad.torch._ops.linalg.matrix_checks import require_matrices
 
 
-def row_order(name: str, A: Value, pivot: bool) -> tuple[Any, Any]:
+def row_order(A: Value, pivot: bool) -> tuple[Any, Any]:
     """The order of the rows that partial pivoting takes, and the swaps as LAPACK counts them."""
     rest = untraced(A)
     if isinstance(rest, Mapped):
-        raise NotImplementedError(f"{name}: not under vmap; give it the batch of matrices itself")
+        return _batched_order(rest, pivot)
     rest = np.array(rest)
     *batch, rows, columns = rest.shape
     rest = rest.reshape(-1, rows, columns)
@@ -37,6 +37,28 @@ def row_order(name: str, A: Value, pivot: bool) -> tuple[Any, Any]:
                 scale = matrix[k + 1 :, k] / matrix[k, k]
                 matrix[k + 1 :] -= scale[:, None] * matrix[k]
     return order.reshape(*batch, rows), swaps.reshape(*batch, min(rows, columns))
+
+
+def _batched_order(rest: Value, pivot: bool) -> tuple[Value, Value]:
+    """`row_order` in NumPy's functions of whole arrays, which a vmap can follow."""
+    rows, columns = rest.shape[-2:]
+    numbers = np.arange(rows)
+    order = np.argmax(rest[..., :1] * 0, -1) * 0 + numbers
+    swaps = []
+    for k in range(min(rows, columns)):
+        if pivot:
+            best = k + np.argmax(np.abs(rest[..., k:, k]), -1)[..., None]
+        else:
+            best = order[..., :1] * 0 + k
+        swaps.append(best + 1)
+        places = np.where(numbers == k, best, np.where(numbers == best, k, numbers))
+        rest = np.take_along_axis(rest, places[..., None], -2)
+        order = np.take_along_axis(order, places, -1)
+        head = rest[..., k : k + 1, k : k + 1]
+        safe = np.where(head == 0, np.ones_like(head), head)
+        below = np.where((numbers > k)[:, None], rest[..., :, k : k + 1] / safe, 0)
+        rest = rest - np.where(head == 0, 0, below) * rest[..., k : k + 1, :]
+    return order, np.concatenate(swaps, -1).astype(np.int32)
 
 
 def eliminated(A: Value, order: Any) -> tuple[Value, Value]:
@@ -58,15 +80,27 @@ def eliminated(A: Value, order: Any) -> tuple[Value, Value]:
 def lu_of(name: str, A: Value, pivot: bool) -> tuple[Value, Value, Value]:
     """P, L and U with `A == P @ L @ U`."""
     require_matrices(name, A)
-    order, _ = row_order(name, A, pivot)
+    order, _ = row_order(A, pivot)
     low, high = eliminated(A, order)
-    return np.swapaxes(np.eye(A.shape[-2], dtype=A.dtype)[order], -1, -2), low, high
+    return permutation(order, A.dtype), low, high
+
+
+def permutation(order: Any, kind: Any) -> Value:
+    """P with `P @ rows in this order == the rows`."""
+    rows = order.shape[-1]
+    return (np.arange(rows)[:, None] == order[..., None, :]).astype(kind)
+
+
+def info_of(factors: Any) -> Any:
+    """The number of the first zero on the diagonal of U, counted from 1; 0 without one."""
+    zero = np.diagonal(factors, axis1=-2, axis2=-1) == 0
+    return np.where(np.any(zero, -1), np.argmax(zero, -1) + 1, 0).astype(np.int32)
 
 
 def packed(name: str, A: Value, pivot: bool) -> tuple[Value, Any]:
     """L below the diagonal and U on and above it, in one matrix, and the swaps of rows."""
     require_matrices(name, A)
-    order, swaps = row_order(name, A, pivot)
+    order, swaps = row_order(A, pivot)
     low, high = eliminated(A, order)
     rows, columns = A.shape[-2:]
     if rows > columns:
@@ -80,6 +114,8 @@ def packed(name: str, A: Value, pivot: bool) -> tuple[Value, Any]:
 
 def order_of(swaps: Any, rows: int) -> Any:
     """The order of the rows after the swaps."""
+    if isinstance(swaps, Mapped):
+        return _batched_order_of(swaps, rows)
     flat = swaps.reshape(-1, swaps.shape[-1])
     order = np.tile(np.arange(rows), (len(flat), 1))
     for places, found in zip(order, flat, strict=True):
@@ -88,4 +124,14 @@ def order_of(swaps: Any, rows: int) -> Any:
     return order.reshape(*swaps.shape[:-1], rows)
 
 
-__all__ = ["lu_of", "order_of", "packed"]
+def _batched_order_of(swaps: Value, rows: int) -> Value:
+    numbers = np.arange(rows)
+    order = swaps[..., :1] * 0 + numbers
+    for k in range(swaps.shape[-1]):
+        best = swaps[..., k : k + 1] - 1
+        places = np.where(numbers == k, best, np.where(numbers == best, k, numbers))
+        order = np.take_along_axis(order, places, -1)
+    return order
+
+
+__all__ = ["info_of", "lu_of", "order_of", "packed", "permutation"]

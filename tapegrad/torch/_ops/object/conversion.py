@@ -36,6 +36,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Value:
         raise RuntimeError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )
+    if self._value.dtype.kind == "V":
+        raise TypeError("Got unsupported ScalarType BFloat16")
     if type(self._value) is not ndarray:
         return np.asarray(self._value)  # the core's error, or its plain value
     return self._value.view()
@@ -138,7 +140,7 @@ def _length(self: Tensor) -> int:
 
 @register("__reversed__", function=False)
 def _reverse(self: Tensor) -> Tensor:
-    return self if not self._value.shape else self.flip(tuple(range(self.dim())))
+    return self if not self._value.shape else self.flip(0)
 
 
 @register("__contains__", function=False)
@@ -178,7 +180,7 @@ def _wanted(args: tuple[Any, ...], dtype: DType) -> DType:
     return dtype
 
 
-@private("ToCopyBackward0")
+@private("ToCopyBackward0", exact=True)
 def _to_copy(input: Value, given: np.dtype[Any]) -> Value:
     made = converted(input, given)
     return made.copy() if made is input else made
@@ -226,17 +228,23 @@ def type_of(self: Tensor, dtype: DType | str = None, non_blocking: bool = False)
 
 
 def _conversion(word: str, name: str) -> None:
-    given = np.dtype(name)
+    given = _dtypes.BY_NAME[name]
 
     def convert(self: Tensor, memory_format: MemoryFormat = None) -> Tensor:
-        return to_dtype(self, given)
+        return to_dtype(self, given.numpy)
 
     convert.__name__ = convert.__qualname__ = word
     convert.__doc__ = f"The tensor as torch.{name}."
     register(function=False)(convert)
 
 
-CONVERSIONS = {**_dtypes.ALIASES, "bool": "bool", "byte": "uint8", "char": "int8"}
+CONVERSIONS = {
+    **_dtypes.ALIASES,
+    "bool": "bool",
+    "byte": "uint8",
+    "char": "int8",
+    "bfloat16": "bfloat16",
+}
 for _word, _name in CONVERSIONS.items():
     _conversion(_word, _name)
 

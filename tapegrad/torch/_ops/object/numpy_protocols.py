@@ -17,10 +17,12 @@ import numpy as np
 
 from tapegrad._core.types import Function, Params, Tree, Value
 from tapegrad._core.values import in_trace
+from tapegrad.torch._dtypes import BRAINS
 from tapegrad.torch._graph.names import name_of
 from tapegrad.torch._ops.create.data import from_operand
 from tapegrad.torch._ops.declare import as_arrays, private, register
 from tapegrad.torch._ops.object.conversion import numpy as numpy_of
+from tapegrad.torch._rules.brain_floats import concerns
 from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray
 from tapegrad.torch._tensor.writes import write
 from tapegrad.torch._types import TensorLike
@@ -55,6 +57,8 @@ _WRITERS = {
     np.fill_diagonal: "a",
     np.put_along_axis: "arr",
 }
+# Functions that answer yes or no about the numbers: RuntimeError for tensors that require grad.
+_ANSWERS = (np.allclose, np.array_equal, np.array_equiv)
 
 
 class _Named:
@@ -69,6 +73,8 @@ def _operation(function: Function) -> Function:
     """A function of NumPy as an operation on tensors, whose results may be views."""
 
     def compute(*args: Any, **kwargs: Any) -> Value:
+        if BRAINS and concerns(args, kwargs):
+            raise TypeError("Got unsupported ScalarType BFloat16")
         return function(*args, **kwargs)
 
     word = getattr(function, "__name__", type(function).__name__)
@@ -118,6 +124,8 @@ def array_function(
     """NumPy's hook for its other functions."""
     if function in _WRITERS:
         return _write_with(function, args, kwargs)
+    if function in _ANSWERS:  # a truth value, which would hide that a derivative was lost
+        return function(*_numpy_arrays(args), **_numpy_arrays(kwargs))
     out = kwargs.get("out")
     if out is not None:
         return _into(function, args, {k: v for k, v in kwargs.items() if k != "out"}, out)

@@ -196,7 +196,9 @@ def repr_of(tensor: Tensor) -> str:
     kind = type(tensor).__name__
     prefix = "tensor(" if kind in ("Tensor", "Parameter", "Variable") else f"{kind}("
     indent = len(prefix)
-    text = prefix + _numbers(tensor._value, indent)
+    shown = tensor._value
+    shown = shown.astype(np.float32) if shown.dtype.kind == "V" else shown
+    text = prefix + _numbers(shown, indent)
     column = len(text) - text.rfind("\n") + 1
     for remark in _remarks(tensor):
         if column + len(remark) + 2 > OPTIONS["linewidth"]:

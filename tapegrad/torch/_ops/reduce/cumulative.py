@@ -8,7 +8,7 @@ from tapegrad._core.types import Function, Value
 from tapegrad.torch._dims import along_one, shaped, wrapped
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import operation
-from tapegrad.torch._ops.elementwise.arithmetic import floating, promoted
+from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, promoted
 from tapegrad.torch._ops.reduce.sums import counted
 from tapegrad.torch._types import Dim, DType, Number
 
@@ -16,7 +16,7 @@ from tapegrad.torch._types import Dim, DType, Number
 def _declare_running(word: str, function: Function, noun: str) -> None:
     def compute(input: Value, dim: Dim, *, dtype: DType = None) -> Value:
         array, axis = along_one(counted(input, dtype), dim)
-        return shaped(function(array, axis=axis), input.shape)
+        return shaped(cast(function(array, axis=axis), array.dtype), input.shape)
 
     compute.__doc__ = f"The {noun} of the elements so far along a dimension."
     operation(f"{word.capitalize()}Backward0", name=word, inplace=True)(compute)

@@ -6,6 +6,7 @@ returned gets the gradient; the median of everything shares it among equal eleme
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -272,7 +273,7 @@ def _unique_consecutive(
     flat = np.reshape(input, -1) if dim is None else input
     axis = 0 if dim is None else wrapped(dim, input.ndim)
     x = np.moveaxis(untraced(flat), axis, 0)
-    rows = np.reshape(x, (x.shape[0], -1))
+    rows = np.reshape(x, (x.shape[0], math.prod(x.shape[1:])))
     begins = np.ones(len(rows), bool)
     begins[1:] = np.any(rows[1:] != rows[:-1], axis=1)
     first = np.flatnonzero(begins)

@@ -101,7 +101,7 @@ def nansum(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType
     array = counted(input, dtype)
     axis = axes_of(dim, input.ndim)
     if array.dtype.kind != "f":
-        return np.sum(array, axis, keepdims=keepdim)
+        return np.sum(array, axis, dtype=array.dtype, keepdims=keepdim)
     return np.nansum(array, axis, keepdims=keepdim)
 
 
@@ -368,7 +368,7 @@ def dist(input: Value, other: Value, p: Number = 2) -> Value:
     return vector_norm(np.subtract(x, y), p, None, False)
 
 
-@operation("RenormBackward0")
+@operation("RenormBackward0", inplace=True)
 def renorm(input: Value, p: float, dim: int, maxnorm: float) -> Value:
     """Each slice along a dimension, made smaller where its p-norm is larger than maxnorm."""
     kept = wrapped(dim, input.ndim)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapegrad.torch.nn.modules import container, module
+from tapegrad.torch.nn.modules import batchnorm, container, lazy, module
 from tapegrad.torch.nn.modules.container import (
     ModuleDict,
     ModuleList,
@@ -19,6 +19,8 @@ __all__ = [
     "ParameterDict",
     "ParameterList",
     "Sequential",
+    "batchnorm",
     "container",
+    "lazy",
     "module",
 ]

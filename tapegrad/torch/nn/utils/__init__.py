@@ -5,7 +5,7 @@ The files have PyTorch's names. Knows modules, and nothing of particular layers.
 
 from __future__ import annotations
 
-from tapegrad.torch.nn.utils import parametrizations, parametrize, rnn, stateless
+from tapegrad.torch.nn.utils import parametrizations, parametrize, prune, rnn, stateless
 from tapegrad.torch.nn.utils.clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -21,6 +21,10 @@ from tapegrad.torch.nn.utils.fusion import (
     fuse_linear_bn_weights,
 )
 from tapegrad.torch.nn.utils.init import skip_init
+from tapegrad.torch.nn.utils.memory_format import (
+    convert_conv2d_weight_memory_format,
+    convert_conv3d_weight_memory_format,
+)
 from tapegrad.torch.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
 from tapegrad.torch.nn.utils.weight_norm import remove_weight_norm, weight_norm
 
@@ -29,6 +33,8 @@ __all__ = [
     "clip_grad_norm_",
     "clip_grad_value_",
     "clip_grads_with_norm_",
+    "convert_conv2d_weight_memory_format",
+    "convert_conv3d_weight_memory_format",
     "fuse_conv_bn_eval",
     "fuse_conv_bn_weights",
     "fuse_linear_bn_eval",
@@ -37,6 +43,7 @@ __all__ = [
     "parameters_to_vector",
     "parametrizations",
     "parametrize",
+    "prune",
     "remove_spectral_norm",
     "remove_weight_norm",
     "rnn",
@@ -46,3 +53,7 @@ __all__ = [
     "vector_to_parameters",
     "weight_norm",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

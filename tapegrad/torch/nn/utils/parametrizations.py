@@ -289,3 +289,7 @@ def spectral_norm(
 
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -391,3 +391,7 @@ __all__ = [
     "transfer_parametrizations_and_params",
     "type_before_parametrizations",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -23,3 +23,7 @@ __all__ = [
     "unpack_sequence",
     "unpad_sequence",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -38,6 +38,7 @@ class _ByFunctions(LRScheduler):
     def state_dict(self) -> dict[str, Any]:
         """All but the optimizer; of functions that are objects, their attributes."""
         state = super().state_dict()
+        state.pop("lr_lambdas", None)
         state["lr_lambdas"] = [
             None if isinstance(function, types.FunctionType) else function.__dict__.copy()
             for function in self.lr_lambdas

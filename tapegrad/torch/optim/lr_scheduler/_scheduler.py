@@ -145,13 +145,16 @@ def _watch_steps(optimizer: Optimizer) -> None:
     if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
         return
     function: Any = getattr(optimizer.step, "__func__", optimizer.step)
+    replaced = "step" in vars(optimizer)
     reference = weakref.ref(optimizer)
 
     @functools.wraps(function)
     def step(*args: Any, **kwargs: Any) -> Any:
         own: Any = reference()
         own._opt_called = True
-        return function.__get__(own, type(own))(*args, **kwargs)
+        # That of the class is looked up anew: a profile that started later has put its own there.
+        taken = function if replaced else type(own).step
+        return taken.__get__(own, type(own))(*args, **kwargs)
 
     step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
     optimizer.step = step  # type: ignore[method-assign]

@@ -22,7 +22,7 @@ class Dataset(Generic[Sample_co]):
     def __getitem__(self, index: Any) -> Sample_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
-    def __add__(self, other: Dataset[Any]) -> ConcatDataset:
+    def __add__(self, other: Dataset[Sample_co]) -> ConcatDataset[Sample_co]:
         return ConcatDataset([self, other])
 
 
@@ -49,7 +49,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         return int(self.tensors[0].size(0))
 
 
-class StackDataset(Dataset[Any]):
+class StackDataset(Dataset[Sample_co]):
     """Sample i is the tuple of the i-th samples of datasets, or the dict of those with names."""
 
     datasets: tuple[Any, ...] | dict[str, Any]
@@ -81,7 +81,7 @@ class StackDataset(Dataset[Any]):
         return self._length
 
 
-class ConcatDataset(Dataset[Any]):
+class ConcatDataset(Dataset[Sample_co]):
     """Datasets, one after the other."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
@@ -105,7 +105,7 @@ class ConcatDataset(Dataset[Any]):
         return self.datasets[place][index - before]
 
 
-class ChainDataset(IterableDataset[Any]):
+class ChainDataset(IterableDataset[Sample_co]):
     """Datasets that give samples, one after the other."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
@@ -122,11 +122,13 @@ class ChainDataset(IterableDataset[Any]):
         return sum(len(dataset) for dataset in self.datasets)
 
 
-class Subset(Dataset[Any]):
+class Subset(Dataset[Sample_co]):
     """The samples of a dataset at given numbers."""
 
-    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
-        self.dataset = dataset
+    def __init__(
+        self, dataset: Dataset[Sample_co] | Sequence[Sample_co], indices: Sequence[int]
+    ) -> None:
+        self.dataset: Any = dataset
         self.indices = indices
 
     def __getitem__(self, index: Any) -> Any:
@@ -145,14 +147,17 @@ class Subset(Dataset[Any]):
 
 
 def random_split(
-    dataset: Any, lengths: Sequence[int | float], generator: Generator | None = None
-) -> list[Subset]:
+    dataset: Dataset[Sample_co] | Sequence[Sample_co],
+    lengths: Sequence[int | float],
+    generator: Generator | None = None,
+) -> list[Subset[Sample_co]]:
     """A dataset taken apart at random.
 
     lengths: numbers of samples, which sum to that of the dataset; or fractions that sum to 1, of
     which what is left over goes to the first parts, one sample each.
     """
-    total = len(dataset)
+    whole: Any = dataset  # which has a length, as not all datasets have
+    total = len(whole)
     sizes = [int(length) for length in lengths]
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         for place, fraction in enumerate(lengths):

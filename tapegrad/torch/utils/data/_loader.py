@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import itertools
 import queue
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Generic
 
 from tapegrad.torch._ops.create.generator import Generator, source
 from tapegrad.torch.utils.data._collate import default_collate, default_convert
-from tapegrad.torch.utils.data._datasets import IterableDataset
+from tapegrad.torch.utils.data._datasets import Dataset, IterableDataset, Sample_co
 from tapegrad.torch.utils.data._samplers import BatchSampler, RandomSampler, SequentialSampler
-from tapegrad.torch.utils.data._workers import Exhausted, Worker, WorkerInfo, in_order
+from tapegrad.torch.utils.data._workers import Exhausted, Failed, Worker, WorkerInfo, in_order
 
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
@@ -24,7 +24,20 @@ class _Endless:
         return itertools.repeat(())
 
 
-class DataLoader:
+class _Batches(Iterator[Any]):
+    """Batches in turn. Where one failed, its exception is raised, and the next one can be read."""
+
+    def __init__(self, found: Iterator[Any]) -> None:
+        self._found = found
+
+    def __next__(self) -> Any:
+        batch = next(self._found)
+        if isinstance(batch, Failed):
+            raise batch.error
+        return batch
+
+
+class DataLoader(Generic[Sample_co]):
     """Iterates over batches of a dataset, each time anew.
 
     batch_size: samples in a batch; None for single samples. shuffle: in an order drawn at random,
@@ -38,7 +51,7 @@ class DataLoader:
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Dataset[Sample_co] | Sequence[Sample_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Iterable[Any] | None = None,
@@ -75,17 +88,18 @@ class DataLoader:
                 "batch_size=None option disables auto-batching and is mutually exclusive with "
                 "drop_last"
             )
+        samples: Any = dataset
         order: Any = sampler
         if order is None:
             if not self._by_order:
                 order = _Endless()
             elif shuffle:
-                order = RandomSampler(dataset, generator=generator)
+                order = RandomSampler(samples, generator=generator)
             else:
-                order = SequentialSampler(dataset)
+                order = SequentialSampler(samples)
         if batch_size is not None and batch_sampler is None:
             batch_sampler = BatchSampler(order, batch_size, drop_last)
-        self.dataset = dataset
+        self.dataset: Any = dataset
         self.batch_size = batch_size
         self.drop_last = drop_last
         self.sampler = order
@@ -123,15 +137,16 @@ class DataLoader:
     def __iter__(self) -> Iterator[Any]:
         tasks = iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
         seed = int(source(self.generator).integers(2**63))
-        if self.num_workers:
-            return self._by_workers(tasks, seed)
-        return self._loaded(tasks)
+        return _Batches(self._by_workers(tasks, seed) if self.num_workers else self._loaded(tasks))
 
     def _loaded(self, tasks: Iterator[Any]) -> Iterator[Any]:
         """The batches, each loaded when it is asked for."""
         load = self._loader_of(self.dataset)
         for task in tasks:
-            batch = load(task)
+            try:
+                batch = load(task)
+            except Exception as error:  # noqa: BLE001 - it is raised where the batch is read
+                batch = Failed(error)
             if isinstance(batch, Exhausted):
                 return
             yield batch

@@ -135,7 +135,7 @@ class WeightedRandomSampler(Sampler[int]):
         drawn = source(self.generator).choice(
             len(weights), self.num_samples, self.replacement, weights / weights.sum()
         )
-        return iter(drawn.tolist())
+        yield from drawn.tolist()
 
     def __len__(self) -> int:
         return self.num_samples

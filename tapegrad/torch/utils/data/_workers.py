@@ -36,12 +36,16 @@ class Exhausted:
     """Says that a worker has no more samples."""
 
 
-class _Failed:
-    """An exception of a worker, for the thread that reads its results."""
+class Failed:
+    """An exception in place of a batch, for the program that reads the batches."""
 
-    def __init__(self, error: BaseException, worker: int) -> None:
+    def __init__(self, error: BaseException) -> None:
         self.error = error
-        error.add_note(f"Caught {type(error).__name__} in DataLoader worker thread {worker}.")
+
+
+def _failed(error: BaseException, worker: int) -> Failed:
+    error.add_note(f"Caught {type(error).__name__} in DataLoader worker thread {worker}.")
+    return Failed(error)
 
 
 class Worker:
@@ -79,7 +83,7 @@ def _answer(
     try:
         answer = begin(info)
     except BaseException as error:  # noqa: BLE001 - every exception goes to the reading thread
-        failed = _Failed(error, info.id)
+        failed = _failed(error, info.id)
     while (task := tasks.get()) is not None:
         number, wanted = task
         made: Any = failed
@@ -87,7 +91,7 @@ def _answer(
             try:
                 made = answer(wanted)
             except BaseException as error:  # noqa: BLE001 - every exception goes to the reader
-                made = _Failed(error, info.id)
+                made = _failed(error, info.id)
         results.put((number, info.id, made))
 
 
@@ -98,7 +102,10 @@ def in_order(
     ahead: int,
     timeout: float,
 ) -> Iterator[Any]:
-    """The results of tasks, which go around among workers, at most so many ahead."""
+    """The results of tasks, which go around among workers, at most so many ahead.
+
+    An exception comes as `Failed`, so that the next results can still be read.
+    """
     waiting: dict[int, Any] = {}  # the worker of each task, or its result
     turn = sent = wanted = 0
     try:
@@ -122,8 +129,6 @@ def in_order(
                 workers[place].done |= isinstance(made, Exhausted)
             (made,) = waiting.pop(wanted)
             wanted += 1
-            if isinstance(made, _Failed):
-                raise made.error
             if not isinstance(made, Exhausted):
                 yield made
     finally:

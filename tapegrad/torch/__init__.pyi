@@ -1,0 +1,2710 @@
+"""The namespace `torch`.
+
+Written by docs/torch_stubs.py from what is there at run time: change that, not this.
+"""
+
+from builtins import bool as _bool, bytes as _bytes, complex as _complex, float as _float
+from builtins import int as _int, str as _str, type as _type
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any, Literal, NamedTuple, NoReturn, Self, TypeAlias, overload
+import os
+
+import numpy as np
+
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
+from tapegrad.torch import amp as amp
+from tapegrad.torch import autograd as autograd
+from tapegrad.torch import backends as backends
+from tapegrad.torch import cuda as cuda
+from tapegrad.torch import distributions as distributions
+from tapegrad.torch import fft as fft
+from tapegrad.torch import func as func
+from tapegrad.torch import linalg as linalg
+from tapegrad.torch import nn as nn
+from tapegrad.torch import optim as optim
+from tapegrad.torch import profiler as profiler
+from tapegrad.torch import return_types as return_types
+from tapegrad.torch import serialization as serialization
+from tapegrad.torch import special as special
+from tapegrad.torch import testing as testing
+from tapegrad.torch import utils as utils
+from tapegrad.torch._dtypes import Size as Size
+from tapegrad.torch._dtypes import channels_last as channels_last
+from tapegrad.torch._dtypes import channels_last_3d as channels_last_3d
+from tapegrad.torch._dtypes import contiguous_format as contiguous_format
+from tapegrad.torch._dtypes import device as device
+from tapegrad.torch._dtypes import dtype as dtype
+from tapegrad.torch._dtypes import finfo as finfo
+from tapegrad.torch._dtypes import get_default_dtype as get_default_dtype
+from tapegrad.torch._dtypes import iinfo as iinfo
+from tapegrad.torch._dtypes import preserve_format as preserve_format
+from tapegrad.torch._dtypes import set_default_dtype as set_default_dtype
+from tapegrad.torch._dtypes import strided as strided
+from tapegrad.torch._graph.modes import enable_grad as enable_grad
+from tapegrad.torch._graph.modes import inference_mode as inference_mode
+from tapegrad.torch._graph.modes import is_grad_enabled as is_grad_enabled
+from tapegrad.torch._graph.modes import is_inference_mode_enabled as is_inference_mode_enabled
+from tapegrad.torch._graph.modes import no_grad as no_grad
+from tapegrad.torch._graph.modes import set_grad_enabled as set_grad_enabled
+from tapegrad.torch._settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
+from tapegrad.torch._settings import get_float32_matmul_precision as get_float32_matmul_precision
+from tapegrad.torch._settings import get_num_interop_threads as get_num_interop_threads
+from tapegrad.torch._settings import get_num_threads as get_num_threads
+from tapegrad.torch._settings import set_float32_matmul_precision as set_float32_matmul_precision
+from tapegrad.torch._settings import set_num_interop_threads as set_num_interop_threads
+from tapegrad.torch._settings import set_num_threads as set_num_threads
+from tapegrad.torch._settings import use_deterministic_algorithms as use_deterministic_algorithms
+from tapegrad.torch._tensor.tensor import Tensor as Tensor
+from tapegrad.torch.amp import GradScaler as GradScaler
+from tapegrad.torch.amp import autocast as autocast
+from tapegrad.torch.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from tapegrad.torch.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+from tapegrad.torch.func import vmap as vmap
+from tapegrad.torch._dtypes import device as _device, dtype as _dtype
+from tapegrad.torch import random as random
+from tapegrad.torch._ops.create.generator import Generator as Generator
+from tapegrad.torch._ops.create.legacy import _TensorType
+
+# A number of Python, what stands for a tensor beside one, and integers one a dimension.
+_Number: TypeAlias = _int | _float | _bool | _complex
+_Operand: TypeAlias = Tensor | _Number | np.ndarray[Any, Any] | np.generic
+_Sizes: TypeAlias = _int | Sequence[_int]
+_Device: TypeAlias = _device | _str | _int
+
+__version__: _str
+newaxis: None
+bfloat16: _dtype
+bool: _dtype
+cdouble: _dtype
+cfloat: _dtype
+complex128: _dtype
+complex64: _dtype
+double: _dtype
+float: _dtype
+float16: _dtype
+float32: _dtype
+float64: _dtype
+half: _dtype
+int: _dtype
+int16: _dtype
+int32: _dtype
+int64: _dtype
+int8: _dtype
+long: _dtype
+short: _dtype
+uint16: _dtype
+uint32: _dtype
+uint64: _dtype
+uint8: _dtype
+BoolTensor: _TensorType
+ByteTensor: _TensorType
+CharTensor: _TensorType
+DoubleTensor: _TensorType
+FloatTensor: _TensorType
+HalfTensor: _TensorType
+IntTensor: _TensorType
+LongTensor: _TensorType
+ShortTensor: _TensorType
+def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The absolute value."""
+def abs_(input: Tensor) -> Tensor:
+    """`abs`, written into this tensor's own memory."""
+def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The absolute value."""
+def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise acos."""
+def acos_(input: Tensor) -> Tensor:
+    """`acos`, written into this tensor's own memory."""
+def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise acosh."""
+def acosh_(input: Tensor) -> Tensor:
+    """`acosh`, written into this tensor's own memory."""
+def adaptive_avg_pool1d(input: Tensor, output_size: _Sizes) -> Tensor:
+    """Means over windows of signals, such that there are `output_size` of them."""
+def adaptive_max_pool1d(
+    input: Tensor, output_size: _Sizes, return_indices: _bool = True
+) -> tuple[Tensor, Tensor]:
+    """`adaptive_max_pool1d` with indices."""
+def add(
+    input: Tensor, other: _Operand, *, alpha: _Number = 1, out: Tensor | None = None
+) -> Tensor:
+    """`input + alpha * other`."""
+def addbmm(
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: _Number = 1,
+    alpha: _Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`beta * input + alpha *` the sum of the products of two stacks of matrices."""
+def addcdiv(
+    input: Tensor,
+    tensor1: Tensor,
+    tensor2: Tensor,
+    *,
+    value: _Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """input + value * tensor1 / tensor2."""
+def addcmul(
+    input: Tensor,
+    tensor1: Tensor,
+    tensor2: Tensor,
+    *,
+    value: _Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """input + value * tensor1 * tensor2."""
+def addmm(
+    input: Tensor,
+    mat1: Tensor,
+    mat2: Tensor,
+    *,
+    beta: _Number = 1,
+    alpha: _Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`beta * input + alpha * (mat1 @ mat2)` of matrices; input broadcasts."""
+def addmv(
+    input: Tensor,
+    mat: Tensor,
+    vec: Tensor,
+    *,
+    beta: _Number = 1,
+    alpha: _Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`beta * input + alpha * (mat @ vec)`."""
+def addmv_(
+    input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1
+) -> Tensor:
+    """`addmv`, written into this tensor's own memory."""
+def addr(
+    input: Tensor,
+    vec1: Tensor,
+    vec2: Tensor,
+    *,
+    beta: _Number = 1,
+    alpha: _Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`beta * input + alpha * outer(vec1, vec2)`."""
+def adjoint(input: Tensor) -> Tensor:
+    """The last two dimensions swapped, of the conjugate."""
+def affine_grid_generator(
+    theta: Tensor, size: Sequence[_int], align_corners: _bool, *, out: Tensor | None = None
+) -> Tensor: ...
+def alias_copy(input: Tensor) -> Tensor:
+    """A copy of a tensor."""
+def all(
+    input: Tensor,
+    dim: _Sizes | None = None,
+    keepdim: _bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Whether all elements are true, of everything or along dimensions."""
+def allclose(
+    input: Tensor,
+    other: _Operand,
+    rtol: _float = 1e-05,
+    atol: _float = 1e-08,
+    equal_nan: _bool = False,
+) -> _bool:
+    """Whether `|input - other| <= atol + rtol * |other|` everywhere."""
+def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """`nn.functional.alpha_dropout`."""
+def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """`nn.functional.alpha_dropout`, written into its argument."""
+def amax(
+    input: Tensor, dim: _Sizes = (), keepdim: _bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """The largest element; elements that tie share the gradient."""
+def amin(
+    input: Tensor, dim: _Sizes = (), keepdim: _bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """The smallest element; elements that tie share the gradient."""
+def aminmax(
+    input: Tensor, *, dim: _Sizes | None = None, keepdim: _bool = False
+) -> return_types.aminmax:
+    """The smallest and the largest element, as a named tuple (min, max)."""
+def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The angle of complex numbers in radians; of real ones 0 or pi."""
+def any(
+    input: Tensor,
+    dim: _Sizes | None = None,
+    keepdim: _bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Whether any element is true, of everything or along dimensions."""
+def arange(
+    start: _Number = 0,
+    end: _Number | None = None,
+    step: _Number = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """Numbers from start to before end: `arange(5)`, `arange(1, 2, 0.25)`; ints give ints."""
+def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise acos."""
+def arccos_(input: Tensor) -> Tensor:
+    """`acos`, written into this tensor's own memory."""
+def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise acosh."""
+def arccosh_(input: Tensor) -> Tensor:
+    """`acosh`, written into this tensor's own memory."""
+def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise asin."""
+def arcsin_(input: Tensor) -> Tensor:
+    """`asin`, written into this tensor's own memory."""
+def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise asinh."""
+def arcsinh_(input: Tensor) -> Tensor:
+    """`asinh`, written into this tensor's own memory."""
+def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise atan."""
+def arctan2(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The angle of the point (other, input)."""
+def arctan_(input: Tensor) -> Tensor:
+    """`atan`, written into this tensor's own memory."""
+def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise atanh."""
+def arctanh_(input: Tensor) -> Tensor:
+    """`atanh`, written into this tensor's own memory."""
+def argmax(
+    input: Tensor,
+    dim: _Sizes | None = None,
+    keepdim: _bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Where the largest element is, the first of those that tie."""
+def argmin(
+    input: Tensor,
+    dim: _Sizes | None = None,
+    keepdim: _bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Where the smallest element is, the first of those that tie."""
+def argsort(
+    input: Tensor,
+    dim: _int = -1,
+    descending: _bool = False,
+    stable: _bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Where the elements in order along a dimension are."""
+def argwhere(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The positions of what is not 0, a row for each."""
+def as_strided(
+    input: Tensor, size: _Sizes, stride: _Sizes, storage_offset: _int | None = None
+) -> Tensor:
+    """A view of the memory of a tensor with other sizes, strides and offset."""
+def as_strided_(
+    input: Tensor, size: _Sizes, stride: _Sizes, storage_offset: _int | None = None
+) -> Tensor:
+    """Give this tensor other sizes, strides and offset over its memory, if it has no grad."""
+def as_strided_copy(
+    input: Tensor, *args: Any, out: Tensor | None = None, **words: Any
+) -> Tensor:
+    """A copy of what `as_strided` returns a view of."""
+def as_strided_scatter(
+    input: Tensor,
+    src: Tensor,
+    size: _Sizes,
+    stride: _Sizes,
+    storage_offset: _int | None = None,
+) -> Tensor:
+    """A copy of the tensor, in which `src` is written to what `as_strided` would show."""
+def as_tensor(
+    data: Any, dtype: _dtype | None = None, device: _Device | None = None
+) -> Tensor:
+    """Data as a tensor: without a copy, and with its history, where it has the dtype already."""
+def asarray(
+    obj: Any,
+    *,
+    dtype: _dtype | None = None,
+    device: _Device | None = None,
+    copy: _bool | None = None,
+    requires_grad: _bool | None = None,
+) -> Tensor:
+    """As `as_tensor`; copy: True for a copy always, False for a ValueError where one is needed."""
+def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise asin."""
+def asin_(input: Tensor) -> Tensor:
+    """`asin`, written into this tensor's own memory."""
+def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise asinh."""
+def asinh_(input: Tensor) -> Tensor:
+    """`asinh`, written into this tensor's own memory."""
+def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise atan."""
+def atan2(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The angle of the point (other, input)."""
+def atan_(input: Tensor) -> Tensor:
+    """`atan`, written into this tensor's own memory."""
+def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise atanh."""
+def atanh_(input: Tensor) -> Tensor:
+    """`atanh`, written into this tensor's own memory."""
+@overload
+def atleast_1d(tensor: Tensor, /) -> Tensor: ...
+@overload
+def atleast_1d(first: Tensor, second: Tensor, /, *rest: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_1d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]:
+    """Views with at least one dimension."""
+@overload
+def atleast_2d(tensor: Tensor, /) -> Tensor: ...
+@overload
+def atleast_2d(first: Tensor, second: Tensor, /, *rest: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_2d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]:
+    """Views with at least two dimensions, new ones in front."""
+@overload
+def atleast_3d(tensor: Tensor, /) -> Tensor: ...
+@overload
+def atleast_3d(first: Tensor, second: Tensor, /, *rest: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_3d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]:
+    """Views with at least three dimensions: a vector lies along the middle one."""
+def autocast_decrement_nesting() -> _int:
+    """Count a block of autocast that ends."""
+def autocast_increment_nesting() -> _int:
+    """Count a block of autocast that begins."""
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: _Sizes,
+    stride: _Sizes | None = None,
+    padding: _Sizes | _str = 0,
+    ceil_mode: _bool = False,
+    count_include_pad: _bool = True,
+) -> Tensor:
+    """Means over windows of signals (n, channels, length), or (channels, length)."""
+def baddbmm(
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: _Number = 1,
+    alpha: _Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`beta * input + alpha * bmm(batch1, batch2)`."""
+def bartlett_window(
+    window_length: _int,
+    periodic: _bool = True,
+    *,
+    dtype: _dtype | None = None,
+    **options: Any,
+) -> Tensor:
+    """A triangle from 0 to 1 and back."""
+def batch_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
+    """Each channel with mean 0 and variance 1 over the batch, times weight plus bias."""
+def bernoulli(
+    input: Tensor,
+    p: _Operand | None = None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Zeros and ones; each element (or `p`) is the probability of a one."""
+def bilinear(
+    input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
+) -> Tensor:
+    """`input1 @ weight[k] @ input2` for every k, plus bias."""
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
+    reduction: _int = 1,
+) -> Tensor:
+    """The function of `nn.functional`, with its reduction by number: 0 none, 1 mean, 2 sum."""
+def bincount(
+    input: Tensor,
+    weights: Tensor | None = None,
+    minlength: _int = 0,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """How often each number from 0 on occurs, or the sum of its weights."""
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """Numbers of successes in `count` trials of probability `prob`: constants."""
+def bitwise_and(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise bitwise and of integers."""
+def bitwise_left_shift(
+    input: Tensor, other: _Operand, *, out: Tensor | None = None
+) -> Tensor:
+    """Elementwise bitwise left shift of integers."""
+def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """All bits inverted; of booleans, `not`."""
+def bitwise_or(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise bitwise or of integers."""
+def bitwise_right_shift(
+    input: Tensor, other: _Operand, *, out: Tensor | None = None
+) -> Tensor:
+    """Elementwise bitwise right shift of integers."""
+def bitwise_xor(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise bitwise xor of integers."""
+def blackman_window(
+    window_length: _int,
+    periodic: _bool = True,
+    *,
+    dtype: _dtype | None = None,
+    **options: Any,
+) -> Tensor:
+    """0.42 - 0.5 cos(2 pi k / n) + 0.08 cos(4 pi k / n)."""
+def block_diag(*tensors: Tensor, out: Tensor | None = None) -> Tensor:
+    """Matrices along the diagonal of a matrix that is zero elsewhere."""
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The products of two stacks of matrices, pair by pair."""
+def broadcast_shapes(*shapes: _Sizes) -> Size:
+    """The shape that tensors of these shapes have together."""
+@overload
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def broadcast_tensors(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]:
+    """Views of tensors in the shape that they have together."""
+def broadcast_to(input: Tensor, size: _Sizes) -> Tensor:
+    """`input.expand(size)`."""
+def bucketize(
+    input: Tensor,
+    boundaries: Tensor,
+    *,
+    out_int32: _bool = False,
+    right: _bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The number of the bucket between sorted boundaries in which each value is."""
+def can_cast(from_: _dtype, to: _dtype) -> _bool:
+    """Whether an operation in place may convert one dtype to another."""
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """All ways to take one element of each tensor, one way a row."""
+def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Tensors joined along one of their dimensions. RuntimeError where other sizes differ."""
+def cdist(
+    x1: Tensor,
+    x2: Tensor,
+    p: _float = 2.0,
+    compute_mode: _str = 'use_mm_for_euclid_dist_if_necessary',
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The distances, by the p-norm, of every row of one matrix to every row of another."""
+def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise ceil; a derivative of 0."""
+def ceil_(input: Tensor) -> Tensor:
+    """`ceil`, written into this tensor's own memory."""
+def celu(input: Tensor, alpha: _float = 1.0, inplace: _bool = False) -> Tensor:
+    """x, and alpha * (e**(x / alpha) - 1) below 0."""
+def celu_(input: Tensor, alpha: _float = 1.0) -> Tensor:
+    """`celu`, written into this tensor's own memory."""
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
+    """`linalg.multi_dot` of matrices, its old name."""
+def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = None) -> Tensor:
+    """Channels (dimension 1) in another order: the first of each group, then the second ones."""
+def cholesky(input: Any, upper: _bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def cholesky_inverse(L: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of `L @ L.mH`."""
+def cholesky_solve(
+    B: Tensor, L: Tensor, upper: _bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """X with `L @ L.mH @ X == B`."""
+def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    """At most so many parts along a dimension, of one size but maybe for the last."""
+def clamp(
+    input: Tensor,
+    min: _Operand | None = None,
+    max: _Operand | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The elements clamped to bounds: numbers or tensors, of which one may be None."""
+def clamp_(input: Tensor, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
+    """`clamp`, written into this tensor's own memory."""
+def clamp_max(input: Tensor, max: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The elements clamped to an upper bound."""
+def clamp_max_(input: Tensor, max: _Operand) -> Tensor:
+    """`clamp_max`, written into this tensor's own memory."""
+def clamp_min(input: Tensor, min: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The elements clamped to a lower bound."""
+def clamp_min_(input: Tensor, min: _Operand) -> Tensor:
+    """`clamp_min`, written into this tensor's own memory."""
+def clear_autocast_cache(*_args: Any, **_words: Any) -> Tensor:
+    """Do nothing: there is no cache."""
+def clip(
+    input: Tensor,
+    min: _Operand | None = None,
+    max: _Operand | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The elements clamped to bounds: numbers or tensors, of which one may be None."""
+def clip_(input: Tensor, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
+    """`clamp`, written into this tensor's own memory."""
+def clone(input: Tensor, *, memory_format: Any = None, out: Tensor | None = None) -> Tensor:
+    """A copy that passes the gradient on; in the memory order of the tensor by default."""
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Tensors joined along dimension 1, vectors as columns."""
+def combinations(
+    input: Tensor, r: _int = 2, with_replacement: _bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """All ways to choose `r` elements of a tensor of one dimension, one way a row."""
+def compile(model: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """The model or function itself, which runs as it is; the first call says so."""
+def compiled_with_cxx11_abi(*_args: Any, **_words: Any) -> Tensor:
+    """True, as PyTorch's builds of today say."""
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A complex tensor of a real and an imaginary part."""
+def concat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Tensors joined along one of their dimensions. RuntimeError where other sizes differ."""
+def concatenate(
+    tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None
+) -> Tensor:
+    """Tensors joined along one of their dimensions. RuntimeError where other sizes differ."""
+def cond(pred: Any, true_fn: Any, false_fn: Any, operands: Sequence[Any] = ()) -> Tensor:
+    """`true_fn(*operands)` where pred is true, else `false_fn(*operands)`: it runs at once."""
+def conj(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The complex conjugate; of real tensors the tensor itself."""
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The complex conjugate."""
+def conj_physical_(input: Tensor) -> Tensor:
+    """`conj_physical`, written into this tensor's own memory."""
+def constant_pad_nd(input: Tensor, pad: Sequence[_int], value: _float = 0) -> Tensor:
+    """The tensor padded with a value: `nn.functional.pad` in its usual mode."""
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Sizes = 1,
+    padding: _Sizes | _str = 0,
+    dilation: _Sizes = 1,
+    groups: _int = 1,
+) -> Tensor:
+    """Convolution of signals: `conv2d` with one spatial dimension."""
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Sizes = 1,
+    padding: _Sizes | _str = 0,
+    dilation: _Sizes = 1,
+    groups: _int = 1,
+) -> Tensor:
+    """Convolution of images (cross-correlation): sums over windows, weighted."""
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Sizes = 1,
+    padding: _Sizes | _str = 0,
+    dilation: _Sizes = 1,
+    groups: _int = 1,
+) -> Tensor:
+    """Convolution of volumes: `conv2d` with three spatial dimensions."""
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0) -> Tensor:
+    """A convolution of (time, batch, channels) by (width, channels, channels of the result)."""
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Sizes = 1,
+    padding: _Sizes | _str = 0,
+    output_padding: _Sizes = 0,
+    groups: _int = 1,
+    dilation: _Sizes = 1,
+) -> Tensor:
+    """Transposed convolution of signals: `conv_transpose2d` with one spatial dimension."""
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Sizes = 1,
+    padding: _Sizes | _str = 0,
+    output_padding: _Sizes = 0,
+    groups: _int = 1,
+    dilation: _Sizes = 1,
+) -> Tensor:
+    """Transposed convolution of images: the derivative of `conv2d` by its input."""
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Sizes = 1,
+    padding: _Sizes | _str = 0,
+    output_padding: _Sizes = 0,
+    groups: _int = 1,
+    dilation: _Sizes = 1,
+) -> Tensor:
+    """Transposed convolution of volumes: `conv_transpose2d` with three spatial dimensions."""
+def convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: _Sizes,
+    padding: _Sizes | _str,
+    dilation: _Sizes,
+    transposed: _bool,
+    output_padding: _Sizes,
+    groups: _int,
+) -> Tensor:
+    """The convolution, or transposed one, of as many dimensions as the weight has."""
+def copysign(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The size of one and the sign of the other."""
+def corrcoef(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The correlation coefficients of variables in rows over observations in columns."""
+def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise cos."""
+def cos_(input: Tensor) -> Tensor:
+    """`cos`, written into this tensor's own memory."""
+def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise cosh."""
+def cosh_(input: Tensor) -> Tensor:
+    """`cosh`, written into this tensor's own memory."""
+def cosine_embedding_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
+    """`nn.functional.cosine_embedding_loss`; reduction: 0 for none, 1 for the mean, 2 for the sum."""
+def cosine_similarity(
+    x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08, *, out: Tensor | None = None
+) -> Tensor:
+    """The cosines of the angles between vectors along a dimension."""
+def count_nonzero(
+    input: Tensor, dim: _Sizes | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """How many elements are not zero."""
+def cov(
+    input: Tensor,
+    *,
+    correction: _int = 1,
+    fweights: Tensor | None = None,
+    aweights: Tensor | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The covariances of variables in rows over observations in columns."""
+def cross(
+    input: Tensor, other: _Operand, dim: _int | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The cross products of vectors of three elements along `dim`: the first of length 3."""
+def ctc_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
+    """`nn.functional.ctc_loss`; reduction: 0 for none, 1 for the mean, 2 for the sum."""
+def cummax(input: Tensor, dim: _Sizes) -> return_types.cummax:
+    """The largest element so far, and where it is."""
+def cummin(input: Tensor, dim: _Sizes) -> return_types.cummin:
+    """The smallest element so far, and where it is."""
+def cumprod(
+    input: Tensor, dim: _Sizes, *, dtype: _dtype | None = None, out: Tensor | None = None
+) -> Tensor:
+    """The product of the elements so far along a dimension."""
+def cumsum(
+    input: Tensor, dim: _Sizes, *, dtype: _dtype | None = None, out: Tensor | None = None
+) -> Tensor:
+    """The sum of the elements so far along a dimension."""
+def cumulative_trapezoid(
+    y: Tensor,
+    x: Tensor | None = None,
+    *,
+    dx: _Number | None = None,
+    dim: _int = -1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The integral so far of samples along a dimension by the trapezoidal rule."""
+default_generator: Generator
+def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Degrees as radians."""
+def deg2rad_(input: Tensor) -> Tensor:
+    """`deg2rad`, written into this tensor's own memory."""
+def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The determinant of a square matrix, or of each of a stack."""
+def detach(input: Tensor) -> Tensor:
+    """The same memory without history."""
+def detach_(input: Tensor) -> Tensor:
+    """Cut a tensor from the graph that made it."""
+def detach_copy(input: Tensor, *args: Any, out: Tensor | None = None, **words: Any) -> Tensor:
+    """A copy of what `detach` returns a view of."""
+def diag(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The diagonal of a matrix, as a copy; the matrix whose diagonal is a vector."""
+def diag_embed(
+    input: Tensor,
+    offset: _int = 0,
+    dim1: _int = -2,
+    dim2: _int = -1,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Matrices whose diagonals are the last dimension, zero elsewhere."""
+def diagflat(input: Tensor, offset: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The matrix whose diagonal is the flat tensor."""
+def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
+    """The diagonal of two dimensions, as the last dimension of the result."""
+def diagonal_copy(
+    input: Tensor, *args: Any, out: Tensor | None = None, **words: Any
+) -> Tensor:
+    """A copy of what `diagonal` returns a view of."""
+def diagonal_scatter(
+    input: Tensor,
+    src: Tensor,
+    offset: _int = 0,
+    dim1: _int = 0,
+    dim2: _int = 1,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The tensor with src on a diagonal."""
+def diff(
+    input: Tensor,
+    n: _int = 1,
+    dim: _int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Differences of neighbours along a dimension, n times."""
+def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The derivative of lgamma."""
+def dist(
+    input: Tensor, other: _Operand, p: _Number = 2, *, out: Tensor | None = None
+) -> Tensor:
+    """The p-norm of a difference."""
+def div(
+    input: Tensor,
+    other: _Operand,
+    *,
+    rounding_mode: _str | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`input / other`; rounding_mode: "trunc" towards zero, "floor" downwards."""
+def divide(
+    input: Tensor,
+    other: _Operand,
+    *,
+    rounding_mode: _str | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`input / other`; rounding_mode: "trunc" towards zero, "floor" downwards."""
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The sum of the products of two vectors' elements, without a conjugate."""
+def dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """`nn.functional.dropout`."""
+def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """`nn.functional.dropout`, written into its argument."""
+def dsplit(
+    input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
+) -> tuple[Tensor, ...]:
+    """`tensor_split` along a fixed dimension, evenly."""
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Tensors joined along dimension 2."""
+def eig(*_args: Any, **_kwargs: Any) -> Tensor:
+    """RuntimeError, as in PyTorch, which has removed it: see `linalg.eig`."""
+def einsum(equation: Any, *operands: Any) -> Tensor:
+    """Sums of products of tensors, by letters for their dimensions: `einsum("ij,jk->ik", x, y)`."""
+def embedding(
+    weight: Tensor,
+    indices: Tensor,
+    padding_idx: _int = -1,
+    scale_grad_by_freq: _bool = False,
+    sparse: _bool = False,
+) -> Tensor:
+    """As `nn.functional.embedding`, but with the matrix first."""
+def embedding_bag(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: _bool = False,
+    mode: _int = 0,
+    sparse: _bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: _bool = False,
+    padding_idx: _int | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Bags of rows reduced by 0 "sum", 1 "mean" or 2 "max", and what PyTorch returns besides."""
+def embedding_renorm_(
+    weight: Tensor, indices: Tensor, max_norm: _float, norm_type: _float = 2.0
+) -> Tensor:
+    """Scale the given rows of a matrix down to a norm of at most max_norm, in place."""
+def empty(
+    *sizes: _Sizes,
+    size: _Sizes | None = None,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """A tensor of a shape whose elements are whatever the memory holds."""
+def empty_like(
+    input: Tensor,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """A tensor in the shape and dtype of another one, holding whatever the memory does."""
+def empty_permuted(
+    size: _Sizes,
+    physical_layout: _Sizes,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """An empty tensor whose dimensions lie in memory in the order of `physical_layout`."""
+def empty_strided(
+    size: _Sizes,
+    stride: _Sizes,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """An empty tensor whose neighbours along each dimension lie `stride` elements apart."""
+def eq(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise `input == other`."""
+def equal(input: Tensor, other: _Operand) -> _bool:
+    """Whether two tensors have the same shape and elements."""
+def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The error function."""
+def erf_(input: Tensor) -> Tensor:
+    """`erf`, written into this tensor's own memory."""
+def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 - erf(x)."""
+def erfc_(input: Tensor) -> Tensor:
+    """`erfc`, written into this tensor's own memory."""
+def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of erf."""
+def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise exp."""
+def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise exp2."""
+def exp2_(input: Tensor) -> Tensor:
+    """`exp2`, written into this tensor's own memory."""
+def exp_(input: Tensor) -> Tensor:
+    """`exp`, written into this tensor's own memory."""
+def expand_copy(input: Tensor, *args: Any, out: Tensor | None = None, **words: Any) -> Tensor:
+    """A copy of what `expand` returns a view of."""
+def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise expm1."""
+def expm1_(input: Tensor) -> Tensor:
+    """`expm1`, written into this tensor's own memory."""
+def eye(
+    n: _int,
+    m: _int | None = None,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """A matrix with ones on the diagonal, zeros elsewhere."""
+def feature_alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """`nn.functional.feature_alpha_dropout`."""
+def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """`nn.functional.feature_alpha_dropout`, written into its argument."""
+def feature_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """`nn.functional.feature_dropout`."""
+def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """`nn.functional.feature_dropout`, written into its argument."""
+def fill(input: Tensor, value: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """A tensor of the same shape and dtype with one value."""
+def fill_(self: Tensor, value: _Operand) -> Tensor:
+    """Write a number, or a tensor of no dimensions, into all elements of this tensor."""
+def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise trunc; a derivative of 0."""
+def fix_(input: Tensor) -> Tensor:
+    """`trunc`, written into this tensor's own memory."""
+def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
+    """The dimensions from start_dim to end_dim merged into one."""
+def flip(input: Tensor, *dims: _Sizes, out: Tensor | None = None) -> Tensor:
+    """The elements in reverse order along these dimensions."""
+def fliplr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The columns in reverse order."""
+def flipud(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The rows in reverse order."""
+def float_power(input: Tensor, exponent: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """`input ** exponent` in double precision."""
+def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise floor; a derivative of 0."""
+def floor_(input: Tensor) -> Tensor:
+    """`floor`, written into this tensor's own memory."""
+def floor_divide(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The quotient rounded down; a derivative of 0."""
+def fmax(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise the larger of two; the other one where one is NaN."""
+def fmin(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise the smaller of two; the other one where one is NaN."""
+def fmod(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The remainder with the sign of the dividend."""
+def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The fractional part, with the sign of the element."""
+def frac_(input: Tensor) -> Tensor:
+    """`frac`, written into this tensor's own memory."""
+def frexp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Mantissas from 0.5 to before 1, and exponents of 2."""
+def frobenius_norm(
+    input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False
+) -> Tensor:
+    """The root of the sum of squares over one or two dimensions."""
+def from_dlpack(ext_tensor: Any) -> Tensor:
+    """A tensor over the memory of an array of another library."""
+def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
+    """A tensor over the memory of a NumPy array: writes to one are seen in the other."""
+def frombuffer(
+    buffer: Any,
+    *,
+    dtype: _dtype | None,
+    count: _int = -1,
+    offset: _int = 0,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """A tensor of one dimension over the memory of a buffer."""
+def full(
+    size: _Sizes,
+    fill_value: _Operand,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """A tensor of a shape, filled with a number, which decides on the dtype."""
+def full_like(
+    input: Tensor,
+    fill_value: _Operand,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """A tensor in the shape and dtype of another one, filled with a number."""
+def gather(
+    input: Tensor,
+    dim: _int,
+    index: Tensor,
+    *,
+    sparse_grad: _bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`out[i, j] = input[index[i, j], j]` for dim 0, and so on: one element for each index."""
+def gcd(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The greatest common divisor."""
+def gcd_(input: Tensor, other: _Operand) -> Tensor:
+    """`gcd`, written into this tensor's own memory."""
+def ge(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise `input >= other`."""
+def geqrf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """QR as LAPACK packs it: R above, the vectors of reflections below, and their factors tau."""
+def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The products of every element of one vector with every element of another."""
+def get_autocast_cpu_dtype() -> _dtype:
+    """The older form of the function of a device type, for 'cpu'."""
+def get_autocast_dtype(device_type: _str) -> _dtype:
+    """The dtype that was set for autocast on a device."""
+def get_autocast_gpu_dtype() -> _dtype:
+    """The older form of the function of a device type, for 'cuda'."""
+def get_autocast_ipu_dtype() -> _dtype:
+    """The older form of the function of a device type, for 'ipu'."""
+def get_autocast_xla_dtype() -> _dtype:
+    """The older form of the function of a device type, for 'xla'."""
+def get_default_device(*_args: Any, **_words: Any) -> Tensor:
+    """The CPU."""
+def get_deterministic_debug_mode() -> _int:
+    """What was set last, as a number: 0, 1 or 2."""
+def get_device(self: Tensor) -> _int:
+    """-1: tensors are in the CPU's memory."""
+def get_rng_state() -> Tensor:
+    """The state of the default generator as a tensor of bytes."""
+def gradient(
+    input: Tensor, *, spacing: Any = 1, dim: _Sizes | None = None, edge_order: Any = 1
+) -> tuple[Tensor, ...]:
+    """Central differences along each dimension, or those of `dim`."""
+def greater(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise `input > other`."""
+def greater_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise `input >= other`."""
+def grid_sampler(
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: _int,
+    padding_mode: _int,
+    align_corners: _bool,
+) -> Tensor:
+    """`nn.functional.grid_sample` with numbers for the mode and the padding, as listed there."""
+def grid_sampler_2d(
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: _int,
+    padding_mode: _int,
+    align_corners: _bool,
+) -> Tensor:
+    """`nn.functional.grid_sample` with numbers for the mode and the padding, as listed there."""
+def grid_sampler_3d(
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: _int,
+    padding_mode: _int,
+    align_corners: _bool,
+) -> Tensor:
+    """`nn.functional.grid_sample` with numbers for the mode and the padding, as listed there."""
+def group_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
+    """Groups of channels of each example with mean 0 and variance 1, times weight plus bias."""
+def gru(
+    input: Tensor, hx: Any, params: Any, *options: Any, **words: Any
+) -> tuple[Tensor, Tensor]:
+    """GRU, all layers of the network: `(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`, or with packed data `(data, batch_sizes, hx, params, ...)`."""
+def gru_cell(
+    input: Tensor,
+    hx: Any,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
+    """One step of GRU: the new state, for an LSTM (h, c)."""
+def gt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise `input > other`."""
+def hamming_window(
+    window_length: _int,
+    periodic: _bool = True,
+    alpha: _float = 0.54,
+    beta: _float = 0.46,
+    *,
+    dtype: _dtype | None = None,
+    **options: Any,
+) -> Tensor:
+    """alpha - beta cos(2 pi k / n)."""
+def hann_window(
+    window_length: _int,
+    periodic: _bool = True,
+    *,
+    dtype: _dtype | None = None,
+    **options: Any,
+) -> Tensor:
+    """sin(pi k / n) ** 2. periodic: n is the length, else one less."""
+def hardshrink(input: Tensor, lambd: _float = 0.5, *, out: Tensor | None = None) -> Tensor:
+    """x, but 0 where |x| is at most lambd."""
+has_lapack: bool
+has_mkl: bool
+has_openmp: bool
+has_spectral: bool
+def heaviside(input: Tensor, values: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """0 below zero, 1 above, `values` at it; a derivative of 0."""
+def hinge_embedding_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
+    """`nn.functional.hinge_embedding_loss`; reduction: 0 for none, 1 for the mean, 2 for the sum."""
+def histc(
+    input: Tensor,
+    bins: _int = 100,
+    min: _float = 0,
+    max: _float = 0,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Counts in bins of equal width from min to max; where these are equal, of the data."""
+def histogram(
+    input: Tensor,
+    bins: Any,
+    *,
+    range: Sequence[_float] | None = None,
+    weight: _Operand | None = None,
+    density: _bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Counts, or sums of weights, of the elements in bins, and the edges of these."""
+def histogramdd(
+    input: Tensor,
+    bins: Any,
+    *,
+    range: Sequence[_float] | None = None,
+    weight: _Operand | None = None,
+    density: _bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Counts of points, with coordinates along the last dimension, in boxes; and the edges."""
+def hsplit(
+    input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
+) -> tuple[Tensor, ...]:
+    """`tensor_split` along a fixed dimension, evenly."""
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Tensors joined along dimension 1, vectors along 0."""
+def hypot(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """sqrt(input**2 + other**2)."""
+def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The modified Bessel function of the first kind, of order 0."""
+def i0_(input: Tensor) -> Tensor:
+    """`i0`, written into this tensor's own memory."""
+def igamma(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The regularized lower incomplete gamma function of a = input and x = other."""
+def igammac(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The regularized upper incomplete gamma function of a = input and x = other."""
+def imag(self: Tensor) -> Tensor:
+    """The imaginary parts, in the same memory."""
+def index_add(
+    input: Tensor,
+    dim: _int,
+    index: Tensor,
+    source: Any,
+    *,
+    alpha: _Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The parts of source added at these positions of a dimension."""
+def index_copy(
+    input: Tensor, dim: _int, index: Tensor, source: Any, *, out: Tensor | None = None
+) -> Tensor:
+    """The parts of source in place of those at these positions of a dimension."""
+def index_fill(
+    input: Tensor, dim: _int, index: Tensor, value: _Operand, *, out: Tensor | None = None
+) -> Tensor:
+    """One value at these positions of a dimension."""
+def index_put(
+    input: Tensor,
+    indices: Sequence[Tensor],
+    values: _Operand,
+    accumulate: _bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`input[indices] = values`; accumulate: add them, also where a position occurs twice."""
+def index_put_(
+    input: Tensor, indices: Sequence[Tensor], values: _Operand, accumulate: _bool = False
+) -> Tensor:
+    """`index_put`, written into this tensor's own memory."""
+def index_reduce(
+    input: Tensor,
+    dim: _int,
+    index: Tensor,
+    source: Any,
+    reduce: _str,
+    *,
+    include_self: _bool = True,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The parts of source combined at these positions: prod, mean, amax or amin."""
+def index_select(
+    input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None = None
+) -> Tensor:
+    """The parts at these positions of a dimension."""
+def init_num_threads(*_args: Any, **_words: Any) -> Tensor:
+    """Do nothing: see `set_num_threads`."""
+def initial_seed() -> _int:
+    """The seed that the default generator started from."""
+def inner(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Sums of products over the last dimensions of both; of a number, the product."""
+def instance_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
+    """Each channel of each example with mean 0 and variance 1, times weight plus bias."""
+def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of a square matrix, or of each of a stack; LinAlgError if it is singular."""
+def is_autocast_cache_enabled() -> _bool:
+    """What was set last; True at first."""
+def is_autocast_cpu_enabled() -> _bool:
+    """The older form of the function of a device type, for 'cpu'."""
+def is_autocast_enabled(device_type: _str = 'cuda') -> _bool:
+    """What was set last for a device."""
+def is_autocast_ipu_enabled() -> _bool:
+    """The older form of the function of a device type, for 'ipu'."""
+def is_autocast_xla_enabled() -> _bool:
+    """The older form of the function of a device type, for 'xla'."""
+def is_complex(input: Tensor) -> _bool:
+    """Whether the elements are complex."""
+def is_conj(self: Tensor) -> _bool:
+    """False: conjugates are computed at once."""
+def is_deterministic_algorithms_warn_only_enabled() -> _bool:
+    """Whether the debug mode is "warn"."""
+def is_distributed(*_args: Any, **_words: Any) -> Tensor:
+    """False."""
+def is_floating_point(input: Tensor) -> _bool:
+    """Whether the elements are real floats."""
+def is_inference(input: Tensor) -> _bool:
+    """Whether a tensor was made in inference mode."""
+def is_neg(self: Tensor) -> _bool:
+    """False: negatives are computed at once."""
+def is_nonzero(self: Tensor) -> _bool:
+    """Whether the one element of a tensor is not zero; RuntimeError for more elements."""
+def is_same_size(self: Tensor, other: Tensor) -> _bool:
+    """Whether two tensors have the same shape."""
+def is_signed(self: Tensor) -> _bool:
+    """Whether the elements may be negative."""
+def is_storage(obj: object) -> _bool:
+    """Whether an object is the storage of a tensor."""
+def is_tensor(obj: object) -> _bool:
+    """Whether an object is a tensor."""
+def is_vulkan_available(*_args: Any, **_words: Any) -> Tensor:
+    """False."""
+def is_warn_always_enabled() -> _bool:
+    """What was set last."""
+def isclose(
+    input: Tensor,
+    other: _Operand,
+    rtol: _float = 1e-05,
+    atol: _float = 1e-08,
+    equal_nan: _bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Where `|input - other| <= atol + rtol * |other|`."""
+def isfinite(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise isfinite."""
+def isin(
+    elements: Tensor,
+    test_elements: Tensor,
+    *,
+    assume_unique: _bool = False,
+    invert: _bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Where an element is among the test elements."""
+def isinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise isinf."""
+def isnan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise isnan."""
+def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise isneginf."""
+def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise isposinf."""
+def isreal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise isreal."""
+def istft(
+    input: Tensor,
+    n_fft: _int,
+    hop_length: _int | None = None,
+    win_length: _int | None = None,
+    window: Tensor | None = None,
+    center: _bool = True,
+    normalized: _bool = False,
+    onesided: _bool | None = None,
+    length: _int | None = None,
+    return_complex: _bool = False,
+) -> Tensor:
+    """The signal of which `stft` with the same parameters gives `input`."""
+def kaiser_window(
+    window_length: _int,
+    periodic: _bool = True,
+    beta: _float = 12.0,
+    *,
+    dtype: _dtype | None = None,
+    **options: Any,
+) -> Tensor:
+    """i0(beta sqrt(1 - (2 k / n - 1) ** 2)) / i0(beta)."""
+def kl_div(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
+    """`nn.functional.kl_div`; reduction: 0 for none, 1 for the mean, 2 for the sum."""
+def kron(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The Kronecker product: every element of `input` times the whole of `other`."""
+def kthvalue(
+    input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False
+) -> return_types.kthvalue:
+    """The k-th smallest element along a dimension, and where it is."""
+def layer_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
+    """The last dimensions with mean 0 and variance 1 together, times weight plus bias."""
+def lcm(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The least common multiple."""
+def lcm_(input: Tensor, other: _Operand) -> Tensor:
+    """`lcm`, written into this tensor's own memory."""
+def ldexp(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """input * 2**other."""
+def ldexp_(input: Tensor, other: _Operand) -> Tensor:
+    """`ldexp`, written into this tensor's own memory."""
+def le(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise `input <= other`."""
+def lerp(
+    input: Tensor, end: _Operand, weight: _Operand, *, out: Tensor | None = None
+) -> Tensor:
+    """input + weight * (end - input)."""
+def less(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise `input < other`."""
+def less_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise `input <= other`."""
+def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of |gamma(x)|."""
+def linspace(
+    start: _Number,
+    end: _Number,
+    steps: _int,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """`steps` numbers evenly from start to end, both included."""
+def load(
+    f: _str | os.PathLike[_str] | IO[_bytes],
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: _bool | None = None,
+    mmap: _bool | None = None,
+    **pickle_load_args: Any,
+) -> Any:
+    """What `save` wrote to a file, or PyTorch did."""
+def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise log."""
+def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise log10."""
+def log10_(input: Tensor) -> Tensor:
+    """`log10`, written into this tensor's own memory."""
+def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise log1p."""
+def log1p_(input: Tensor) -> Tensor:
+    """`log1p`, written into this tensor's own memory."""
+def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise log2."""
+def log2_(input: Tensor) -> Tensor:
+    """`log2`, written into this tensor's own memory."""
+def log_(input: Tensor) -> Tensor:
+    """`log`, written into this tensor's own memory."""
+def log_softmax(
+    input: Tensor, dim: _Sizes, dtype: _dtype | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """log(softmax(x)), without overflow."""
+def logaddexp(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """log(e**x + e**y)."""
+def logaddexp2(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """log2(2**x + 2**y)."""
+def logcumsumexp(input: Tensor, dim: _Sizes, *, out: Tensor | None = None) -> Tensor:
+    """log(cumsum(exp(x))) along a dimension, without overflow."""
+def logdet(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the determinant: NaN where that is negative."""
+def logical_and(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise and of truth values; numbers but 0 are true."""
+def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Where the elements are 0."""
+def logical_or(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise or of truth values; numbers but 0 are true."""
+def logical_xor(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise xor of truth values; numbers but 0 are true."""
+def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """log(x / (1 - x)); with eps, of x clamped to [eps, 1 - eps]."""
+def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
+    """`logit`, written into this tensor's own memory."""
+def logspace(
+    start: _Number,
+    end: _Number,
+    steps: _int,
+    base: _float = 10.0,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """Powers of `base` whose exponents go evenly from start to end."""
+def logsumexp(
+    input: Tensor, dim: _Sizes, keepdim: _bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """log(sum(exp(x))) along dimensions, without overflow."""
+def lstm(
+    input: Tensor, hx: Any, params: Any, *options: Any, **words: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    """LSTM, all layers of the network: `(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`, or with packed data `(data, batch_sizes, hx, params, ...)`."""
+def lstm_cell(
+    input: Tensor,
+    hx: Any,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """One step of LSTM: the new state, for an LSTM (h, c)."""
+def lstsq(*_args: Any, **_kwargs: Any) -> Tensor:
+    """RuntimeError, as in PyTorch, which has removed it: see `linalg.lstsq`."""
+def lt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise `input < other`."""
+def lu(
+    A: Tensor, pivot: _bool = True, get_infos: _bool = False, out: Tensor | None = None
+) -> Tensor:
+    """The older form of `linalg.lu_factor`: LU and the swaps of rows, and codes if get_infos."""
+def lu_solve(b: Any, LU_data: Any, LU_pivots: Any, *, out: Tensor | None = None) -> Tensor:
+    """The older form of `linalg.lu_solve`: X with `A @ X == b`."""
+def lu_unpack(
+    LU_data: Tensor,
+    LU_pivots: Tensor,
+    unpack_data: _bool = True,
+    unpack_pivots: _bool = True,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """P, L and U of what `linalg.lu_factor` returned; empty ones for what is not asked for."""
+def manual_seed(seed: _int) -> Generator:
+    """Start the default generator anew from a seed, and return it."""
+def margin_ranking_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
+    """`nn.functional.margin_ranking_loss`; reduction: 0 for none, 1 for the mean, 2 for the sum."""
+def masked_fill(
+    input: Tensor, mask: Tensor, value: _Operand, *, out: Tensor | None = None
+) -> Tensor:
+    """The tensor with one value where a mask is true."""
+def masked_scatter(
+    input: Tensor, mask: Tensor, source: Any, *, out: Tensor | None = None
+) -> Tensor:
+    """The elements of source, in order, where a mask is true."""
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements where a mask is true, as a vector."""
+def matmul(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """`input @ other`: of vectors, matrices, and stacks of matrices that broadcast."""
+def matrix_exp(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The exponential of a square matrix, or of each of a stack."""
+def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor:
+    """A square matrix multiplied n times; of its inverse where n is negative."""
+def matrix_rank(*_args: Any, **_kwargs: Any) -> Tensor:
+    """RuntimeError, as in PyTorch, which has removed it: see `linalg.matrix_rank`."""
+@overload
+def max(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def max(input: Tensor, dim: _int, keepdim: _bool = False) -> return_types.max: ...
+@overload
+def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The largest element of all; with `dim` a named tuple (values, indices) along it; with another tensor elementwise."""
+@overload
+def max_pool1d(
+    input: Tensor,
+    kernel_size: _Sizes,
+    stride: _Sizes | None = None,
+    padding: _Sizes = 0,
+    dilation: _Sizes = 1,
+    ceil_mode: _bool = False,
+    return_indices: Literal[False] = False,
+) -> Tensor: ...
+@overload
+def max_pool1d(
+    input: Tensor,
+    kernel_size: _Sizes,
+    stride: _Sizes | None = None,
+    padding: _Sizes = 0,
+    dilation: _Sizes = 1,
+    ceil_mode: _bool = False,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Tensor, Tensor]:
+    """Maxima over windows of signals (n, channels, length): as `max_pool2d`."""
+def max_pool1d_with_indices(
+    input: Tensor,
+    kernel_size: _Sizes,
+    stride: _Sizes | None = None,
+    padding: _Sizes | _str = 0,
+    dilation: _Sizes = 1,
+    ceil_mode: _bool = False,
+    return_indices: _bool = True,
+) -> tuple[Tensor, Tensor]:
+    """`max_pool1d` with indices."""
+def max_pool2d(
+    input: Tensor,
+    kernel_size: _Sizes,
+    stride: _Sizes | None = None,
+    padding: _Sizes | _str = 0,
+    dilation: _Sizes = 1,
+    ceil_mode: _bool = False,
+    return_indices: _bool = False,
+) -> Tensor:
+    """Maxima over windows of images (n, channels, height, width), or (channels, height, width)."""
+def max_pool3d(
+    input: Tensor,
+    kernel_size: _Sizes,
+    stride: _Sizes | None = None,
+    padding: _Sizes | _str = 0,
+    dilation: _Sizes = 1,
+    ceil_mode: _bool = False,
+    return_indices: _bool = False,
+) -> Tensor:
+    """Maxima over windows of volumes (n, channels, depth, height, width): as `max_pool2d`."""
+def maximum(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise the larger of two; NaN where either is."""
+def mean(
+    input: Tensor,
+    dim: _Sizes | None = None,
+    keepdim: _bool = False,
+    *,
+    dtype: _dtype | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The mean of all elements, or along dimensions; RuntimeError for integers without dtype=."""
+@overload
+def median(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def median(input: Tensor, dim: _int, keepdim: _bool = False) -> return_types.median:
+    """The median, of two middle elements the lower; with `dim` a named tuple (values, indices)."""
+@overload
+def meshgrid(*tensors: Tensor, indexing: _str | None = None) -> tuple[Tensor, ...]: ...
+@overload
+def meshgrid(
+    tensors: Sequence[Tensor], /, *, indexing: _str | None = None
+) -> tuple[Tensor, ...]:
+    """Tensors that each vary along a dimension of their own, all of one shape."""
+@overload
+def min(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def min(input: Tensor, dim: _int, keepdim: _bool = False) -> return_types.min: ...
+@overload
+def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smallest element of all; with `dim` a named tuple (values, indices) along it; with another tensor elementwise."""
+def minimum(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise the smaller of two; NaN where either is."""
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of two matrices."""
+def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False) -> return_types.mode:
+    """The most frequent element along a dimension, the smallest of such, and its last place."""
+def moveaxis(input: Tensor, source: _Sizes, destination: _Sizes) -> Tensor:
+    """Dimensions moved to other places; the others keep their order."""
+def movedim(input: Tensor, source: _Sizes, destination: _Sizes) -> Tensor:
+    """Dimensions moved to other places; the others keep their order."""
+def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements in order along the first dimension."""
+def mul(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """`input * other`."""
+def multinomial(
+    input: Tensor,
+    num_samples: _int,
+    replacement: _bool = False,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Indices drawn with the probabilities in each row of `input`, which need not sum to 1."""
+def multiply(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """`input * other`."""
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The product of a matrix and a vector."""
+def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the gamma function of dimension p; RuntimeError at most (p - 1) / 2."""
+def nan_to_num(
+    input: Tensor,
+    nan: _float | None = None,
+    posinf: _float | None = None,
+    neginf: _float | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """NaN and infinities replaced; by default by 0 and the largest finite numbers."""
+def nan_to_num_(
+    input: Tensor,
+    nan: _float | None = None,
+    posinf: _float | None = None,
+    neginf: _float | None = None,
+) -> Tensor:
+    """`nan_to_num`, written into this tensor's own memory."""
+def nanmean(
+    input: Tensor,
+    dim: _Sizes | None = None,
+    keepdim: _bool = False,
+    *,
+    dtype: _dtype | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The mean of the elements that are not NaN."""
+@overload
+def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def nanmedian(input: Tensor, dim: _int, keepdim: _bool = False) -> return_types.nanmedian:
+    """The median, of two middle elements the lower; with `dim` a named tuple (values, indices)."""
+def nanquantile(
+    input: Tensor,
+    q: Tensor | _float,
+    dim: _Sizes | None = None,
+    keepdim: _bool = False,
+    *,
+    interpolation: _str = 'linear',
+    out: Tensor | None = None,
+) -> Tensor:
+    """The elements of rank q * (n - 1), interpolated; q from 0 to 1."""
+def nansum(
+    input: Tensor,
+    dim: _Sizes | None = None,
+    keepdim: _bool = False,
+    *,
+    dtype: _dtype | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The sum of the elements that are not NaN."""
+def narrow(input: Tensor, dim: _int, start: _Number, length: _int) -> Tensor:
+    """The part of a dimension from index `start` to before `start + length`."""
+def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int) -> Tensor:
+    """A copy of what `narrow` returns a view of."""
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: _bool,
+    momentum: _float,
+    eps: _float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`batch_norm`; in training the means and one over the deviations, else nothing more."""
+def native_channel_shuffle(
+    input: Tensor, groups: _int, *, out: Tensor | None = None
+) -> Tensor:
+    """`channel_shuffle`."""
+def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]:
+    """The tensor with elements replaced by 0 and the others scaled, and which ones were kept."""
+def native_group_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    N: _int,
+    C: _int,
+    HxW: _int,
+    group: _int,
+    eps: _float,
+) -> tuple[Tensor, ...]:
+    """`group_norm`, and the means and one over the standard deviations of each group."""
+def native_layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[_int],
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: _float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`layer_norm`, the means, and one over the standard deviations."""
+def ne(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise `input != other`."""
+def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`-input`."""
+def neg_(input: Tensor) -> Tensor:
+    """`neg`, written into this tensor's own memory."""
+def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`-input`."""
+def negative_(input: Tensor) -> Tensor:
+    """`neg`, written into this tensor's own memory."""
+def nextafter(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The next number in a direction."""
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[False] = False) -> Tensor: ...
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
+    """The positions of what is not 0, a row for each; as_tuple: a tensor for each dimension."""
+def nonzero_static(
+    input: Tensor, *, size: _int, fill_value: _int = -1, out: Tensor | None = None
+) -> Tensor:
+    """The coordinates of the first `size` elements that are not 0, then rows of `fill_value`."""
+def norm(
+    input: Tensor,
+    p: _Number | _str = 'fro',
+    dim: _Sizes | None = None,
+    keepdim: _bool = False,
+    dtype: _dtype | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The p-norm of all elements or along dimensions; p="nuc": of matrices' singular values."""
+def norm_except_dim(v: Tensor, pow: _float = 2, dim: _int = 0) -> Tensor:
+    """The norms along all dimensions but `dim`, which stay as 1; of everything where it is -1."""
+def normal(
+    mean: _Operand = 0.0,
+    std: _Operand = 1.0,
+    size: _Sizes | None = None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    device: _Device | None = None,
+    layout: Any = None,
+    pin_memory: _bool = False,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """Normal numbers of a mean and a standard deviation: numbers with a size, or tensors."""
+def not_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise `input != other`."""
+def nuclear_norm(
+    input: Tensor, dim: Sequence[_int] | None = None, keepdim: _bool = False
+) -> Tensor:
+    """The sum of the singular values of matrices in two dimensions, the last unless given."""
+def numel(input: Tensor) -> _int:
+    """The number of elements."""
+def ones(
+    *sizes: _Sizes,
+    size: _Sizes | None = None,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """A tensor of ones: `ones(2, 3)` or `ones((2, 3))`."""
+def ones_like(
+    input: Tensor,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """Ones in the shape and dtype of a tensor."""
+def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The older name of `linalg.householder_product`."""
+def ormqr(
+    input: Tensor,
+    tau: Tensor,
+    other: _Operand,
+    left: _bool = True,
+    transpose: _bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Q @ other, or other @ Q if not left, for the square Q of reflections; Q.mH if transpose."""
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The products of every element of one vector with every element of another."""
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False
+) -> Tensor:
+    """The p-norms of `x1 - x2 + eps` along the last dimension."""
+def pca_lowrank(
+    A: Tensor, q: _int | None = None, center: _bool = True, niter: _int = 2
+) -> tuple[Tensor, Tensor, Tensor]:
+    """U, S and V of a matrix whose columns are centred unless told otherwise; q: at most 6."""
+def pdist(input: Tensor, p: _float = 2.0, *, out: Tensor | None = None) -> Tensor:
+    """The p-norms of the differences of all pairs of rows: (n, d) to (n * (n - 1) / 2)."""
+def permute(input: Tensor, *dims: _Sizes, **words: Any) -> Tensor:
+    """The dimensions in another order."""
+def permute_copy(
+    input: Tensor, *args: Any, out: Tensor | None = None, **words: Any
+) -> Tensor:
+    """A copy of what `permute` returns a view of."""
+def pinverse(input: Tensor, rcond: _float = 1e-15, *, out: Tensor | None = None) -> Tensor:
+    """The pseudo-inverse: the older name of `linalg.pinv`."""
+def pixel_shuffle(
+    input: Tensor, upscale_factor: _int, *, out: Tensor | None = None
+) -> Tensor:
+    """Groups of r * r channels become pixels: (..., c r r, h, w) to (..., c, h r, w r)."""
+def pixel_unshuffle(
+    input: Tensor, downscale_factor: _int, *, out: Tensor | None = None
+) -> Tensor:
+    """The inverse of `pixel_shuffle`: (..., c, h r, w r) to (..., c r r, h, w)."""
+def poisson(
+    input: Tensor, generator: Generator | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """Poisson numbers; each element is the rate of one."""
+def poisson_nll_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
+    """`nn.functional.poisson_nll_loss`; reduction: 0 for none, 1 for the mean, 2 for the sum."""
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """A complex tensor of absolute values and angles."""
+def polygamma(n: _int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The n-th derivative of digamma."""
+def positive(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The tensor itself; RuntimeError for booleans."""
+def pow(input: _Operand, exponent: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """`input ** exponent`."""
+def prelu(input: Tensor, weight: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """x, and weight * x below 0: one weight, or one a channel (dimension 1)."""
+def prod(
+    input: Tensor,
+    dim: _Sizes | None = None,
+    keepdim: _bool = False,
+    *,
+    dtype: _dtype | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The product of all elements, or along a dimension."""
+def promote_types(type1: _dtype, type2: _dtype) -> _dtype:
+    """The smallest dtype that two are safely converted to."""
+def put(
+    input: Tensor,
+    index: Tensor,
+    source: Any,
+    accumulate: _bool = False,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The elements of source at these positions of the flat tensor."""
+def qr(input: Tensor, some: _bool = True) -> return_types.qr:
+    """`linalg.qr`, complete if not some."""
+def quantile(
+    input: Tensor,
+    q: Tensor | _float,
+    dim: _Sizes | None = None,
+    keepdim: _bool = False,
+    *,
+    interpolation: _str = 'linear',
+    out: Tensor | None = None,
+) -> Tensor:
+    """The elements of rank q * (n - 1), interpolated; q from 0 to 1."""
+def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Radians as degrees."""
+def rad2deg_(input: Tensor) -> Tensor:
+    """`rad2deg`, written into this tensor's own memory."""
+def rand(
+    *sizes: _Sizes,
+    size: _Sizes | None = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """Uniform numbers from 0 to before 1: `rand(2, 3)` or `rand((2, 3))`."""
+def rand_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """Uniform numbers from 0 to before 1, in the shape and dtype of a tensor."""
+@overload
+def randint(
+    high: _int,
+    size: Sequence[_int],
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+@overload
+def randint(
+    low: _int,
+    high: _int,
+    size: Sequence[_int],
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """Whole numbers from low to before high: `randint(high, size)`, `randint(low, high, size)`."""
+@overload
+def randint_like(
+    input: Tensor,
+    high: _int,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    requires_grad: _bool = False,
+) -> Tensor: ...
+@overload
+def randint_like(
+    input: Tensor,
+    low: _int,
+    high: _int,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """Whole numbers from low to before high, in the shape and dtype of a tensor."""
+def randn(
+    *sizes: _Sizes,
+    size: _Sizes | None = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """Normal numbers of mean 0 and variance 1: `randn(2, 3)` or `randn((2, 3))`."""
+def randn_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """Normal numbers of mean 0 and variance 1, in the shape and dtype of a tensor."""
+def randperm(
+    n: _int,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """The whole numbers from 0 to before n, in a random order."""
+def range(
+    start: _Number = 0,
+    end: _Number | None = None,
+    step: _Number = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """Numbers from start to end, both included: an older form of `arange`."""
+def ravel(input: Tensor) -> Tensor:
+    """The tensor as one dimension."""
+def real(self: Tensor) -> Tensor:
+    """The real parts, in the same memory; a real tensor itself."""
+def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 / x."""
+def reciprocal_(input: Tensor) -> Tensor:
+    """`reciprocal`, written into this tensor's own memory."""
+def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """max(x, 0); the gradient at 0 is 0."""
+def relu_(input: Tensor) -> Tensor:
+    """`relu`, written into this tensor's own memory."""
+def remainder(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The remainder with the sign of the divisor, as Python's %."""
+def renorm(
+    input: Tensor, p: _float, dim: _int, maxnorm: _float, *, out: Tensor | None = None
+) -> Tensor:
+    """Each slice along a dimension, made smaller where its p-norm is larger than maxnorm."""
+def repeat_interleave(
+    input: Tensor,
+    repeats: _Sizes | Tensor | None = None,
+    dim: _int | None = None,
+    *,
+    output_size: _int | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Each element (of the flat tensor), or each part along `dim`, so many times in a row."""
+def reshape(input: Tensor, *shape: _Sizes, **words: Any) -> Tensor:
+    """A view in another shape, of which one size may be -1; a copy where memory does not allow it."""
+def resolve_conj(input: Any) -> Tensor: ...
+def resolve_neg(input: Any) -> Tensor: ...
+def result_type(tensor1: _Operand, tensor2: _Operand) -> _dtype:
+    """The dtype that two tensors or numbers come to have in an operation together."""
+def rms_norm(*args: Any, cudnn_enabled: _bool = True, **kwargs: Any) -> Tensor:
+    """The last dimensions divided by the root of their mean square, times weight."""
+def rnn_relu(
+    input: Tensor, hx: Any, params: Any, *options: Any, **words: Any
+) -> tuple[Tensor, Tensor]:
+    """RNN_RELU, all layers of the network: `(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`, or with packed data `(data, batch_sizes, hx, params, ...)`."""
+def rnn_relu_cell(
+    input: Tensor,
+    hx: Any,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
+    """One step of RNN_RELU: the new state, for an LSTM (h, c)."""
+def rnn_tanh(
+    input: Tensor, hx: Any, params: Any, *options: Any, **words: Any
+) -> tuple[Tensor, Tensor]:
+    """RNN_TANH, all layers of the network: `(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`, or with packed data `(data, batch_sizes, hx, params, ...)`."""
+def rnn_tanh_cell(
+    input: Tensor,
+    hx: Any,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
+    """One step of RNN_TANH: the new state, for an LSTM (h, c)."""
+def roll(
+    input: Tensor, shifts: _Sizes, dims: _Sizes | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The elements shifted along dimensions; those beyond one end come back at the other."""
+def rot90(
+    input: Tensor, k: _int = 1, dims: _Sizes = (0, 1), *, out: Tensor | None = None
+) -> Tensor:
+    """A rotation by k * 90 degrees in the plane of two dims, from the first to the second."""
+def round(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
+    """The nearest number with so many decimals, halves to even; a derivative of 0."""
+def round_(input: Tensor, *, decimals: _int = 0) -> Tensor:
+    """`round`, written into this tensor's own memory."""
+def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Tensors joined along dimension 0, vectors as rows."""
+def rrelu(
+    input: Tensor,
+    lower: _float = 0.125,
+    upper: _float = 0.3333333333333333,
+    training: _bool = False,
+    inplace: _bool = False,
+) -> Tensor:
+    """leaky_relu with slopes drawn between two numbers; without training their mean."""
+def rrelu_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`rrelu`, written into its argument."""
+def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 / sqrt(x)."""
+def rsqrt_(input: Tensor) -> Tensor:
+    """`rsqrt`, written into this tensor's own memory."""
+def rsub(
+    input: Tensor, other: _Operand, *, alpha: _Number = 1, out: Tensor | None = None
+) -> Tensor:
+    """`other - alpha * input`."""
+def save(
+    obj: Any,
+    f: _str | os.PathLike[_str] | IO[_bytes],
+    pickle_module: Any = None,
+    pickle_protocol: _int = 2,
+    _use_new_zipfile_serialization: _bool = True,
+) -> None:
+    """Write tensors, plain values, and containers of them to a file."""
+def scalar_tensor(
+    s: _Number,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """A tensor of no dimensions."""
+def scatter(
+    input: Tensor,
+    dim: _int,
+    index: Tensor,
+    src: Tensor | None = None,
+    *,
+    value: _Operand | None = None,
+    reduce: _str | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The inverse of gather: elements of src (or one number) written to the positions in `index`."""
+def scatter_add(
+    input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None
+) -> Tensor:
+    """Elements of src added at the positions in `index`."""
+def scatter_reduce(
+    input: Tensor,
+    dim: _int,
+    index: Tensor,
+    src: Tensor,
+    reduce: _str,
+    *,
+    include_self: _bool = True,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Elements of src combined at the positions in `index`: sum, prod, mean, amax or amin."""
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: Tensor,
+    *,
+    out_int32: _bool = False,
+    right: _bool = False,
+    side: _str | None = None,
+    sorter: Tensor | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Where values would have to be put into a sorted sequence, row by row."""
+def seed() -> _int:
+    """Start the default generator anew from a seed of the operating system's; returns it."""
+def segment_reduce(
+    data: Any,
+    reduce: _str,
+    *,
+    lengths: Tensor | None = None,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    axis: _int = 0,
+    unsafe: _bool = False,
+    initial: _float | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Consecutive segments along an axis reduced: "sum", "mean", "max", "min" or "prod"."""
+def select(input: Tensor, dim: _int, index: _int) -> Tensor:
+    """The part at one index of a dimension; the result lacks that dimension."""
+def select_copy(input: Tensor, *args: Any, out: Tensor | None = None, **words: Any) -> Tensor:
+    """A copy of what `select` returns a view of."""
+def select_scatter(
+    input: Tensor, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = None
+) -> Tensor:
+    """The tensor with src at one place of a dimension."""
+def selu(input: Tensor, inplace: _bool = False) -> Tensor:
+    """elu, scaled so that it keeps mean 0 and variance 1."""
+def selu_(input: Tensor) -> Tensor:
+    """`selu`, written into this tensor's own memory."""
+def set_autocast_cache_enabled(enabled: _bool) -> None:
+    """Note a setting of autocast, which changes nothing here."""
+def set_autocast_cpu_dtype(dtype: _dtype) -> None:
+    """The older form of the function of a device type, for 'cpu'."""
+def set_autocast_cpu_enabled(enabled: _bool) -> None:
+    """The older form of the function of a device type, for 'cpu'."""
+def set_autocast_dtype(device_type: _str, dtype: _dtype) -> None:
+    """Note a dtype for autocast, which changes nothing here."""
+def set_autocast_enabled(device_type: Any, enabled: _bool | None = None) -> None:
+    """Note whether autocast is on, which changes nothing here."""
+def set_autocast_gpu_dtype(dtype: _dtype) -> None:
+    """The older form of the function of a device type, for 'cuda'."""
+def set_autocast_ipu_dtype(dtype: _dtype) -> None:
+    """The older form of the function of a device type, for 'ipu'."""
+def set_autocast_ipu_enabled(enabled: _bool) -> None:
+    """The older form of the function of a device type, for 'ipu'."""
+def set_autocast_xla_dtype(dtype: _dtype) -> None:
+    """The older form of the function of a device type, for 'xla'."""
+def set_autocast_xla_enabled(enabled: _bool) -> None:
+    """The older form of the function of a device type, for 'xla'."""
+def set_default_device(device: _Device | None = None) -> None:
+    """Check that the device is the CPU, which all tensors are on; RuntimeError for another."""
+def set_default_tensor_type(t: _dtype | _str | None) -> None:
+    """Older name of `set_default_dtype`, for a type of tensors."""
+def set_deterministic_debug_mode(debug_mode: _int | _str) -> None:
+    """Note a mode, "default", "warn" or "error": what is computed here is deterministic anyway."""
+def set_flush_denormal(*_args: Any, **_words: Any) -> Tensor:
+    """False: NumPy computes with denormal numbers."""
+def set_printoptions(
+    precision: _int | None = None,
+    threshold: _float | None = None,
+    edgeitems: _int | None = None,
+    linewidth: _int | None = None,
+    profile: _str | None = None,
+    sci_mode: _bool | None = None,
+) -> None:
+    """Set how tensors print."""
+def set_rng_state(new_state: Tensor) -> None:
+    """Set the state of the default generator to one that `get_rng_state` returned."""
+def set_warn_always(b: _bool) -> None:
+    """Note whether warnings are to come each time; Python's filters decide."""
+def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The sign; of complex numbers x / |x|."""
+def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1 / (1 + exp(-x))."""
+def sigmoid_(input: Tensor) -> Tensor:
+    """`sigmoid`, written into this tensor's own memory."""
+def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """-1, 0 or 1; a derivative of 0."""
+def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise signbit."""
+def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise sin."""
+def sin_(input: Tensor) -> Tensor:
+    """`sin`, written into this tensor's own memory."""
+def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """sin(pi x) / (pi x), and 1 at 0."""
+def sinc_(input: Tensor) -> Tensor:
+    """`sinc`, written into this tensor's own memory."""
+def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise sinh."""
+def sinh_(input: Tensor) -> Tensor:
+    """`sinh`, written into this tensor's own memory."""
+def slice_copy(
+    input: Tensor,
+    dim: _int = 0,
+    start: _int | None = None,
+    end: _int | None = None,
+    step: _int = 1,
+) -> Tensor:
+    """A copy of the elements from start to before end along a dimension."""
+def slice_inverse(
+    input: Tensor,
+    src: Tensor,
+    dim: _int = 0,
+    start: _int | None = None,
+    end: _int | None = None,
+    step: _int = 1,
+) -> Tensor:
+    """The tensor of which `input` is a slice: `src`."""
+def slice_scatter(
+    input: Tensor,
+    src: Tensor,
+    dim: _int = 0,
+    start: _int | None = None,
+    end: _int | None = None,
+    step: _int = 1,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The tensor with src at a slice of a dimension."""
+def slogdet(input: Tensor) -> return_types.slogdet:
+    """The sign of the determinant, and the logarithm of its absolute value."""
+def softmax(
+    input: Tensor, dim: _Sizes, dtype: _dtype | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """exp(x) over its sum along a dimension."""
+def solve(*_args: Any, **_kwargs: Any) -> Tensor:
+    """RuntimeError, as in PyTorch, which has removed it: see `linalg.solve`."""
+def sort(
+    input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool | None = None
+) -> return_types.sort:
+    """The elements in order along a dimension, and where they were: (values, indices)."""
+def split(
+    tensor: Tensor, split_size_or_sections: _Sizes, dim: _int = 0
+) -> tuple[Tensor, ...]:
+    """Parts along a dimension: of one size, the last maybe smaller, or of these sizes."""
+def split_copy(input: Tensor, *args: Any, out: Tensor | None = None, **words: Any) -> Tensor:
+    """A copy of what `split` returns a view of."""
+def split_with_sizes(input: Tensor, split_sizes: _Sizes, dim: _int = 0) -> tuple[Tensor, ...]:
+    """Parts along a dimension, of these sizes."""
+def split_with_sizes_copy(
+    input: Tensor, *args: Any, out: Tensor | None = None, **words: Any
+) -> Tensor:
+    """A copy of what `split_with_sizes` returns a view of."""
+def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise sqrt."""
+def sqrt_(input: Tensor) -> Tensor:
+    """`sqrt`, written into this tensor's own memory."""
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """x * x."""
+def square_(input: Tensor) -> Tensor:
+    """`square`, written into this tensor's own memory."""
+def squeeze(input: Tensor, dim: _Sizes | None = None) -> Tensor:
+    """The tensor without dimensions of size 1: all of them, or those named if they are."""
+def squeeze_copy(
+    input: Tensor, *args: Any, out: Tensor | None = None, **words: Any
+) -> Tensor:
+    """A copy of what `squeeze` returns a view of."""
+def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Tensors of one shape joined along a new dimension."""
+def std(
+    input: Tensor,
+    dim: _Sizes | None = None,
+    unbiased: _bool | None = None,
+    keepdim: _bool = False,
+    *,
+    correction: _Number | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The standard deviation of all elements, or along dimensions; correction=1 divides by n - 1."""
+def std_mean(
+    input: Tensor,
+    dim: _Sizes | None = None,
+    unbiased: _bool | None = None,
+    keepdim: _bool = False,
+    *,
+    correction: _Number | None = None,
+) -> tuple[Tensor, Tensor]:
+    """`std` and the mean, as a tuple."""
+def stft(
+    input: Tensor,
+    n_fft: _int,
+    hop_length: _int | None = None,
+    win_length: _int | None = None,
+    window: Tensor | None = None,
+    center: _bool = True,
+    pad_mode: _str = 'reflect',
+    normalized: _bool = False,
+    onesided: _bool | None = None,
+    return_complex: _bool | None = None,
+    align_to_window: _bool | None = None,
+) -> Tensor:
+    """The Fourier transforms of overlapping windows: frequencies along -2, windows along -1."""
+def sub(
+    input: Tensor, other: _Operand, *, alpha: _Number = 1, out: Tensor | None = None
+) -> Tensor:
+    """`input - alpha * other`."""
+def subtract(
+    input: Tensor, other: _Operand, *, alpha: _Number = 1, out: Tensor | None = None
+) -> Tensor:
+    """`input - alpha * other`."""
+def sum(
+    input: Tensor,
+    dim: _Sizes | None = None,
+    keepdim: _bool = False,
+    *,
+    dtype: _dtype | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The sum of all elements, or along dimensions; of integers and booleans as int64."""
+def svd(input: Tensor, some: _bool = True, compute_uv: _bool = True) -> return_types.svd:
+    """U, S and V with `input == U @ diag(S) @ V.mH`; U and V are zeros if not compute_uv."""
+def svd_lowrank(
+    A: Tensor, q: _int | None = 6, niter: _int | None = 2, M: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """U, S and V of a matrix of rank q or nearly so: A is U @ diag(S) @ V.mH."""
+def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
+    """NumPy's word for transpose."""
+def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+    """Another word for transpose."""
+def sym_float(a: Any) -> _float:
+    """A number as a float."""
+def sym_int(a: Any) -> _int:
+    """A number as an int."""
+def sym_ite(b: Any, t: Any, f: Any) -> Tensor:
+    """t where b is true, else f."""
+def sym_max(a: Any, b: Any) -> Tensor:
+    """The greater of two numbers, a float where one is."""
+def sym_min(a: Any, b: Any) -> Tensor:
+    """The smaller of two numbers, a float where one is."""
+def sym_not(a: Any) -> _bool:
+    """The contrary of a truth value."""
+def sym_sqrt(a: Any) -> _float:
+    """The square root of a number."""
+def sym_sum(args: Sequence[Any]) -> Tensor:
+    """The sum of numbers."""
+def symeig(*_args: Any, **_kwargs: Any) -> Tensor:
+    """RuntimeError, as in PyTorch, which has removed it: see `linalg.symeig`."""
+def t(input: Tensor) -> Tensor:
+    """A matrix transposed; a vector or a single element as it is."""
+def t_copy(input: Tensor, *args: Any, out: Tensor | None = None, **words: Any) -> Tensor:
+    """A copy of what `t` returns a view of."""
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements of the flat tensor at these positions."""
+def take_along_dim(
+    input: Tensor, indices: Tensor, dim: _int | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """One element for each index, along a dimension; the other dimensions broadcast."""
+def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise tan."""
+def tan_(input: Tensor) -> Tensor:
+    """`tan`, written into this tensor's own memory."""
+def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise tanh."""
+def tanh_(input: Tensor) -> Tensor:
+    """`tanh`, written into this tensor's own memory."""
+def tensor(
+    data: Any,
+    *,
+    dtype: _dtype | None = None,
+    device: _Device | None = None,
+    requires_grad: _bool = False,
+    pin_memory: _bool = False,
+) -> Tensor:
+    """A tensor with a copy of data, without history."""
+def tensor_split(
+    input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor, dim: _int = 0
+) -> tuple[Tensor, ...]:
+    """Parts along a dimension: so many of nearly one size, or split before these indices."""
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None) -> Tensor:
+    """Sums of products over pairs of dimensions: the last of a with the first of b, or lists."""
+def threshold(
+    input: Tensor, threshold: _float, value: _float, inplace: _bool = False
+) -> Tensor:
+    """x above a threshold, else a value."""
+def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
+    """`threshold`, written into this tensor's own memory."""
+def tile(input: Tensor, *dims: _Sizes, **words: Any) -> Tensor:
+    """The tensor so many times along each dimension; fewer counts are those of the last ones."""
+def topk(
+    input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True
+) -> return_types.topk:
+    """The k largest (or smallest) elements along a dimension in order, and where they are."""
+def trace(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The sum of the diagonal of a matrix."""
+def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+    """The tensor with two dimensions swapped."""
+def transpose_copy(
+    input: Tensor, *args: Any, out: Tensor | None = None, **words: Any
+) -> Tensor:
+    """A copy of what `transpose` returns a view of."""
+def trapezoid(
+    y: Tensor,
+    x: Tensor | None = None,
+    *,
+    dx: _Number | None = None,
+    dim: _int = -1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The integral of samples along a dimension by the trapezoidal rule."""
+def trapz(
+    y: Tensor,
+    x: Tensor | None = None,
+    *,
+    dx: _Number | None = None,
+    dim: _int = -1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The integral of samples along a dimension by the trapezoidal rule."""
+def triangular_solve(
+    b: Tensor,
+    A: Tensor,
+    upper: _bool = True,
+    transpose: _bool = False,
+    unitriangular: _bool = False,
+) -> return_types.triangular_solve:
+    """The older form of `solve_triangular`: X with `A @ X == b`, and a copy of A."""
+def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The matrix with zeros above a diagonal."""
+def tril_indices(
+    row: _int,
+    col: _int,
+    offset: _int = 0,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """The indices of the lower triangle of a matrix, as a tensor of two rows."""
+def triplet_margin_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:
+    """`nn.functional.triplet_margin_loss`; reduction: 0 for none, 1 for the mean, 2 for the sum."""
+def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The matrix with zeros below a diagonal."""
+def triu_indices(
+    row: _int,
+    col: _int,
+    offset: _int = 0,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """The indices of the upper triangle of a matrix, as a tensor of two rows."""
+def true_divide(
+    input: Tensor,
+    other: _Operand,
+    *,
+    rounding_mode: _str | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`input / other`; rounding_mode: "trunc" towards zero, "floor" downwards."""
+def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elementwise trunc; a derivative of 0."""
+def trunc_(input: Tensor) -> Tensor:
+    """`trunc`, written into this tensor's own memory."""
+def typename(obj: object) -> _str:
+    """`torch.FloatTensor` for a tensor; for other objects the name of their type."""
+def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
+    """The parts at each index of a dimension; they lack that dimension."""
+def unbind_copy(input: Tensor, *args: Any, out: Tensor | None = None, **words: Any) -> Tensor:
+    """A copy of what `unbind` returns a view of."""
+def unflatten(input: Tensor, dim: _int, sizes: _Sizes) -> Tensor:
+    """One dimension split into several, of which one size may be -1."""
+def unfold_copy(input: Tensor, *args: Any, out: Tensor | None = None, **words: Any) -> Tensor:
+    """A copy of what `unfold` returns a view of."""
+@overload
+def unique(
+    input: Tensor,
+    sorted: _bool = True,
+    *,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: _int | None = None,
+) -> Tensor: ...
+@overload
+def unique(
+    input: Tensor,
+    sorted: _bool = True,
+    *,
+    return_inverse: Literal[True],
+    return_counts: Literal[False] = False,
+    dim: _int | None = None,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def unique(
+    input: Tensor,
+    sorted: _bool = True,
+    *,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[True],
+    dim: _int | None = None,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def unique(
+    input: Tensor,
+    sorted: _bool = True,
+    *,
+    return_inverse: Literal[True],
+    return_counts: Literal[True],
+    dim: _int | None = None,
+) -> tuple[Tensor, Tensor, Tensor]: ...
+@overload
+def unique(
+    input: Tensor,
+    sorted: _bool,
+    return_inverse: _bool,
+    return_counts: _bool = False,
+    dim: _int | None = None,
+) -> Any:
+    """The distinct elements in order, or slices along `dim`; their places; their counts."""
+@overload
+def unique_consecutive(
+    input: Tensor,
+    *,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: _int | None = None,
+) -> Tensor: ...
+@overload
+def unique_consecutive(
+    input: Tensor,
+    *,
+    return_inverse: Literal[True],
+    return_counts: Literal[False] = False,
+    dim: _int | None = None,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def unique_consecutive(
+    input: Tensor,
+    *,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[True],
+    dim: _int | None = None,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def unique_consecutive(
+    input: Tensor,
+    *,
+    return_inverse: Literal[True],
+    return_counts: Literal[True],
+    dim: _int | None = None,
+) -> tuple[Tensor, Tensor, Tensor]: ...
+@overload
+def unique_consecutive(
+    input: Tensor,
+    return_inverse: _bool,
+    return_counts: _bool = False,
+    dim: _int | None = None,
+) -> Any:
+    """The elements, or slices along `dim`, that differ from the one before."""
+def unravel_index(indices: Tensor, shape: _Sizes) -> tuple[Tensor, ...]:
+    """The coordinates of flat positions in an array of a shape."""
+def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    """`chunk`, of which one part may be written to if no other part is used afterwards."""
+def unsafe_split(tensor: Tensor, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    """`split`, of which one part may be written to if no other part is used afterwards."""
+def unsafe_split_with_sizes(
+    input: Tensor, split_sizes: _Sizes, dim: _int = 0
+) -> tuple[Tensor, ...]:
+    """`split_with_sizes`, of which one part may be written to if no other is used afterwards."""
+def unsqueeze(input: Tensor, dim: _int) -> Tensor:
+    """The tensor with a new dimension of size 1, which becomes dimension `dim`."""
+def unsqueeze_copy(
+    input: Tensor, *args: Any, out: Tensor | None = None, **words: Any
+) -> Tensor:
+    """A copy of what `unsqueeze` returns a view of."""
+def vander(
+    x: Tensor, N: _int | None = None, increasing: _bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """Rows of the powers of each element, the highest first."""
+def var(
+    input: Tensor,
+    dim: _Sizes | None = None,
+    unbiased: _bool | None = None,
+    keepdim: _bool = False,
+    *,
+    correction: _Number | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The variance of all elements, or along dimensions; correction=1 divides by n - 1."""
+def var_mean(
+    input: Tensor,
+    dim: _Sizes | None = None,
+    unbiased: _bool | None = None,
+    keepdim: _bool = False,
+    *,
+    correction: _Number | None = None,
+) -> tuple[Tensor, Tensor]:
+    """`var` and the mean, as a tuple."""
+def vdot(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """`dot` of the conjugate of `input` and `other`."""
+def view_as_complex(input: Tensor) -> Tensor:
+    """Pairs of real numbers along the last dimension as complex ones."""
+def view_as_complex_copy(
+    input: Tensor, *args: Any, out: Tensor | None = None, **words: Any
+) -> Tensor:
+    """A copy of what `view_as_complex` returns a view of."""
+def view_as_real(input: Tensor) -> Tensor:
+    """Complex numbers as pairs of real ones, along a new last dimension."""
+def view_as_real_copy(
+    input: Tensor, *args: Any, out: Tensor | None = None, **words: Any
+) -> Tensor:
+    """A copy of what `view_as_real` returns a view of."""
+def view_copy(input: Tensor, *args: Any, out: Tensor | None = None, **words: Any) -> Tensor:
+    """A copy of what `view` returns a view of."""
+def vsplit(
+    input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor, **words: Any
+) -> tuple[Tensor, ...]:
+    """`tensor_split` along a fixed dimension, evenly."""
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Tensors joined along dimension 0, vectors as rows."""
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def where(
+    condition: Tensor, input: _Operand, other: _Operand, *, out: Tensor | None = None
+) -> Tensor:
+    """`input` where the condition holds, else `other`; of a condition alone its positions."""
+def while_loop(cond_fn: Any, body_fn: Any, carried_inputs: Sequence[Any]) -> Tensor:
+    """`carried = body_fn(*carried)` while `cond_fn(*carried)` is true: it runs at once."""
+def xlogy(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """x * log(y), and 0 where x is 0."""
+def xlogy_(input: Tensor, other: _Operand) -> Tensor:
+    """`xlogy`, written into this tensor's own memory."""
+def zero_(self: Tensor) -> Tensor:
+    """Write zeros into this tensor."""
+def zeros(
+    *sizes: _Sizes,
+    size: _Sizes | None = None,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`."""
+def zeros_like(
+    input: Tensor,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: Any = None,
+    device: _Device | None = None,
+    pin_memory: _bool = False,
+    memory_format: Any = None,
+    requires_grad: _bool = False,
+) -> Tensor:
+    """Zeros in the shape and dtype of a tensor."""

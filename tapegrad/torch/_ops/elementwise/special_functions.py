@@ -1,0 +1,218 @@
+"""The functions that `torch.special` has alone: Bessel functions, polynomials, statistics.
+
+Knows PyTorch's parameters, and which of them PyTorch does not differentiate: their results are
+constants. Must not know how values are computed (`_rules`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad._core.values import untraced
+from tapegrad.torch._ops.declare import operation, private
+from tapegrad.torch._ops.elementwise.arithmetic import floating, promoted
+from tapegrad.torch._rules import distribution_tails as tails
+from tapegrad.torch._rules import special
+from tapegrad.torch._rules.declare import elementwise
+from tapegrad.torch._tensor.tensor import Tensor
+
+# The functions by their names in `torch.special`.
+FUNCTIONS: dict[str, Any] = {}
+
+
+def _special(label: Any, word: str, compute: Callable[..., Any], doc: str) -> None:
+    compute.__doc__ = doc
+    FUNCTIONS[word] = private(label, name=f"special_{word}")(compute)
+
+
+# --- Differentiable functions of one variable ---------------------------------------------------
+
+
+def _declare_single(word: str, function: Any, label: str, doc: str) -> None:
+    _special(f"{label}Backward0", word, lambda input: function(floating(input)), doc)
+
+
+for _word, _function, _label, _doc in (
+    ("entr", tails.entr, "SpecialEntr", "-x log(x), 0 at 0, and minus infinity below."),
+    ("erfcx", tails.erfcx, "SpecialErfcx", "exp(x**2) erfc(x)."),
+    ("i0e", tails.i0e, "SpecialI0E", "exp(-|x|) i0(x)."),
+    ("i1", tails.i1, "SpecialI1", "The modified Bessel function of the first kind, of order 1."),
+    ("i1e", tails.i1e, "SpecialI1E", "exp(-|x|) i1(x)."),
+    ("log_ndtr", tails.log_ndtr, "SpecialLogNdtr", "The logarithm of ndtr(x)."),
+    ("ndtri", tails.ndtri, "SpecialNdtri", "The inverse of ndtr."),
+):
+    _declare_single(_word, _function, _label, _doc)
+
+
+def _ndtr(input: Value) -> Value:
+    x = floating(input)
+    return 0.5 * special.erfc(x * (-1 / math.sqrt(2)))
+
+
+_special("MulBackward1", "ndtr", _ndtr, "The normal distribution's probability of at most x.")
+
+
+def _numbered(word: str) -> Callable[..., str]:
+    """The label of a function of two, by which of them is a number."""
+
+    def label(input: Any, other: Any, **_: Any) -> str:
+        if isinstance(input, Tensor):
+            return f"{word}Backward{0 if isinstance(other, Tensor) else 2}"
+        return f"{word}Backward1"
+
+    return label
+
+
+def _floats(input: Value, other: Value) -> list[Value]:
+    return [
+        floating(part if hasattr(part, "dtype") else np.asarray(part))
+        for part in promoted(input, other)
+    ]
+
+
+_special(
+    _numbered("SpecialXlog1Py"),
+    "xlog1py",
+    lambda input, other: tails.xlog1py(*_floats(input, other)),
+    "x log(1 + y), and 0 where x is 0.",
+)
+
+
+def _zeta_refuses(_out: Value, _x: Value, _q: Value) -> Value:
+    raise NotImplementedError("the derivative for 'zeta' is not implemented.")
+
+
+def _zeta_by_q(_out: Value, x: Value, q: Value) -> Value:
+    return -x * _zeta(x + 1, q)
+
+
+@elementwise("SpecialZetaBackward0", _zeta_refuses, _zeta_by_q)
+def _zeta(x: Value, q: Value) -> Value:
+    return tails.needs_scipy("zeta", "zeta", x, q)
+
+
+_special(
+    _numbered("SpecialZeta"),
+    "zeta",
+    lambda input, other: _zeta(*_floats(input, other)),
+    "The Hurwitz zeta function: the sum of (k + q) ** -x over k >= 0.",
+)
+
+
+@operation("MvlgammaBackward0", inplace=True)
+def mvlgamma(input: Value, p: int) -> Value:
+    """The logarithm of the gamma function of dimension p; RuntimeError at most (p - 1) / 2."""
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    x = floating(input)
+    parts = np.expand_dims(x, -1) + np.arange((1 - p) / 2, 0.25, 0.5).astype(x.dtype)
+    return np.sum(special.lgamma(parts), -1) + p * (p - 1) * math.log(math.pi) / 4
+
+
+FUNCTIONS["multigammaln"] = mvlgamma
+
+
+# --- Functions that PyTorch does not differentiate ----------------------------------------------
+
+
+def _fixed(word: str, name: str, doc: str, take: Callable[[Any], Any] | None = None) -> None:
+    """A function of one variable by SciPy's, whose result is a constant."""
+
+    @elementwise("NotDifferentiable", 0)
+    def evaluate(x: Value) -> Value:
+        return tails.needs_scipy(word, name, x)
+
+    _special("NotDifferentiable", word, lambda input: evaluate(floating(untraced(input))), doc)
+
+
+for _word, _name, _doc in (
+    ("bessel_j0", "j0", "The Bessel function of the first kind, of order 0."),
+    ("bessel_j1", "j1", "The Bessel function of the first kind, of order 1."),
+    ("bessel_y0", "y0", "The Bessel function of the second kind, of order 0."),
+    ("bessel_y1", "y1", "The Bessel function of the second kind, of order 1."),
+    ("modified_bessel_i0", "i0", "The modified Bessel function of the first kind, of order 0."),
+    ("modified_bessel_i1", "i1", "The modified Bessel function of the first kind, of order 1."),
+    ("modified_bessel_k0", "k0", "The modified Bessel function of the second kind, of order 0."),
+    ("modified_bessel_k1", "k1", "The modified Bessel function of the second kind, of order 1."),
+    ("scaled_modified_bessel_k0", "k0e", "exp(x) modified_bessel_k0(x)."),
+    ("scaled_modified_bessel_k1", "k1e", "exp(x) modified_bessel_k1(x)."),
+):
+    _fixed(_word, _name, _doc)
+
+
+@elementwise("NotDifferentiable", 0)
+def _airy(x: Value) -> Value:
+    function = special.scipy_function("airy")
+    if function is None:
+        return tails.needs_scipy("airy_ai", "airy", x)
+    return np.asarray(function(x)[0]).astype(x.dtype)
+
+
+@elementwise("NotDifferentiable", 0)
+def _spherical(x: Value) -> Value:
+    return np.where(np.isinf(x), np.zeros_like(x), np.sinc(x / math.pi)).astype(x.dtype)
+
+
+_special(
+    "NotDifferentiable",
+    "airy_ai",
+    lambda input: _airy(floating(untraced(input))),
+    "The Airy function Ai.",
+)
+_special(
+    "NotDifferentiable",
+    "spherical_bessel_j0",
+    lambda input: _spherical(floating(untraced(input))),
+    "sin(x) / x, and 1 at 0.",
+)
+
+# --- Polynomials --------------------------------------------------------------------------------
+
+# By the name: the polynomial of degree 1, and the next one of those of degrees k and k - 1.
+_RECURRENCES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "chebyshev_polynomial_t": (lambda x: x, lambda x, p, q, k: 2 * x * p - q),
+    "chebyshev_polynomial_u": (lambda x: 2 * x, lambda x, p, q, k: 2 * x * p - q),
+    "chebyshev_polynomial_v": (lambda x: 2 * x - 1, lambda x, p, q, k: 2 * x * p - q),
+    "chebyshev_polynomial_w": (lambda x: 2 * x + 1, lambda x, p, q, k: 2 * x * p - q),
+    "hermite_polynomial_h": (lambda x: 2 * x, lambda x, p, q, k: 2 * x * p - 2 * k * q),
+    "hermite_polynomial_he": (lambda x: x, lambda x, p, q, k: x * p - k * q),
+    "laguerre_polynomial_l": (
+        lambda x: 1 - x,
+        lambda x, p, q, k: ((2 * k + 1 - x) * p - k * q) / (k + 1),
+    ),
+    "legendre_polynomial_p": (
+        lambda x: x,
+        lambda x, p, q, k: ((2 * k + 1) * x * p - k * q) / (k + 1),
+    ),
+}
+
+
+def _polynomial(word: str) -> Callable[..., Any]:
+    shifted = word.startswith("shifted_")
+    first, following = _RECURRENCES[word.removeprefix("shifted_")]
+
+    def compute(input: Value, n: Value) -> Value:
+        x, degree = (np.asarray(part) for part in _floats(untraced(input), untraced(n)))
+        kind = x.dtype
+        x = 2 * x - 1 if shifted else x
+        degree = np.trunc(degree)
+        before, last = np.ones(np.shape(x + degree), kind), first(x) + 0 * degree
+        found = np.where(degree == 0, before, np.where(degree == 1, last, 0 * before))
+        for k in range(1, int(np.max(degree, initial=0))):
+            before, last = last, following(x, last, before, k)
+            found = np.where(degree == k + 1, last, found)
+        return np.asarray(found, kind)
+
+    return compute
+
+
+for _word in (*_RECURRENCES, *(f"shifted_chebyshev_polynomial_{kind}" for kind in "tuvw")):
+    _title = _word.replace("_polynomial_", " polynomial ").replace("_", " ").capitalize()
+    _special("NotDifferentiable", _word, _polynomial(_word), f"{_title} of degree n.")
+
+__all__ = ["FUNCTIONS", "mvlgamma"]

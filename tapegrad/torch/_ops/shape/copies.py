@@ -1,0 +1,226 @@
+"""Views as copies, `as_strided` as an operation, and other ways to lay out memory.
+
+Knows the views by name. Must not know how they are taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad.torch import _dtypes
+from tapegrad.torch._graph.node import node_class
+from tapegrad.torch._ops.create.creation import creation, shape_of
+from tapegrad.torch._ops.declare import OPERATIONS, deliver, operation, register
+from tapegrad.torch._ops.elementwise.arithmetic import cast
+from tapegrad.torch._ops.shape.slices import as_strided
+from tapegrad.torch._rules.declare import elementwise
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch._types import Number, Sizes
+
+# --- Copies of views ----------------------------------------------------------------------------
+
+# By the name of the copy, the name of the view.
+_VIEWS = {
+    f"{word}_copy": word
+    for word in (
+        "as_strided diagonal expand permute select split split_with_sizes squeeze t transpose "
+        "unbind unfold unsqueeze view_as_complex view_as_real view detach"
+    ).split()
+}
+
+
+def _declare_copy(word: str, view: str) -> None:
+    def call(input: Tensor, *args: Any, out: Any = None, **words: Any) -> Any:
+        taken = (
+            getattr(input, view)(*args, **words)
+            if hasattr(Tensor, view)
+            else (OPERATIONS[view](input, *args, **words))
+        )
+        if isinstance(taken, (tuple, list)):
+            made: Any = tuple(_named(part, view) for part in taken)
+        else:
+            made = _named(taken, view)
+        return made if out is None else deliver(out, made)
+
+    call.__name__ = call.__qualname__ = word
+    call.__doc__ = f"A copy of what `{view}` returns a view of."
+    register(word, method=False)(call)
+
+
+def _named(view: Tensor, word: str) -> Tensor:
+    """A copy of a view, whose node has the name of the view's."""
+    made = view.clone()
+    if made.node is not None and view.grad_fn is not None:
+        made.node.__class__ = node_class(f"{type(view.grad_fn).__name__}_copy")
+    return made
+
+
+for _word, _view in _VIEWS.items():
+    _declare_copy(_word, _view)
+
+
+@register(method=False)
+def alias_copy(input: Tensor) -> Tensor:
+    """A copy of a tensor."""
+    made = input.clone()
+    if made.node is not None:
+        made.node.__class__ = node_class("AliasBackward0_copy")
+    return made
+
+
+@register(method=False)
+def slice_copy(
+    input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """A copy of the elements from start to before end along a dimension."""
+    lead = (slice(None),) * (dim % input.ndim)
+    return _named(input[(*lead, slice(start, end, step))], "slice")
+
+
+@register()
+def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """A copy of what `narrow` returns a view of."""
+    made: Tensor = OPERATIONS["narrow"](input, dim, start, length).clone()
+    if made.node is not None:
+        made.node.__class__ = node_class("NarrowCopyBackward0")
+    return made
+
+
+# --- Memory by strides --------------------------------------------------------------------------
+
+
+@register()
+def as_strided_(
+    input: Tensor, size: Sizes, stride: Sizes, storage_offset: int | None = None
+) -> Tensor:
+    """Give this tensor other sizes, strides and offset over its memory, if it has no grad."""
+    if input.node is not None:
+        raise RuntimeError(
+            "as_strided_: expected a tensor that does not require grad; as_strided has gradients"
+        )
+    input._value = as_strided(input.detach(), size, stride, storage_offset)._value
+    return input
+
+
+@register()
+def as_strided_scatter(
+    input: Tensor, src: Tensor, size: Sizes, stride: Sizes, storage_offset: int | None = None
+) -> Tensor:
+    """A copy of the tensor, in which `src` is written to what `as_strided` would show."""
+    made = input.clone()
+    shown = as_strided(made, size, stride, storage_offset)
+    if shown.shape != src.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}"
+            f", slice size = {list(shown.shape)}"
+        )
+    shown.copy_(src)
+    if made.node is not None:
+        made.node.__class__ = node_class("AsStridedScatterBackward0")
+    return made
+
+
+@creation
+def empty_permuted(size: Sizes, physical_layout: Sizes, *, dtype: np.dtype[Any] | None) -> Value:
+    """An empty tensor whose dimensions lie in memory in the order of `physical_layout`."""
+    shape: tuple[int, ...] = shape_of("empty_permuted", (size,))
+    order = [int(place) for place in physical_layout]
+    if sorted(order) != list(range(len(shape))):
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {len(shape)} is not equal to len(physical_layout) = {len(order)}"
+        )
+    made = np.empty([shape[place] for place in order], dtype or _dtypes.default_float())
+    return made.transpose([int(place) for place in np.argsort(order)])
+
+
+@register(function=False)
+def new_empty_strided(
+    self: Tensor, size: Sizes, stride: Sizes, *, dtype: Any = None, **options: Any
+) -> Tensor:
+    """`empty_strided` with this tensor's dtype."""
+    made: Tensor = OPERATIONS["empty_strided"](
+        size, stride, dtype=self.dtype if dtype is None else dtype, **options
+    )
+    return made
+
+
+def _range(
+    start: Number = 0, end: Number = None, step: Number = 1, *, dtype: np.dtype[Any] | None
+) -> Value:
+    """Numbers from start to end, both included: an older form of `arange`."""
+    if end is None:
+        start, end = 0, start
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    count = math.floor((end - start) / step) + 1
+    return (start + step * np.arange(count)).astype(dtype or _dtypes.default_float())
+
+
+_range.__name__ = "range"
+creation(_range)
+
+
+# --- Filling, resizing --------------------------------------------------------------------------
+
+
+@elementwise("FillBackward0", 0, 1)
+def _filled(x: Value, value: Value) -> Value:
+    return np.full(np.shape(x), value, x.dtype)
+
+
+@operation(lambda input, value: f"FillBackward{int(isinstance(value, Tensor))}", method=False)
+def fill(input: Value, value: Value) -> Value:
+    """A tensor of the same shape and dtype with one value."""
+    if hasattr(value, "shape") and value.shape:
+        raise RuntimeError(
+            "fill_ only supports 0-dimension value tensor but got tensor with "
+            f"{len(value.shape)} dimensions."
+        )
+    given = cast(value, input.dtype) if hasattr(value, "astype") else input.dtype.type(value)
+    return _filled(input, given)
+
+
+@register()
+def slice_inverse(
+    input: Tensor,
+    src: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Tensor:
+    """The tensor of which `input` is a slice: `src`."""
+    return src.clone()
+
+
+def _resizing(word: str) -> Callable[..., Tensor]:
+    def resize(self: Tensor, *sizes: Any) -> Tensor:
+        as_other = word == "resize_as"
+        shape: Sequence[int] = sizes[0].shape if as_other else shape_of("resize", sizes)
+        if math.prod(shape) != self.numel():
+            raise RuntimeError(
+                f"requested resize to {'x'.join(map(str, shape))} ({math.prod(shape)} elements in "
+                f"total), but the given tensor has a size of {'x'.join(map(str, self.shape))} "
+                f"({self.numel()} elements). autograd's resize can only change the shape of a "
+                "given tensor, while preserving the number of elements. "
+            )
+        made: Tensor = self.reshape(tuple(shape))
+        return made
+
+    resize.__name__ = resize.__qualname__ = word
+    resize.__doc__ = "The tensor in another shape of as many elements."
+    return resize
+
+
+for _word in ("resize", "resize_as"):
+    register(_word, function=False)(_resizing(_word))
+
+__all__ = ["fill", "narrow_copy"]

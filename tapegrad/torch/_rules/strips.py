@@ -1,0 +1,278 @@
+"""Copies of what lies under a sliding kernel, part by part, as matrices to be multiplied.
+
+Knows NumPy's own arrays. Must not know products, rules, tensors or modules.
+
+Strips are what lies under the last axes of a kernel: for a 3x3 one, each image three times, moved
+by one column each. The elements are the rows of a matrix, whose columns are the places, one row of
+the images after another. What lies under the first axis of the kernel needs no copies: under its
+second row there are the same columns of the matrix, from the second row of the images on. So a
+convolution is a sum of products, one for each row of the kernel. Where the results have more
+channels than the strips have rows, to add them up costs more than to copy all that lies under the
+kernel, as in the first layer of a net: then there is one matrix.
+
+A matrix is limited to `ROOM` bytes, so that it is still in the cache when the product reads it,
+and memory stays bounded: parts of a large image are taken one after another, and several groups
+of channels or small images at once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from tapegrad._core.types import Value
+from tapegrad.torch._rules.kernels import Kernel, Sizes, span
+
+ROOM = 5 << 19  # bytes of a matrix: two thirds of what a core usually has of cache
+LITTLE = 1 << 20  # bytes of a matrix of all that lies under a kernel, if they suffice
+ENOUGH = 256  # columns with which a product of matrices is efficient
+TINY = 1 << 15  # elements of a matrix that costs less than the calls which make it
+TOGETHER = 16  # images, whose elements lie together where they are few
+FEW = 128  # columns with which it still pays not to copy what need not be copied
+
+
+class Part(NamedTuple):
+    """What is computed at once: rows of the places of some images, in some groups of channels.
+
+    runs: 0 where there is a matrix for each image. Where an image has few columns, one matrix has
+    those of all these images: into so many runs the columns of an image are cut, and the first run
+    of each image comes before the second ones.
+    """
+
+    images: slice
+    groups: slice
+    row: int
+    rows: int
+    runs: int = 0
+
+    def of(self, columns: Value, places: Sizes) -> Value:
+        """Its part of arrays (n, groups, channels, places)."""
+        inner = math.prod(places[1:])
+        own = slice(self.row * inner, (self.row + self.rows) * inner)
+        return columns[self.images, self.groups, :, own]
+
+    def gathered(self, columns: Value, places: Sizes) -> Value:
+        """The same (images or 1, groups, channels, columns) as the matrices have them."""
+        found = self.of(columns, places)
+        if not self.runs:
+            return found
+        apart = found.reshape(*found.shape[:3], self.runs, -1)
+        return apart.transpose(1, 2, 3, 0, 4).reshape(1, *found.shape[1:3], -1)
+
+    def scatter(self, out: Value, made: Value) -> None:
+        """Put what is as the matrices have it into arrays (n, groups * channels, *places)."""
+        each = made.shape[2]
+        channels = slice(self.groups.start * each, self.groups.stop * each)
+        target = out[self.images, channels, self.row : self.row + self.rows]
+        if self.runs > 1:  # the images are last
+            target = np.moveaxis(target, 0, -1)
+        elif self.runs:
+            target = target.swapaxes(0, 1)
+        target[...] = made.reshape(target.shape)
+
+
+def _pieces(whole: int, most: int) -> list[slice]:
+    """Slices of at most so many elements, about equally long."""
+    each = -(-whole // max(1, -(-whole // most)))
+    return [slice(first, min(whole, first + each)) for first in range(0, whole, each)]
+
+
+def parts_of(
+    count: int,
+    groups: int,
+    places: Sizes,
+    bytes_of_row: int,
+    beyond: int = 0,
+    most: int | None = None,
+    room: int | None = None,
+) -> Iterator[Part]:
+    """The parts that are computed one after another, none of more than `room` bytes, or `ROOM`.
+
+    bytes_of_row: what one row of one image and group takes; beyond: rows a part has more; most:
+    how many images it has at most.
+    """
+    if not math.prod(places) or not count:
+        return
+    fit = (room or ROOM) // max(1, bytes_of_row)
+    images, shared, rows = 1, 1, places[0]
+    if fit >= rows + beyond:
+        fit //= rows + beyond
+        images = min(count, most or count)
+        shared = min(groups, max(1, fit // images))
+        images = min(count, most or count, fit // shared)
+    else:
+        rows = max(1, fit - beyond, min(fit, beyond))
+    for few, channels, piece in itertools.product(
+        _pieces(count, images), _pieces(groups, shared), _pieces(places[0], rows)
+    ):
+        yield Part(few, channels, piece.start, piece.stop - piece.start)
+
+
+class Strips:
+    """Parts, and the matrices (n or 1, groups, elements, columns) that the weights multiply.
+
+    A matrix is valid until the next part is asked for.
+    """
+
+    def __init__(self, x: Value, outputs: int, kernel: Kernel, widths: Sizes) -> None:
+        """outputs: the channels of the results in a group; widths: the sizes of the kernel."""
+        self.x, self.kernel, self.widths = x, kernel, widths
+        self.channels = x.shape[1] // kernel.groups
+        self.places = kernel.places(x.shape[2:], widths)
+        columns = len(x) * math.prod(self.places)
+        self.is_whole = (
+            widths[0] == 1
+            or self.channels * math.prod(widths[1:]) <= outputs
+            or columns <= 4 * outputs  # it does not pay to copy parts of the weights
+            or x.shape[1] * math.prod(widths) * columns <= TINY  # the fewest calls are best
+        )
+        ahead = [tap * kernel.dilation[0] for tap in range(widths[0])]
+        step = kernel.stride[0]
+        self.remainders = sorted({row % step for row in ahead})  # of rows that a tap sees
+        self.taps = [(self.remainders.index(row % step), row // step) for row in ahead]
+        self.room = np.empty(0, x.dtype)
+
+    def parts_of_weight(self, weight: Value) -> list[Value]:
+        """Views (groups, outputs, *elements) of a weight: what belongs to each of the matrices."""
+        groups = self.kernel.groups
+        split = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
+        if self.is_whole:
+            return [split.reshape(*split.shape[:2], -1)]
+        return [split[:, :, :, tap] for tap in range(self.widths[0])]
+
+    def rows_of(self, weight: Value) -> list[Value]:
+        """The weights (groups, outputs, elements) by which the matrices are multiplied."""
+        return [part.reshape(*part.shape[:2], -1) for part in self.parts_of_weight(weight)]
+
+    def __iter__(self) -> Iterator[tuple[Part, list[Value]]]:
+        x, groups, places = self.x, self.kernel.groups, self.places
+        if self.kernel.is_pointwise(self.widths) and (math.prod(places) > FEW or len(x) == 1):
+            whole = Part(slice(0, len(x)), slice(0, groups), 0, places[0])
+            yield whole, [x.reshape(len(x), groups, self.channels, -1)]
+            return
+        row = self.channels * math.prod(self.widths[1:]) * math.prod(places[1:]) * x.itemsize
+        are_few = math.prod(places) < ENOUGH and len(x) > 1
+        if self.is_whole:
+            row *= self.widths[0]
+            has_enough = LITTLE * math.prod(places[1:]) >= row * ENOUGH
+            room = LITTLE if has_enough else ROOM
+            for part in parts_of(len(x), groups, places, row, room=room):
+                part = part._replace(runs=int(are_few))
+                yield part, [self._whole(part)]
+            return
+        beyond = max(row for _, row in self.taps)
+        row *= len(self.remainders)
+        are_few = are_few and len(places) > 1 and math.prod(places) > 1 and len(x) >= TOGETHER // 2
+        most = TOGETHER if are_few else len(x)
+        for part in parts_of(len(x), groups, places, row, beyond, most):
+            if are_few:
+                part = part._replace(runs=part.rows * math.prod(places[1:]))
+            yield part, self._strips(part, part.rows + beyond)
+
+    def _memory(self, part: Part, channels: Sizes, rows: int, inner: Sizes) -> tuple[Value, Value]:
+        """An array (n or 1, *channels, columns), and the same as (n, *channels, rows, *inner)."""
+        count = part.images.stop - part.images.start
+        size = count * math.prod(channels) * rows * math.prod(inner)
+        if self.room.size < size:
+            self.room = np.empty(size, self.room.dtype)
+        room = self.room[:size]
+        if part.runs:
+            if part.runs == 1:
+                made = np.moveaxis(room.reshape(*channels, count, rows, *inner), len(channels), 0)
+            else:
+                made = np.moveaxis(room.reshape(*channels, rows, *inner, count), -1, 0)
+            return room.reshape(1, *channels, -1), made
+        made = room.reshape(count, *channels, rows, *inner)
+        return room.reshape(count, *channels, -1), made
+
+    def _given(self, part: Part) -> Value:
+        groups = part.groups
+        return self.x[part.images, groups.start * self.channels : groups.stop * self.channels]
+
+    def _strips(self, part: Part, held: int) -> list[Value]:
+        """For each element of the kernel's first axis, what lies under the others."""
+        kernel, sizes, inner = self.kernel, self.x.shape[2:], self.places[1:]
+        groups = part.groups.stop - part.groups.start
+        flat, strips = self._memory(
+            part, (groups * self.channels, *self.widths[1:], len(self.remainders)), held, inner
+        )
+        given = self._given(part)
+        if part.runs:
+            given = np.moveaxis(np.ascontiguousarray(np.moveaxis(given, 0, -1)), -1, 0)
+        first = part.row * kernel.stride[0] - kernel.before[0]
+        rows = [span(sizes[0], kernel.stride[0], first + row, held) for row in self.remainders]
+        every = (slice(None), slice(None))
+        for taps in itertools.product(*map(range, self.widths[1:])):
+            spans = [
+                span(size, step, tap * apart - before, count)
+                for size, step, tap, apart, before, count in zip(
+                    *(sizes[1:], kernel.stride[1:], taps, kernel.dilation[1:]),
+                    *(kernel.before[1:], inner),
+                    strict=True,
+                )
+            ]
+            for which, (place, element) in enumerate(rows):
+                block = strips[:, :, *taps, which]
+                own = block[*every, place, *(inside for inside, _ in spans)]
+                own[...] = given[*every, element, *(seen for _, seen in spans)]
+                _clear_around(block, (place, *(inside for inside, _ in spans)))
+        flat = flat.reshape(len(flat), groups, -1, len(self.remainders), flat.shape[-1])
+        length = flat.shape[-1] // held
+        return [
+            flat[:, :, :, which, row * length : (row + part.rows) * length]
+            for which, row in self.taps
+        ]
+
+    def _whole(self, part: Part) -> Value:
+        """All that lies under the kernel."""
+        kernel, sizes = self.kernel, self.x.shape[2:]
+        groups = part.groups.stop - part.groups.start
+        flat, whole = self._memory(
+            part, (groups * self.channels, *self.widths), part.rows, self.places[1:]
+        )
+        given = self._given(part)
+        held = [
+            (count - 1) * step + (width - 1) * apart + 1
+            for count, step, width, apart in zip(
+                *((part.rows, *self.places[1:]), kernel.stride, self.widths, kernel.dilation),
+                strict=True,
+            )
+        ]
+        starts = [-before for before in kernel.before]
+        starts[0] += part.row * kernel.stride[0]
+        spans = [span(*of) for of in zip(sizes, (1,) * len(sizes), starts, held, strict=True)]
+        every = (slice(None), slice(None))
+        seen = given[*every, *(elements for _, elements in spans)]
+        if list(seen.shape[2:]) != held:
+            padded = np.zeros((*given.shape[:2], *held), given.dtype)
+            padded[*every, *(inside for inside, _ in spans)] = seen
+            seen = padded
+        strides = seen.strides
+        np.copyto(
+            whole,
+            as_strided(
+                seen,
+                whole.shape,
+                (
+                    *strides[:2],
+                    *(s * d for s, d in zip(strides[2:], kernel.dilation, strict=True)),
+                    *(s * d for s, d in zip(strides[2:], kernel.stride, strict=True)),
+                ),
+            ),
+        )
+        return flat.reshape(len(flat), groups, -1, flat.shape[-1])
+
+
+def _clear_around(block: Value, inside: tuple[slice, ...]) -> None:
+    """Zeros into an array (n, channels, *sizes), but for its elements inside of slices."""
+    for axis, (size, part) in enumerate(zip(block.shape[2:], inside, strict=True), 2):
+        whole = (slice(None),) * axis
+        if part.start > 0:
+            block[*whole, : part.start] = 0
+        if part.stop < size:
+            block[*whole, part.stop :] = 0

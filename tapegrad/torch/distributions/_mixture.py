@@ -1,0 +1,179 @@
+"""`MixtureSameFamily`, and counts until successes: `NegativeBinomial`.
+
+Knows classes and the interface of `Distribution`. Must not know other families.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from tapegrad.torch._graph.modes import no_grad
+from tapegrad.torch._ops.families import OPERATIONS
+from tapegrad.torch.distributions import constraints
+from tapegrad.torch.distributions._discrete import Categorical, _ByProbability
+from tapegrad.torch.distributions._number_transforms import softplus
+from tapegrad.torch.distributions.distribution import Distribution, broadcast
+
+Shape = Sequence[int]
+_where = OPERATIONS["where"]
+
+
+class MixtureSameFamily(Distribution):
+    """Draws of one of several components: those along the last dimension of a batch.
+
+    mixture_distribution: a `Categorical`, the probabilities of the components.
+    """
+
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
+
+    def __init__(
+        self,
+        mixture_distribution: Any,
+        component_distribution: Any,
+        validate_args: bool | None = None,
+    ) -> None:
+        if not isinstance(mixture_distribution, Categorical):
+            raise ValueError(  # noqa: TRY004 - as PyTorch
+                " The Mixture distribution needs to be an  instance of "
+                "torch.distributions.Categorical"
+            )
+        if not isinstance(component_distribution, Distribution):
+            raise ValueError(  # noqa: TRY004 - as PyTorch
+                "The Component distribution needs to be an instance of "
+                "torch.distributions.Distribution"
+            )
+        mixed, parts = mixture_distribution.batch_shape, component_distribution.batch_shape
+        pairs = zip(reversed(mixed), reversed(parts[:-1]), strict=False)
+        if any(1 != one != other != 1 for one, other in pairs):
+            raise ValueError(
+                f"`mixture_distribution.batch_shape` ({mixed}) is not compatible with "
+                f"`component_distribution.batch_shape`({parts[:-1]})"
+            )
+        count = mixture_distribution._num_events
+        if count != parts[-1]:
+            raise ValueError(
+                f"`mixture_distribution component` ({count}) does not equal "
+                f"`component_distribution.batch_shape[-1]` ({parts[-1]})"
+            )
+        self._mixture_distribution: Any = mixture_distribution
+        self._component_distribution: Any = component_distribution
+        self._num_component = count
+        super().__init__(parts[:-1], component_distribution.event_shape, validate_args)
+
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+        parts = self._component_distribution.expand((*batch_shape, self._num_component))
+        return MixtureSameFamily(
+            self._mixture_distribution.expand(batch_shape), parts, validate_args=False
+        )
+
+    @property
+    def support(self) -> Any:
+        return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
+
+    @property
+    def mixture_distribution(self) -> Any:
+        """The distribution of the components' numbers."""
+        return self._mixture_distribution
+
+    @property
+    def component_distribution(self) -> Any:
+        """The components, as a batch."""
+        return self._component_distribution
+
+    def _padded(self, value: Any) -> Any:
+        """A value with a dimension for the components."""
+        return value.unsqueeze(-1 - len(self._event_shape))
+
+    def _weights(self) -> Any:
+        """The probabilities, over dimensions as the means of the components have."""
+        probs = self._mixture_distribution.probs
+        return probs.reshape((*probs.shape, *(1,) * len(self._event_shape)))
+
+    def _mixed(self, value: Any) -> Any:
+        return (self._weights() * value).sum(-1 - len(self._event_shape))
+
+    @property
+    def mean(self) -> Any:
+        return self._mixed(self._component_distribution.mean)
+
+    @property
+    def variance(self) -> Any:
+        parts = self._component_distribution
+        between = (parts.mean - self._padded(self.mean)).pow(2.0)
+        return self._mixed(parts.variance) + self._mixed(between)
+
+    def cdf(self, x: Any) -> Any:
+        found = self._component_distribution.cdf(self._padded(x))
+        return (found * self._mixture_distribution.probs).sum(-1)
+
+    def log_prob(self, value: Any) -> Any:
+        value = self._padded(self._checked(value))
+        found = self._component_distribution.log_prob(value)
+        weights = OPERATIONS["log_softmax"](self._mixture_distribution.logits, -1)
+        return (found + weights).logsumexp(-1)
+
+    def sample(self, sample_shape: Shape = ()) -> Any:
+        with no_grad():
+            chosen = self._mixture_distribution.sample(sample_shape)
+            drawn = self._component_distribution.sample(sample_shape)
+            axis = len(sample_shape) + len(self._batch_shape)
+            shape = (*drawn.shape[:axis], 1, *drawn.shape[axis + 1 :])
+            ones = (1,) * len(self._event_shape)
+            place = chosen.reshape((*chosen.shape, 1, *ones)).expand(shape)
+            return drawn.gather(axis, place).squeeze(axis)
+
+    def __repr__(self) -> str:
+        inner = f"{self._mixture_distribution},\n  {self._component_distribution}"
+        return f"MixtureSameFamily(\n  {inner})"
+
+
+class NegativeBinomial(_ByProbability):
+    """The number of successes before `total_count` failures."""
+
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {
+        "total_count": constraints.greater_than_eq(0),
+        "probs": constraints.half_open_interval(0.0, 1.0),
+        "logits": constraints.real,
+    }
+    support = constraints.nonnegative_integer
+
+    def __init__(
+        self,
+        total_count: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        given = self._take(probs, logits)
+        self.total_count, given = broadcast(total_count, given)
+        self.total_count = self.total_count.type_as(given)
+        self.__dict__["probs" if self._by_probs else "logits"] = given
+        super().__init__(given.shape, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Any:
+        return self.total_count * self.logits.exp()
+
+    @property
+    def mode(self) -> Any:
+        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
+
+    @property
+    def variance(self) -> Any:
+        return self.mean / (-self.logits).sigmoid()
+
+    def sample(self, sample_shape: Shape = ()) -> Any:
+        shape = self._extended_shape(sample_shape)
+        with no_grad():
+            gamma = OPERATIONS["_standard_gamma"](self.total_count.expand(shape))
+            return OPERATIONS["poisson"](gamma * self.logits.exp())
+
+    def log_prob(self, value: Any) -> Any:
+        value, n = self._checked(value), self.total_count
+        powers = -n * softplus(self.logits) - value * softplus(-self.logits)
+        ways = (n + value).lgamma() - (1.0 + value).lgamma() - n.lgamma()
+        return powers + _where(n + value == 0.0, 0.0, ways)
+
+
+__all__ = ["MixtureSameFamily", "NegativeBinomial"]

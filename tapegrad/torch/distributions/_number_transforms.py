@@ -1,0 +1,214 @@
+"""Transforms of single numbers.
+
+Knows `Transform`. Must not know distributions but as what has `cdf` and `icdf`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tapegrad.torch._dtypes import finfo
+from tapegrad.torch._ops.families import OPERATIONS
+from tapegrad.torch.distributions import constraints
+from tapegrad.torch.distributions._transform import Transform, broadcast_shape, sum_last
+
+Shape = Sequence[int]
+
+
+def softplus(x: Any) -> Any:
+    """log(1 + exp(x)), in the form that does not overflow."""
+    return x.clamp(min=0) + (-x.abs()).exp().log1p()
+
+
+class _Rising(Transform):
+    """A bijection that grows."""
+
+    bijective = True
+
+    @property
+    def sign(self) -> Any:
+        return 1
+
+
+class ExpTransform(_Rising):
+    """exp(x)."""
+
+    codomain = constraints.positive
+
+    def _call(self, x: Any) -> Any:
+        return x.exp()
+
+    def _inverse(self, y: Any) -> Any:
+        return y.log()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return x
+
+
+class SigmoidTransform(_Rising):
+    """1 / (1 + exp(-x)), kept away from 0 and 1 by what the dtype tells from them."""
+
+    codomain = constraints.unit_interval
+
+    def _call(self, x: Any) -> Any:
+        limits = finfo(x.dtype)
+        return x.sigmoid().clamp(min=limits.tiny, max=1.0 - limits.eps)
+
+    def _inverse(self, y: Any) -> Any:
+        limits = finfo(y.dtype)
+        y = y.clamp(min=limits.tiny, max=1.0 - limits.eps)
+        return y.log() - (-y).log1p()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return -softplus(-x) - softplus(x)
+
+
+class TanhTransform(_Rising):
+    """tanh(x)."""
+
+    codomain = constraints.Interval(-1.0, 1.0)
+
+    def _call(self, x: Any) -> Any:
+        return x.tanh()
+
+    def _inverse(self, y: Any) -> Any:
+        return y.atanh()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
+
+
+class SoftplusTransform(_Rising):
+    """log(1 + exp(x))."""
+
+    codomain = constraints.positive
+
+    def _call(self, x: Any) -> Any:
+        return softplus(x)
+
+    def _inverse(self, y: Any) -> Any:
+        return (-y).expm1().neg().log() + y
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return -softplus(-x)
+
+
+class AbsTransform(Transform):
+    """|x|, whose inverse is x itself where that is positive."""
+
+    codomain = constraints.positive
+
+    def _call(self, x: Any) -> Any:
+        return x.abs()
+
+    def _inverse(self, y: Any) -> Any:
+        return y
+
+
+class AffineTransform(Transform):
+    """loc + scale * x."""
+
+    bijective = True
+
+    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.loc, self.scale, self._event_dim = loc, scale, event_dim
+        if event_dim:
+            self.domain = self.codomain = constraints.independent(constraints.real, event_dim)
+
+    def _parts(self) -> dict[str, Any]:
+        return {"loc": self.loc, "scale": self.scale}
+
+    @property
+    def sign(self) -> Any:
+        if hasattr(self.scale, "sign"):
+            return self.scale.sign()
+        return (self.scale > 0) - (self.scale < 0)
+
+    def _call(self, x: Any) -> Any:
+        return self.loc + self.scale * x
+
+    def _inverse(self, y: Any) -> Any:
+        return (y - self.loc) / self.scale
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        scale = OPERATIONS["as_tensor"](self.scale, dtype=x.dtype)
+        shape = OPERATIONS["broadcast_shapes"](tuple(x.shape), tuple(scale.shape))
+        return sum_last(scale.abs().log().expand(shape), self._event_dim)
+
+    def forward_shape(self, shape: Shape) -> Any:
+        return broadcast_shape(shape, self.loc, self.scale)
+
+    inverse_shape = forward_shape
+
+
+class PowerTransform(Transform):
+    """x ** exponent, of positive numbers."""
+
+    bijective = True
+    domain = codomain = constraints.positive
+
+    def __init__(self, exponent: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.exponent = OPERATIONS["as_tensor"](exponent)
+
+    @property
+    def sign(self) -> Any:
+        return self.exponent.sign()
+
+    def _call(self, x: Any) -> Any:
+        return x**self.exponent
+
+    def _inverse(self, y: Any) -> Any:
+        return y ** (1 / self.exponent)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return (self.exponent * y / x).abs().log()
+
+    def forward_shape(self, shape: Shape) -> Any:
+        return broadcast_shape(shape, self.exponent)
+
+    inverse_shape = forward_shape
+
+
+class CumulativeDistributionTransform(Transform):
+    """The probability of draws up to x, of a distribution that has `cdf`."""
+
+    bijective = True
+    codomain = constraints.unit_interval
+
+    def __init__(self, distribution: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.distribution = distribution
+
+    @property
+    def domain(self) -> Any:
+        return self.distribution.support
+
+    @property
+    def sign(self) -> Any:
+        return 1
+
+    def _call(self, x: Any) -> Any:
+        return self.distribution.cdf(x)
+
+    def _inverse(self, y: Any) -> Any:
+        return self.distribution.icdf(y)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return self.distribution.log_prob(x)
+
+
+__all__ = [
+    "AbsTransform",
+    "AffineTransform",
+    "CumulativeDistributionTransform",
+    "ExpTransform",
+    "PowerTransform",
+    "SigmoidTransform",
+    "SoftplusTransform",
+    "TanhTransform",
+    "softplus",
+]

@@ -1,0 +1,322 @@
+"""Continuous distributions that are powers, quotients and the like of simpler ones.
+
+Knows exponential, uniform and gamma numbers. Must not know other families.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from tapegrad.torch._dtypes import finfo
+from tapegrad.torch._ops.families import OPERATIONS
+from tapegrad.torch.distributions import constraints
+from tapegrad.torch.distributions._gammas import Gamma
+from tapegrad.torch.distributions._location import Exponential, Uniform, uniform
+from tapegrad.torch.distributions._number_transforms import (
+    AffineTransform,
+    ExpTransform,
+    PowerTransform,
+)
+from tapegrad.torch.distributions._wrapped import TransformedDistribution
+from tapegrad.torch.distributions.distribution import Distribution, broadcast
+
+Shape = Sequence[int]
+Constraints = dict[str, constraints.Constraint]
+_where, _ones_like, _zeros_like = (OPERATIONS[n] for n in ("where", "ones_like", "zeros_like"))
+EULER = 0.5772156649015329
+
+
+class Weibull(TransformedDistribution):
+    """scale * z ** (1 / concentration) of exponential numbers z."""
+
+    arg_constraints: ClassVar[Constraints] = {
+        "scale": constraints.positive,
+        "concentration": constraints.positive,
+    }
+    support = constraints.positive
+
+    def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
+        self.scale, self.concentration = broadcast(scale, concentration)
+        base = Exponential(_ones_like(self.scale), validate_args=validate_args)
+        parts = [PowerTransform(1 / self.concentration), AffineTransform(0, self.scale)]
+        super().__init__(base, parts, validate_args=validate_args)
+
+    def _moment(self, order: int) -> Any:
+        """The mean of the powers of what has the scale 1."""
+        return (1 + order / self.concentration).lgamma().exp()
+
+    @property
+    def mean(self) -> Any:
+        return self.scale * self._moment(1)
+
+    @property
+    def mode(self) -> Any:
+        k = self.concentration
+        return self.scale * ((k - 1) / k) ** k.reciprocal()
+
+    @property
+    def variance(self) -> Any:
+        return self.scale.pow(2) * (self._moment(2) - self._moment(1) ** 2)
+
+    def entropy(self) -> Any:
+        k = self.concentration
+        return EULER * (1 - 1 / k) + (self.scale / k).log() + 1
+
+
+class Pareto(TransformedDistribution):
+    """Numbers above `scale`, with a tail of the power -alpha."""
+
+    arg_constraints: ClassVar[Constraints] = {
+        "alpha": constraints.positive,
+        "scale": constraints.positive,
+    }
+
+    def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
+        self.scale, self.alpha = broadcast(scale, alpha)
+        base = Exponential(self.alpha, validate_args=validate_args)
+        super().__init__(
+            base, [ExpTransform(), AffineTransform(0, self.scale)], validate_args=validate_args
+        )
+
+    @property
+    def support(self) -> Any:
+        return constraints.greater_than_eq(self.scale)
+
+    @property
+    def mean(self) -> Any:
+        a = self.alpha.clamp(min=1)
+        return a * self.scale / (a - 1)
+
+    @property
+    def mode(self) -> Any:
+        return self.scale
+
+    @property
+    def variance(self) -> Any:
+        a = self.alpha.clamp(min=2)
+        return self.scale.pow(2) * a / ((a - 1).pow(2) * (a - 2))
+
+    def entropy(self) -> Any:
+        return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
+
+
+class Kumaraswamy(TransformedDistribution):
+    """(1 - u ** (1 / concentration0)) ** (1 / concentration1) of uniform numbers u."""
+
+    arg_constraints: ClassVar[Constraints] = {
+        "concentration1": constraints.positive,
+        "concentration0": constraints.positive,
+    }
+    support = constraints.unit_interval
+    has_rsample = True
+
+    def __init__(
+        self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
+    ) -> None:
+        self.concentration1, self.concentration0 = broadcast(concentration1, concentration0)
+        zeros = _zeros_like(self.concentration0)
+        base = Uniform(zeros, zeros + 1, validate_args=validate_args)
+        parts = [
+            PowerTransform(self.concentration0.reciprocal()),
+            AffineTransform(1.0, -1.0),
+            PowerTransform(self.concentration1.reciprocal()),
+        ]
+        super().__init__(base, parts, validate_args=validate_args)
+
+    def _moment(self, order: int) -> Any:
+        a, b = self.concentration1, self.concentration0
+        more = 1 + order / a
+        return b * (more.lgamma() + b.lgamma() - (more + b).lgamma()).exp()
+
+    @property
+    def mean(self) -> Any:
+        return self._moment(1)
+
+    @property
+    def mode(self) -> Any:
+        """The value of the greatest density, NaN where that is at an end."""
+        a, b = self.concentration1, self.concentration0
+        inside = (a >= 1) & (b >= 1) & (a * b > 1)
+        share = _where(inside, (a - 1) / (a * b - 1), math.nan)
+        return share ** a.reciprocal()
+
+    @property
+    def variance(self) -> Any:
+        return self._moment(2) - self.mean.pow(2)
+
+    def entropy(self) -> Any:
+        a, b = self.concentration1, self.concentration0
+        harmonic = (b + 1).digamma() + EULER
+        return (1 - b.reciprocal()) + (1 - a.reciprocal()) * harmonic - a.log() - b.log()
+
+
+class InverseGamma(TransformedDistribution):
+    """1 / z of gamma numbers z."""
+
+    arg_constraints: ClassVar[Constraints] = {
+        "concentration": constraints.positive,
+        "rate": constraints.positive,
+    }
+    support = constraints.positive
+    has_rsample = True
+
+    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+        base = Gamma(concentration, rate, validate_args=validate_args)
+        super().__init__(base, PowerTransform(-_ones_like(base.rate)), validate_args=validate_args)
+
+    @property
+    def concentration(self) -> Any:
+        return self.base_dist.concentration
+
+    @property
+    def rate(self) -> Any:
+        return self.base_dist.rate
+
+    @property
+    def mean(self) -> Any:
+        return _where(self.concentration > 1, self.rate / (self.concentration - 1), math.inf)
+
+    @property
+    def mode(self) -> Any:
+        return self.rate / (self.concentration + 1)
+
+    @property
+    def variance(self) -> Any:
+        a = self.concentration
+        found = self.rate.square() / ((a - 1).square() * (a - 2))
+        return _where(a > 2, found, math.inf)
+
+    def entropy(self) -> Any:
+        a = self.concentration
+        return a + self.rate.log() + a.lgamma() - (1 + a) * a.digamma()
+
+
+class FisherSnedecor(Distribution):
+    """The quotient of two means of squares, of `df1` and of `df2` normal numbers."""
+
+    has_rsample = True
+    arg_constraints: ClassVar[Constraints] = {
+        "df1": constraints.positive,
+        "df2": constraints.positive,
+    }
+    support = constraints.positive
+
+    def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
+        self.df1, self.df2 = broadcast(df1, df2)
+        super().__init__(self.df1.shape, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Any:
+        df2 = _where(self.df2 > 2, self.df2, math.nan)
+        return df2 / (df2 - 2)
+
+    @property
+    def mode(self) -> Any:
+        found = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
+        return _where(self.df1 > 2, found, math.nan)
+
+    @property
+    def variance(self) -> Any:
+        df1, df2 = self.df1, _where(self.df2 > 4, self.df2, math.nan)
+        return 2 * df2.pow(2) * (df1 + df2 - 2) / (df1 * (df2 - 2).pow(2) * (df2 - 4))
+
+    def rsample(self, sample_shape: Shape = ()) -> Any:
+        one, two = (
+            Gamma(0.5 * df, df, validate_args=False).rsample(sample_shape)
+            for df in (self.df1, self.df2)
+        )
+        tiny = finfo(self.df2.dtype).tiny
+        return (one / two.clamp(min=tiny)).clamp(min=tiny)
+
+    def log_prob(self, value: Any) -> Any:
+        value = self._checked(value)
+        one, two, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
+        shapes = (one + two).lgamma() - one.lgamma() - two.lgamma()
+        powers = one * ratio.log() + (one - 1) * value.log()
+        return shapes + powers - (one + two) * (ratio * value).log1p()
+
+
+class GeneralizedPareto(Distribution):
+    """What is above a threshold `loc`: the limit of tails, of the power -1 / concentration."""
+
+    has_rsample = True
+    arg_constraints: ClassVar[Constraints] = {
+        "loc": constraints.real,
+        "scale": constraints.positive,
+        "concentration": constraints.real,
+    }
+
+    def __init__(
+        self, loc: Any, scale: Any, concentration: Any, validate_args: bool | None = None
+    ) -> None:
+        self.loc, self.scale, self.concentration = broadcast(loc, scale, concentration)
+        super().__init__(self.loc.shape, validate_args=validate_args)
+
+    def _cases(self) -> tuple[Any, Any]:
+        """Where the concentration is zero, and a concentration that is not."""
+        k = self.concentration
+        none = OPERATIONS["isclose"](k, _zeros_like(k))
+        return none, _where(none, 1.0, k)
+
+    def _standardized(self, value: Any) -> Any:
+        return (self._checked(value) - self.loc) / self.scale
+
+    def rsample(self, sample_shape: Shape = ()) -> Any:
+        return self.icdf(uniform(self.loc, self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Any) -> Any:
+        y, (none, k) = self._standardized(value), self._cases()
+        powers = -(1 + 1 / k) * (k * y).log1p()
+        return _where(none, -y, powers) - self.scale.log()
+
+    def _log_survival(self, value: Any) -> Any:
+        y, (none, k) = self._standardized(value), self._cases()
+        return _where(none, -y, -(k * y).log1p() / k)
+
+    def cdf(self, value: Any) -> Any:
+        return -self._log_survival(value).expm1()
+
+    def icdf(self, value: Any) -> Any:
+        none, k = self._cases()
+        left = (-value).log1p()
+        return self.loc + self.scale * _where(none, -left, (-k * left).expm1() / k)
+
+    @property
+    def mean(self) -> Any:
+        k = self.concentration
+        safe = _where(k < 1, k, 0.5)
+        return _where(k < 1, self.loc + self.scale / (1 - safe), math.inf)
+
+    @property
+    def variance(self) -> Any:
+        k = self.concentration
+        safe = _where(k < 0.5, k, 0.25)
+        found = self.scale**2 / ((1 - safe) ** 2 * (1 - 2 * safe))
+        return _where(k < 0.5, found, math.inf)
+
+    @property
+    def mode(self) -> Any:
+        return self.loc
+
+    def entropy(self) -> Any:
+        return self.scale.log() + self.concentration + 1
+
+    @property
+    def support(self) -> Any:
+        k = self.concentration
+        safe = _where(k < 0, k, -1.0)
+        return constraints.interval(
+            self.loc, _where(k < 0, self.loc - self.scale / safe, math.inf)
+        )
+
+
+__all__ = [
+    "FisherSnedecor",
+    "GeneralizedPareto",
+    "InverseGamma",
+    "Kumaraswamy",
+    "Pareto",
+    "Weibull",
+]

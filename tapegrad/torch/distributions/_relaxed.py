@@ -1,0 +1,239 @@
+"""Truth values, classes and shares made continuous, so that draws are differentiable.
+
+C. Maddison, A. Mnih, Y. Teh (2017), The concrete distribution; E. Jang, S. Gu, B. Poole (2017),
+Categorical reparameterization with Gumbel-softmax. Knows discrete distributions and transforms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from tapegrad.torch._ops.families import OPERATIONS
+from tapegrad.torch.distributions import constraints
+from tapegrad.torch.distributions._discrete import (
+    Categorical,
+    OneHotCategorical,
+    _ByProbability,
+    _clamped,
+)
+from tapegrad.torch.distributions._location import Normal, uniform
+from tapegrad.torch.distributions._number_transforms import (
+    ExpTransform,
+    SigmoidTransform,
+    softplus,
+)
+from tapegrad.torch.distributions._vector_transforms import StickBreakingTransform
+from tapegrad.torch.distributions._wrapped import TransformedDistribution
+from tapegrad.torch.distributions.distribution import Distribution, broadcast
+
+Shape = Sequence[int]
+Constraints = dict[str, constraints.Constraint]
+
+
+class LogitRelaxedBernoulli(_ByProbability):
+    """The logits of `RelaxedBernoulli`."""
+
+    arg_constraints: ClassVar[Constraints] = {
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
+    support = constraints.real
+    has_rsample = True
+
+    def __init__(
+        self,
+        temperature: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        self.temperature = temperature
+        given = self._take(probs, logits)
+        super().__init__(given.shape, validate_args=validate_args)
+
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+        word = "probs" if self._by_probs else "logits"
+        given = {word: self._param.expand(batch_shape)}
+        return LogitRelaxedBernoulli(self.temperature, **given, validate_args=False)
+
+    def sample(self, sample_shape: Shape = ()) -> Any:
+        return Distribution.sample(self, sample_shape)
+
+    def rsample(self, sample_shape: Shape = ()) -> Any:
+        shape = self._extended_shape(sample_shape)
+        probs = _clamped(self.probs.expand(shape))
+        u = _clamped(uniform(probs, shape))
+        drawn = u.log() - (-u).log1p() + probs.log() - (-probs).log1p()
+        return drawn / self.temperature
+
+    def log_prob(self, value: Any) -> Any:
+        logits, value = broadcast(self.logits, self._checked(value))
+        difference = logits - value * self.temperature
+        scale = OPERATIONS["as_tensor"](self.temperature, dtype=logits.dtype)
+        return scale.log() + difference - 2 * softplus(difference)
+
+
+class _Relaxed(TransformedDistribution):
+    """A transformed distribution that is given by a temperature, and probabilities or logits."""
+
+    has_rsample = True
+
+    @property
+    def temperature(self) -> Any:
+        return self.base_dist.temperature
+
+    @property
+    def logits(self) -> Any:
+        return self.base_dist.logits
+
+    @property
+    def probs(self) -> Any:
+        return self.base_dist.probs
+
+
+class RelaxedBernoulli(_Relaxed):
+    """Numbers in (0, 1), the closer to the ends the lower the temperature is."""
+
+    arg_constraints: ClassVar[Constraints] = {
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
+    support = constraints.unit_interval
+
+    def __init__(
+        self,
+        temperature: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        base = LogitRelaxedBernoulli(temperature, probs, logits)
+        super().__init__(base, SigmoidTransform(), validate_args=validate_args)
+
+
+class ExpRelaxedCategorical(Distribution):
+    """The logarithms of `RelaxedOneHotCategorical`."""
+
+    arg_constraints: ClassVar[Constraints] = {
+        "probs": constraints.simplex,
+        "logits": constraints.real_vector,
+    }
+    support = constraints.real_vector
+    has_rsample = True
+
+    def __init__(
+        self,
+        temperature: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        self._categorical = Categorical(probs, logits)
+        self.temperature = temperature
+        super().__init__(
+            self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args
+        )
+
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Any:
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        made._categorical = self._categorical.expand(batch_shape)
+        made._batch_shape = made._categorical.batch_shape
+        return made
+
+    @property
+    def param_shape(self) -> Any:
+        return self._categorical.param_shape
+
+    @property
+    def logits(self) -> Any:
+        return self._categorical.logits
+
+    @property
+    def probs(self) -> Any:
+        return self._categorical.probs
+
+    def rsample(self, sample_shape: Shape = ()) -> Any:
+        shape = self._extended_shape(sample_shape)
+        u = _clamped(uniform(self.logits, shape))
+        scores = (self.logits - (-u.log()).log()) / self.temperature
+        return scores - scores.logsumexp(-1, keepdim=True)
+
+    def log_prob(self, value: Any) -> Any:
+        count = self._event_shape[0]
+        logits, value = broadcast(self.logits, self._checked(value))
+        scale = OPERATIONS["as_tensor"](self.temperature, dtype=logits.dtype)
+        score = logits - value * scale
+        score = (score - score.logsumexp(-1, keepdim=True)).sum(-1)
+        return score + (math.lgamma(count) + scale.log() * (count - 1))
+
+
+class RelaxedOneHotCategorical(_Relaxed):
+    """Vectors of shares, the closer to a single one the lower the temperature is."""
+
+    arg_constraints: ClassVar[Constraints] = {
+        "probs": constraints.simplex,
+        "logits": constraints.real_vector,
+    }
+    support = constraints.simplex
+
+    def __init__(
+        self,
+        temperature: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
+        super().__init__(base, ExpTransform(), validate_args=validate_args)
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """`OneHotCategorical` whose draws have the gradient of the probabilities.
+
+    Y. Bengio, N. Léonard, A. Courville (2013), Estimating or propagating gradients through
+    stochastic neurons for conditional computation.
+    """
+
+    has_rsample = True
+
+    def rsample(self, sample_shape: Shape = ()) -> Any:
+        probs = self.probs
+        return self.sample(sample_shape) + (probs - probs.detach())
+
+
+class LogisticNormal(TransformedDistribution):
+    """Vectors of shares: normal numbers by which a stick is broken."""
+
+    arg_constraints: ClassVar[Constraints] = {
+        "loc": constraints.real,
+        "scale": constraints.positive,
+    }
+    support = constraints.simplex
+    has_rsample = True
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        base = Normal(loc, scale, validate_args=validate_args)
+        if not base.batch_shape:
+            base = base.expand([1])
+        super().__init__(base, StickBreakingTransform(), validate_args=validate_args)
+
+    @property
+    def loc(self) -> Any:
+        return self.base_dist.base_dist.loc
+
+    @property
+    def scale(self) -> Any:
+        return self.base_dist.base_dist.scale
+
+
+__all__ = [
+    "ExpRelaxedCategorical",
+    "LogisticNormal",
+    "LogitRelaxedBernoulli",
+    "OneHotCategoricalStraightThrough",
+    "RelaxedBernoulli",
+    "RelaxedOneHotCategorical",
+]

@@ -1,0 +1,155 @@
+"""Transforms from all numbers to what a constraint allows: `biject_to` and `transform_to`.
+
+Knows constraints and transforms. Must not know distributions.
+
+`biject_to` gives bijections; `transform_to` may give functions that are none and need no
+Jacobian, such as the softmax.
+
+>>> import tapegrad.torch as torch
+>>> d = torch.distributions
+>>> d.biject_to(d.constraints.unit_interval)(torch.zeros(1))
+tensor([0.5000])
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad.torch.distributions import constraints, transforms
+
+Factory = Callable[[Any], transforms.Transform]
+
+
+class ConstraintRegistry:
+    """Which transform leads to a constraint, by the constraint's class."""
+
+    def __init__(self) -> None:
+        self._registry: dict[type, Factory] = {}
+
+    def register(self, constraint: Any, factory: Factory | None = None) -> Any:
+        """Let `factory(constraint)` make the transform for a class; or decorate such a function.
+
+        constraint: a class of constraints, or an object, whose class is meant.
+        """
+        if factory is None:
+            return lambda factory: self.register(constraint, factory)
+        kind = type(constraint) if isinstance(constraint, constraints.Constraint) else constraint
+        if not isinstance(kind, type) or not issubclass(kind, constraints.Constraint):
+            raise TypeError(
+                "Expected constraint to be either a Constraint subclass or instance, but got "
+                f"{constraint}"
+            )
+        self._registry[kind] = factory
+        return factory
+
+    def __call__(self, constraint: Any) -> Any:
+        """The transform for a constraint; NotImplementedError where there is none."""
+        factory = self._registry.get(type(constraint))
+        if factory is None:
+            name = type(constraint).__name__.lstrip("_")
+            raise NotImplementedError(f"Cannot transform _{name} constraints")
+        return factory(constraint)
+
+
+biject_to = ConstraintRegistry()
+transform_to = ConstraintRegistry()
+
+
+def _in(registry: ConstraintRegistry, kind: type) -> Callable[[Factory], Factory]:
+    def decorate(factory: Factory) -> Factory:
+        registry.register(kind, factory)
+        return factory
+
+    return decorate
+
+
+def _in_both(*kinds: type) -> Callable[[Factory], Factory]:
+    def decorate(factory: Factory) -> Factory:
+        for kind in kinds:
+            biject_to.register(kind, factory)
+            transform_to.register(kind, factory)
+        return factory
+
+    return decorate
+
+
+@_in_both(constraints.Real)
+def _real(constraint: Any) -> transforms.Transform:
+    return transforms.identity_transform
+
+
+@_in_both(constraints.GreaterThan, constraints.GreaterThanEq)
+def _above(constraint: Any) -> transforms.Transform:
+    shift = transforms.AffineTransform(constraint.lower_bound, 1)
+    return transforms.ComposeTransform([transforms.ExpTransform(), shift])
+
+
+@_in_both(constraints.LessThan)
+def _under(constraint: Any) -> transforms.Transform:
+    shift = transforms.AffineTransform(constraint.upper_bound, -1)
+    return transforms.ComposeTransform([transforms.ExpTransform(), shift])
+
+
+@_in_both(constraints.Interval, constraints.HalfOpenInterval)
+def _between(constraint: Any) -> transforms.Transform:
+    low, high = constraint.lower_bound, constraint.upper_bound
+    plain = isinstance(low, numbers.Number) and isinstance(high, numbers.Number)
+    if plain and low == 0 and high == 1:
+        return transforms.SigmoidTransform()
+    stretch = transforms.AffineTransform(low, high - low)
+    return transforms.ComposeTransform([transforms.SigmoidTransform(), stretch])
+
+
+@_in_both(constraints.CorrCholesky)
+def _correlations(constraint: Any) -> transforms.Transform:
+    return transforms.CorrCholeskyTransform()
+
+
+@_in(biject_to, constraints.Simplex)
+def _broken(constraint: Any) -> transforms.Transform:
+    return transforms.StickBreakingTransform()
+
+
+@_in(transform_to, constraints.Simplex)
+def _shares(constraint: Any) -> transforms.Transform:
+    return transforms.SoftmaxTransform()
+
+
+@_in(transform_to, constraints.LowerCholesky)
+def _factor(constraint: Any) -> transforms.Transform:
+    return transforms.LowerCholeskyTransform()
+
+
+@_in(transform_to, constraints.PositiveDefinite)
+@_in(transform_to, constraints.PositiveSemidefinite)
+def _definite(constraint: Any) -> transforms.Transform:
+    return transforms.PositiveDefiniteTransform()
+
+
+def _of_parts(registry: ConstraintRegistry) -> None:
+    """Register what is made of other constraints: of the transforms for those."""
+
+    def independent(constraint: Any) -> transforms.Transform:
+        return transforms.IndependentTransform(
+            registry(constraint.base_constraint), constraint.reinterpreted_batch_ndims
+        )
+
+    def cat(constraint: Any) -> transforms.Transform:
+        parts = [registry(part) for part in constraint.cseq]
+        return transforms.CatTransform(parts, constraint.dim, constraint.lengths)
+
+    def stack(constraint: Any) -> transforms.Transform:
+        parts = [registry(part) for part in constraint.cseq]
+        return transforms.StackTransform(parts, constraint.dim)
+
+    registry.register(constraints.IndependentConstraint, independent)
+    registry.register(constraints.Cat, cat)
+    registry.register(constraints.Stack, stack)
+
+
+_of_parts(biject_to)
+_of_parts(transform_to)
+
+__all__ = ["ConstraintRegistry", "biject_to", "transform_to"]

@@ -1,0 +1,208 @@
+"""Parameters and buffers whose shape is not known yet: they hold a dtype, and no values.
+
+Knows tensors, and that asking one of these for its values is an error. Must not know modules.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+
+from tapegrad.torch._dtypes import as_numpy, default_float, device, dtype, of_numpy
+from tapegrad.torch._graph.node import new
+from tapegrad.torch._tensor.tensor import LEAF, Tensor, of_value
+from tapegrad.torch.nn._parameter import Parameter
+
+_ARRAY: Any = Tensor.__dict__["_value"]  # the slot, which the classes here hide
+
+NO_SHAPE = (
+    "Can't access the shape of an uninitialized parameter or buffer. This error usually happens "
+    "in `load_state_dict` when trying to load an uninitialized parameter into an initialized one. "
+    "Call `forward` to initialize the parameters before accessing their attributes."
+)
+NOT_SHARED = (
+    "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the "
+    "parameters before calling `module.share_memory()`."
+)
+USED = (
+    "Attempted to use an uninitialized parameter in an operation. This error happens when you are "
+    "using a `LazyModule` or explicitly manipulating `torch.nn.parameter.{}` objects. When using "
+    "LazyModules Call `forward` with a dummy batch to initialize the parameters before calling "
+    "torch functions"
+)
+
+
+class UninitializedTensorMixin:
+    """What tensors without a shape have in common: every operation raises ValueError.
+
+    They can be converted to another dtype, asked for it, and given a shape by `materialize`.
+    """
+
+    __slots__ = ()
+
+    cls_to_become: ClassVar[type[Tensor]]
+    requires_grad: Any
+    node: Any
+
+    @property
+    def _value(self) -> Any:
+        raise ValueError(USED.format(type(self).__name__))
+
+    @_value.setter
+    def _value(self, value: Any) -> None:
+        _ARRAY.__set__(self, value)
+
+    def materialize(
+        self,
+        shape: Any,
+        device: device | str | None = None,
+        dtype: dtype | None = None,
+    ) -> None:
+        """Become a parameter or a tensor of a shape, whose values are anything.
+
+        dtype: the one given before unless it is given here.
+        """
+        kind = _ARRAY.__get__(self).dtype if dtype is None else as_numpy(dtype)
+        _ARRAY.__set__(self, np.empty(tuple(shape), kind))
+        self.__class__ = self.cls_to_become  # type: ignore[assignment]
+
+    @property
+    def data(self) -> Tensor:
+        """A tensor of no elements."""
+        return of_value(_ARRAY.__get__(self))
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        _ARRAY.__set__(self, value.data._value)
+
+    @property
+    def dtype(self) -> dtype:
+        """The dtype that the values will have."""
+        return of_numpy(_ARRAY.__get__(self).dtype)
+
+    @property
+    def shape(self) -> NoReturn:
+        """RuntimeError."""
+        raise RuntimeError(NO_SHAPE)
+
+    def size(self, dim: int | None = None) -> Any:
+        """The size of what is held: no elements."""
+        return self.data.size(dim)
+
+    @property
+    def ndim(self) -> int:
+        """1, the rank of what is held."""
+        return 1
+
+    def numel(self) -> NoReturn:
+        """ValueError."""
+        raise ValueError(USED.format(type(self).__name__))
+
+    nelement = new_empty = numel
+
+    def share_memory_(self) -> NoReturn:
+        """RuntimeError."""
+        raise RuntimeError(NOT_SHARED)
+
+    def copy_(self, src: Any, non_blocking: bool = False) -> Any:
+        """Copy what holds no elements, which changes nothing."""
+        self.data.copy_(src.data if is_lazy(src) else src)
+        return self
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    __str__ = __repr__
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return type(self), (self.requires_grad, None, self.dtype)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            made: Any = type(self)
+            memo[id(self)] = made(self.requires_grad, None, self.dtype)
+        return memo[id(self)]
+
+
+def _converting(name: str) -> Any:
+    def convert(self: Any, *args: Any, **kwargs: Any) -> Any:
+        found = getattr(self.data, name)(*args, **kwargs)
+        if not isinstance(found, Tensor):
+            return found
+        made: Any = type(self)(self.requires_grad, None, found.dtype)
+        made.__dict__.update(self.__dict__)
+        return made
+
+    convert.__name__ = name
+    convert.__doc__ = f"`Tensor.{name}`, of which nothing but the dtype is known."
+    return convert
+
+
+for _name in (
+    *("half", "float", "double", "bfloat16", "char", "short", "int", "long", "cpu", "cuda"),
+    *("to", "type", "is_floating_point", "is_complex"),
+):
+    setattr(UninitializedTensorMixin, _name, _converting(_name))
+
+
+def _made(cls: type, requires_grad: bool, dtype: dtype | None) -> Any:
+    made: Any = new(cls)
+    _ARRAY.__set__(made, np.empty(0, default_float() if dtype is None else as_numpy(dtype)))
+    made.node = LEAF if requires_grad else None
+    return made
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter whose shape the first call of a lazy module will tell.
+
+    dtype: that of its values. It goes with `to(dtype)` and the like, and no operation takes it.
+
+    >>> import tapegrad.torch as torch
+    >>> w = torch.nn.UninitializedParameter(dtype=torch.float64)
+    >>> w
+    <UninitializedParameter>
+    >>> w.materialize((2, 3)); w.shape
+    torch.Size([2, 3])
+    """
+
+    __slots__ = ()
+    cls_to_become = Parameter
+
+    def __new__(
+        cls,
+        requires_grad: bool = True,
+        device: device | str | None = None,
+        dtype: dtype | None = None,
+    ) -> Any:
+        return _made(cls, requires_grad, dtype)
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+    """A buffer whose shape the first call of a lazy module will tell; a tensor from then on."""
+
+    __slots__ = ()
+    cls_to_become = Tensor
+
+    persistent: bool
+    _is_buffer: bool
+
+    def __new__(
+        cls,
+        requires_grad: bool = False,
+        device: device | str | None = None,
+        dtype: dtype | None = None,
+        persistent: bool = True,
+    ) -> Any:
+        made = _made(cls, requires_grad, dtype)
+        made.persistent = persistent
+        made._is_buffer = True
+        return made
+
+
+def is_lazy(param: object) -> bool:
+    """Whether a parameter or buffer has no shape yet."""
+    return isinstance(param, UninitializedTensorMixin)
+
+
+__all__ = ["UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy"]

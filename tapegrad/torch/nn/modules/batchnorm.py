@@ -1,0 +1,8 @@
+"""`torch.nn.modules.batchnorm`: batch norms, and the base that programs look for them by."""
+
+from __future__ import annotations
+
+from tapegrad.torch.nn._norm_layers import BatchNorm1d, BatchNorm2d, BatchNorm3d, _BatchNorm
+from tapegrad.torch.nn._sync_norm import SyncBatchNorm
+
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm", "_BatchNorm"]

@@ -1,0 +1,49 @@
+"""Weights of convolutions with their channels last in memory.
+
+Knows the classes of convolutions. The numbers and shapes are the same; what is another is strides.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.torch.nn._convolution_layers import (
+    Conv2d,
+    Conv3d,
+    ConvTranspose2d,
+    ConvTranspose3d,
+)
+
+
+def convert_conv2d_weight_memory_format(module: Any, memory_format: Any) -> Any:
+    """Store the weights of all 2d convolutions in a module in a memory format.
+
+    memory_format: `torch.channels_last` or `torch.contiguous_format`. Returns the module.
+    """
+    return _converted(module, memory_format, (Conv2d, ConvTranspose2d))
+
+
+def convert_conv3d_weight_memory_format(module: Any, memory_format: Any) -> Any:
+    """Store the weights of all 3d convolutions in a module in a memory format.
+
+    memory_format: `torch.channels_last_3d` or `torch.contiguous_format`. Returns the module.
+    """
+    return _converted(module, memory_format, (Conv3d, ConvTranspose3d))
+
+
+def _converted(module: Any, memory_format: Any, kinds: tuple[type, ...]) -> Any:
+    last = "channels_last" in str(memory_format)
+    for layer in module.modules():
+        if isinstance(layer, kinds):
+            weight: Any = getattr(layer, "weight")  # noqa: B009 - of several classes
+            value = weight._value
+            if last:
+                weight._value = np.moveaxis(np.moveaxis(value, 1, -1).copy(), -1, 1)
+            else:
+                weight._value = np.ascontiguousarray(value)
+    return module
+
+
+__all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]

@@ -1,0 +1,495 @@
+"""`torch.nn.utils.prune`: parameters with some of their numbers set to zero, by masks.
+
+Knows modules and their hooks. A pruned parameter "weight" is kept as "weight_orig", its mask is
+the buffer "weight_mask", and a hook before `forward` sets the attribute to their product.
+"""
+
+from __future__ import annotations
+
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from tapegrad.torch._ops.families import OPERATIONS
+from tapegrad.torch._tensor.tensor import Tensor
+
+_ones_like, _rand_like, _zeros_like = (
+    OPERATIONS[name] for name in ("ones_like", "rand_like", "zeros_like")
+)
+
+
+class BasePruningMethod(ABC):
+    """A method of pruning: `compute_mask` says what is kept.
+
+    PRUNING_TYPE: "unstructured", "structured" or "global"; it tells a `PruningContainer` what part
+    of a parameter that was pruned before the method is to see.
+    """
+
+    PRUNING_TYPE: ClassVar[str]
+    _tensor_name: str
+
+    def __call__(self, module: Any, inputs: Any) -> None:
+        """The hook: set the pruned parameter of a module."""
+        setattr(module, self._tensor_name, self.apply_mask(module))
+
+    @abstractmethod
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
+        """The mask of ones and zeros for a tensor, of which `default_mask` is zero already."""
+
+    def apply_mask(self, module: Any) -> Any:
+        """The product of the parameter and its mask."""
+        name = self._tensor_name
+        original = getattr(module, f"{name}_orig")
+        return getattr(module, f"{name}_mask").to(dtype=original.dtype) * original
+
+    @classmethod
+    def apply(
+        cls,
+        module: Any,
+        name: str,
+        *args: Any,
+        importance_scores: Tensor | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Prune the parameter `name` of a module, perhaps again, and return the hook.
+
+        importance_scores: what to choose by in place of the parameter, of its shape. The other
+        arguments are those of the method.
+        """
+        method: Any = cls(*args, **kwargs)
+        method._tensor_name = name
+        key, before = _found(module, name)
+        if key is not None:
+            del module._forward_pre_hooks[key]
+        tensor = getattr(module, name)
+        scores = tensor if importance_scores is None else importance_scores
+        if scores.shape != tensor.shape:
+            raise AssertionError(
+                f"importance_scores should have the same shape as parameter {name} of {module}"
+            )
+        if before is not None:
+            method = _joined(before, method)
+        first = before is None
+        try:
+            made = _ones_like(tensor) if first else getattr(module, f"{name}_mask")
+            mask = method.compute_mask(scores.detach(), made.detach().clone())
+        except Exception:
+            if before is not None:
+                module.register_forward_pre_hook(before)
+            raise
+        if first:
+            del module._parameters[name]
+            module.register_parameter(f"{name}_orig", tensor)
+        module.register_buffer(f"{name}_mask", mask)
+        setattr(module, name, method.apply_mask(module))
+        module.register_forward_pre_hook(method)
+        return method
+
+    def prune(
+        self,
+        t: Tensor,
+        default_mask: Tensor | None = None,
+        importance_scores: Tensor | None = None,
+    ) -> Any:
+        """A pruned copy of a tensor."""
+        scores = t if importance_scores is None else importance_scores
+        if scores.shape != t.shape:
+            raise AssertionError("importance_scores should have the same shape as tensor t")
+        mask = _ones_like(t) if default_mask is None else default_mask
+        return t * self.compute_mask(scores, default_mask=mask)
+
+    def remove(self, module: Any) -> None:
+        """Make the product the parameter again; the mask goes."""
+        name = self._tensor_name
+        weight = self.apply_mask(module)
+        if hasattr(module, name):
+            delattr(module, name)
+        original = module._parameters.pop(f"{name}_orig")
+        original.data = weight.data
+        del module._buffers[f"{name}_mask"]
+        setattr(module, name, original)
+
+
+def _found(module: Any, name: str) -> tuple[int | None, Any]:
+    """The hook that prunes a parameter, and its key."""
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
+            return key, hook
+    return None, None
+
+
+def _joined(before: Any, method: Any) -> PruningContainer:
+    container = before
+    if not isinstance(before, PruningContainer):
+        container = PruningContainer(before)
+    container.add_pruning_method(method)
+    return container
+
+
+class PruningContainer(BasePruningMethod):
+    """Several methods on one parameter, one after the other."""
+
+    def __init__(self, *args: Any) -> None:
+        self._pruning_methods: tuple[Any, ...] = ()
+        if isinstance(args[0] if args else None, Iterable):
+            args = tuple(args[0])
+        if len(args) == 1:
+            self._tensor_name = args[0]._tensor_name
+        for method in args:
+            self.add_pruning_method(method)
+
+    def add_pruning_method(self, method: Any) -> None:
+        """Add a method; TypeError for what is none, ValueError for one of another parameter."""
+        if not isinstance(method, BasePruningMethod) and method is not None:
+            raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
+        if method is not None and self._tensor_name != method._tensor_name:
+            raise ValueError(
+                "Can only add pruning methods acting on the parameter named "
+                f"'{self._tensor_name}' to PruningContainer {self}. Found "
+                f"'{method._tensor_name}'"
+            )
+        self._pruning_methods += (method,)
+
+    def __len__(self) -> int:
+        return len(self._pruning_methods)
+
+    def __iter__(self) -> Any:
+        return iter(self._pruning_methods)
+
+    def __getitem__(self, idx: Any) -> Any:
+        return self._pruning_methods[idx]
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
+        """The mask so far times that of the last method on what is left."""
+        method = self._pruning_methods[-1]
+        kept = default_mask.to(dtype=t.dtype)
+        part: Any
+        if method.PRUNING_TYPE == "unstructured":
+            part = default_mask.eq(1)
+        elif method.PRUNING_TYPE == "structured":
+            dim = method.dim % t.dim() if hasattr(method, "dim") else 0
+            others = tuple(axis for axis in range(t.dim()) if axis != dim)
+            left = default_mask.sum(others) != 0
+            part = (slice(None),) * dim + (left,)
+        elif method.PRUNING_TYPE == "global":
+            part = (slice(None),) * t.dim()
+        else:
+            raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
+        more = method.compute_mask(t[part], default_mask=default_mask[part])
+        kept[part] = more.to(dtype=kept.dtype)
+        return kept
+
+
+class Identity(BasePruningMethod):
+    """Prunes nothing, and makes the mask."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
+        """The mask as it is."""
+        return default_mask
+
+
+class CustomFromMask(BasePruningMethod):
+    """Prunes by a given mask."""
+
+    PRUNING_TYPE = "global"
+
+    def __init__(self, mask: Tensor) -> None:
+        self.mask = mask
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
+        """The mask so far times the given one."""
+        if default_mask.shape != self.mask.shape:
+            raise AssertionError(
+                "default_mask and self.mask must have the same shape, got "
+                f"{default_mask.shape} and {self.mask.shape}"
+            )
+        return default_mask * self.mask.to(dtype=default_mask.dtype)
+
+
+class _Amount(BasePruningMethod):
+    """A method that prunes a share of the parts, or a number of them."""
+
+    def __init__(self, amount: float) -> None:
+        _check_amount(amount)
+        self.amount = amount
+
+    def _count(self, size: int) -> int:
+        count = self.amount
+        if isinstance(count, numbers.Integral):
+            if count > size:
+                raise ValueError(
+                    f"amount={count} should be smaller than the number of parameters to "
+                    f"prune={size}"
+                )
+            return int(count)
+        return round(count * size)
+
+
+class _Unstructured(_Amount):
+    """Single numbers: those with the least scores."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def _scores(self, t: Tensor) -> Any:
+        raise NotImplementedError
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
+        """The mask so far without those whose scores are least."""
+        count = self._count(t.nelement())
+        mask = default_mask.clone()
+        if count:
+            least = self._scores(t).reshape(-1).topk(count, largest=False).indices
+            flat = mask.reshape(-1)
+            flat[least] = 0
+            mask = flat.reshape(mask.shape)
+        return mask
+
+
+class RandomUnstructured(_Unstructured):
+    """Prunes numbers chosen at random. amount: a share, or how many."""
+
+    def _scores(self, t: Tensor) -> Any:
+        return _rand_like(t)
+
+    @classmethod
+    def apply(cls, module: Any, name: str, amount: float) -> Any:  # type: ignore[override]
+        """As `BasePruningMethod.apply`."""
+        return super().apply(module, name, amount=amount)
+
+
+class L1Unstructured(_Unstructured):
+    """Prunes the numbers with the least absolute values. amount: a share, or how many."""
+
+    def _scores(self, t: Tensor) -> Any:
+        return t.abs()
+
+    @classmethod
+    def apply(  # type: ignore[override]
+        cls, module: Any, name: str, amount: float, importance_scores: Tensor | None = None
+    ) -> Any:
+        """As `BasePruningMethod.apply`."""
+        return super().apply(module, name, amount=amount, importance_scores=importance_scores)
+
+
+class _Structured(_Amount):
+    """Whole slices along a dimension: those with the least scores."""
+
+    PRUNING_TYPE = "structured"
+    dim: int
+
+    def _scores(self, t: Tensor) -> Any:
+        raise NotImplementedError
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
+        """The mask so far without the slices whose scores are least."""
+        if t.dim() <= 1:
+            raise ValueError(
+                "Structured pruning can only be applied to multidimensional tensors. Found "
+                f"tensor of shape {t.shape} with {t.dim()} dims"
+            )
+        if self.dim >= t.dim():
+            raise IndexError(f"Invalid index {self.dim} for tensor of size {t.shape}")
+        size = t.shape[self.dim]
+        count = self._count(size)
+        if count == 0:
+            return default_mask
+        kept = self._scores(t).topk(size - count, largest=True).indices
+        mask: Any = _zeros_like(t)
+        mask[(slice(None),) * (self.dim % t.dim()) + (kept,)] = 1
+        return mask * default_mask.to(dtype=mask.dtype)
+
+
+class RandomStructured(_Structured):
+    """Prunes slices chosen at random. amount: a share, or how many. dim: along which they are."""
+
+    def __init__(self, amount: float, dim: int = -1) -> None:
+        super().__init__(amount)
+        self.dim = dim
+
+    def _scores(self, t: Tensor) -> Any:
+        return OPERATIONS["rand"](t.shape[self.dim])
+
+    @classmethod
+    def apply(  # type: ignore[override]
+        cls, module: Any, name: str, amount: float, dim: int = -1
+    ) -> Any:
+        """As `BasePruningMethod.apply`."""
+        return super().apply(module, name, amount=amount, dim=dim)
+
+
+class LnStructured(_Structured):
+    """Prunes the slices along `dim` with the least norms of order n."""
+
+    def __init__(self, amount: float, n: Any, dim: int = -1) -> None:
+        super().__init__(amount)
+        self.n = n
+        self.dim = dim
+
+    def _scores(self, t: Tensor) -> Any:
+        dim = self.dim % t.dim()
+        others = tuple(axis for axis in range(t.dim()) if axis != dim)
+        return OPERATIONS["norm"](t, p=self.n, dim=others)
+
+    @classmethod
+    def apply(  # type: ignore[override]
+        cls,
+        module: Any,
+        name: str,
+        amount: float,
+        n: Any,
+        dim: int,
+        importance_scores: Tensor | None = None,
+    ) -> Any:
+        """As `BasePruningMethod.apply`."""
+        return super().apply(
+            module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores
+        )
+
+
+# --- Functions ----------------------------------------------------------------------------------
+
+
+def identity(module: Any, name: str) -> Any:
+    """Give a parameter a mask of ones; returns the module."""
+    Identity.apply(module, name)
+    return module
+
+
+def random_unstructured(module: Any, name: str, amount: float) -> Any:
+    """Prune numbers of a parameter at random, a share or as many as `amount`."""
+    RandomUnstructured.apply(module, name, amount)
+    return module
+
+
+def l1_unstructured(
+    module: Any, name: str, amount: float, importance_scores: Tensor | None = None
+) -> Any:
+    """Prune the numbers of a parameter with the least absolute values.
+
+    >>> import tapegrad.torch as torch
+    >>> layer = torch.nn.Linear(4, 2)
+    >>> _ = torch.nn.utils.prune.l1_unstructured(layer, "weight", amount=0.5)
+    >>> int((layer.weight == 0).sum()), sorted(name for name, _ in layer.named_parameters())
+    (4, ['bias', 'weight_orig'])
+    """
+    L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
+    return module
+
+
+def random_structured(module: Any, name: str, amount: float, dim: int) -> Any:
+    """Prune slices of a parameter along a dimension at random."""
+    RandomStructured.apply(module, name, amount, dim)
+    return module
+
+
+def ln_structured(
+    module: Any,
+    name: str,
+    amount: float,
+    n: Any,
+    dim: int,
+    importance_scores: Tensor | None = None,
+) -> Any:
+    """Prune the slices of a parameter along a dimension with the least norms of order n."""
+    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
+    return module
+
+
+def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
+    """Prune a parameter by a mask of ones and zeros."""
+    CustomFromMask.apply(module, name, mask)
+    return module
+
+
+def global_unstructured(
+    parameters: Iterable[tuple[Any, str]],
+    pruning_method: type[BasePruningMethod],
+    importance_scores: dict[tuple[Any, str], Tensor] | None = None,
+    **kwargs: Any,
+) -> None:
+    """Prune several parameters, pairs of a module and a name, as if they were one vector."""
+    if not isinstance(parameters, Iterable):
+        raise TypeError("global_unstructured(): parameters is not an Iterable")
+    scores = {} if importance_scores is None else importance_scores
+    if not isinstance(scores, dict):
+        raise TypeError("global_unstructured(): importance_scores must be of type dict")
+    pairs = list(parameters)
+    cat = OPERATIONS["cat"]
+    given = [scores.get(pair, getattr(*pair)).detach().reshape(-1) for pair in pairs]
+    masks = [
+        getattr(module, f"{name}_mask", _ones_like(getattr(module, name).detach()))
+        for module, name in pairs
+    ]
+    container = PruningContainer()
+    container._tensor_name = "temp"
+    method: Any = pruning_method(**kwargs)
+    method._tensor_name = "temp"
+    container.add_pruning_method(method)
+    if method.PRUNING_TYPE != "unstructured":
+        raise TypeError(
+            'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method '
+            f"{pruning_method} of type {method.PRUNING_TYPE}"
+        )
+    whole = container.compute_mask(cat(given), cat([mask.reshape(-1) for mask in masks]))
+    start = 0
+    for module, name in pairs:
+        tensor = getattr(module, name)
+        count = tensor.numel()
+        custom_from_mask(module, name, whole[start : start + count].reshape(tensor.shape))
+        start += count
+
+
+def remove(module: Any, name: str) -> Any:
+    """Make a pruned parameter a plain one, with its zeros; ValueError where it is not pruned."""
+    key, hook = _found(module, name)
+    if key is None:
+        raise ValueError(
+            f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed"
+        )
+    hook.remove(module)
+    del module._forward_pre_hooks[key]
+    return module
+
+
+def is_pruned(module: Any) -> bool:
+    """Whether a parameter of a module, or of one below it, is pruned."""
+    return any(
+        isinstance(hook, BasePruningMethod)
+        for part in module.modules()
+        for hook in part._forward_pre_hooks.values()
+    )
+
+
+def _check_amount(amount: Any) -> None:
+    if not isinstance(amount, numbers.Real):
+        raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+    wrong = amount < 0 or (not isinstance(amount, numbers.Integral) and float(amount) > 1.0)
+    if wrong:
+        raise ValueError(
+            f"amount={amount} should either be a float in the range [0, 1] or a non-negative "
+            "integer"
+        )
+
+
+__all__ = [
+    "BasePruningMethod",
+    "CustomFromMask",
+    "Identity",
+    "L1Unstructured",
+    "LnStructured",
+    "PruningContainer",
+    "RandomStructured",
+    "RandomUnstructured",
+    "custom_from_mask",
+    "global_unstructured",
+    "identity",
+    "is_pruned",
+    "l1_unstructured",
+    "ln_structured",
+    "random_structured",
+    "random_unstructured",
+    "remove",
+]

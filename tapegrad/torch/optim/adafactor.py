@@ -1,0 +1,104 @@
+"""Adafactor: N. Shazeer, M. Stern (2018), Adafactor: adaptive learning rates, sublinear memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad.torch._dtypes import default_float
+from tapegrad.torch._tensor.tensor import Tensor, of_value
+from tapegrad.torch.optim._first_order import FirstOrder
+from tapegrad.torch.optim.optimizer import ParamsT
+
+
+class Adafactor(FirstOrder):
+    """Steps divided by the root of an average square, of which rows and columns alone are kept.
+
+    The averages of a matrix, or of each of several, are those of its rows and of its columns. lr:
+    the greatest relative step, which falls as 1 / sqrt(steps). beta2_decay: the square of a step
+    counts steps ** beta2_decay. eps: the least root, None for that of the dtype, and the least
+    scale of a parameter. d: the greatest root of the mean square of a step. weight_decay: scales
+    the parameters. foreach: without effect on the numbers.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        beta2_decay: float = -0.8,
+        eps: tuple[float | None, float] = (None, 1e-3),
+        d: float = 1.0,
+        weight_decay: float = 0.0,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+    ) -> None:
+        if isinstance(lr, Tensor) and lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        _require(lr >= 0, "Learning rate should be >= 0", lr)
+        _require(beta2_decay <= 0, "beta2_decay should be <= 0", beta2_decay)
+        _require(eps[0] is None or eps[0] >= 0, "epsilon1 should be >= 0", eps[0])
+        _require(eps[1] >= 0, "epsilon2 should be >= 0", eps[1])
+        _require(d >= 1, "Clipping threshold d should be >= 1", d)
+        _require(weight_decay >= 0, "weight_decay should be >= 0", weight_decay)
+        settings = {
+            "lr": lr,
+            "beta2_decay": beta2_decay,
+            "eps": eps,
+            "d": d,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+        }
+        super().__init__(params, settings)
+
+    def begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        """No steps yet, and averages of zero: of rows and columns, or of a vector's elements."""
+        if param.is_complex():
+            raise RuntimeError("Adafactor does not support complex parameters")
+        value = param._value
+        made = {"step": of_value(np.zeros((), default_float()))}
+        if value.ndim > 1:
+            made["row_var"] = of_value(np.zeros_like(value[..., :1]))
+            made["col_var"] = of_value(np.zeros_like(value[..., :1, :]))
+        else:
+            made["variance"] = of_value(np.zeros_like(value))
+        return made
+
+    def move(
+        self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
+    ) -> None:
+        """Change an array and its averages in place."""
+        known["step"] += 1
+        count, rate = float(known["step"]), group["lr"]
+        least, scale = group["eps"]
+        least = float(np.finfo(value.dtype).eps) if least is None else least
+        share = count ** group["beta2_decay"]
+        length = max(scale, _root_mean_square(value)) * min(rate, count**-0.5)
+        if group["weight_decay"] != 0:
+            value *= 1 - rate * group["weight_decay"]
+        if value.ndim > 1:
+            rows, columns = known["row_var"], known["col_var"]
+            rows += (np.mean(np.square(gradient), -1, keepdims=True) - rows) * share
+            columns += (np.mean(np.square(gradient), -2, keepdims=True) - columns) * share
+            square = rows @ columns
+            square /= np.maximum(np.mean(rows, -2, keepdims=True), least)
+        else:
+            square = known["variance"]
+            square += (np.square(gradient) - square) * share
+        step = gradient / np.sqrt(np.maximum(square, least * least))
+        value -= step * (length / max(1.0, _root_mean_square(step) / group["d"]))
+
+
+def _root_mean_square(array: Value) -> float:
+    return float(np.sqrt(np.sum(np.square(array)))) / float(array.size**0.5)
+
+
+def _require(holds: Any, words: str, value: Any) -> None:
+    if not holds:
+        raise ValueError(f"{words} but is: {value}")
+
+
+__all__ = ["Adafactor"]

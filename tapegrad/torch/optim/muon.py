@@ -1,0 +1,124 @@
+"""Muon: K. Jordan and others (2024), steps that are made orthogonal, for matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.types import Value
+from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch.optim._first_order import FirstOrder, zeros
+from tapegrad.torch.optim.optimizer import ParamsT
+
+
+class Muon(FirstOrder):
+    """Steps along the running average of the gradients, made almost orthogonal; for matrices.
+
+    An odd polynomial of degree five, whose coefficients are `ns_coefficients`, is applied
+    `ns_steps` times to the average: it brings the singular values close to one. As in PyTorch
+    that is done in numbers of bfloat16. momentum: of the average. nesterov: go along the gradient
+    and the average. adjust_lr_fn: how the learning rate depends on the shape, "original" or
+    "match_rms_adamw". weight_decay: scales the parameters. eps: the least norm.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float = 1e-3,
+        weight_decay: float = 0.1,
+        momentum: float = 0.95,
+        nesterov: bool = True,
+        ns_coefficients: tuple[float, float, float] = (3.4445, -4.775, 2.0315),
+        eps: float = 1e-7,
+        ns_steps: int = 5,
+        adjust_lr_fn: str | None = None,
+    ) -> None:
+        if isinstance(lr, Tensor) and lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        _require_not_negative(lr, "Learning rate")
+        _require_not_negative(momentum, "momentum")
+        _require_not_negative(weight_decay, "weight decay")
+        if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
+            raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
+        settings = {
+            "lr": lr,
+            "weight_decay": weight_decay,
+            "momentum": momentum,
+            "nesterov": nesterov,
+            "ns_coefficients": ns_coefficients,
+            "eps": eps,
+            "ns_steps": ns_steps,
+            "adjust_lr_fn": adjust_lr_fn,
+        }
+        super().__init__(params, settings)
+        for group in self.param_groups:
+            for param in group["params"]:
+                if param.ndim != 2:
+                    raise ValueError(
+                        "Muon only supports 2D parameters whereas we found a parameter with "
+                        f"size: {param.size()}"
+                    )
+
+    def begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        """An average of zero."""
+        if param.is_complex():
+            raise RuntimeError("Muon does not support complex parameters")
+        return dict(zeros(param, "momentum_buffer"))
+
+    def move(
+        self, value: Value, gradient: Value, known: dict[str, Any], group: dict[str, Any]
+    ) -> None:
+        """Change an array and its average in place."""
+        momentum, mean = group["momentum"], known["momentum_buffer"]
+        mean += (gradient - mean) * (1 - momentum)
+        step = gradient + (mean - gradient) * momentum if group["nesterov"] else mean
+        step = orthogonalized(step, group["ns_coefficients"], group["ns_steps"], group["eps"])
+        rate = group["lr"]
+        value *= 1 - rate * group["weight_decay"]
+        value -= (step * (rate * _factor(value.shape, group["adjust_lr_fn"]))).astype(value.dtype)
+
+
+def orthogonalized(
+    step: Value, coefficients: tuple[float, float, float], times: int, eps: float
+) -> Value:
+    """A matrix with its singular values brought close to one, by the Newton-Schulz iteration."""
+    if times >= 100:
+        raise ValueError("Number of steps must be less than 100 for computational efficiency")
+    if len(coefficients) != 3:
+        raise ValueError("Coefficients must be a tuple of exactly 3 values")
+    a, b, c = (np.float32(part) for part in coefficients)
+    tall = step.shape[0] > step.shape[1]
+    x = as_bfloat16(step.T if tall else step)
+    norm = as_bfloat16(np.sqrt(np.sum(np.square(x, dtype=np.float32))))
+    x = as_bfloat16(x / np.maximum(norm, as_bfloat16(np.float32(eps))))
+    for _ in range(times):
+        gram = as_bfloat16(x @ x.T)
+        polynomial = as_bfloat16(b * gram + c * (gram @ gram))
+        x = as_bfloat16(a * x + polynomial @ x)
+    return x.T if tall else x
+
+
+def as_bfloat16(array: Value) -> Any:
+    """Numbers in single precision, rounded to the eight bits of bfloat16, to even."""
+    bits = np.ascontiguousarray(array, np.float32).view(np.uint32)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
+    made = rounded.astype(np.uint32).view(np.float32)
+    return np.where(np.isfinite(array), made, array).reshape(np.shape(array))
+
+
+def _factor(shape: tuple[int, ...], how: str | None) -> float:
+    """By how much the shape of a matrix changes the learning rate."""
+    rows, columns = shape
+    if how == "match_rms_adamw":
+        return 0.2 * math.sqrt(max(rows, columns))
+    return math.sqrt(max(1, rows / columns))
+
+
+def _require_not_negative(value: Any, what: str) -> None:
+    if not value >= 0:
+        raise ValueError(f"{what} should be >= 0 but is: {value}")
+
+
+__all__ = ["Muon"]

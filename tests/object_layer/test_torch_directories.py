@@ -1,0 +1,64 @@
+"""`dir` of a public module has PyTorch's names, and nothing of how the module is made."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+import tapegrad.torch as torch
+
+DOCS = Path(__file__).parents[2] / "docs"
+LINES = (DOCS / "torch" / "pytorch-names.txt").read_text(encoding="utf-8").splitlines()[1:]
+THEIRS = {space: set(names) for space, *names in map(str.split, LINES)}
+# Names of modules, which the list of PyTorch's names leaves out, and what PyTorch has in the
+# module, but neither in its `__all__` nor in its reference.
+MORE = {
+    "torch": """amp autograd backends cuda distributions fft func linalg nn optim profiler random
+        return_types serialization special testing utils""",
+    "torch.autograd": """forward_ad function functional graph profiler profiler_legacy
+        profiler_util""",
+    "torch.autograd.graph": "make_dot",  # of torchviz, which draws PyTorch's graphs
+    "torch.distributions": "constraint_registry constraints kl transforms",
+    "torch.fft": "hfft2 hfftn ihfft2 ihfftn",
+    "torch.nn": "functional init modules parallel parameter utils",
+    "torch.nn.utils": "prune",
+    "torch.profiler": "KinetoStepTracker",
+    "torch.random": "Generator default_generator",
+}
+# What attributes of Tensor are beside PyTorch's: the node of the graph, and `torch.rsub`.
+OF_TENSORS = {"node", "rsub"}
+# What PyTorch lists by accident, and a module that a program may have imported.
+UNLISTED = {
+    "torch.autograd": {"variable"},
+    "torch.fft": {"Tensor"},
+    "torch.nn.functional": {"Tensor", "conv_tbc"},
+}
+MODULES = sorted(THEIRS.keys() - {"torch.Tensor"})
+
+
+@pytest.mark.parametrize("space", MODULES)
+def test_a_module_lists_pytorchs_names(space):
+    module = importlib.import_module(f"tapegrad.{space}")
+    listed = {name for name in dir(module) if not name.startswith("__")}
+    more = set(MORE.get(space, "").split())
+    assert listed - THEIRS[space] <= more
+    assert more <= listed, "no longer there"
+    assert all(hasattr(module, name) for name in listed)
+
+
+@pytest.mark.parametrize("space", MODULES)
+def test_a_module_lists_all_that_it_has_of_pytorchs_names(space):
+    module = importlib.import_module(f"tapegrad.{space}")
+    here = {name for name in THEIRS[space] if hasattr(module, name)}
+    assert here - set(dir(module)) <= UNLISTED.get(space, set())
+
+
+def test_a_tensor_lists_pytorchs_names():
+    listed = {name for name in dir(torch.ones(1)) if not name.startswith("_")}
+    assert listed - THEIRS["torch.Tensor"] == OF_TENSORS
+
+
+def test_the_version_is_listed():
+    assert {"__version__", "__name__", "__doc__"} <= set(dir(torch))

@@ -1,0 +1,437 @@
+"""What programs written for PyTorch meet: behaviours in which the two once differed."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+import tapegrad.torch as torch
+from tapegrad.torch import nn
+from tapegrad.torch.func import grad, jvp, vmap
+
+# --- Writes through views, where a transform is inside vmap --------------------------------------
+
+
+def _to_whole(x, y):
+    x = x.clone()
+    row = x[0]
+    x.copy_(y)
+    return row * 1, x * 1
+
+
+def _to_view(x, y):
+    x = x.clone()
+    row = x[0]
+    row.copy_(y[0])
+    return row * 1, x * 1
+
+
+def _times(x, y):
+    x = x.clone()
+    row = x.select(0, 0)
+    x.mul_(y)
+    return row * 1, x * 1
+
+
+@pytest.mark.parametrize("write", [_to_whole, _to_view, _times])
+@pytest.mark.parametrize("inner", ["grad", "jvp", "vmap"])
+def test_views_follow_a_write_by_an_inner_transform(write, inner):
+    torch.manual_seed(0)
+    x, y = torch.randn(3, 2, 4), torch.randn(3, 2, 4)
+    seen = vmap(write)(x, y)
+    loss = lambda x, y: sum((part**2).sum() for part in write(x, y))  # noqa: E731
+    slope = torch.stack(
+        [torch.autograd.functional.jacobian(loss, pair)[1] for pair in zip(x, y, strict=True)]
+    )
+    if inner == "grad":
+        assert torch.allclose(vmap(grad(loss, argnums=1))(x, y), slope)
+    elif inner == "jvp":
+        out, dots = vmap(lambda x, y: jvp(lambda q: write(x, q), (y,), (y,)))(x, y)
+        for ours, right in zip(out, seen, strict=True):
+            assert torch.equal(ours, right)
+        total = sum(
+            (2 * part * dot).flatten(1).sum(1) for part, dot in zip(out, dots, strict=True)
+        )
+        assert torch.allclose(total, (slope * y).flatten(1).sum(1))
+    else:
+        pairs = vmap(lambda x: vmap(lambda q: write(x + 0 * q, q))(y))(x)
+        for i in range(3):
+            for j in range(3):
+                row, whole = write(x[i], y[j])
+                assert torch.equal(pairs[0][i, j], row)
+                assert torch.equal(pairs[1][i, j], whole)
+
+
+# --- Optimizers ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["Adadelta", "Adagrad", "Adam", "AdamW", "NAdam", "RMSprop", "SGD"]
+)
+def test_states_saved_before_a_setting_existed_load(name):
+    make = getattr(torch.optim, name)
+    weight = nn.Parameter(torch.ones(3))
+    optimizer = make([weight], lr=0.1)
+    state = optimizer.state_dict()
+    for word in ("maximize", "foreach", "differentiable", "capturable", "fused", "nesterov"):
+        state["param_groups"][0].pop(word, None)
+    other = nn.Parameter(torch.ones(3))
+    loaded = make([other], lr=0.1)
+    loaded.load_state_dict(state)
+    for param, chosen in ((weight, optimizer), (other, loaded)):
+        param.grad = torch.tensor([1.0, -2.0, 0.5])
+        chosen.step()
+    assert torch.equal(weight, other)
+
+
+# --- Convolutions --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_tangents_of_convolution_gradients(dims, bias):
+    """Forward over reverse, where the transposes are called without a bias."""
+    convolve = getattr(nn.functional, f"conv{dims}d")
+    torch.manual_seed(dims)
+    x = torch.randn(1, 1, *[4] * dims, dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(1, 1, *[2] * dims, dtype=torch.float64, requires_grad=True)
+    inputs = (x, weight, *([torch.ones(1, dtype=torch.float64)] if bias else []))
+    call = lambda *args: convolve(*args, padding="same")  # noqa: E731
+    assert torch.autograd.gradgradcheck(call, inputs, check_fwd_over_rev=True)
+
+
+# --- Values --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int64, torch.float32])
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0)])
+def test_unique_consecutive_of_nothing(shape, dtype):
+    x = torch.zeros(shape, dtype=dtype)
+    found, inverse, counts = torch.unique_consecutive(x, return_inverse=True, return_counts=True)
+    assert found.shape == counts.shape == (0,)
+    assert inverse.shape == shape
+    assert found.dtype == dtype
+
+
+@pytest.mark.parametrize("number", [1000, -1, -300, 2**40])
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32])
+def test_integers_beyond_a_dtype_wrap_around_in_operators(dtype, number):
+    x = torch.tensor([1, 7, 100], dtype=dtype)
+    y = torch.tensor(number).to(dtype)
+    for call in (
+        lambda a, b: a + b,
+        lambda a, b: b - a,
+        lambda a, b: a * b,
+        lambda a, b: a == b,
+        lambda a, b: a < b,
+        lambda a, b: a & b,
+    ):
+        found, expected = call(x, number), call(x, y)
+        assert found.dtype == expected.dtype
+        assert torch.equal(found, expected)
+    assert torch.allclose(x / number, x.float() / number)
+
+
+@pytest.mark.parametrize("call", [torch.where, torch.clamp])
+def test_integers_beyond_a_dtype_are_refused_elsewhere(call):
+    x = torch.tensor([1, 2], dtype=torch.uint8)
+    arguments = (x > 1, x, 300) if call is torch.where else (x, None, 300)
+    with pytest.raises(RuntimeError, match="cannot be converted to type uint8_t without overflow"):
+        call(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("x", "alpha", "text"),
+    [
+        ([1, 2], 1.5, "For integral input tensors, argument alpha must not be a floating"),
+        ([True], 1.5, "For integral input tensors"),
+        ([1.0], 1j, "For non-complex input tensors"),
+        ([1], True, "Boolean alpha only supported for Boolean results"),
+    ],
+)
+def test_alpha_has_the_category_of_the_result(x, alpha, text):
+    x = torch.tensor(x)
+    with pytest.raises(RuntimeError, match=text):
+        torch.add(x, x, alpha=alpha)
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int8, torch.int16])
+def test_sums_of_small_integers_are_int64(dtype):
+    x = torch.ones(3, 3, dtype=dtype)
+    assert x.trace().dtype is torch.int64
+    assert torch.vander(torch.tensor([1, 0, 1], dtype=dtype)).dtype is torch.int64
+
+
+def test_reversed_turns_the_first_dimension():
+    x = torch.arange(6).view(3, 2)
+    assert reversed(x).tolist() == [[4, 5], [2, 3], [0, 1]]
+
+
+# --- Indices -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(), (2, 3)])
+@pytest.mark.parametrize("chosen", [0, 1])
+def test_a_byte_without_dimensions_is_a_mask(shape, chosen):
+    x = torch.zeros(shape)
+    assert x[torch.tensor(chosen, dtype=torch.uint8)].shape == (chosen, *shape)
+    x[torch.tensor(chosen, dtype=torch.uint8)] = 5.0
+    assert bool((x == 5 * chosen).all())
+
+
+def test_writes_to_positions_want_the_dtype():
+    x = torch.zeros(3)
+    mask = torch.tensor([True, False, True])
+    for index in ([0, 1], torch.tensor([0, 2]), mask):
+        with pytest.raises(RuntimeError, match="source and destination dtypes match, got Float"):
+            x[index] = torch.ones(2, dtype=torch.float64)
+    x[mask] = torch.tensor(2)  # one element fills a mask
+    assert x.tolist() == [2, 0, 2]
+    x.index_put_((mask,), torch.tensor(3.0, dtype=torch.float64))
+    assert x.tolist() == [3, 0, 3]
+    x[0:2] = torch.ones(2, dtype=torch.float64)  # a copy converts
+    assert x.tolist() == [1, 1, 3]
+
+
+def test_small_errors_of_indices():
+    x = torch.zeros(3)
+    with pytest.raises(TypeError, match="does not support deleting items"):
+        del x[0]
+    with pytest.raises(IndexError, match="for dimension with size 0"):
+        torch.zeros(2, 0)[:, [0, 1]]
+    with pytest.raises(RuntimeError, match="only supports boolean masks, but got mask with dtype"):
+        x.masked_fill_(torch.ones(3, dtype=torch.uint8), 1.0)
+    assert x.index_copy(0, torch.tensor([1]), torch.tensor(5.0)).tolist() == [0, 5, 0]
+
+
+# --- Bags without elements -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_empty_bags_stay_on_the_graph(mode):
+    weight = torch.ones(4, 3, requires_grad=True)
+    nothing, starts = torch.tensor([], dtype=torch.int64), torch.tensor([0, 0])
+    out = nn.functional.embedding_bag(nothing, weight, starts, mode=mode)
+    assert torch.equal(out, torch.zeros(2, 3))
+    out.sum().backward()
+    assert torch.equal(weight.grad, torch.zeros(4, 3))
+
+
+# --- Backward passes -----------------------------------------------------------------------------
+
+
+def test_materialized_zeros_can_be_differentiated_again():
+    x, a = torch.tensor(0.5, requires_grad=True), torch.tensor(1.0, requires_grad=True)
+    first = torch.autograd.grad(x * a, x, create_graph=True)
+    second = torch.autograd.grad(first, x, create_graph=True, materialize_grads=True)
+    third = torch.autograd.grad(second, x, materialize_grads=True)
+    assert second[0].requires_grad
+    assert third[0].item() == 0
+    assert not torch.autograd.grad(first, x, materialize_grads=True)[0].requires_grad
+
+
+def test_callbacks_queue_callbacks():
+    seen = []
+    engine = torch.autograd.Variable._execution_engine
+
+    def first():
+        seen.append("first")
+        engine.queue_callback(lambda: seen.append("second"))
+
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    y.register_hook(lambda _: engine.queue_callback(first))
+    y.sum().backward()
+    assert seen == ["first", "second"]
+
+
+# --- Distributions -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_shares_of_small_concentrations_stay_within_their_support(dtype):
+    torch.manual_seed(1)
+    draws = torch.distributions.Beta(*[torch.tensor(1e-2, dtype=dtype)] * 2).sample([5000])
+    assert draws.dtype is dtype
+    assert not bool(((draws == 0) | (draws == 1)).any())
+    for part in (draws < 0.1, draws > 0.9):
+        assert abs(part.double().mean().item() - 0.48) < 0.05
+
+
+def test_binomial_slope_at_even_odds():
+    logits = torch.tensor(0.0, requires_grad=True)
+    torch.distributions.Binomial(1.0, logits=logits).log_prob(torch.tensor(0.0)).backward()
+    assert logits.grad.item() == -0.5
+
+
+def test_views_retain_their_gradient_after_a_write():
+    base = torch.tensor([1.0, 2.0], requires_grad=True).clone()
+    view, other = base[:], base[:]
+    view.retain_grad()
+    other.retain_grad()
+    view.mul_(2)
+    (view + 3 * other).sum().backward()
+    assert view.grad.tolist() == [1, 1]
+    assert other.grad.tolist() == [3, 3]
+
+
+# --- Data ----------------------------------------------------------------------------------------
+
+
+class _Faulty(torch.utils.data.Dataset[int]):
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, place):
+        if place % 3 == 1:
+            raise ValueError(f"sample {place}")
+        return place
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_a_loader_goes_on_after_a_failed_batch(num_workers):
+    batches = iter(torch.utils.data.DataLoader(_Faulty(), num_workers=num_workers))
+    seen = []
+    for _ in range(6):
+        try:
+            seen.append(next(batches).item())
+        except ValueError as error:
+            seen.append(str(error))
+    assert seen == [0, "sample 1", 2, 3, "sample 4", 5]
+    with pytest.raises(StopIteration):
+        next(batches)
+
+
+def test_a_loader_can_be_subscripted():
+    assert torch.utils.data.DataLoader[int].__origin__ is torch.utils.data.DataLoader
+
+
+def test_samplers_draw_when_they_are_first_read():
+    data = torch.utils.data
+    for sampler in (
+        data.RandomSampler(range(9)),
+        data.SubsetRandomSampler(range(9)),
+        data.WeightedRandomSampler([1.0] * 9, 9),
+    ):
+        first, second = iter(sampler), iter(sampler)
+        torch.manual_seed(0)
+        one = list(first)
+        torch.manual_seed(0)
+        assert one == list(second)
+
+
+# --- Operators and norms -------------------------------------------------------------------------
+
+
+class _Right:
+    def __radd__(self, other):
+        return "radd"
+
+
+def test_operators_leave_unknown_operands_to_them():
+    x = torch.ones(2)
+    assert x + _Right() == "radd"
+    for word in ("iadd", "isub", "imul", "itruediv", "ipow", "ifloordiv", "iand", "ior", "ixor"):
+        assert getattr(x, f"__{word}__")(_Right()) is NotImplemented
+    x += _Right()
+    assert x == "radd"
+
+
+def test_alpha_does_not_change_the_dtype():
+    x = torch.tensor([True, False])
+    assert torch.add(x, x, alpha=0).dtype is torch.bool
+    assert torch.nansum(torch.ones(3, dtype=torch.int16), dtype=torch.int16).dtype is torch.int16
+
+
+def test_batch_norm_of_nothing_keeps_its_statistics():
+    layer = nn.BatchNorm2d(3)
+    layer(torch.zeros(0, 3, 2, 2)).sum().backward()
+    assert torch.equal(layer.running_mean, torch.zeros(3))
+    assert torch.equal(layer.running_var, torch.ones(3))
+    assert torch.equal(layer.weight.grad, torch.zeros(3))
+
+
+# --- Hooks and Functions -------------------------------------------------------------------------
+
+
+def test_hooks_on_a_view_do_not_run_for_what_was_written_over_it():
+    base = torch.tensor([1.0], requires_grad=True).clone()
+    view, seen = base[:], []
+    view.register_hook(lambda g: seen.append(("before", g.item())))
+    view.mul_(2)
+    view.register_hook(lambda g: seen.append(("after", g.item())))
+    (view * 3).sum().backward()
+    assert seen == [("after", 3)]
+
+
+def test_functions_know_which_inputs_a_transform_differentiates():
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(x, word, y):
+            return x * y
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(inputs[0], inputs[2])
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(ctx.needs_input_grad)
+            x, y = ctx.saved_tensors
+            return g * y, None, g * x
+
+    seen: list[tuple[bool, ...]] = []
+    x, y = torch.tensor(2.0), torch.tensor(3.0)
+    assert grad(lambda x: Product.apply(x, "word", y))(x).item() == 3
+    assert grad(lambda y: Product.apply(x, "word", y))(y).item() == 2
+    assert seen == [(True, False, False), (False, False, True)]
+
+
+def test_models_to_be_stacked_agree_on_what_requires_grad():
+    frozen = nn.Linear(1, 1).requires_grad_(False)
+    with pytest.raises(RuntimeError, match="weight from each model to have the same"):
+        torch.func.stack_module_state([nn.Linear(1, 1), frozen])
+
+
+def test_running_products_of_a_small_dtype_keep_it():
+    x = torch.tensor([1, 2, 3])
+    for call in (torch.cumsum, torch.cumprod):
+        assert call(x, 0, dtype=torch.int16).dtype is torch.int16
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("Cauchy", (1.0, 1.0)),
+        ("Exponential", (1.0,)),
+        ("Gamma", (1.0, 1.0)),
+        ("Gumbel", (1.0, 1.0)),
+        ("HalfNormal", (1.0,)),
+        ("Laplace", (0.0, 1.0)),
+        ("LogNormal", (0.0, 1.0)),
+        ("Normal", (0.0, 1.0)),
+        ("StudentT", (3.0,)),
+        ("Uniform", (0.0, 1.0)),
+    ],
+)
+def test_distributions_of_numbers_give_numbers(name, settings):
+    made = getattr(torch.distributions, name)(*settings)
+    assert made.sample().shape == ()
+    assert made.sample((3,)).shape == (3,)
+    assert made.log_prob(torch.tensor(0.5)).shape == ()
+
+
+# --- Functions as values -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["tanh", "add", "exp_", "relu", "where", "cumsum", "arctan2"])
+def test_functions_can_be_pickled(name):
+    call = getattr(torch, name)
+    assert pickle.loads(pickle.dumps(call)) is call
+
+
+def test_index_add_wraps_around():
+    x = torch.zeros(3, dtype=torch.uint8)
+    one = torch.tensor([1], dtype=torch.uint8)
+    assert x.index_add(0, torch.tensor([1]), one, alpha=-1).tolist() == [0, 255, 0]

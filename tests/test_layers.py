@@ -70,7 +70,9 @@ CORE = (
     "values",
     "operands",
     "alone",
+    "quiet",
     "entry",
+    "settled",
     "tape",
     "fit",
     "scatter",
@@ -85,7 +87,13 @@ CORE = (
 
 # What a file of rules may import: the ground, the forms, and what they ask of values.
 GROUND = {"_errors", "_numpy_versions", "_warning"}
-OF_RULES = GROUND | {"_core.forms", "_core.types", "_core.values", "_core.limits"}
+OF_RULES = GROUND | {
+    "_core.forms",
+    "_core.limits",
+    "_core.settled",
+    "_core.types",
+    "_core.values",
+}
 
 # What a lower room is handed from above, and by which module: the only ways up.
 SOCKETS = {

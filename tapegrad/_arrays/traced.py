@@ -25,11 +25,13 @@ from tapegrad._core.entry import READ, Spec
 from tapegrad._core.forms import UNSUPPORTED_MODULES, linear
 from tapegrad._core.operands import as_arguments, as_operand, has_own_functions
 from tapegrad._core.rule import REGISTRY, Rule
+from tapegrad._core.settled import Settled, learn
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Index, Params, Slot, Value
 from tapegrad._core.values import (
     Mapped,
     Traced,
+    all_basic,
     asked_by_holder,
     batched_index_part,
     cast,
@@ -189,13 +191,41 @@ class Array(Traced, NdarrayInterface):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
+        rule = REGISTRY.get(function)
+        known: Any = None
+        if rule is not None and args and args[0] is self:
+            known = rule.calls
+        if known is not None:
+            try:
+                settled = known.get((self.spec, args[1:], *kwargs.items()))
+            except TypeError:  # an array, or a list, among the parameters
+                known = None
+            else:
+                if settled is not None:
+                    slot = self.slot
+                    x = self._value
+                    if type(x) is np.ndarray and slot != -1:
+                        return self._settled(settled, x, slot)
+        result = self._by_rule(function, rule, types, args, kwargs)
+        if known is not None and type(self._value) is np.ndarray and isinstance(result, Array):
+            learn(rule, self.spec, result._value, args, kwargs)
+        return result
+
+    def _by_rule(
+        self,
+        function: Callable[..., Any],
+        rule: Rule | None,
+        types: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """The result of a call of a function by its rule, or an error if there is none."""
         alone = len(args) == 1 and args[0] is self and not kwargs
         if not alone and not PLAIN_TYPES.issuperset(types):
             if isinstance(innermost((*args, *kwargs.values())), Mapped):
                 return NotImplemented  # a vmap inside this array's transform comes first
             if any(map(has_own_functions, types)):
                 return NotImplemented  # an array with units, say, which may hold a traced one
-        rule = REGISTRY.get(function)
         if rule is None:
             if function in CREATION:
                 return self._created(function, args, kwargs)
@@ -206,6 +236,43 @@ class Array(Traced, NdarrayInterface):
             arrays, params = rule.bind(args, kwargs)
             return as_view(rule, arrays[0], params)
         return rule.apply(*args, **kwargs)
+
+    def _settled(self, settled: Settled, x: Any, slot: Slot) -> Any:
+        """The result of a call that is settled."""
+        out = settled.run(x)
+        tape = self.tape
+        at = tape.fresh()
+        rule = settled.rule
+        spec = settled.spec
+        tape.log(
+            (
+                at,
+                rule,
+                out if settled.keeps_out else spec,
+                (x if settled.keeps_x else self.spec,),
+                settled,
+                (slot,),
+                None,
+            )
+        )
+        if rule.view and (out.base is x or out.base is not None and out.base is x.base):
+            view = new(Rearrangement)
+            view._taken = copy_like(out) if slot in tape.buffers else out
+            view.taken_slot = at
+            view.spec = spec
+            view.parent = self
+            view.root = root = self.root if self.is_view else self
+            view.params = settled
+            view.seen = root.slot
+            view.rule = rule
+            view.numbers = None
+            return view
+        made = new(Array)
+        made._value = out
+        made.slot = at
+        made.tape = tape
+        made.spec = spec
+        return made
 
     def _created(self, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """The result of np.zeros(shape, like=self), traced so that it can be written to."""
@@ -221,6 +288,12 @@ class Array(Traced, NdarrayInterface):
         if kind is slice and index.step is None:  # `writes._stays`, written out
             start, stop = index.start, index.stop
             simple = (start is None or type(start) is int) and (stop is None or type(stop) is int)
+        elif kind is tuple:
+            simple = all_basic(index)
+        elif kind is np.ndarray:
+            simple = type(self._value) is np.ndarray
+            if simple:
+                index = index.copy()  # the program may write to it later
         else:
             simple = kind is int
         if not simple:
@@ -234,7 +307,7 @@ class Array(Traced, NdarrayInterface):
         tape = self.tape
         whole = self.slot
         spec = self.spec
-        if simple and kind is np.ndarray:
+        if simple and kind is np.ndarray and type(index) is not np.ndarray:
             pass  # a part of an array, the frequent case
         elif kind is MaskedElements:
             return read(self, index)
@@ -378,7 +451,7 @@ class View(Array):
     part, so that only views made by functions form chains; no method recurses along them.
     """
 
-    __slots__ = ("_taken", "params", "parent", "root", "seen", "taken_slot")
+    __slots__ = ("_at_root", "_taken", "params", "parent", "root", "seen", "taken_slot")
 
     is_view = True
 
@@ -423,10 +496,57 @@ class View(Array):
         while view.is_view and view.seen is not version:
             stale.append(view)
             view = view.parent
+            if len(stale) == DEEP and view.is_view and self._take_at_root(version):
+                return
         while stale:
             view = stale.pop()
             view._taken, view.taken_slot = view._taken_from(view.parent)
             view.seen = version
+
+    def _take_at_root(self, version: Slot) -> bool:
+        """Take the view again from the root itself, if it is known where its elements are."""
+        before = self._taken
+        at = self.at_root()
+        if at is None or getattr(before, "shape", None) != at.shape or not at.shape:
+            return False
+        root = self.root
+        index = np.unravel_index(at, root.spec.shape)
+        self._taken = laid_out_as(before, getitem(root._value, index))
+        tape = root.tape
+        self.taken_slot = slot = tape.fresh()
+        tape.log((slot, READ, None, root.spec, index, version, None))
+        self.seen = version
+        return True
+
+    def at_root(self) -> Any:
+        """The positions of the view's elements among those of the root; None if not known.
+
+        They are found once for each view, from those of its parent: a program may hold a long
+        chain of views, and read or write to each.
+        """
+        unknown: list[View] = []
+        view: Any = self
+        while view.is_view and not hasattr(view, "_at_root"):
+            unknown.append(view)
+            view = view.parent
+        at: Any = view._at_root if view.is_view else _positions(view.spec)
+        while unknown:
+            view = unknown.pop()
+            at = view._at_root = None if at is None else view._selected(at)
+        return at
+
+    def _selected(self, at: Any) -> Any:
+        """Of the positions of the parent's elements those of the view's, or None."""
+        return at[self.params] if is_basic(self.params) else None
+
+    def _is_deep(self) -> bool:
+        """Whether there are so many views between this one and the root that none is asked."""
+        view: Any = self
+        for _ in range(DEEP):
+            view = view.parent
+            if not view.is_view:
+                return False
+        return True
 
     def _taken_from(self, parent: Array) -> tuple[Any, Any]:
         """Value and slot of the view, of a parent whose state is the present one."""
@@ -473,7 +593,7 @@ class View(Array):
                 at: Any = range(parent.spec.shape[0])[params][index]
                 step = at.step
                 return parent[slice(at.start, at.stop) if step == 1 else as_slice(at)]
-            at = self.place(index)
+            at = None if _adds_axes(index) or _adds_axes(params) else self.place(index)
             if at is not None:
                 return self.parent[at]
         except (IndexError, TypeError):  # as NumPy says it of the view
@@ -497,6 +617,13 @@ class View(Array):
     def write(self, index: Index, value: Value) -> None:
         """`self[index] = value`, as a write to the root."""
         view: Any = self
+        if (index is WHOLE or is_basic(index)) and self._is_deep():
+            at = self.at_root()
+            if at is not None:
+                value = fitted(self, ... if index is WHOLE else index, value)
+                at = at if index is WHOLE else at[index]
+                write_part(self.root, np.unravel_index(at, self.root.spec.shape), value)
+                return
         while view.is_view:
             index, value = view._passed_on(index, value)
             view = view.parent
@@ -524,6 +651,21 @@ class View(Array):
         return NdarrayInterface.__reduce__(self)
 
 
+def _positions(spec: Spec) -> Any:
+    """The positions of the elements of an array, in its shape."""
+    return np.arange(spec.size).reshape(spec.shape)
+
+
+_NEW_AXES = frozenset((type(None), type(Ellipsis)))
+
+
+def _adds_axes(index: Index) -> bool:
+    """Whether an index has new axes or an Ellipsis: then a part of the part reads the part."""
+    if type(index) is tuple:
+        return not _NEW_AXES.isdisjoint(map(type, index))
+    return index is None or index is Ellipsis
+
+
 class Rearrangement(View):
     """A view made by a function's rule: a transpose, a reshape, a diagonal."""
 
@@ -545,6 +687,12 @@ class Rearrangement(View):
 
     def place(self, index: Index) -> None:
         """None: elements next to each other in the view need not be so in the parent."""
+
+    def _selected(self, at: Any) -> Any:
+        parent = self.parent
+        if self.dtype != parent.dtype or self.params.get("order") == "K":
+            return None  # a component of complex numbers, or an order that memory decides
+        return self.rule.call([at], self.params)
 
     def _passed_on(self, index: Index, value: Value) -> tuple[Any, Any]:
         rule, parent = self.rule, self.parent
@@ -582,6 +730,9 @@ class Part(Rearrangement):
 
     __slots__ = ()
 
+    def _selected(self, _at: Any) -> None:
+        return None
+
     def _passed_on(self, index: Index, value: Value) -> NoReturn:
         raise ValueError(f"{self.rule.name}: its result cannot be written to. Copy it first.")
 
@@ -594,6 +745,7 @@ for _kind in (View, Rearrangement, Part):
 
 _INT = frozenset((int,))
 FEW = 1024  # elements of a view whose cotangent is cheap to collect apart
+DEEP = 4  # views between a view and its root, from which on the root alone is asked
 WHOLE = object()  # the index of a write that replaces all of an array, in place of its value
 _AN_ARRAY = np.empty(0)  # says of a view that has not been taken that its value is an array
 
@@ -613,41 +765,7 @@ def as_view(rule: Rule, parent: Value, params: Params) -> Any:
         return out
     kind = Part if read_only else Rearrangement
     value = copy_like(out._value) if parent.slot in out.tape.buffers else out._value
-    if parent.is_view and parent.parent.is_view and not read_only:
-        same = _same_elements(value, parent)
-        if same is not None:  # x.T.T: made as that one, so that the chain does not grow
-            if not same.is_view:
-                return View(value, out.slot, out.spec, same, ...)
-            if type(same) is View:
-                return View(value, out.slot, out.spec, same.parent, same.params)
-            kind, parent, rule, params = type(same), same.parent, same.rule, same.params
     return kind(value, out.slot, out.spec, parent, params, rule)
-
-
-_NEAR = 5  # views to look back at: after four turns np.rot90 is where it began
-
-
-def _same_elements(value: Value, view: Any) -> Any:
-    """A view, or a near one that it was made from, that is the same part of memory as a value."""
-    mine = memory_of(value)
-    if not is_ndarray(mine):
-        return None
-    for _ in range(_NEAR):
-        theirs = view._value
-        if type(theirs) is not np.ndarray:
-            theirs = memory_of(theirs)
-        if (
-            mine.shape == theirs.shape
-            and is_ndarray(theirs)
-            and mine.strides == theirs.strides
-            and mine.dtype == theirs.dtype
-            and mine.__array_interface__["data"] == theirs.__array_interface__["data"]
-        ):
-            return view
-        if not view.is_view or type(view) is Part:
-            return None  # what was made from one that is read-only is read-only too
-        view = view.parent
-    return None
 
 
 # --- Components of complex arrays ---------------------------------------------------------------

@@ -13,10 +13,12 @@ import numpy as np
 
 from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry, _Mark, wrap_kept
 from tapegrad._core.fit import fit_cotangent, is_finite
-from tapegrad._core.scatter import last_writers, scatter
+from tapegrad._core.scatter import is_distinct, last_writers, scatter
+from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Cotangent, Cotangents, Slot, Value
 from tapegrad._core.values import (
+    PLAIN_PARTS,
     Mapped,
     Scatter,
     Traced,
@@ -55,10 +57,48 @@ def replay_backward(
             continue
         bars[slot] = None
         if y_slot is None:
-            if rule is READ and x_slot >= 0 and type(y) is slice and type(g) is np.ndarray:
+            kind = type(g)
+            if type(y) is Settled and (kind is np.ndarray or kind is np.float64):
+                at = x_slot[0]
+                if not strong_zeros and not (rule.in_order and slot in owned):
+                    bar = y.pull(g, out, x[0])
+                    before = bars[at]
+                    if before is None:
+                        bars[at] = bar
+                    elif large and at in owned and type(bar) is type(before):
+                        before += bar
+                        bars[at] = before
+                    else:
+                        bars[at] = before + bar
+                        if large:
+                            owned.add(at)
+                    continue
+            elif type(y) is SettledAll and kind is np.ndarray and not strong_zeros:
+                for at, bar in zip(x_slot, y.pull(g, out, *x)):  # noqa: B905 - strict= costs
+                    if bar is None:
+                        continue
+                    if y.strong and not is_finite(bar):
+                        strong_zeros = True
+                    before = bars[at]
+                    if before is None:
+                        bars[at] = bar
+                    else:
+                        bars[at] = before + bar
+                        owned.add(at)
+                continue
+            if (
+                rule is READ
+                and kind is np.ndarray
+                and x_slot >= 0
+                and (
+                    type(y) is slice
+                    or type(y) is int
+                    or (type(y) is tuple and PLAIN_PARTS.issuperset(map(type, y)))
+                    or (type(y) is np.ndarray and is_distinct(y))
+                )
+            ):
                 if x_slot in owned:
-                    part = bars[x_slot][y]
-                    part += g
+                    bars[x_slot][y] += g
                     continue
                 bar = np.zeros(x.shape, x.dtype)
                 bar[y] = g
@@ -67,7 +107,7 @@ def replay_backward(
                 owned.add(x_slot)
             elif (
                 rule is READ
-                and type(g) is np.float64
+                and kind is np.float64
                 and x_slot in owned
                 and x.shape  # the sum of cotangents of a 0-d array is a number
                 and is_basic(y)

@@ -76,6 +76,9 @@ def apart(bars: Cotangent) -> Cotangent:
     return bars.copy() if type(bars) is np.ndarray else bars
 
 
+FEW = 1 << 12  # elements, up to which a sum of squares is the cheapest test
+
+
 def is_finite(bar: Cotangent) -> bool:
     """Whether a cotangent has no infinity or NaN. Its sum decides: one pass, no array of flags.
 
@@ -88,6 +91,9 @@ def is_finite(bar: Cotangent) -> bool:
         bar = raw_value(bar)
     if not is_numpy(bar):
         return True
+    if bar.dtype.char == "d" and bar.size <= FEW and type(bar) is np.ndarray:
+        row = bar if bar.ndim == 1 else bar.ravel("K")
+        return isfinite(row.dot(row))  # squares: a third of the price where there are few
     total = np.add.reduce(bar, None)
     return isfinite(total) if type(total) is np.float64 else bool(total - total == 0)
 

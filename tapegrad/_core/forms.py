@@ -21,11 +21,12 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.backward import replay_backward
-from tapegrad._core.entry import MINUS, Outputs
+from tapegrad._core.entry import MINUS, Outputs, Spec
 from tapegrad._core.fit import apart, fit_cotangent, is_finite, zeros_of
 from tapegrad._core.out import write_out
 from tapegrad._core.rule import BATCH_WORDS, REGISTRY, Rule
 from tapegrad._core.scatter import add_at, zeros_at_level_of
+from tapegrad._core.settled import AllWays, summing
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import PYTHON_NUMBERS, Mapped, Scatter, Traced, untraced
@@ -108,6 +109,8 @@ class Elementwise(Rule):
 
         `product`: the function is np.multiply, or computes the same.
         """
+        if len(partials) == 2:
+            options["settle_all"] = self._settle_pair
         super().__init__(function, arrays=len(partials), **options)
         self.declared = len(partials)
         self.partials = [_as_partial(partial) for partial in partials]
@@ -162,6 +165,45 @@ class Elementwise(Rule):
             else:
                 bars.append(self.times(g, partial(out, *args)))
         return bars
+
+    def _settle_pair(
+        self, specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **params: Any
+    ) -> AllWays | None:
+        """The ways of a call whose arguments broadcast, by sums that are known beforehand."""
+        if params or any(spec.dtype is not out.dtype for spec in specs):
+            return None
+        sums = [summing(out.shape, spec.shape) for spec in specs]
+        steps = [
+            self._settled_step(position, total) if want else None
+            for position, (want, total) in enumerate(zip(wanted, sums, strict=True))
+        ]
+        by_x, by_y = steps
+
+        def pull(g: Cotangent, out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
+            return (
+                None if by_x is None else by_x(g, out, x, y),
+                None if by_y is None else by_y(g, out, x, y),
+            )
+
+        shape = out.shape
+
+        def push(dots: Sequence[Tangent], out: Value, x: Value, y: Value) -> Tangent:
+            dot = self._pushed(self.times, dots, out, (x, y))
+            return dot if dot.shape == shape else np.broadcast_to(dot, shape)
+
+        return AllWays(pull, push)
+
+    def _settled_step(self, position: int, total: Function | None) -> Function:
+        """The cotangent of one of two arguments, summed to its shape."""
+        partial = self.partials[position]
+        if partial is None:
+            return (lambda g, _out, _x, _y: g) if total is None else (lambda g, *_: total(g))
+        if partial is MINUS:
+            return (lambda g, *_: -g) if total is None else (lambda g, *_: -total(g))
+        times = self.times if self.strong else operator.mul
+        if total is None:
+            return lambda g, out, x, y: times(g, partial(out, x, y))
+        return lambda g, out, x, y: total(times(g, partial(out, x, y)))
 
     def push(
         self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params

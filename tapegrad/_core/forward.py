@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from tapegrad._core.entry import (
     ADD,
     MINUS,
@@ -23,9 +25,16 @@ from tapegrad._core.entry import (
 )
 from tapegrad._core.fit import fit_tangent
 from tapegrad._core.scatter import add_at, zeros_at_level_of
+from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Index, Slot, Tangent, Value
-from tapegrad._core.values import getitem, lift_to_level_of, lift_to_level_of_index, writable
+from tapegrad._core.values import (
+    Traced,
+    getitem,
+    lift_to_level_of,
+    lift_to_level_of_index,
+    writable,
+)
 
 
 def push(
@@ -60,10 +69,33 @@ def push(
     return total
 
 
+_NONE_ALONE = {type(None)}
+_PLAIN_DOTS = {np.ndarray, type(None)}
+
+
 def _push_general(
     entry: Entry, dot_of: Callable[[Slot], Tangent], strong_zeros: bool, reuse: bool
 ) -> Tangent:
     slot, rule, out, args, params, slots, _ = entry
+    if type(params) is Settled and params.push is not None:
+        (x,), (at,) = args, slots
+        dot = None if at == -1 else dot_of(at)
+        if dot is None:
+            return None
+        kind = type(dot)
+        if (
+            (kind is np.ndarray or kind is np.float64)
+            and not isinstance(x, Traced)
+            and not isinstance(out, Traced)
+        ):
+            return params.push(dot, out, x)
+    if type(params) is SettledAll and params.push is not None:
+        x_dots = [None if at == -1 else dot_of(at) for at in slots]
+        kinds = set(map(type, x_dots))
+        if kinds == _NONE_ALONE:
+            return None
+        if kinds <= _PLAIN_DOTS and not any(isinstance(part, Traced) for part in (out, *args)):
+            return params.push(x_dots, out, *args)
     if rule is PROJECT:
         dots = dot_of(slots)
         return None if dots is None else dots[args]

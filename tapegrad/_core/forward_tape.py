@@ -10,20 +10,22 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.alone import ALONE, is_own, references
-from tapegrad._core.entry import ADD, WRITE, Entry
+from tapegrad._core.entry import ADD, MINUS, WRITE, Entry
+from tapegrad._core.fit import is_finite
 from tapegrad._core.forward import push
+from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Slot, Value
 
 
 class Cell:
-    """The slot of a value in forward mode: it holds the tangent, and dies with the value."""
+    """The slot of a value in forward mode: it holds the tangent, and dies with the value.
 
-    __slots__ = ("tangent", "written")
+    Made by each call, so it has no `__init__`, which would cost as much as the rest.
+    """
 
-    def __init__(self) -> None:
-        self.tangent: Any = None
-        self.written = False
+    tangent: Any = None
+    written = False
 
 
 class _Target:
@@ -92,10 +94,36 @@ class ForwardTape(Tape):
         return constant  # the entry is pushed before the program can change the array
 
     def _push(self, entry: Entry) -> None:
-        rule = entry[1]
-        reuse = (rule is WRITE or rule is ADD) and _is_last_use(entry)
-        with np.errstate(all="ignore"):
-            entry[0].tangent = push(entry, _tangent_at, reuse=reuse)
+        slot, rule, out, x, y, x_slot, y_slot = entry
+        token = VARIABLE.set(SILENT)
+        try:
+            if y_slot is None:
+                reuse = (rule is WRITE or rule is ADD) and _is_last_use(entry)
+                slot.tangent = push(entry, _tangent_at, reuse=reuse)
+                return
+            # `push`, written out for the first layout
+            total: Any = None
+            for position, at in enumerate((x_slot, y_slot)):
+                dot = None if at is _CONSTANT else at.tangent
+                if dot is None:
+                    continue
+                kind = type(dot)
+                if kind is not np.ndarray and kind is not np.float64:
+                    slot.tangent = push(entry, _tangent_at)
+                    return
+                partial = rule.partials[position]
+                if partial is MINUS:
+                    dot = -dot
+                elif partial is not None:
+                    factor = partial(out, x) if rule.unary else partial(out, x, y)
+                    product = dot * factor
+                    dot = product if is_finite(product) else rule.times(dot, factor)
+                total = dot if total is None else total + dot
+            slot.tangent = total
+        finally:
+            VARIABLE.reset(token)
 
+
+_CONSTANT = -1  # the slot of what is not traced; small integers are one object
 
 __all__ = ["Cell", "ForwardTape"]

@@ -62,6 +62,11 @@ class Rule:
     declared: int | None = None  # for how many arrays there are derivatives; None: for all
     _rest = False  # a function of *args: all that is passed by position are arrays
     _by_name = False  # the arrays are not the first parameters, and go by keyword
+    # The ways of a call with one array, or with several, and the calls that came: see `settled`.
+    settle: Function | None = None
+    settle_all: Function | None = None
+    calls: dict[Any, Any] | None = None
+    calls_of_all: dict[Any, Any] | None = None
     times: Function
     x_partial: Function | None = None
     y_partial: Function | None = None
@@ -80,6 +85,8 @@ class Rule:
         fresh: bool = False,
         implementation: Function | None = None,
         singular: Function | None = None,
+        settle: Function | None = None,
+        settle_all: Function | None = None,
     ) -> None:
         self.function = function
         self.implementation = implementation or function  # a faster one for untraced values
@@ -87,6 +94,10 @@ class Rule:
         self.sequence = sequence  # the first argument is a sequence of arrays
         self.several = sequence or arrays != 1  # arrays that are not traced may be among them
         self.singular = singular  # a test of a result: whether its cotangent is a limit
+        if settle is not None:
+            self.settle, self.calls = settle, {}
+        if settle_all is not None:
+            self.settle_all, self.calls_of_all = settle_all, {}
         self.batch = batch
         # Whether NumPy may return a view of the first argument. "part": a view that cannot be
         # written through; "number": a view, but a number for a 0-d array.

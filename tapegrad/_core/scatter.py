@@ -97,6 +97,9 @@ def add_at(buffer: Value, index: Index, value: Value) -> Value:
         else:
             buffer[index] += value
         return buffer
+    if type(index) is np.ndarray and type(buffer) is np.ndarray and is_distinct(index):
+        buffer[index] += value
+        return buffer
     buffer = lift_to_level_of_index(buffer, index)
     found = _flat_positions(buffer, index, value)
     if found is None:
@@ -104,6 +107,20 @@ def add_at(buffer: Value, index: Index, value: Value) -> Value:
     else:
         _add_at_flat(buffer.reshape(-1), value, *found)
     return buffer
+
+
+FEW = 64  # positions that are compared faster than they are added one by one
+
+
+def is_distinct(index: Any) -> bool:
+    """Whether an array selects no position twice, as far as that is cheap to tell."""
+    kind = index.dtype.kind
+    if kind == "b":
+        return True
+    if kind not in "iu" or index.size > FEW or not index.size:
+        return False
+    places = index.ravel().tolist()
+    return len(set(places)) == len(places) and min(places) >= 0  # -1 may be another's place
 
 
 ROW = 256  # bytes of a row, from which copying rows that are mostly distinct is the fastest

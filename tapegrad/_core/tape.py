@@ -11,7 +11,7 @@ import array as arrays
 import itertools
 import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any, NoReturn, Protocol
 
@@ -26,6 +26,7 @@ from tapegrad._core.entry import (
     parents_of,
     spec_of,
 )
+from tapegrad._core.settled import settle_all
 from tapegrad._core.types import Params, Slot, Value
 from tapegrad._core.values import Traced, is_array, is_inexact, is_smooth, snapshot
 from tapegrad._errors import (
@@ -251,6 +252,10 @@ class Tape:
         wanted = tuple([slot != -1 for slot in slots])
         if True not in wanted:
             return _map_outputs(out, lambda part: self.wrap(part, -1))
+        if rule.calls_of_all is not None:
+            made = self._record_settled(rule, out, args, slots, wanted, params)
+            if made is not None:
+                return made
         if is_array(out) and not is_inexact(out):
             require_numbers(rule, out)
             return out  # integers are piecewise constant: np.clip(x, 0, y, dtype=int)
@@ -275,11 +280,63 @@ class Tape:
         )
         return self.array(out, slot, self, spec)
 
+    def _record_settled(
+        self,
+        rule: ReplayedRule,
+        out: Value,
+        args: Sequence[Value],
+        slots: Sequence[Slot],
+        wanted: tuple[bool, ...],
+        params: Params,
+    ) -> Traced | None:
+        """`record` of a call of several arrays that is settled; None if it is not."""
+        for arg in args:
+            if type(arg) is not np.ndarray:
+                return None
+        if type(out) is not np.ndarray and type(out) is not np.float64:
+            return None
+        calls: Any = rule.calls_of_all
+        key: Any = (*map(spec_of, args), wanted)
+        specs = key[:-1]
+        if params:
+            key = (*key, *params.items())
+        try:
+            settled = calls.get(key, False)
+        except TypeError:  # an array among the parameters
+            return None
+        if settled is False:
+            if out.dtype.kind not in "fc":
+                return None
+            settled = settle_all(rule, key, specs, wanted, spec_of(out), params)
+        if settled is None:
+            return None
+        kept = [
+            (arg if want else self.keep(arg)) if keeps else spec
+            for arg, want, keeps, spec in zip(args, wanted, settled.keeps, specs, strict=True)
+        ]
+        slot = self.fresh()
+        spec = settled.spec
+        entry = (
+            slot,
+            rule,
+            out if settled.keeps_out else spec,
+            tuple(kept),
+            settled,
+            tuple(slots),
+        )
+        self.log((*entry, None))
+        return self.array(out, slot, self, spec)
+
     def record_pair(
         self, rule: ReplayedRule, out: Value, x: Value, y: Value, x_slot: Slot, y_slot: Slot
     ) -> Traced:
         """`record` for two arguments, one result and no parameters, at half the cost."""
-        (x_needed, y_needed), out_needed = rule.needed((x_slot != -1, y_slot != -1))
+        wanted = (x_slot != -1, y_slot != -1)
+        if rule.calls_of_all is not None:
+            made = self._record_settled(rule, out, (x, y), (x_slot, y_slot), wanted, {})
+            if made is not None:
+                return made
+        (x_needed, y_needed), out_needed = rule.needed(wanted)
         slot = self.fresh()
         spec = spec_of(out)
         if not x_needed:

@@ -300,6 +300,22 @@ def is_basic(index: Any) -> bool:
     return all(type(part) in _POSITIONS or issubclass(type(part), np.integer) for part in parts)
 
 
+PLAIN_PARTS = frozenset((int, slice, type(None), type(Ellipsis)))
+_PLAIN_BOUNDS = frozenset((int, type(None)))
+
+
+def all_basic(index: tuple[Any, ...]) -> bool:
+    """Whether all parts of an index are basic and immutable: most tuples that programs write."""
+    for part in index:
+        kind = type(part)
+        if kind is slice:
+            if not _PLAIN_BOUNDS.issuperset((type(part.start), type(part.stop), type(part.step))):
+                return False
+        elif kind not in PLAIN_PARTS:
+            return False
+    return True
+
+
 def is_basic_part(part: Any) -> bool:
     """Whether a part of an index is none of arrays, lists and conditions; True and False pass."""
     return issubclass(type(part), (int, np.integer, slice, type(None), type(Ellipsis)))
@@ -390,10 +406,12 @@ def cast(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 __all__ = [
+    "PLAIN_PARTS",
     "PYTHON_NUMBERS",
     "Mapped",
     "Scatter",
     "Traced",
+    "all_basic",
     "any_true",
     "as_order",
     "asked_by_holder",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import general, linear
+from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
 from tapegrad.rules.reduction import of_kind
@@ -117,7 +118,22 @@ def _cumulative_prod_jvp(
     return np.concatenate([start, out_dot], axis=axis)
 
 
-linear(np.cumsum, cumsum_transpose, batch="flat")
+def _settled_cumsum(
+    x: Spec, _out: Spec, /, axis: int | None = None, dtype: Any = None
+) -> Ways | None:
+    if dtype is not None or not x.ndim:
+        return None
+    shape = x.shape
+    backward = (slice(None),) * (0 if axis is None else axis % x.ndim) + _REVERSED
+
+    def pull(g: Cotangent, _out: Value, _x: Value) -> Cotangent:
+        back = g[backward].cumsum(axis)[backward]
+        return back.reshape(shape) if axis is None else back
+
+    return Ways(lambda a: a.cumsum(axis), pull, lambda dot, _out, _x: dot.cumsum(axis))
+
+
+linear(np.cumsum, cumsum_transpose, batch="flat", settle=_settled_cumsum)
 general(np.cumprod, vjp=[cumprod_vjp], jvp=cumprod_jvp, batch="flat")
 linear(np.cumulative_sum, _cumulative_sum_transpose, batch="flat")
 general(np.cumulative_prod, vjp=[_cumulative_prod_vjp], jvp=_cumulative_prod_jvp, batch="flat")

@@ -242,6 +242,11 @@ composite(np.angle, _angle)
 def _wins(out: Value, x: Value, y: Value) -> Value:
     """1 where x is the result, 1/2 where y is as well, 0 elsewhere."""
     x, y, out = untraced(x), untraced(y), untraced(out)
+    taken, other = x == out, y == out
+    if type(taken) is type(other) is np.ndarray:
+        one = np.count_nonzero(taken ^ other)
+        if one == out.size:
+            return taken.astype(out.dtype)  # the frequent case: no ties, and no NaN
     taken = (x == out) | ((x != x) & (out != out))
     other = (y == out) | ((y != y) & (out != out))
     return (taken / np.where(other, 2, 1)).astype(out.dtype)

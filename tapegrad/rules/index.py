@@ -5,13 +5,15 @@ Positions and conditions are constants; `x[index]` itself belongs to the traced 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad._core.forms import composite, constant, linear
-from tapegrad._core.types import Cotangent, Index, Value
+from tapegrad._core.settled import AllWays, Spec, summing
+from tapegrad._core.types import Cotangent, Index, Tangent, Value
 from tapegrad._core.values import getitem, is_ndarray, lift, untraced
 
 
@@ -40,8 +42,42 @@ def _choose_branch(condition: Value, x: Value, y: Value) -> Value:
     return np.where(condition, x, y)
 
 
+def _settled_where(
+    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **_params: Any
+) -> AllWays | None:
+    """The ways of a choice between arrays of the result's dtype."""
+    _, x, y = specs
+    if not x.dtype is y.dtype is out.dtype:
+        return None
+    _, by_x, by_y = wanted
+    x_sum, y_sum, shape = summing(out.shape, x.shape), summing(out.shape, y.shape), out.shape
+
+    def pull(g: Cotangent, _out: Value, condition: Value, _x: Value, _y: Value) -> Any:
+        x_bar = np.where(condition, g, 0) if by_x else None
+        y_bar = np.where(condition, 0, g) if by_y else None
+        return (
+            None,
+            x_sum(x_bar) if by_x and x_sum is not None else x_bar,
+            y_sum(y_bar) if by_y and y_sum is not None else y_bar,
+        )
+
+    def push(dots: Sequence[Tangent], _out: Value, condition: Value, _x: Value, _y: Value) -> Any:
+        _, x_dot, y_dot = dots
+        dot = np.where(condition, 0 if x_dot is None else x_dot, 0 if y_dot is None else y_dot)
+        return dot if dot.shape == shape else np.broadcast_to(dot, shape)
+
+    return AllWays(pull, push)
+
+
 WHERE = linear(
-    _choose_branch, _where_x, _where_y, fixed=1, name="np.where", fresh=True, batch="align"
+    _choose_branch,
+    _where_x,
+    _where_y,
+    fixed=1,
+    name="np.where",
+    fresh=True,
+    batch="align",
+    settle_all=_settled_where,
 )
 composite(np.where, _where)
 
@@ -79,7 +115,7 @@ def take(a: Value, indices: Index, axis: int | None = None, mode: str = "raise")
         indices = indices % max(size, 1)
     elif mode != "raise":
         raise ValueError(f"np.take: mode must be 'raise', 'wrap' or 'clip', got {mode!r}.")
-    return getitem(a, (*(slice(None),) * axis, indices))
+    return getitem(a, (*(slice(None),) * axis, indices) if axis else indices)
 
 
 def along(arr: Value, indices: Index, axis: int | None) -> Index:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite, general, strong_product
+from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import any_true, is_numpy, lift, untraced
 from tapegrad._numpy_versions import TAKES_BIAS, refuse_deprecated
 from tapegrad._warning import warn
-from tapegrad.rules.reduction import Reduced, axes_of, masked, spread
+from tapegrad.rules.reduction import Reduced, axes_of, masked, settled_axes, spread
 
 # --- means
 
@@ -33,7 +34,25 @@ def mean_jvp(dots: Sequence[Tangent], _out: Value, _x: Value, **params: Any) -> 
     return reduced.sum(dots[0]) / reduced.divisor()
 
 
-general(np.mean, vjp=[mean_transpose], jvp=mean_jvp, batch="axis")
+def _settled_mean(
+    x: Spec, out: Spec, /, axis: Any = None, keepdims: bool = False, **others: Any
+) -> Ways | None:
+    along = settled_axes(x, axis, others)
+    if along is None:
+        return None
+    axis, count, spread_of = along.axis, along.count, along.spread
+    ratio, number = int(count), out.dtype.type
+
+    def run(a: Any) -> Any:
+        total = np.add.reduce(a, axis, None, None, keepdims)
+        if type(total) is np.ndarray:
+            return np.true_divide(total, count, out=total, casting="unsafe")
+        return number(total / count)
+
+    return Ways(run, lambda g, _out, _x: spread_of(g / ratio), lambda dot, _out, _x: run(dot))
+
+
+general(np.mean, vjp=[mean_transpose], jvp=mean_jvp, batch="axis", settle=_settled_mean)
 
 
 def weights_beside(a: Value, axis: int | tuple[int, ...] | None, weights: Value) -> Value:
@@ -210,7 +229,11 @@ def _with_mean(function: Function) -> Function:
 
 
 def declare_spread(
-    function: Function, by_values: Function, by_mean: Function, jvp: Function
+    function: Function,
+    by_values: Function,
+    by_mean: Function,
+    jvp: Function,
+    settle: Function | None = None,
 ) -> None:
     """One declaration of a variance or standard deviation."""
     general(
@@ -220,13 +243,78 @@ def declare_spread(
         arrays=("a", "mean"),
         implementation=_with_mean(function),
         batch="axis",
+        settle=settle,
     )
+
+
+def _settled_spread(root: bool) -> Function:
+    """The ways of np.var, or of np.std with `root`."""
+
+    def settle(
+        x: Spec,
+        out: Spec,
+        /,
+        axis: Any = None,
+        keepdims: bool = False,
+        ddof: float = 0,
+        correction: float | None = None,
+        **others: Any,
+    ) -> Ways | None:
+        along = settled_axes(x, axis, others)
+        degrees = (
+            0 if along is None else along.count - (ddof if correction is None else correction)
+        )
+        if along is None or degrees <= 0:
+            return None
+        axis, count, kept = along.axis, along.count, along.kept
+        params = {"axis": axis, "keepdims": keepdims, "ddof": ddof, "correction": correction}
+        number, factor = out.dtype.type, 2 / float(degrees)
+        near = 8 * float(np.finfo(x.dtype).eps) * x.size  # as in `_is_flat`
+
+        def mean_of(a: Any) -> Any:
+            total = np.add.reduce(a, axis, None, None, True)
+            return np.true_divide(total, count, out=total, casting="unsafe")
+
+        def run(a: Any) -> Any:
+            squares = a - mean_of(a)
+            squares *= squares
+            total = np.add.reduce(squares, axis, None, None, keepdims)
+            if type(total) is np.ndarray:
+                total = np.true_divide(total, degrees, out=total, casting="unsafe")
+                return np.sqrt(total, out=total) if root else total
+            total = number(total / degrees)
+            return np.sqrt(total) if root else total
+
+        def pull(g: Cotangent, out: Value, x: Value) -> Cotangent:
+            mean = mean_of(x)
+            slope = g.reshape(kept) * factor
+            if root:
+                at_all = out.reshape(kept)
+                if np.count_nonzero(at_all > np.abs(mean) * near) != at_all.size:
+                    return std_vjp_by_values(g, out, x, None, **params)
+                slope = slope * (0.5 / at_all)
+            bar = x - mean
+            bar *= slope
+            return bar
+
+        def push(dot: Tangent, out: Value, x: Value) -> Tangent:
+            mean = mean_of(x)
+            if root and np.count_nonzero(out.reshape(kept) > np.abs(mean) * near) != out.size:
+                return std_jvp([dot], out, x, None, **params)
+            products = x - mean
+            products *= dot
+            out_dot = np.add.reduce(products, axis, None, None, keepdims) * factor
+            return out_dot * (0.5 / out) if root else out_dot
+
+        return Ways(run, pull, push)
+
+    return settle
 
 
 VARIANCE = (var_vjp_by_values, var_vjp_by_mean, var_jvp)
 DEVIATION = (std_vjp_by_values, std_vjp_by_mean, std_jvp)
-declare_spread(np.var, *VARIANCE)
-declare_spread(np.std, *DEVIATION)
+declare_spread(np.var, *VARIANCE, _settled_spread(root=False))
+declare_spread(np.std, *DEVIATION, _settled_spread(root=True))
 
 
 # --- covariances

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from string import ascii_letters, ascii_lowercase, ascii_uppercase
+from string import ascii_letters
 from typing import Any
 
 import numpy as np
 
-from tapegrad._core.forms import composite, constant, linear, multilinear
-from tapegrad._core.types import Cotangent, Tree, Value
-from tapegrad._core.values import in_trace, is_ndarray
+from tapegrad._core.forms import composite, linear, multilinear
+from tapegrad._core.settled import AllWays, Spec
+from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._numpy_versions import CROSSES_PAIRS, HAS_MATVEC
 from tapegrad._warning import warn
-from tapegrad.rules.index import diagonal_transpose
 
 
 def _shaped(x: Value) -> Value:
@@ -65,7 +64,46 @@ def _matmul_y(g: Cotangent, _out: Value, x: Value, _y: Value) -> Cotangent:
     return np.matmul(_flipped(x), g)
 
 
-multilinear(np.matmul, _matmul_x, _matmul_y, signature="x1, x2", batch="(m?,n),(n,k?)->(m?,k?)")
+def _settled_matmul(
+    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **params: Any
+) -> AllWays | None:
+    """The ways of the product of two matrices, or of stacks of as many."""
+    x, y = specs
+    if params or x.ndim != y.ndim or x.ndim < 2 or x.shape[:-2] != y.shape[:-2]:
+        return None
+    if not x.dtype is y.dtype is out.dtype:
+        return None
+    by_x, by_y = wanted
+    if x.ndim == 2:
+
+        def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
+            return g @ y.T if by_x else None, x.T @ g if by_y else None
+
+    else:
+
+        def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
+            return (
+                g @ y.swapaxes(-1, -2) if by_x else None,
+                x.swapaxes(-1, -2) @ g if by_y else None,
+            )
+
+    def push(dots: Sequence[Tangent], _out: Value, x: Value, y: Value) -> Tangent:
+        x_dot, y_dot = dots
+        if x_dot is None:
+            return x @ y_dot
+        return x_dot @ y if y_dot is None else x_dot @ y + x @ y_dot
+
+    return AllWays(pull, push)
+
+
+multilinear(
+    np.matmul,
+    _matmul_x,
+    _matmul_y,
+    signature="x1, x2",
+    batch="(m?,n),(n,k?)->(m?,k?)",
+    settle_all=_settled_matmul,
+)
 composite(np.linalg.matmul, lambda x1, x2: np.matmul(x1, x2))
 
 # --- contractions of any pair of axes
@@ -414,183 +452,3 @@ linear(np.trace, _trace_transpose, batch="axis")
 composite(np.linalg.trace, _trace)
 composite(np.linalg.diagonal, lambda x, /, *, offset=0: np.diagonal(x, offset, -2, -1))
 composite(np.linalg.matrix_transpose, lambda x, /: np.swapaxes(x, -1, -2))
-
-# --- einsum
-
-
-class _Term:
-    """One operand of an einsum: a label and a size for each of its axes."""
-
-    def __init__(self, labels: str, sizes: tuple[int, ...]) -> None:
-        self.labels = labels
-        self.sizes = sizes
-        self.unique = "".join(dict.fromkeys(labels))
-
-
-def _einsum(*operands: Any, optimize: Any = False, **options: Any) -> Value:
-    """np.einsum; all ways to write subscripts are brought to one: letters only, with `->`."""
-    if isinstance(operands[0], str):
-        text, given = operands[0].replace(" ", ""), operands[1:]
-    else:
-        text, given = _from_interleaved(operands)
-    arrays = [_shaped(_lifted(array)) for array in given]
-    subscripts = _explicit(text, [array.ndim for array in arrays])
-    if len(arrays) == 1 and not options:
-        view = _rearranged(arrays[0], *subscripts.split("->"))
-        if view is not None:
-            return view
-    params = {"subscripts": subscripts, **options}
-    if optimize is not False:
-        params["optimize"] = optimize
-    return EINSUM.apply_bound(arrays, params)
-
-
-def _rearranged(array: Value, labels: str, result: str) -> Value:
-    """A view, if the einsum of one operand only moves axes or reads diagonals; None if it sums."""
-    if set(labels) != set(result):
-        return None
-    while len(set(labels)) < len(labels):
-        label = next(label for label in labels if labels.count(label) > 1)
-        first, second = labels.index(label), labels.rindex(label)
-        if array.shape[first] != array.shape[second]:
-            return None  # an axis of size 1 is broadcast
-        array = _along_both(array, first, second)
-        labels = "".join(x for i, x in enumerate(labels) if i not in (first, second)) + label
-    return np.transpose(array, tuple(map(labels.index, result)))
-
-
-def _along_both(x: Value, axis1: int, axis2: int) -> Value:
-    """The diagonal as np.einsum returns it: unlike np.diagonal's, it can be written to."""
-    if in_trace(x):
-        return x.__array_function__(_along_both, (), (x, axis1, axis2), {})
-    found = np.diagonal(x, 0, axis1, axis2)
-    if is_ndarray(found):
-        found.flags.writeable = x.flags.writeable
-    return found
-
-
-linear(
-    _along_both,
-    lambda g, _out, _x, axis1, axis2: diagonal_transpose(g, None, _x, 0, axis1, axis2),
-    name="np.einsum",
-    view=True,
-    batch="axis",
-)
-
-
-def _lifted(array: Tree) -> Value:
-    return np.stack(list(map(_lifted, array))) if isinstance(array, (list, tuple)) else array
-
-
-def _from_interleaved(operands: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
-    """`einsum(x, [0, 1], y, [1, 2], [0, 2])` as "AB,BC->AC" and (x, y)."""
-
-    def written(labels: Sequence[Any]) -> str:
-        # Upper case first: an output that is not written has its labels in this order.
-        letters = ascii_uppercase + ascii_lowercase
-        return "".join("..." if label is Ellipsis else letters[label] for label in labels)
-
-    pairs = len(operands) // 2
-    text = ",".join(written(operands[2 * i + 1]) for i in range(pairs))
-    if len(operands) % 2:
-        text += "->" + written(operands[-1])
-    return text, operands[0 : 2 * pairs : 2]
-
-
-def _explicit(text: str, ndims: Sequence[int]) -> str:
-    """Subscripts with the output written out and a letter for each axis of an ellipsis."""
-    given, arrow, result = text.partition("->")
-    terms = given.split(",")
-    if not arrow:
-        letters = given.replace(",", "").replace(".", "")
-        once = sorted(label for label in set(letters) if letters.count(label) == 1)
-        result = ("..." if "..." in given else "") + "".join(once)
-    spare = [label for label in reversed(ascii_letters) if label not in text]
-    counts = [
-        ndim - len(term.replace("...", "")) if "..." in term else 0
-        for term, ndim in zip(terms, ndims, strict=False)
-    ]
-    widest = "".join(spare[: max(counts, default=0)])
-    expanded = [
-        term.replace("...", widest[len(widest) - count :])
-        for term, count in zip(terms, counts, strict=False)
-    ]
-    return ",".join(expanded) + "->" + result.replace("...", widest)
-
-
-def _einsum_letters(*operands: Value, subscripts: str, **options: Any) -> Value:
-    return np.einsum(subscripts, *operands, **options)
-
-
-def _einsum_transpose(
-    g: Cotangent,
-    out: Value,
-    *xs: Value,
-    wanted: Sequence[bool],
-    subscripts: str,
-    optimize: Any = False,
-    **_: Any,
-) -> list[Cotangent]:
-    given, _arrow, result = subscripts.partition("->")
-    terms = [_Term(t, x.shape) for t, x in zip(given.split(","), xs, strict=True)]
-    sizes: dict[str, int] = {}
-    for term in terms:
-        for label, size in zip(term.labels, term.sizes, strict=True):
-            sizes[label] = size if sizes.get(label, 1) == 1 else sizes[label]
-
-    def operand_bar(position: int) -> Cotangent:
-        others = [i for i in range(len(xs)) if i != position]
-        labels = [result, *(terms[i].labels for i in others)]
-        arrays = [g, *(xs[i] for i in others)]
-        path = True if isinstance(optimize, (list, tuple)) else optimize
-        return _transposed_term(terms[position], labels, arrays, sizes, path)
-
-    return [operand_bar(i) if want else None for i, want in enumerate(wanted)]
-
-
-def _transposed_term(
-    term: _Term, labels: list[str], arrays: list[Value], sizes: dict[str, int], path: Any
-) -> Cotangent:
-    """The product of g and the other operands, brought to the axes of one operand."""
-    present = set("".join(labels))
-    found = "".join(label for label in term.unique if label in present)
-    bar = np.einsum(",".join(labels) + "->" + found, *arrays, optimize=path)
-    # A label that this operand alone has was summed: the cotangent is constant along it. So it is
-    # where the other operands have size 1 and were broadcast.
-    shape = [bar.shape[found.index(x)] if x in present else 1 for x in term.unique]
-    bar = np.broadcast_to(np.reshape(bar, shape), [sizes[label] for label in term.unique])
-    return bar if term.unique == term.labels else _on_diagonal(bar, term, sizes)
-
-
-def _on_diagonal(bar: Cotangent, term: _Term, sizes: dict[str, int]) -> Cotangent:
-    """The cotangent of an operand that repeats labels, which read a diagonal: zero off it."""
-    spare = (label for label in ascii_letters if label not in term.labels)
-    labels, seen, units = "", set(), []
-    for label in term.labels:
-        fresh = next(spare) if label in seen else label
-        if label in seen:
-            units.append((label + fresh, np.eye(sizes[label], dtype=bar.dtype)))
-        seen.add(label)
-        labels += fresh
-    subscripts = ",".join([term.unique, *(pair for pair, _ in units)]) + "->" + labels
-    return np.einsum(subscripts, bar, *(unit for _, unit in units))
-
-
-def _einsum_examples(*operands: Value, subscripts: str, **options: Any) -> Value:
-    spare = next(label for label in ascii_letters if label not in subscripts)
-    given, _, result = subscripts.partition("->")
-    terms = ",".join(spare + term for term in given.split(","))
-    return np.einsum(f"{terms}->{spare}{result}", *operands, **options)
-
-
-EINSUM = multilinear(
-    _einsum_letters,
-    _einsum_transpose,
-    variadic=True,
-    arrays=0,
-    name="np.einsum",
-    batch=_einsum_examples,
-)
-composite(np.einsum, _einsum)
-
-constant(np.einsum_path, batch="example")

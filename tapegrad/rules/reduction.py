@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite, elementwise, general
-from tapegrad._core.types import Cotangent, Params, Tangent, Value
+from tapegrad._core.settled import Spec, Ways
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import any_true, cast, lift, untraced
 
 
@@ -108,7 +109,71 @@ def of_kind(x: Value, dtype: Any) -> Value:
     return cast(x, np.dtype(dtype))
 
 
+# --- reductions that are settled
+
+
+class SettledAxes:
+    """The axes of a settled reduction of real arrays: what all such calls share."""
+
+    __slots__ = ("axis", "count", "kept", "spread")
+
+    def __init__(self, x: Spec, axis: int | tuple[int, ...] | None) -> None:
+        axes = axes_of(x, axis)
+        # As NumPy takes it, in its fastest form: None, or a position.
+        self.axis: Any = None if len(axes) == x.ndim else axes[0] if len(axes) == 1 else axes
+        self.kept = tuple([1 if i in axes else side for i, side in enumerate(x.shape)])
+        self.count = np.intp(math.prod([x.shape[i] for i in axes]))
+        self.spread = _settled_spread(x, self.kept)
+
+
+def _settled_spread(x: Spec, kept: tuple[int, ...]) -> Function:
+    """`spread` to the shape and dtype of x, by strides of 0: a tenth of np.broadcast_to."""
+    shape, dtype = x.shape, x.dtype
+    strides, step = [0] * len(shape), dtype.itemsize
+    for i in reversed(range(len(shape))):
+        if kept[i] != 1:
+            strides[i] = step
+            step *= kept[i]
+    where = tuple(strides)
+
+    def spread_of(g: Cotangent) -> Cotangent:
+        if type(g) is not np.ndarray:
+            g = np.array(g)
+        elif not g.flags.c_contiguous:
+            g = g.copy()
+        if g.dtype is not dtype:
+            return np.broadcast_to(g.reshape(kept), shape)
+        made = np.ndarray(shape, dtype, g, 0, where)
+        made.flags.writeable = False
+        return made
+
+    return spread_of
+
+
+def settled_axes(
+    x: Spec, axis: int | tuple[int, ...] | None, others: Params
+) -> SettledAxes | None:
+    """The axes of a reduction of real numbers with no other option; None for other calls."""
+    if others or not x.size or not x.ndim or x.dtype.char not in "fd":
+        return None
+    return SettledAxes(x, axis)
+
+
 # --- sums
+
+
+def _settled_sum(
+    x: Spec, _out: Spec, /, axis: Any = None, keepdims: bool = False, **others: Any
+) -> Ways | None:
+    along = settled_axes(x, axis, others)
+    if along is None:
+        return None
+    axis, spread_of = along.axis, along.spread
+
+    def run(a: Any) -> Any:
+        return np.add.reduce(a, axis, None, None, keepdims)
+
+    return Ways(run, lambda g, _out, _x: spread_of(g), lambda dot, _out, _x: run(dot))
 
 
 def sum_transpose(
@@ -139,7 +204,14 @@ def _sum(a: Value, **params: Any) -> Value:
     return np.add.reduce(a, None) if whole else np.sum(a, **params)
 
 
-general(np.sum, vjp=[sum_transpose], jvp=sum_jvp, batch="axis", implementation=_sum)
+general(
+    np.sum,
+    vjp=[sum_transpose],
+    jvp=sum_jvp,
+    batch="axis",
+    implementation=_sum,
+    settle=_settled_sum,
+)
 
 
 # --- products
@@ -185,7 +257,42 @@ def prod_vjp(
     return masked(spread(g, x, reduced.axis, reduced.keepdims) * back, reduced.where)
 
 
-general(np.prod, vjp=[prod_vjp], batch="axis")
+def _settled_prod(
+    x: Spec, _out: Spec, /, axis: Any = None, keepdims: bool = False, **others: Any
+) -> Ways | None:
+    """The product over each element is that of the others, where it is an ordinary number."""
+    along = settled_axes(x, axis, others)
+    if along is None:
+        return None
+    axis, kept, params = along.axis, along.kept, {"axis": axis, "keepdims": keepdims}
+    least, most = float(np.finfo(x.dtype).smallest_normal), float(np.finfo(x.dtype).max)
+
+    def run(a: Any) -> Any:
+        return np.multiply.reduce(a, axis, None, None, keepdims)
+
+    def is_ordinary(out: Value, x: Value) -> bool:
+        sizes = np.abs(out)
+        return bool(
+            np.count_nonzero((sizes > least) & (sizes <= most)) == sizes.size
+            and np.minimum.reduce(np.abs(x), None) > least
+        )
+
+    def pull(g: Cotangent, _out: Value, x: Value) -> Cotangent:
+        out = run(x)
+        if not is_ordinary(out, x):
+            return prod_vjp(g, out, x, **params)
+        return (g * out).reshape(kept) / x
+
+    def push(dot: Tangent, _out: Value, x: Value) -> Tangent:
+        out = run(x)
+        if not is_ordinary(out, x):
+            return np.sum(prod_vjp(np.ones_like(out), out, x, **params) * dot, **params)
+        return out * np.add.reduce(dot / x, axis, None, None, keepdims)
+
+    return Ways(run, pull, push)
+
+
+general(np.prod, vjp=[prod_vjp], batch="axis", settle=_settled_prod)
 
 
 # --- extrema: ties share evenly
@@ -241,8 +348,54 @@ def _ptp(a: Value, axis: int | tuple[int, ...] | None = None, keepdims: bool = F
     return largest - np.min(a, axis=axis, keepdims=bool(keepdims))
 
 
-for extremum in (np.max, np.min):
-    general(extremum, vjp=[extremum_vjp], jvp=extremum_jvp, batch="axis")
+def _settled_extremum(reduce: Function) -> Function:
+    """The ways of np.max or np.min; ties and NaN are left to the rule."""
+
+    def settle(
+        x: Spec, _out: Spec, /, axis: Any = None, keepdims: bool = False, **others: Any
+    ) -> Ways | None:
+        along = settled_axes(x, axis, others)
+        if along is None:
+            return None
+        axis, kept, params = along.axis, along.kept, {"axis": axis, "keepdims": keepdims}
+        size = math.prod(kept)
+
+        def run(a: Any) -> Any:
+            return reduce(a, axis, None, None, keepdims)
+
+        def chosen(out: Value, x: Value) -> Value | None:
+            """The elements that equal their extremum, if that is one each."""
+            best = out.reshape(kept)
+            found = x == best
+            # A NaN equals nothing, and leaves room for a tie elsewhere in the count.
+            alone = np.count_nonzero(found) == size == np.count_nonzero(best == best)
+            return found if alone else None
+
+        def pull(g: Cotangent, out: Value, x: Value) -> Cotangent:
+            found = chosen(out, x)
+            if found is None:
+                return extremum_vjp(g, out, x, **params)
+            return np.where(found, g.reshape(kept), 0)
+
+        def push(dot: Tangent, out: Value, x: Value) -> Tangent:
+            found = chosen(out, x)
+            if found is None:
+                return extremum_jvp([dot], out, x, **params)
+            return np.add.reduce(np.where(found, dot, 0), axis, None, None, keepdims)
+
+        return Ways(run, pull, push)
+
+    return settle
+
+
+for extremum, reduce in ((np.max, np.maximum.reduce), (np.min, np.minimum.reduce)):
+    general(
+        extremum,
+        vjp=[extremum_vjp],
+        jvp=extremum_jvp,
+        batch="axis",
+        settle=_settled_extremum(reduce),
+    )
 composite(np.amax, lambda a, *args, **options: np.max(a, *args, **options))
 composite(np.amin, lambda a, *args, **options: np.min(a, *args, **options))
 composite(np.ptp, _ptp)
@@ -259,6 +412,11 @@ def _takes(out: Value, x: Value) -> Value:
 def _clip_by_x(out: Value, x: Value, low: Value, high: Value) -> Value:
     """1 between the bounds, 1/2 on one; 0 where the bounds leave x no choice."""
     x, low, high, out = untraced(x), untraced(low), untraced(high), untraced(out)
+    inside = (low < x) & (x < high)
+    if type(inside) is np.ndarray:
+        outside = np.count_nonzero((x < low) | (x > high))
+        if np.count_nonzero(inside) + outside == out.size and np.all(low < high):
+            return inside.astype(out.dtype)  # no element on a bound, and no NaN
     if not any_true(np.logical_not(low < high)):  # the usual bounds, at a third of the cost
         part = np.logical_not((x < low) | (x > high)).astype(out.dtype)
         on_bound = (x == low) | (x == high)

@@ -14,7 +14,8 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view
 
 from tapegrad._core.forms import Linear, composite, linear
-from tapegrad._core.types import Cotangent, Value
+from tapegrad._core.settled import Spec, Ways
+from tapegrad._core.types import Cotangent, Function, Value
 from tapegrad._core.values import (
     Mapped,
     Scatter,
@@ -82,6 +83,51 @@ def _to_argument(g: Cotangent, _out: Value, _x: Value, *_: Any, **__: Any) -> Co
     return np.reshape(g, _x.shape)
 
 
+# --- the same for calls that are settled
+
+
+def _moved(run: Function, back: Function) -> Ways:
+    """The ways of a call that moves elements: to the result, and back to the array."""
+    return Ways(run, lambda g, _out, _x: back(g), lambda dot, _out, _x: run(dot))
+
+
+def _settled_shape(
+    x: Spec, out: Spec, /, order: Any = "C", copy: Any = None, **_: Any
+) -> Ways | None:
+    """Of reshape, squeeze and expand_dims, which keep the elements in C order."""
+    if order != "C" or copy is not None:
+        return None
+    before, after = x.shape, out.shape
+    return _moved(lambda a: a.reshape(after), lambda g: g.reshape(before))
+
+
+def _settled_axes(order: Sequence[int]) -> Ways:
+    order = tuple(order)
+    back = tuple(sorted(range(len(order)), key=order.__getitem__))
+    return _moved(lambda a: a.transpose(order), lambda g: g.transpose(back))
+
+
+def _settled_transpose(x: Spec, _out: Spec, /, axes: Sequence[int] | None = None) -> Ways:
+    if axes is None:
+        return _moved(lambda a: a.T, lambda g: g.T)
+    return _settled_axes(_positive(axes, x.ndim))
+
+
+def _settled_swap(x: Spec, _out: Spec, /, axis1: int = -1, axis2: int = -2) -> Ways:
+    order = list(range(x.ndim))
+    order[axis1], order[axis2] = order[axis2], order[axis1]
+    return _settled_axes(order)
+
+
+def _settled_move(x: Spec, _out: Spec, /, source: Any, destination: Any) -> Ways:
+    sources = normalize_axis_tuple(source, x.ndim)
+    destinations = normalize_axis_tuple(destination, x.ndim)
+    order = [axis for axis in range(x.ndim) if axis not in sources]
+    for at, axis in sorted(zip(destinations, sources, strict=True)):
+        order.insert(at, axis)
+    return _settled_axes(order)
+
+
 # --- the same for a batch, whose examples lie along the first axis
 
 
@@ -143,29 +189,47 @@ linear(
     in_order=True,
     signature="a, shape, order, copy",
     batch=_reshaped_examples,
+    settle=_settled_shape,
 )
 composite(np.ravel, lambda a, order="C": _ravel(a, order))
-linear(np.transpose, _transposed, view=True, batch=_transposed_examples)
+linear(np.transpose, _transposed, view=True, batch=_transposed_examples, settle=_settled_transpose)
 linear(
     np.matrix_transpose,
     lambda g, _out, _x: np.swapaxes(g, -1, -2),
     view=True,
     batch="(m,n)->(n,m)",
+    settle=_settled_swap,
 )
 linear(
     np.swapaxes,
     lambda g, _out, _x, axis1, axis2: np.swapaxes(g, axis1, axis2),
     view=True,
     batch="axis",
+    settle=_settled_swap,
 )
 linear(
     np.moveaxis,
     lambda g, _out, _x, source, destination: np.moveaxis(g, destination, source),
     view=True,
     batch="axis",
+    settle=_settled_move,
 )
-linear(np.squeeze, _to_argument, view=True, in_order=True, batch=_squeezed_examples)
-linear(np.expand_dims, _to_argument, view=True, in_order=True, batch=_expanded_examples)
+linear(
+    np.squeeze,
+    _to_argument,
+    view=True,
+    in_order=True,
+    batch=_squeezed_examples,
+    settle=_settled_shape,
+)
+linear(
+    np.expand_dims,
+    _to_argument,
+    view=True,
+    in_order=True,
+    batch=_expanded_examples,
+    settle=_settled_shape,
+)
 linear(np.flip, lambda g, _out, _x, axis=None: np.flip(g, axis), view="number", batch="axis")
 linear(
     np.rot90, lambda g, _out, _x, k=1, axes=(0, 1): np.rot90(g, -k, axes), view=True, batch="axis"

@@ -141,70 +141,6 @@ def test_vdot_conjugates_its_first_argument():
     np.testing.assert_allclose(gradient, 2 * z.conj())
 
 
-EINSUMS = [
-    ("ij,jk->ik", (2, 3), (3, 4)),
-    ("ij,jk", (2, 3), (3, 4)),
-    ("ji", (2, 3)),
-    ("ba", (2, 3)),
-    ("ii->i", (3, 3)),
-    ("ii", (3, 3)),
-    ("iij->j", (3, 3, 2)),
-    ("iii->i", (3, 3, 3)),
-    ("ij->", (2, 3)),
-    ("ij->j", (2, 3)),
-    ("i,j->", (2,), (3,)),
-    ("ij,k->ik", (2, 3), (4,)),
-    ("ii,ij->j", (3, 3), (3, 2)),
-    ("i,i,i->i", (3,), (3,), (3,)),
-    ("ij,jk,kl->il", (2, 3), (3, 4), (4, 2)),
-    ("...ij,...jk->...ik", (5, 2, 3), (5, 3, 4)),
-    ("...ij,...jk", (1, 2, 3), (5, 3, 4)),
-    ("...ij,jk", (6, 5, 2, 3), (3, 4)),
-    ("i...->...", (2, 3, 4)),
-    ("...i,...i->...", (2, 3), (3,)),
-    ("...", (2, 3)),
-    ("ij,ij->ij", (1, 3), (2, 3)),
-    (" i j , j -> i ", (2, 3), (3,)),
-    (",i->i", (), (3,)),
-    ("ij,jk->ik", (0, 3), (3, 4)),
-]
-
-
-@pytest.mark.parametrize(("subscripts", "shapes"), [(text, shapes) for text, *shapes in EINSUMS])
-@pytest.mark.parametrize("make", [real, complex_])
-def test_einsum(subscripts, shapes, make):
-    args = tuple(make(*shape) for shape in shapes)
-    check_grads(lambda *xs: np.einsum(subscripts, *xs), args, order=2)
-
-
-@pytest.mark.parametrize("optimize", [True, "greedy", "optimal"])
-def test_einsum_optimize(optimize):
-    args = real(2, 3), real(3, 4), real(4, 2)
-    check_grads(lambda *xs: np.einsum("ij,jk,kl->il", *xs, optimize=optimize), args, order=2)
-
-
-def test_einsum_with_a_path():
-    args = real(2, 3), real(3, 4), real(4, 2)
-    path = np.einsum_path("ij,jk,kl->il", *args)[0]
-    check_grads(lambda *xs: np.einsum("ij,jk,kl->il", *xs, optimize=path), args, order=2)
-
-
-def test_einsum_interleaved():
-    x, y = real(2, 3), real(3, 4)
-    check_grads(lambda x, y: np.einsum(x, [0, 1], y, [1, 2], [0, 2]), (x, y), order=2)
-    check_grads(lambda x, y: np.einsum(x, [0, 1], y, [1, 2]), (x, y), order=1)
-    check_grads(lambda x, y: np.einsum(x, [..., 1], y, [1, 2], [..., 2]), (x, y), order=1)
-
-
-def test_einsum_of_one_operand_twice():
-    check_grads(lambda x: np.einsum("ij,kj->ik", x, x), (real(2, 3),), order=2)
-
-
-def test_einsum_of_traced_and_plain():
-    weights = real(3)
-    check_grads(lambda x: np.einsum("ij,j->i", x, weights), (real(2, 3),), order=2)
-
-
 @pytest.mark.parametrize(
     "shapes",
     [
@@ -251,18 +187,6 @@ def test_third_derivative():
     gradient = tapegrad.grad
     f = gradient(gradient(gradient(lambda t: np.dot(np.stack([t, t]), np.stack([t * t, t]) * t))))
     np.testing.assert_allclose(f(2.0), 24 * 2.0 + 6)
-
-
-def test_an_einsum_that_only_moves_axes_is_a_view():
-    def program(x):
-        y = x * 1.0
-        turned, diagonal = np.einsum("ij->ji", y), np.einsum("ii->i", y)
-        y[0, 0] = 5.0
-        y[0, 1] *= 2.0
-        return np.sum(turned[:, 0] * np.arange(1.0, 4.0)) + np.sum(diagonal)
-
-    expected = np.array([[0.0, 4.0, 3.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    np.testing.assert_array_equal(grad(program)(np.ones((3, 3))), expected)
 
 
 def test_vectors_of_two_elements_are_crossed_as_numpy_does():

@@ -1,0 +1,304 @@
+"""np.einsum: its notations, its views, and contractions of two operands as matrix products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from string import ascii_letters, ascii_lowercase, ascii_uppercase
+from typing import Any
+
+import numpy as np
+
+from tapegrad._core.forms import composite, constant, linear, multilinear
+from tapegrad._core.settled import AllWays, Spec
+from tapegrad._core.types import Cotangent, Tangent, Tree, Value
+from tapegrad._core.values import in_trace, is_ndarray
+from tapegrad.rules.index import diagonal_transpose
+
+
+class _Term:
+    """One operand of an einsum: a label and a size for each of its axes."""
+
+    def __init__(self, labels: str, sizes: tuple[int, ...]) -> None:
+        self.labels = labels
+        self.sizes = sizes
+        self.unique = "".join(dict.fromkeys(labels))
+
+
+def _einsum(*operands: Any, optimize: Any = False, **options: Any) -> Value:
+    """np.einsum; all ways to write subscripts are brought to one: letters only, with `->`."""
+    if isinstance(operands[0], str):
+        text, given = operands[0], operands[1:]
+    else:
+        text, given = _from_interleaved(operands)
+    arrays = [array if hasattr(array, "ndim") else _lifted(array) for array in given]
+    subscripts = _explicit(text, tuple([array.ndim for array in arrays]))
+    if len(arrays) == 1 and not options:
+        view = _rearranged(arrays[0], *subscripts.split("->"))
+        if view is not None:
+            return view
+    params = {"subscripts": subscripts, **options}
+    if optimize is not False:
+        params["optimize"] = optimize
+    return EINSUM.apply_bound(arrays, params)
+
+
+def _rearranged(array: Value, labels: str, result: str) -> Value:
+    """A view, if the einsum of one operand only moves axes or reads diagonals; None if it sums."""
+    if set(labels) != set(result):
+        return None
+    while len(set(labels)) < len(labels):
+        label = next(label for label in labels if labels.count(label) > 1)
+        first, second = labels.index(label), labels.rindex(label)
+        if array.shape[first] != array.shape[second]:
+            return None  # an axis of size 1 is broadcast
+        array = _along_both(array, first, second)
+        labels = "".join(x for i, x in enumerate(labels) if i not in (first, second)) + label
+    return np.transpose(array, tuple(map(labels.index, result)))
+
+
+def _along_both(x: Value, axis1: int, axis2: int) -> Value:
+    """The diagonal as np.einsum returns it: unlike np.diagonal's, it can be written to."""
+    if in_trace(x):
+        return x.__array_function__(_along_both, (), (x, axis1, axis2), {})
+    found = np.diagonal(x, 0, axis1, axis2)
+    if is_ndarray(found):
+        found.flags.writeable = x.flags.writeable
+    return found
+
+
+linear(
+    _along_both,
+    lambda g, _out, _x, axis1, axis2: diagonal_transpose(g, None, _x, 0, axis1, axis2),
+    name="np.einsum",
+    view=True,
+    batch="axis",
+)
+
+
+def _lifted(array: Tree) -> Value:
+    """A list or number as an array; any other argument unchanged."""
+    if isinstance(array, (list, tuple)):
+        return np.stack(list(map(_lifted, array)))
+    return np.asarray(array) if issubclass(type(array), (int, float, complex)) else array
+
+
+def _from_interleaved(operands: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    """`einsum(x, [0, 1], y, [1, 2], [0, 2])` as "AB,BC->AC" and (x, y)."""
+
+    def written(labels: Sequence[Any]) -> str:
+        # Upper case first: an output that is not written has its labels in this order.
+        letters = ascii_uppercase + ascii_lowercase
+        return "".join("..." if label is Ellipsis else letters[label] for label in labels)
+
+    pairs = len(operands) // 2
+    text = ",".join(written(operands[2 * i + 1]) for i in range(pairs))
+    if len(operands) % 2:
+        text += "->" + written(operands[-1])
+    return text, operands[0 : 2 * pairs : 2]
+
+
+@lru_cache(1 << 10)
+def _explicit(text: str, ndims: tuple[int, ...]) -> str:
+    """Subscripts with the output written out and a letter for each axis of an ellipsis."""
+    text = text.replace(" ", "")
+    given, arrow, result = text.partition("->")
+    terms = given.split(",")
+    if not arrow:
+        letters = given.replace(",", "").replace(".", "")
+        once = sorted(label for label in set(letters) if letters.count(label) == 1)
+        result = ("..." if "..." in given else "") + "".join(once)
+    spare = [label for label in reversed(ascii_letters) if label not in text]
+    counts = [
+        ndim - len(term.replace("...", "")) if "..." in term else 0
+        for term, ndim in zip(terms, ndims, strict=False)
+    ]
+    widest = "".join(spare[: max(counts, default=0)])
+    expanded = [
+        term.replace("...", widest[len(widest) - count :])
+        for term, count in zip(terms, counts, strict=False)
+    ]
+    return ",".join(expanded) + "->" + result.replace("...", widest)
+
+
+def _einsum_transpose(
+    g: Cotangent,
+    out: Value,
+    *xs: Value,
+    wanted: Sequence[bool],
+    subscripts: str,
+    optimize: Any = False,
+    **_: Any,
+) -> list[Cotangent]:
+    given, _arrow, result = subscripts.partition("->")
+    terms = [_Term(t, x.shape) for t, x in zip(given.split(","), xs, strict=True)]
+    sizes: dict[str, int] = {}
+    for term in terms:
+        for label, size in zip(term.labels, term.sizes, strict=True):
+            sizes[label] = size if sizes.get(label, 1) == 1 else sizes[label]
+
+    def operand_bar(position: int) -> Cotangent:
+        others = [i for i in range(len(xs)) if i != position]
+        labels = [result, *(terms[i].labels for i in others)]
+        arrays = [g, *(xs[i] for i in others)]
+        path = True if isinstance(optimize, (list, tuple)) else optimize
+        return _transposed_term(terms[position], labels, arrays, sizes, path)
+
+    return [operand_bar(i) if want else None for i, want in enumerate(wanted)]
+
+
+def _transposed_term(
+    term: _Term, labels: list[str], arrays: list[Value], sizes: dict[str, int], path: Any
+) -> Cotangent:
+    """The product of g and the other operands, brought to the axes of one operand."""
+    present = set("".join(labels))
+    found = "".join(label for label in term.unique if label in present)
+    bar = np.einsum(",".join(labels) + "->" + found, *arrays, optimize=path)
+    # A label that this operand alone has was summed: the cotangent is constant along it. So it is
+    # where the other operands have size 1 and were broadcast.
+    shape = [bar.shape[found.index(x)] if x in present else 1 for x in term.unique]
+    bar = np.broadcast_to(np.reshape(bar, shape), [sizes[label] for label in term.unique])
+    return bar if term.unique == term.labels else _on_diagonal(bar, term, sizes)
+
+
+def _on_diagonal(bar: Cotangent, term: _Term, sizes: dict[str, int]) -> Cotangent:
+    """The cotangent of an operand that repeats labels, which read a diagonal: zero off it."""
+    spare = (label for label in ascii_letters if label not in term.labels)
+    labels, seen, units = "", set(), []
+    for label in term.labels:
+        fresh = next(spare) if label in seen else label
+        if label in seen:
+            units.append((label + fresh, np.eye(sizes[label], dtype=bar.dtype)))
+        seen.add(label)
+        labels += fresh
+    subscripts = ",".join([term.unique, *(pair for pair, _ in units)]) + "->" + labels
+    return np.einsum(subscripts, bar, *(unit for _, unit in units))
+
+
+def _einsum_examples(*operands: Value, subscripts: str, **options: Any) -> Value:
+    spare = next(label for label in ascii_letters if label not in subscripts)
+    given, _, result = subscripts.partition("->")
+    terms = ",".join(spare + term for term in given.split(","))
+    return np.einsum(f"{terms}->{spare}{result}", *operands, **options)
+
+
+# --- contractions of two operands
+
+Contraction = Callable[[Any, Any], Any]
+
+
+class _Plan:
+    """How two operands become matrices, or stacks of them, and the product the result."""
+
+    def __init__(self, x: str, y: str, result: str) -> None:
+        """Each label is in two of the three at least, and in each of them once."""
+        self.stacked = [label for label in result if label in x and label in y]
+        self.rows = [label for label in result if label not in y]
+        self.columns = [label for label in result if label not in x]
+        self.summed = [label for label in x if label not in result]
+        self.x_order = tuple(map(x.index, self.stacked + self.rows + self.summed))
+        self.y_order = tuple(map(y.index, self.stacked + self.summed + self.columns))
+        made = self.stacked + self.rows + self.columns
+        self.order = tuple(map(made.index, result))
+
+    def contraction(self, sizes: dict[str, int]) -> Contraction:
+        """The product of arrays of these sizes."""
+        stacked, rows, columns, summed = (
+            tuple(sizes[label] for label in labels)
+            for labels in (self.stacked, self.rows, self.columns, self.summed)
+        )
+        depth = int(np.prod(summed, dtype=int))
+        x_shape = (*stacked, int(np.prod(rows, dtype=int)), depth)
+        y_shape = (*stacked, depth, int(np.prod(columns, dtype=int)))
+        made_shape = (*stacked, *rows, *columns)
+        x_order, y_order, order = self.x_order, self.y_order, self.order
+
+        def contract(x: Any, y: Any) -> Any:
+            product = np.matmul(
+                x.transpose(x_order).reshape(x_shape), y.transpose(y_order).reshape(y_shape)
+            )
+            return product.reshape(made_shape).transpose(order)
+
+        return contract
+
+
+@lru_cache(1 << 10)
+def _contraction(subscripts: str, x_shape: Any, y_shape: Any) -> Contraction | None:
+    """The einsum of two operands as a matrix product; None if it sums nothing, or is none.
+
+    It is none where an operand repeats a label or has one of its own that is summed, and where an
+    axis of one element is broadcast.
+    """
+    given, _, result = subscripts.partition("->")
+    x, y = given.split(",")
+    sizes = dict(zip(x + y, x_shape + y_shape, strict=True))
+    if (
+        any(len(set(labels)) < len(labels) for labels in (x, y, result))
+        or tuple(sizes[label] for label in x) != x_shape
+        or set(x) - set(y) - set(result)
+        or set(y) - set(x) - set(result)
+        or not set(x) - set(result)
+        or not all(sizes.values())
+    ):
+        return None
+    return _Plan(x, y, result).contraction(sizes)
+
+
+def _settled_einsum(
+    specs: tuple[Spec, ...],
+    out: Spec,
+    wanted: Sequence[bool],
+    /,
+    subscripts: str,
+    **others: Any,
+) -> AllWays | None:
+    """The ways of a contraction of two operands: three contractions of the same sizes.
+
+    The value is NumPy's own, whose sums a matrix product would round differently.
+    """
+    if others or len(specs) != 2 or any(spec.dtype is not out.dtype for spec in specs):
+        return None
+    x, y = specs
+    given, _, result = subscripts.partition("->")
+    x_labels, y_labels = given.split(",")
+    whole = _contraction(subscripts, x.shape, y.shape)
+    if whole is None:
+        return None
+    by_x = _product(f"{result},{y_labels}->{x_labels}", out.shape, y.shape)
+    by_y = _product(f"{x_labels},{result}->{y_labels}", x.shape, out.shape)
+    x_wanted, y_wanted = wanted
+
+    def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
+        return by_x(g, y) if x_wanted else None, by_y(x, g) if y_wanted else None
+
+    def push(dots: Sequence[Tangent], _out: Value, x: Value, y: Value) -> Tangent:
+        x_dot, y_dot = dots
+        if x_dot is None:
+            return whole(x, y_dot)
+        return whole(x_dot, y) if y_dot is None else whole(x_dot, y) + whole(x, y_dot)
+
+    return AllWays(pull, push)
+
+
+def _product(subscripts: str, x_shape: Any, y_shape: Any) -> Contraction:
+    """A contraction, or the einsum of operands that are multiplied alone."""
+    found = _contraction(subscripts, x_shape, y_shape)
+    return found or (lambda x, y: np.einsum(subscripts, x, y))
+
+
+def _einsum_letters(*operands: Value, subscripts: str, **options: Any) -> Value:
+    return np.einsum(subscripts, *operands, **options)
+
+
+EINSUM = multilinear(
+    _einsum_letters,
+    _einsum_transpose,
+    variadic=True,
+    arrays=0,
+    name="np.einsum",
+    batch=_einsum_examples,
+    settle_all=_settled_einsum,
+)
+composite(np.einsum, _einsum)
+
+constant(np.einsum_path, batch="example")

@@ -1,0 +1,206 @@
+"""Settled calls give what the rules give: the same values, derivatives within rounding.
+
+Every function with a sample is called twice on traced arrays, so that the second call is settled
+if it can be, and once with settling switched off.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, note, settings
+from hypothesis import strategies as st
+from samples import SAMPLES
+
+import tapegrad
+from tapegrad._core.rule import REGISTRY
+from tapegrad._tree import flatten, unflatten
+
+QUICK = settings(max_examples=25, suppress_health_check=list(HealthCheck))
+
+INDIRECTLY = {np.where, np.take, np.ravel, np.vstack, np.ptp, np.average, np.broadcast_arrays}
+
+
+def is_settled(rule):
+    """Whether calls of a function can be settled, its own or those that it consists of."""
+    return bool(rule.settle or rule.settle_all or rule.function in INDIRECTLY)
+
+
+each_sample = pytest.mark.parametrize(
+    "entry",
+    [entry for entry in SAMPLES.values() if is_settled(REGISTRY[entry.function])],
+    ids=lambda entry: REGISTRY[entry.function].name,
+)
+
+
+@contextmanager
+def unsettled():
+    """No call is settled in this block."""
+    known = [(rule, rule.calls, rule.calls_of_all) for rule in REGISTRY.values()]
+    for rule in REGISTRY.values():
+        rule.calls = rule.calls_of_all = None
+    try:
+        yield
+    finally:
+        for rule, calls, calls_of_all in known:
+            rule.calls, rule.calls_of_all = calls, calls_of_all
+
+
+def is_traceable(value):
+    return isinstance(value, np.ndarray) and value.dtype.char in "fdFD"
+
+
+def answers(call, arrays, dots, bars):
+    """The value, the cotangents and the tangent of a call, each a list of arrays."""
+    out, pullback = tapegrad.vjp(call, *arrays)
+    tangent = tapegrad.jvp(call, tuple(arrays), tuple(dots))[1]
+    return out, pullback(bars(out)), tangent
+
+
+def leaves(tree):
+    if isinstance(tree, (tuple, list)):
+        return [leaf for part in tree for leaf in leaves(part)]
+    return [tree]
+
+
+@each_sample
+@QUICK
+@given(data=st.data())
+def test_a_settled_call_is_the_call(entry, data):
+    args, params = entry.draw(data)
+    note(f"{REGISTRY[entry.function].name}(*{args!r}, **{params!r})")
+    flat, structure = flatten(args)
+    at = [i for i, arg in enumerate(flat) if is_traceable(arg)]
+    assume(at)
+    rng = np.random.default_rng(data.draw(st.integers(0, 9)))
+
+    def like(x):
+        drawn = rng.standard_normal(np.shape(x))
+        if np.asarray(x).dtype.kind == "c":
+            drawn = drawn + 1j * rng.standard_normal(np.shape(x))
+        return np.asarray(drawn, np.asarray(x).dtype)
+
+    def call(*arrays):
+        given = list(flat)
+        for i, array in zip(at, arrays, strict=True):
+            given[i] = array
+        found = entry.call(*unflatten(structure, given), **params)
+        parts = [part for part in leaves(found) if getattr(part, "dtype", None) is not None]
+        return [part for part in parts if part.dtype.kind in "fc"]
+
+    arrays = [flat[i] for i in at]
+    try:
+        with unsettled():
+            plain = call(*arrays)
+            assume(plain)
+            seeds = [like(part) for part in plain]
+            dots = [like(x) for x in arrays]
+            wanted = answers(call, arrays, dots, lambda _: seeds)
+    except (tapegrad.TapegradError, np.linalg.LinAlgError):
+        assume(False)
+    answers(call, arrays, dots, lambda _: seeds)  # learned here
+    found = answers(call, arrays, dots, lambda _: seeds)
+    for ours, numpys in zip(found[0], wanted[0], strict=True):
+        np.testing.assert_array_equal(ours, numpys, strict=True)
+    for ours, rules in zip(leaves(list(found[1:])), leaves(list(wanted[1:])), strict=True):
+        assert type(ours) is type(rules)
+        assert ours.shape == rules.shape
+        assert ours.dtype == rules.dtype
+        eps = np.finfo(ours.dtype).eps
+        scale = np.max(np.abs(rules), initial=0, where=np.isfinite(rules))
+        np.testing.assert_allclose(ours, rules, rtol=64 * eps, atol=64 * eps * scale)
+
+
+SHAPES = [(1,), (4,), (3, 4), (1, 3), (2, 3, 4)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", ["f", "d"])
+@pytest.mark.parametrize("function", [np.max, np.min, np.std], ids=lambda f: f.__name__)
+def test_ties_and_nan_are_left_to_the_rule(function, dtype, shape):
+    rng = np.random.default_rng(0)
+    for _ in range(8):
+        x = rng.integers(0, 3, shape).astype(dtype)
+        if function is not np.std:
+            x[rng.random(shape) < 0.2] = np.nan
+        for axis in (None, *range(len(shape))):
+
+            def f(x, axis=axis):
+                return np.sum(np.nan_to_num(function(x, axis=axis)) * 2.0)
+
+            with unsettled():
+                wanted = tapegrad.grad(f)(x)
+            for _ in range(2):
+                np.testing.assert_allclose(tapegrad.grad(f)(x), wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_a_rule_remembers_a_bounded_number_of_calls():
+    rule = REGISTRY[np.sum]
+    rule.calls.clear()
+    f = tapegrad.grad(lambda x: np.sum(np.sum(x, 0)))
+    for side in range(1, 5000):
+        f(np.ones((1, side % 4999 + 1)))
+    assert len(rule.calls) <= 4097
+
+
+@pytest.mark.parametrize("count", [300, 3000])
+def test_writes_through_a_long_chain_of_views(count):
+    """Each write goes to the root, and each view shows it, however long the chain is."""
+
+    def turned(x):
+        y = x.copy()
+        v = y
+        for i in range(count):
+            v = v.T[::-1]
+            if i % 50 == 0:
+                v[0, 0] = v[1, 1] * 0.5 + v[0, 1]
+        return np.sum(y * y) + np.sum(v[0] * 3)
+
+    x = np.random.default_rng(0).standard_normal((3, 3))
+    value, bar = tapegrad.value_and_grad(turned)(x)
+    assert value == turned(x)
+    step = 1e-6
+    for i in np.ndindex(3, 3):
+        e = np.zeros((3, 3))
+        e[i] = step
+        slope = (turned(x + e) - turned(x - e)) / (2 * step)
+        assert abs(slope - bar[i]) < 1e-6 * max(1, abs(slope))
+
+
+@pytest.mark.parametrize("transform", ["grad", "jvp", "hvp"])
+def test_a_chain_of_views_is_linear(transform):
+    """Twice as many views take about twice as long: the counts of calls tell, not the clock."""
+    import sys
+
+    def calls(count):
+        def f(x):
+            y = x.copy()
+            v = y
+            for _ in range(count):
+                v = v.reshape(9).reshape(3, 3)
+                v[0, 0] = v[1, 1] * 0.5
+            return np.sum(y * y)
+
+        made = 0
+
+        def watch(_frame, event, _arg):
+            nonlocal made
+            made += event == "call"
+
+        x = np.arange(9.0).reshape(3, 3)
+        sys.setprofile(watch)
+        try:
+            if transform == "grad":
+                tapegrad.grad(f)(x)
+            elif transform == "jvp":
+                tapegrad.jvp(f, (x,), (x,))
+            else:
+                tapegrad.hvp(f, (x,), (x,))
+        finally:
+            sys.setprofile(None)
+        return made
+
+    calls(10)
+    assert calls(200) < 2.2 * calls(100)

@@ -64,6 +64,7 @@ WORDS = {
     "torch.cuda": "no GPU",
     "torch.backends": "switches",
     "torch._names": "what PyTorch has",
+    "torch._environment": "autocast, devices",
     "torch._settings": "threads, compile",
     "torch": "PyTorch's names",
 }

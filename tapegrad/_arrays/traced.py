@@ -36,6 +36,7 @@ from tapegrad._core.values import (
     batched_index_part,
     cast,
     class_shown,
+    copied_index,
     getitem,
     in_trace,
     innermost,
@@ -285,15 +286,12 @@ class Array(Traced, NdarrayInterface):
 
     def __getitem__(self, index: Index) -> Any:
         kind = type(index)
+        advanced = False  # whether it has arrays: then the result is a copy
         if kind is slice and index.step is None:  # `writes._stays`, written out
             start, stop = index.start, index.stop
             simple = (start is None or type(start) is int) and (stop is None or type(stop) is int)
-        elif kind is tuple:
-            simple = all_basic(index)
-        elif kind is np.ndarray:
-            simple = type(self._value) is np.ndarray
-            if simple:
-                index = index.copy()  # the program may write to it later
+        elif kind is tuple or kind is np.ndarray:
+            index, simple, advanced = self._settled_index(index)
         else:
             simple = kind is int
         if not simple:
@@ -307,7 +305,7 @@ class Array(Traced, NdarrayInterface):
         tape = self.tape
         whole = self.slot
         spec = self.spec
-        if simple and kind is np.ndarray and type(index) is not np.ndarray:
+        if simple and kind is np.ndarray and not advanced:
             pass  # a part of an array, the frequent case
         elif kind is MaskedElements:
             return read(self, index)
@@ -336,6 +334,21 @@ class Array(Traced, NdarrayInterface):
         made.taken_slot = slot = tape.fresh()
         tape.log((slot, READ, None, spec, index, whole, None))
         return made
+
+    def _settled_index(self, index: Any) -> tuple[Any, bool, bool]:
+        """An index with copies of its arrays, whether it is a plain one, and whether it has any.
+
+        The program may write to the arrays later. Of another index nothing is copied here.
+        """
+        if type(index) is tuple:
+            if all_basic(index):
+                return index, True, False
+            copied = copied_index(index)
+        else:
+            copied = index.copy()
+        if copied is None or type(self._value) is not np.ndarray:
+            return index, False, False
+        return copied, True, True
 
     def __setitem__(self, index: Index, value: Value) -> None:
         if not self.spec.shape and issubclass(type(untraced(self)), np.generic):

@@ -94,7 +94,8 @@ def replay_backward(
                     type(y) is slice
                     or type(y) is int
                     or (type(y) is tuple and PLAIN_PARTS.issuperset(map(type, y)))
-                    or (type(y) is np.ndarray and is_distinct(y))
+                    or (type(y) is np.ndarray or type(y) is tuple)
+                    and is_distinct(y)
                 )
             ):
                 if x_slot in owned:

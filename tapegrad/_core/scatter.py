@@ -12,6 +12,7 @@ import numpy as np
 
 from tapegrad._core.types import Cotangent, Cotangents, Index, Value
 from tapegrad._core.values import (
+    PLAIN_PARTS,
     Mapped,
     Traced,
     cast,
@@ -97,7 +98,7 @@ def add_at(buffer: Value, index: Index, value: Value) -> Value:
         else:
             buffer[index] += value
         return buffer
-    if type(index) is np.ndarray and type(buffer) is np.ndarray and is_distinct(index):
+    if type(index) in (np.ndarray, tuple) and type(buffer) is np.ndarray and is_distinct(index):
         buffer[index] += value
         return buffer
     buffer = lift_to_level_of_index(buffer, index)
@@ -113,7 +114,15 @@ FEW = 64  # positions that are compared faster than they are added one by one
 
 
 def is_distinct(index: Any) -> bool:
-    """Whether an array selects no position twice, as far as that is cheap to tell."""
+    """Whether an index selects no position twice, as far as that is cheap to tell.
+
+    It is told of one array of integers or booleans, alone or beside basic parts.
+    """
+    if type(index) is tuple:
+        arrays = [part for part in index if type(part) is np.ndarray]
+        if len(arrays) != 1 or not PLAIN_PARTS.issuperset(set(map(type, index)) - {np.ndarray}):
+            return False
+        (index,) = arrays
     kind = index.dtype.kind
     if kind == "b":
         return True

@@ -196,6 +196,8 @@ def any_true(condition: Any) -> bool:
     be right wherever the case does occur, element by element.
     """
     condition = raw_value(condition)
+    if type(condition) is np.ndarray:
+        return bool(np.count_nonzero(condition))  # a fifth of the price of np.any
     if not (is_numpy(condition) or isinstance(condition, bool)):
         return True  # an array of another library may be lazy, and is not computed
     return bool(np.any(condition))
@@ -316,6 +318,22 @@ def all_basic(index: tuple[Any, ...]) -> bool:
     return True
 
 
+def copied_index(index: tuple[Any, ...]) -> Any:
+    """An index of arrays and basic parts with copies of the arrays; None for any other index."""
+    parts = []
+    for part in index:
+        kind = type(part)
+        if kind is np.ndarray:
+            part = part.copy()
+        elif kind is slice:
+            if not _PLAIN_BOUNDS.issuperset((type(part.start), type(part.stop), type(part.step))):
+                return None
+        elif kind not in PLAIN_PARTS:
+            return None
+        parts.append(part)
+    return tuple(parts)
+
+
 def is_basic_part(part: Any) -> bool:
     """Whether a part of an index is none of arrays, lists and conditions; True and False pass."""
     return issubclass(type(part), (int, np.integer, slice, type(None), type(Ellipsis)))
@@ -418,6 +436,7 @@ __all__ = [
     "batched_index_part",
     "cast",
     "class_shown",
+    "copied_index",
     "deepest_tape",
     "getitem",
     "holds_in_trace",

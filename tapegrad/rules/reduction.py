@@ -413,10 +413,15 @@ def _clip_by_x(out: Value, x: Value, low: Value, high: Value) -> Value:
     """1 between the bounds, 1/2 on one; 0 where the bounds leave x no choice."""
     x, low, high, out = untraced(x), untraced(low), untraced(high), untraced(out)
     inside = (low < x) & (x < high)
-    if type(inside) is np.ndarray:
+    if type(inside) is np.ndarray and np.all(low < high):
+        on_bound = (x == low) | (x == high)
         outside = np.count_nonzero((x < low) | (x > high))
-        if np.count_nonzero(inside) + outside == out.size and np.all(low < high):
-            return inside.astype(out.dtype)  # no element on a bound, and no NaN
+        bound = np.count_nonzero(on_bound)
+        if np.count_nonzero(inside) + bound + outside == out.size:  # there is no NaN
+            part = inside.astype(out.dtype)
+            if bound:
+                part[on_bound] = 0.5
+            return part
     if not any_true(np.logical_not(low < high)):  # the usual bounds, at a third of the cost
         part = np.logical_not((x < low) | (x > high)).astype(out.dtype)
         on_bound = (x == low) | (x == high)

@@ -332,10 +332,29 @@ class Tape:
     ) -> Traced:
         """`record` for two arguments, one result and no parameters, at half the cost."""
         wanted = (x_slot != -1, y_slot != -1)
-        if rule.calls_of_all is not None:
-            made = self._record_settled(rule, out, (x, y), (x_slot, y_slot), wanted, {})
-            if made is not None:
-                return made
+        calls = rule.calls_of_all
+        if calls is not None and type(x) is type(y) is np.ndarray:  # `_record_settled`, inline
+            settled = calls.get((spec_of(x), spec_of(y), wanted))
+            if settled is None:
+                made = self._record_settled(rule, out, (x, y), (x_slot, y_slot), wanted, {})
+                if made is not None:
+                    return made
+            else:
+                x_kept, y_kept = settled.keeps
+                x_spec, y_spec = settled.specs
+                if not x_kept:
+                    x = x_spec
+                elif x_slot == -1:
+                    x = self.keep(x)
+                if not y_kept:
+                    y = y_spec
+                elif y_slot == -1:
+                    y = self.keep(y)
+                slot = self.fresh()
+                spec = settled.spec
+                shown = out if settled.keeps_out else spec
+                self.log((slot, rule, shown, (x, y), settled, (x_slot, y_slot), None))
+                return self.array(out, slot, self, spec)
         (x_needed, y_needed), out_needed = rule.needed(wanted)
         slot = self.fresh()
         spec = spec_of(out)

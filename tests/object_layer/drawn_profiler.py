@@ -121,7 +121,8 @@ def profiles(t: Any, log: Transcript, draw: Draw) -> None:
         log([[e.name, e.input_shapes] for e in events if e.name.startswith("aten::")])
     averages = {e.key: e.count for e in found.key_averages()}
     outer = sorted({e.name for e in events})
-    log({name: averages.get(name, 0) for name in outer})
+    every = [e.name for e in found.events()]
+    log(all(averages.get(name, 0) == every.count(name) for name in outer))
     log(all(e.cpu_time_total >= e.self_cpu_time_total >= 0 for e in found.key_averages()))
     log(sorted(f.key for f in found.key_averages() if "Backward" in f.key))
 

@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 Place = tuple[Any, ...]
 Row = tuple[str, Callable[[Any, Any, "Where"], bool], str]
 
@@ -58,6 +60,62 @@ def names(ours: Any, theirs: Any) -> bool:
         )
         for x in (ours, theirs)
     )
+
+
+# What PyTorch's profiler lists for one call of a program, and what is listed here: the name that
+# an event has here, and its place. PyTorch composes these calls of others, in C++ or in Python.
+COMPOSED = [
+    (tuple(theirs.split()), ours)
+    for theirs, ours in (
+        ("broadcast_tensors mse_loss", {1: "mse_loss"}),
+        ("empty to lift_fresh detach_", {2: "lift_fresh"}),
+        ("unsqueeze unsqueeze", {0: "unsqueeze"}),  # x[None, None]
+        ("linalg_vector_norm clamp_min expand_as div", {0: "normalize"}),
+        (
+            "empty detach empty detach uniform_ uniform_ to _has_compatible_shallow_copy_type "
+            "_has_compatible_shallow_copy_type to _has_compatible_shallow_copy_type "
+            "_has_compatible_shallow_copy_type",
+            {4: "uniform_", 5: "uniform_", 6: "to", 9: "to"},  # Linear(2, 3).double()
+        ),
+    )
+]
+
+
+def composed(ours: Any, theirs: Any) -> bool:
+    """Whether lists of events are the same but for the parts of composed calls."""
+    if not (isinstance(ours, list) and isinstance(theirs, list) and len(ours) < len(theirs)):
+        return False
+    names = [str(event[0] if isinstance(event, list) and event else event) for event in theirs]
+    names = [name.removeprefix("aten::") for name in names]
+    found, start = [], 0
+    while start < len(theirs):
+        for parts, kept in COMPOSED:
+            if tuple(names[start : start + len(parts)]) == parts:
+                found += [_renamed(theirs[start + i], f"aten::{name}") for i, name in kept.items()]
+                start += len(parts)
+                break
+        else:
+            found.append(theirs[start])
+            start += 1
+    return len(found) == len(ours) and all(
+        x == y
+        or (isinstance(x, list) and x[0] == y[0] and shapes(x[1], y[1]))
+        or (isinstance(x, list) and x == ["aten::lift_fresh", [[]]] and x[0] == y[0])
+        for x, y in zip(ours, found, strict=True)
+    )
+
+
+def _renamed(event: Any, name: str) -> Any:
+    return name if isinstance(event, str) else [name, event[1]]
+
+
+def shapes(ours: Any, theirs: Any) -> bool:
+    """Whether lists of shapes are the same but for the empty ones and lists of tensors."""
+
+    def known(listed: list[Any]) -> list[Any]:
+        return [shape for shape in listed if shape and not isinstance(shape[0], list)]
+
+    return known(ours) == known(theirs)
 
 
 ROWS: tuple[Row, ...] = (
@@ -130,14 +188,74 @@ ROWS: tuple[Row, ...] = (
         "The gradient of a sum over nothing is zero; PyTorch refuses to compute it.",
     ),
     (
-        "order of LBFGS's state",
+        "parts of profiled calls",
+        lambda a, b, w: w.family == "profiles" and composed(a, b),
+        "A call is one event where PyTorch composes it of others, which its profiler lists.",
+    ),
+    (
+        "shapes of profiled constants",
         lambda a, b, w: (
-            isinstance(a, dict)
-            and "prev_flat_grad" in a
-            and isinstance(b, dict)
-            and set(a) == set(b)
+            w.family == "profiles"
+            and all(isinstance(x, list) and all(isinstance(s, list) for s in x) for x in (a, b))
+            and shapes(a, b)
         ),
-        "The same entries, which each library makes in the order in which it needs them.",
+        (
+            "PyTorch lists an empty shape for each parameter of its C++ function that is no "
+            "tensor, or a list of tensors; here those that the call gave are listed."
+        ),
+    ),
+    (
+        "shapes of profiled lists",
+        lambda a, b, w: (
+            w.family == "profiles"
+            and ((_event(w)[0] == "aten::lift_fresh" and a in ([], [[]]))
+            or (_event(w)[0] == "aten::einsum" and b == []))
+        ),
+        (
+            "torch.tensor is given a list, which has no shape, where PyTorch's event is of its "
+            "result; einsum is given tensors, where PyTorch's event is of a list of them."
+        ),
+    ),
+    (
+        "declarations of PyTorch",
+        lambda a, b, w: (
+            both_fail(a, b)
+            and text(b).startswith(text(a) + "\nDeclaration: profiler::_record_function")
+        ),
+        "The text ends with a declaration in C++, which is not here.",
+    ),
+    (
+        "nodes of transforms",
+        lambda a, b, w: w.family == "transforms" and names(a, b) and (a, b) in TRANSFORMED,
+        (
+            "The result of a transform is on the graph by NumPy's primitives that computed it; "
+            "PyTorch has nodes of its batching rules and of its own derivatives."
+        ),
+    ),
+    (
+        "cotangents of constants",
+        lambda a, b, w: (
+            "Mismatch in shape: grad_output" in text(a)
+            and isinstance(b, list)
+            and b[0] == "vjp, pulled"
+            and not any(part[6].any() for part in b[1])
+        ),
+        (
+            "A cotangent of a wrong shape is refused; PyTorch does not look at it where the "
+            "output does not depend on the input."
+        ),
+    ),
+    (
+        "rounding in LBFGS",
+        lambda a, b, w: (
+            (
+                re.search(r"\.al\[\d+\]\[6\]$", w.place) is not None
+                and getattr(a, "dtype", None) == getattr(b, "dtype", None) == np.float32
+                and bool(np.allclose(a, b, 2e-2, 1e-6))
+            )
+            or (w.place.endswith(".prev_loss") and bool(np.isclose(a, b, 1e-6, 0)))
+        ),
+        "Weights of differences of gradients, in single precision near the minimum.",
     ),
     (
         "one device",
@@ -153,6 +271,23 @@ ROWS: tuple[Row, ...] = (
         "A rule here may keep other values than PyTorch's, and once what PyTorch keeps twice.",
     ),
 )
+
+
+def _event(where: Where) -> Any:
+    """The event of a profile that a place such as [5][0][2][1] is in; [None] where it is none."""
+    entry = where.ours
+    for index in re.findall(r"\[(\d+)\]", where.place)[1:3]:
+        entry = entry[int(index)] if isinstance(entry, list) and entry else None
+    return entry if isinstance(entry, list) and entry else [None]
+
+
+# The same of what transforms return.
+TRANSFORMED = {
+    ("ReshapeBackward0", "ViewBackward0"),  # jacrev
+    ("MulBackward0", "ViewBackward0"),  # grad of a product of all elements
+    ("SumBackward0", "SumBackward1"),  # vmap of a sum
+    ("MulBackward0", "SumBackward0"),  # autograd.functional.jvp of a mean
+}
 
 # Names of nodes, ours and PyTorch's.
 NODES = {

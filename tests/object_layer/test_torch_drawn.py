@@ -22,7 +22,6 @@ for name in ("modules", "functional", "optim", "hooks", "autograd", "profiler"):
 PROGRAMS = 180
 FEW = {"profiles": 120, "schedules_of_profiles": 60}  # slow to start
 UNEXPLAINED = {
-    "bad_optimizers": 13,
     "embeddings": 12,
     "errors_of_functions": 21,
     "errors_of_modules": 28,
@@ -30,13 +29,9 @@ UNEXPLAINED = {
     "functions": 10,
     "graphs": 49,
     "module_hooks": 38,
-    "optimizers": 7,
-    "profiles": 51,
     "saved_values": 20,
-    "schedules_of_profiles": 56,
     "stacks": 13,
     "tensor_hooks": 19,
-    "transforms": 24,
 }
 
 

@@ -491,15 +491,15 @@ def test_a_disabled_profile_records_nothing():
         torch.ones(1)
     assert prof is None
     off = profile(enabled=False)
-    assert off.function_events is None
-    with pytest.raises(RuntimeError, match="Profiler didn't finish running"):
-        off.table()
+    assert off.function_events == off.key_averages() == []
+    assert off.table() == ""
 
 
 def test_a_profile_is_entered_once_and_asked_afterwards():
     prof = profile()
     with prof:
-        assert repr(prof) == "<unfinished tapegrad.torch.autograd.profiler.profile>"
+        assert repr(prof) == "<unfinished torch.autograd.profile>"
+        assert prof.function_events == prof.key_averages() == []
         with pytest.raises(RuntimeError, match="Profiler context manager is not reentrant"):
             prof.__enter__()
     assert prof.function_events == []

@@ -29,8 +29,7 @@ from tapegrad.torch.autograd.profiler_util import (
 
 declare(places)
 
-NOT_RUN = "Profiler didn't finish running"
-
+UNFINISHED = "<unfinished torch.autograd.profile>"
 
 class profile:
     """Context manager that records the operations and backward passes of its block.
@@ -113,10 +112,12 @@ class profile:
     # -- results ---------------------------------------------------------------------------------
 
     @property
-    def function_events(self) -> EventList | None:
-        """The events in order of time; None before the end of the block."""
+    def function_events(self) -> EventList:
+        """The events in order of time; none before the end of the block."""
         recorder = self._recorder
-        if self._function_events is None and recorder is not None and recorder.end:
+        if recorder is None or not recorder.end:
+            return EventList()
+        if self._function_events is None:
             self._function_events = from_events(
                 recorder.events(),
                 recorder.threads,
@@ -125,19 +126,15 @@ class profile:
             )
         return self._function_events
 
-    def _finished(self) -> EventList:
-        events = self.function_events
-        if events is None:
-            raise RuntimeError(f"{NOT_RUN}: leave the block of the profile before you ask for it.")
-        return events
+    @property
+    def _unfinished(self) -> bool:
+        return self._recorder is None or not self._recorder.end
 
     def __repr__(self) -> str:
-        events = self.function_events
-        return f"<unfinished {type(self).__module__}.profile>" if events is None else repr(events)
+        return UNFINISHED if self._unfinished else repr(self.function_events)
 
     def __str__(self) -> str:
-        events = self.function_events
-        return f"<unfinished {type(self).__module__}.profile>" if events is None else str(events)
+        return UNFINISHED if self._unfinished else str(self.function_events)
 
     def table(
         self,
@@ -150,7 +147,7 @@ class profile:
         top_level_events_only: bool = False,
     ) -> str:
         """The events as a table; see `EventList.table`."""
-        return self._finished().table(
+        return self.function_events.table(
             sort_by=sort_by,
             row_limit=row_limit,
             max_src_column_width=max_src_column_width,
@@ -167,21 +164,21 @@ class profile:
         group_by_overload_name: bool = False,
     ) -> EventList:
         """The events of each name together; see `EventList.key_averages`."""
-        return self._finished().key_averages(
+        return self.function_events.key_averages(
             group_by_input_shape, group_by_stack_n, group_by_overload_name
         )
 
     def total_average(self) -> FunctionEventAvg:
         """All events together."""
-        return self._finished().total_average()
+        return self.function_events.total_average()
 
     def export_chrome_trace(self, path: Any) -> None:
         """Write the events as a trace, which chrome://tracing and Perfetto read."""
-        self._finished().export_chrome_trace(path)
+        self.function_events.export_chrome_trace(path)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Write the stacks of the events with a time each; needs with_stack=True."""
-        events = self._finished()
+        events = self.function_events
         if not self.with_stack:
             raise AssertionError("export_stacks() requires with_stack=True")
         events.export_stacks(path, metric)
@@ -193,13 +190,14 @@ class profile:
     @property
     def self_cpu_time_total(self) -> float:
         """The time of all events in microseconds, each moment of a thread once."""
-        return self._finished().self_cpu_time_total
+        return self.function_events.self_cpu_time_total
 
 
 class record_function:
     """Context manager and decorator: a range with a name in the profile that runs.
 
-    args: text that is kept with the object. Outside of a profile it does nothing.
+    args: text that is kept with the object. Outside of a profile it does nothing. RuntimeError
+    where a block is entered and the name is no text.
     """
 
     def __init__(self, name: str, args: str | None = None) -> None:
@@ -209,6 +207,12 @@ class record_function:
         self._ranges: list[Range] = []
 
     def __enter__(self) -> Self:
+        if not isinstance(self.name, str):
+            raise RuntimeError(  # noqa: TRY004 - PyTorch's type
+                "profiler::_record_function_enter_new() Expected a value of type 'str' for "
+                f"argument 'name' but instead found type '{type(self.name).__name__}'.\n"
+                f"Position: 0\nValue: {self.name}"
+            )
         span = Range(self.name)
         self._ranges.append(span)
         span.start()

@@ -16,13 +16,14 @@ from typing import Any
 
 import tapegrad
 from tapegrad._core.types import Function, Tree
-from tapegrad._tree import flatten, tree_map
+from tapegrad._tree import flatten, tree_map, unflatten
 from tapegrad.torch._graph.dual import tangent_of
 from tapegrad.torch._tensor.gradients import conjugated
 from tapegrad.torch._tensor.tensor import Tensor, array_of
 from tapegrad.torch.func import _checks
 from tapegrad.torch.func._arrays import arrays, forward, gradients, of_arrays, reverse, tensors
 from tapegrad.torch.func._module import functional_call, stack_module_state
+from tapegrad.torch.func._structures import outline
 from tapegrad.torch.func._vmap import vmap
 
 Argnums = int | tuple[int, ...]
@@ -106,7 +107,7 @@ def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> Tree:
     (tensor(2.),)
     """
     _checks.require_tensors(primals)
-    checked = _checked(func, _checks.require_tensors_out, has_aux, "vjp(f, *primals)")
+    checked = _checked(func, _checks.require_floating_out, has_aux, "vjp(f, *primals)")
     with _checks.pytorch_errors():
         found = tapegrad.vjp(reverse(checked), *arrays(primals), has_aux=has_aux)
     out, pullback = tensors(found[0]), found[1]
@@ -129,7 +130,8 @@ def _check_cotangents(tree: Tree, out: Tree) -> None:
     if structure != out_structure:
         raise RuntimeError(
             "Expected pytree structure of cotangents to be the same as pytree structure of "
-            "outputs to the function."
+            f"outputs to the function. cotangents: {outline(structure)}, primal output: "
+            f"{outline(out_structure)}"
         )
     for position, (bar, leaf) in enumerate(zip(bars, leaves, strict=True)):
         if not isinstance(bar, Tensor):
@@ -183,16 +185,31 @@ def linearize(func: Function, *primals: Tree) -> tuple[Tree, Function]:
     tensor(2.)
     """
     _checks.require_tensors(primals)
-    checked = _checked(func, _checks.require_tensors_out, False, "linearize(f, *primals)")
+    returned: list[Tree] = []
+
+    @functools.wraps(func)
+    def moving(*args: Tree) -> list[Tensor]:
+        """The tensors of the output; what else there is does not change."""
+        returned[:] = [func(*args)]
+        return [leaf for leaf in flatten(returned[0])[0] if isinstance(leaf, Tensor)]
+
     with _checks.pytorch_errors():
-        out, pushforward = tapegrad.linearize(forward(checked), *arrays(primals))
+        out, pushforward = tapegrad.linearize(forward(moving), *arrays(primals))
+    leaves, structure = flatten(returned[0])
+    others = [None if isinstance(leaf, Tensor) else (leaf,) for leaf in leaves]
+    del leaves, returned[:]
+
+    def whole(moved: Tree) -> Tree:
+        found = iter(tensors(moved))
+        filled = [next(found) if other is None else other[0] for other in others]
+        return unflatten(structure, filled)
 
     def push(*tangents: Tree) -> Tree:
-        _checks.check_jvp(primals, tangents)
+        _checks.check_push(primals, tangents)
         with _checks.pytorch_errors():
-            return tensors(pushforward(*arrays(tangents)))
+            return whole(pushforward(*arrays(tangents)))
 
-    return tensors(out), push
+    return whole(out), push
 
 
 # --- Matrices -----------------------------------------------------------------------------------
@@ -248,13 +265,16 @@ def _jacobian(
     has_aux: bool,
     options: dict[str, Any],
 ) -> Function:
-    name = "jacrev" if entered is reverse else "jacfwd"
+    backward = entered is reverse
+    name = "jacrev" if backward else "jacfwd"
+    require = _checks.require_floating_out if backward else _checks.require_tensors_out
 
     def check(call: str, out: Tree) -> None:
-        _checks.require_tensors_out(call, out)
-        _checks.require_real(call, [out], "outputs")
+        require(call, out)
+        _checks.require_real(name, [out], "outputs")
 
-    checked = entered(_checked(func, check, has_aux, name))
+    call = "vjp(f, *primals)" if backward else "jvp(f, primals, tangents)"
+    checked = entered(_checked(func, check, has_aux, call))
 
     @functools.wraps(func)
     def jacobian(*args: Tree, **kwargs: Any) -> Any:

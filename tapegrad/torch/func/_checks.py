@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 from tapegrad import InputError, ShapeMismatchError, TapegradError
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Function, Tree
-from tapegrad._tree import flatten, flatten_prefix
+from tapegrad._tree import Structure, flatten, flatten_prefix
 from tapegrad.torch._tensor.tensor import Tensor, require_floating
+from tapegrad.torch.func._structures import specification
 
 Argnums = int | tuple[int, ...]
 
@@ -81,13 +82,46 @@ def require_real(call: str, trees: Iterable[Tree], what: str) -> None:
 
 
 def require_tensors_out(call: str, out: Tree) -> None:
-    """Raise RuntimeError where a function returned anything but tensors."""
-    for leaf in flatten(out)[0]:
+    """Raise RuntimeError where a function returned nothing, or anything but tensors."""
+    leaves = _with_none(out)
+    if not leaves or out is None:
+        raise RuntimeError(
+            f"{call}: Expected f to be a function that has non-empty output (got output = "
+            f"{leaves})"
+        )
+    for leaf in leaves:
         if not isinstance(leaf, Tensor):
             raise RuntimeError(  # noqa: TRY004 - PyTorch's type
-                f"{call}: expected the function to return only tensors, got unsupported type "
+                f"{call}: expected f(*primals) to return only tensors, got unsupported type "
                 f"{type(leaf)}"
             )
+
+
+def require_floating_out(call: str, out: Tree) -> None:
+    """As `require_tensors_out`, and RuntimeError for tensors that have no gradients."""
+    require_tensors_out(call, out)
+    for leaf in flatten(out)[0]:
+        if not (leaf.is_floating_point() or leaf.is_complex()):
+            raise RuntimeError(
+                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
+                f"Tensor with dtype {leaf.dtype}"
+            )
+
+
+def _with_none(tree: Tree) -> list[Any]:
+    """The leaves of a tree, of which None is one."""
+    leaves, structure = flatten(tree)
+    rest = iter(leaves)
+
+    def walk(part: Structure) -> Iterator[Any]:
+        if part.kind is None:
+            yield next(rest)
+        elif part.kind is type(None):
+            yield None
+        for child in part.children:
+            yield from walk(child)
+
+    return list(walk(structure))
 
 
 def require_pair(call: str, out: Tree) -> None:
@@ -127,7 +161,9 @@ def check_jvp(primals: Tree, tangents: Tree) -> None:
     if structure != dot_structure:
         raise RuntimeError(
             f"{call}: Expected primals and tangents to have the same python structure. For "
-            "example, if primals is a tuple of 3 tensors, tangents also must be."
+            "example, if primals is a tuple of 3 tensors, tangents also must be. Got primals with "
+            f"structure {specification(structure)} and tangents with structure "
+            f"{specification(dot_structure)}"
         )
     if not leaves:
         raise RuntimeError(f"{call}: Expected primals to contain at least one Tensor.")
@@ -165,7 +201,9 @@ def check_in_dims(function: Function, in_dims: Tree, args: tuple[Tree, ...]) -> 
         dims = flatten_prefix(structure, in_dims, call)
     except (TapegradError, TypeError, ValueError):
         raise ValueError(
-            f"{call}: in_dims is not compatible with the structure of `inputs`."
+            f"{call}: in_dims is not compatible with the structure of `inputs`. in_dims has "
+            f"structure {specification(flatten(in_dims)[1])} but inputs has structure "
+            f"{specification(structure)}."
         ) from None
     for leaf, dim in zip(leaves, dims, strict=True):
         _check_in_dim(call, leaf, dim)
@@ -197,14 +235,18 @@ def check_out_dims(function: Function, out_dims: Tree, out: Tree) -> None:
     """Raise ValueError or IndexError where the outputs of a vmap are not as out_dims says."""
     name = name_of(function)
     leaves, structure = flatten(out)
-    if out is None:
-        raise ValueError(f"vmap({name}, ...): `{name}` must only return Tensors, got None.")
+    if out_dims is not None and any(leaf is None for leaf in _with_none(out)):
+        _refuse_output(name, None)
     try:
+        if isinstance(out, Tensor) and isinstance(out_dims, tuple) and len(out_dims) != 1:
+            raise ValueError  # noqa: TRY301 - as another structure
         dims = flatten_prefix(structure, out_dims, name)
     except (TapegradError, TypeError, ValueError):
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with "
-            "the structure of `outputs`."
+            "the structure of `outputs`. out_dims has structure "
+            f"{specification(flatten(out_dims)[1])} but outputs has structure "
+            f"{specification(structure)}."
         ) from None
     for leaf, dim in zip(leaves, dims, strict=True):
         if dim is not None and (isinstance(dim, bool) or not isinstance(dim, int)):
@@ -216,12 +258,34 @@ def check_out_dims(function: Function, out_dims: Tree, out: Tree) -> None:
         if dim is None:
             continue
         if not isinstance(leaf, Tensor):
-            raise ValueError(  # noqa: TRY004 - PyTorch's type
-                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(leaf)}. "
-                "Did you mean to set out_dims= to None for output?"
-            )
+            _refuse_output(name, leaf)
         if not -leaf.dim() - 1 <= dim <= leaf.dim():
             raise IndexError(
                 f"Dimension out of range (expected to be in range of [-{leaf.dim() + 1}, "
                 f"{leaf.dim()}], but got {dim})"
             )
+
+
+def _refuse_output(name: str, leaf: object) -> NoReturn:
+    raise ValueError(
+        f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(leaf)}. Did you "
+        "mean to set out_dims= to None for output?"
+    )
+
+
+def check_push(primals: tuple[Tree, ...], tangents: tuple[Tree, ...]) -> None:
+    """Raise RuntimeError for tangents of `linearize` that are not as its primals."""
+    leaves, structure = flatten(primals)
+    dots, dot_structure = flatten(tangents)
+    if structure != dot_structure:
+        raise RuntimeError(
+            f"Expected the tangents {specification(dot_structure)} to have the same argspec as "
+            f"the primals {specification(structure)}"
+        )
+    for position, (leaf, dot) in enumerate(zip(leaves, dots, strict=True)):
+        for what in ("shape", "dtype"):
+            if getattr(leaf, what) != getattr(dot, what):
+                raise RuntimeError(
+                    f"tangent:{position} with {what} {getattr(dot, what)} in flattened pytree "
+                    f"doesn't match the {what} {getattr(leaf, what)} of the corresponding primal."
+                )

@@ -10,6 +10,16 @@ from tapegrad.torch.nn._uninitialized import (
     is_lazy,
 )
 
+# PyTorch's name of the module, which error messages and pickles have.
+for _kind in (
+    Buffer,
+    Parameter,
+    UninitializedBuffer,
+    UninitializedParameter,
+    UninitializedTensorMixin,
+):
+    _kind.__module__ = __name__
+
 __all__ = [
     "Buffer",
     "Parameter",

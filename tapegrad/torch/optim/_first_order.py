@@ -10,7 +10,7 @@ results are then written to the tensors: so a step can be differentiated, also b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,10 +26,30 @@ from tapegrad.torch.optim.optimizer import Optimizer
 # Where PyTorch captures graphs of calls; none of these devices is here.
 _CAPTURING = ["cuda", "xpu", "hpu", "privateuseone", "xla"]
 _COUNTS = ("step", "mu")  # of a state: depend on no setting that is differentiated
+# Settings that saved states of older programs may lack, and what holds where they are absent.
+_LATER_SETTINGS: dict[str, Any] = {
+    "amsgrad": False,
+    "capturable": False,
+    "decoupled_weight_decay": False,
+    "differentiable": False,
+    "foreach": None,
+    "fused": None,
+    "maximize": False,
+    "nesterov": False,
+}
 
 
 class FirstOrder(Optimizer):
     """An optimizer with a rule for a parameter, its gradient, and its state."""
+
+    later_settings: ClassVar[dict[str, Any]] = _LATER_SETTINGS
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, absent in self.later_settings.items():
+                if name in self.defaults:
+                    group.setdefault(name, absent)
 
     def begin(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """The state of a parameter before its first step: tensors by their names."""

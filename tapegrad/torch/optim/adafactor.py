@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,8 @@ class Adafactor(FirstOrder):
     scale of a parameter. d: the greatest root of the mean square of a step. weight_decay: scales
     the parameters. foreach: without effect on the numbers.
     """
+
+    later_settings: ClassVar[dict[str, Any]] = {"foreach": None}
 
     def __init__(
         self,

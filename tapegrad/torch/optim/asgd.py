@@ -82,12 +82,13 @@ class ASGD(FirstOrder):
             mean[...] = value
         else:
             mean += (value - mean) * mu
-        # PyTorch counts in a tensor, so that the rate is computed in that one's precision.
-        if isinstance(rate, (int, float)) and isinstance(count, (int, float)):
-            exact = known["step"].dtype.type
-            count, rate = exact(count), exact(rate)
-        known["eta"][...] = rate / (1 + lambd * group["lr"] * count) ** group["alpha"]
-        known["mu"][...] = 1 / max(1, count - group["t0"])
+        known["eta"][...] = _rounded(rate / (1 + lambd * rate * count) ** group["alpha"])
+        known["mu"][...] = _rounded(1 / max(1, count - group["t0"]))
+
+
+def _rounded(held: Any) -> Any:
+    """A number as the default dtype has it, also for a loaded state of a wider dtype."""
+    return default_float().type(held) if isinstance(held, (int, float)) else held
 
 
 __all__ = ["ASGD"]

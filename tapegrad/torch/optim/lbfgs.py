@@ -81,15 +81,17 @@ class LBFGS(Optimizer):
             return first_loss
         direction, length = _array(state.get("d")), state.get("t")
         earlier, earlier_loss = _array(state.get("prev_flat_grad")), state.get("prev_loss")
+        kept = {name: state.get(name) for name in ("old_dirs", "old_stps", "ro", "H_diag")}
         for iteration in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1
             if state["n_iter"] == 1:
                 direction = -gradient
-                state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
+                kept = {"old_dirs": [], "old_stps": [], "ro": [], "H_diag": 1}
                 length = min(1.0, float(1 / np.abs(gradient).sum())) * rate
             else:
-                self._remember(state, gradient - earlier, direction * length)
-                direction = _quasi_newton(state, gradient, group["history_size"])
+                self._remember(kept, gradient - earlier, direction * length)
+                weights = state.setdefault("al", [None] * group["history_size"])
+                direction = _quasi_newton(kept, gradient, weights)
                 length = rate
             earlier, earlier_loss = gradient.copy(), loss
             slope = gradient.dot(direction)
@@ -124,23 +126,24 @@ class LBFGS(Optimizer):
         state.update(
             d=of_value(direction),
             t=length,
+            **kept,
             prev_flat_grad=None if earlier is None else of_value(earlier),
             prev_loss=earlier_loss,
         )
         return first_loss
 
-    def _remember(self, state: dict[str, Any], change: Value, moved: Value) -> None:
+    def _remember(self, kept: dict[str, Any], change: Value, moved: Value) -> None:
         """Keep a change of the gradient and its step, if the curvature is positive."""
         curvature = change.dot(moved)
         if curvature <= 1e-10:
             return
-        if len(state["old_dirs"]) == self.param_groups[0]["history_size"]:
+        if len(kept["old_dirs"]) == self.param_groups[0]["history_size"]:
             for name in ("old_dirs", "old_stps", "ro"):
-                state[name].pop(0)
-        state["old_dirs"].append(of_value(change))
-        state["old_stps"].append(of_value(moved))
-        state["ro"].append(of_value(1 / curvature))
-        state["H_diag"] = of_value(curvature / change.dot(change))
+                kept[name].pop(0)
+        kept["old_dirs"].append(of_value(change))
+        kept["old_stps"].append(of_value(moved))
+        kept["ro"].append(of_value(1 / curvature))
+        kept["H_diag"] = of_value(curvature / change.dot(change))
 
     def _evaluation(self, closure: Callable[[], Any], direction: Value) -> Any:
         """The loss, the gradient and the slope, as a function of the length of the step."""
@@ -177,22 +180,24 @@ class LBFGS(Optimizer):
             count_write(param)
 
 
-def _quasi_newton(state: dict[str, Any], gradient: Value, size: int) -> Value:
-    """Minus the inverse Hessian, as the kept changes tell it, times the gradient."""
+def _quasi_newton(kept: dict[str, Any], gradient: Value, weights: list[Any]) -> Value:
+    """Minus the inverse Hessian, as the kept changes tell it, times the gradient.
+
+    weights: of the changes, filled here.
+    """
     pairs = list(
         zip(
-            *([_array(kept) for kept in state[name]] for name in ("old_dirs", "old_stps", "ro")),
+            *([_array(part) for part in kept[name]] for name in ("old_dirs", "old_stps", "ro")),
             strict=True,
         )
     )
-    weights = state.setdefault("al", [None] * size)
     found = -gradient
     for place in range(len(pairs) - 1, -1, -1):
         change, moved, inverse = pairs[place]
         weight = moved.dot(found) * inverse
         weights[place] = of_value(weight)
         found -= weight * change
-    found = found * _array(state["H_diag"])
+    found = found * _array(kept["H_diag"])
     for place, (change, moved, inverse) in enumerate(pairs):
         found += moved * (_array(weights[place]) - change.dot(found) * inverse)
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,8 @@ class Muon(FirstOrder):
     and the average. adjust_lr_fn: how the learning rate depends on the shape, "original" or
     "match_rms_adamw". weight_decay: scales the parameters. eps: the least norm.
     """
+
+    later_settings: ClassVar[dict[str, Any]] = {}
 
     def __init__(
         self,

@@ -45,19 +45,6 @@ class _Required:
 required = _Required()
 
 
-# Settings that saved states of older programs may lack, and what holds where they are absent.
-_LATER_SETTINGS: dict[str, Any] = {
-    "amsgrad": False,
-    "capturable": False,
-    "decoupled_weight_decay": False,
-    "differentiable": False,
-    "foreach": None,
-    "fused": None,
-    "maximize": False,
-    "nesterov": False,
-}
-
-
 class Optimizer:
     """The base class of optimizers; a subclass defines `step`.
 
@@ -262,11 +249,7 @@ class Optimizer:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._make_hooks()
-        for group in self.param_groups:
-            for name, absent in _LATER_SETTINGS.items():
-                if name in self.defaults:
-                    group.setdefault(name, absent)
-        self.defaults.setdefault("differentiable", False)  # some methods have no such setting
+        self.defaults.setdefault("differentiable", False)
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]

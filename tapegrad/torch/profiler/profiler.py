@@ -19,6 +19,11 @@ from tapegrad.torch.autograd import profiler as _profiler
 from tapegrad.torch.autograd.profiler_util import EventList
 
 STEPS = "Torch profiler"
+CLEARED = (
+    "Warning: Profiler clears events at the end of each cycle. Only events from the current "
+    "cycle will be reported. To keep events across cycles, set acc_events=True."
+)
+_told = False  # the warning is given once
 
 
 class ProfilerActivity(enum.Enum):
@@ -230,12 +235,13 @@ class profile:
         if recorded and after is warmup and before is not save:
             warn("Incorrect schedule: RECORD followed by WARMUP")
         if before is warmup and after in (None, none):
-            self.stop_trace()
             if after is none:
                 warn("Incorrect schedule: WARMUP followed by NONE")
+            self.start_trace()  # so that nothing of the warmup is kept
+            self.stop_trace()
         if ends:
             self.stop_trace()
-            if self.on_trace_ready is not None:
+            if self.on_trace_ready is not None and (before is save or after is None):
                 self.on_trace_ready(self)
         if after is warmup and not self._running:
             self.prepare_trace()
@@ -249,6 +255,10 @@ class profile:
 
     def prepare_trace(self) -> None:
         """Switch recording on; what is recorded before `start_trace` is thrown away."""
+        global _told
+        if self.profiler is not None and not self.acc_events and not _told:
+            _told = True
+            warn(CLEARED)
         self._open()
 
     def start_trace(self) -> None:
@@ -288,7 +298,7 @@ class profile:
 
     def events(self) -> EventList:
         """The events in order of time."""
-        return self._known("accessing events")._finished()
+        return self._known("accessing events").function_events
 
     def key_averages(
         self,
@@ -306,7 +316,7 @@ class profile:
 
     def export_chrome_trace(self, path: str, use_python_export: bool = False) -> None:
         """Write the trace, which chrome://tracing and Perfetto read; compressed as .gz."""
-        events = self._known("exporting chrome trace")._finished()
+        events = self._known("exporting chrome trace").function_events
         trace = events._trace() | self._metadata
         opened = gzip.open if str(path).endswith(".gz") else open
         with opened(path, "wt", encoding="utf-8") as file:

@@ -22,7 +22,8 @@ TOLERANCE = {"float64": 1e-9, "complex128": 1e-9, "float16": 2e-2, "bfloat16": 2
 SINGLE = 3e-4
 # Warnings that are not compared: given once in a process, or by PyTorch's tracer of programs.
 UNSEEN = re.compile(
-    "Warning: Profiler clears events|`torch.jit.script` is deprecated|Attempted to insert a get_attr"
+    "Warning: Profiler clears events|`torch.jit.script` is deprecated"
+    "|Attempted to insert a get_attr"
 )
 
 

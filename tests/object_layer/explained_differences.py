@@ -62,6 +62,8 @@ def names(ours: Any, theirs: Any) -> bool:
     )
 
 
+COPY = "_has_compatible_shallow_copy_type"
+
 # What PyTorch's profiler lists for one call of a program, and what is listed here: the name that
 # an event has here, and its place. PyTorch composes these calls of others, in C++ or in Python.
 COMPOSED = [
@@ -72,9 +74,7 @@ COMPOSED = [
         ("unsqueeze unsqueeze", {0: "unsqueeze"}),  # x[None, None]
         ("linalg_vector_norm clamp_min expand_as div", {0: "normalize"}),
         (
-            "empty detach empty detach uniform_ uniform_ to _has_compatible_shallow_copy_type "
-            "_has_compatible_shallow_copy_type to _has_compatible_shallow_copy_type "
-            "_has_compatible_shallow_copy_type",
+            f"empty detach empty detach uniform_ uniform_ to {COPY} {COPY} to {COPY} {COPY}",
             {4: "uniform_", 5: "uniform_", 6: "to", 9: "to"},  # Linear(2, 3).double()
         ),
     )
@@ -208,8 +208,10 @@ ROWS: tuple[Row, ...] = (
         "shapes of profiled lists",
         lambda a, b, w: (
             w.family == "profiles"
-            and ((_event(w)[0] == "aten::lift_fresh" and a in ([], [[]]))
-            or (_event(w)[0] == "aten::einsum" and b == []))
+            and (
+                (_event(w)[0] == "aten::lift_fresh" and a in ([], [[]]))
+                or (_event(w)[0] == "aten::einsum" and b == [])
+            )
         ),
         (
             "torch.tensor is given a list, which has no shape, where PyTorch's event is of its "

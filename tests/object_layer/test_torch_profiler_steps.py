@@ -66,6 +66,7 @@ def steps_of(prof):
     return [event.name for event in prof.events() if event.name.startswith("ProfilerStep#")]
 
 
+@pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
 @pytest.mark.parametrize(
     ("numbers", "count", "traces"),
     [
@@ -91,6 +92,30 @@ def test_each_cycle_gives_a_trace_of_its_active_steps(numbers, count, traces):
             if prof.step_num < count - 1:
                 prof.step()
     assert found == traces
+
+
+@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
+def test_events_of_all_cycles_are_kept_where_it_is_asked_for(kept):
+    plan = schedule(wait=0, warmup=1, active=1)
+    with torch.profiler.profile(schedule=plan, acc_events=kept) as prof:
+        for _ in range(6):
+            torch.ones(2).sin()
+            prof.step()
+    names = [event.name for event in prof.events()]
+    # The block ends in a warmup, of which nothing is kept.
+    assert names.count("aten::sin") == (3 if kept else 0)
+
+
+def test_nothing_is_kept_of_a_warmup_that_the_block_ends_in():
+    with torch.profiler.profile(schedule=schedule(wait=0, warmup=2, active=1)) as prof:
+        torch.ones(2).sin()
+    assert prof.events() == []
+
+
+def test_a_label_is_a_text():
+    with pytest.raises(RuntimeError, match="Expected a value of type 'str' for argument 'name'"):
+        record_function(3).__enter__()
 
 
 def test_without_a_schedule_all_is_one_trace():

@@ -118,9 +118,21 @@ def gradgradcheck(
 ) -> bool:
     """Whether the second derivatives of `func(*inputs)` agree with differences of the first.
 
-    grad_outputs: the cotangents of the outputs, random ones if left out. The rest is as in
-    `gradcheck`.
+    grad_outputs: the cotangents of the outputs, random ones if left out. check_fwd_over_rev,
+    check_rev_over_rev: differentiate the backward pass in forward mode, and by a backward pass;
+    AssertionError where neither is asked for, or what only the second checks is asked for without
+    it. The rest is as in `gradcheck`.
     """
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError(
+            "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
+        )
+    for name, asked in (
+        ("check_undefined_grad", check_undefined_grad),
+        ("check_batched_grad", check_batched_grad),
+    ):
+        if asked and not check_rev_over_rev:
+            raise AssertionError(f"Setting {name}=True requires check_rev_over_rev to be True")
     given = _as_tuple(inputs)
     outputs = _differentiable(func(*given))
     if grad_outputs is None:
@@ -384,7 +396,7 @@ class _Check:
             u, v = u / (np.linalg.norm(u) or 1), v / (np.linalg.norm(v) or 1)
             left, right = (u @ matrix @ v for matrix in (expected, found))
             least *= float(np.abs(np.outer(u, v)).sum())
-        if np.allclose(right, left, self.rtol, least, equal_nan=not self.fast):
+        if np.allclose(right, left, self.rtol, least):
             return
         shown = [str(x.item()) if self.fast else _shown(x) for x in (left, right)]
         raise GradcheckError(

@@ -31,6 +31,7 @@ declare(places)
 
 UNFINISHED = "<unfinished torch.autograd.profile>"
 
+
 class profile:
     """Context manager that records the operations and backward passes of its block.
 
@@ -83,6 +84,7 @@ class profile:
         self.entered = False
         self._recorder: Recorder | None = None
         self._function_events: EventList | None = None
+        self._earlier = EventList()  # of recordings before this one, to be listed with it
         if not enabled:
             return
         if use_cuda or use_device not in (None, "cpu"):
@@ -124,6 +126,7 @@ class profile:
                 begin=recorder.begin,
                 memory=self.profile_memory,
             )
+            self._function_events.extend(self._earlier)
         return self._function_events
 
     @property

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
+from tapegrad._core.values import in_trace
 from tapegrad.torch._dtypes import default_float
 from tapegrad.torch._tensor.tensor import Tensor, of_value
 from tapegrad.torch.optim._first_order import (
@@ -88,7 +89,7 @@ class ASGD(FirstOrder):
 
 def _rounded(held: Any) -> Any:
     """A number as the default dtype has it, also for a loaded state of a wider dtype."""
-    return default_float().type(held) if isinstance(held, (int, float)) else held
+    return held if in_trace(held) else default_float().type(held)
 
 
 __all__ = ["ASGD"]

@@ -6,6 +6,7 @@ Knows the profiler of `autograd`. Must not know what is recorded.
 from __future__ import annotations
 
 import enum
+import functools
 import gzip
 import json
 import os
@@ -23,7 +24,6 @@ CLEARED = (
     "Warning: Profiler clears events at the end of each cycle. Only events from the current "
     "cycle will be reported. To keep events across cycles, set acc_events=True."
 )
-_told = False  # the warning is given once
 
 
 class ProfilerActivity(enum.Enum):
@@ -100,6 +100,12 @@ def schedule(
     return action
 
 
+@functools.cache
+def _tell_of_cleared_events() -> None:
+    """Warn, once in a process."""
+    warn(CLEARED)
+
+
 def _always(_: int) -> ProfilerAction:
     return ProfilerAction.RECORD
 
@@ -135,9 +141,10 @@ class profile:
     activities: of `ProfilerActivity`; the CPU is recorded, of other devices a warning says that
     they are not there. schedule: what to do in each step; by default all is recorded.
     on_trace_ready: is called with the profiler where a trace ends. record_shapes, profile_memory,
-    with_stack: as in `autograd.profiler.profile`; with_flops, with_modules, experimental_config,
-    acc_events and the rest have no effect here. `events()` and `key_averages()` are those of the
-    recording that ended last: ask for them in on_trace_ready, or after the block.
+    with_stack: as in `autograd.profiler.profile`; with_flops, with_modules, experimental_config
+    and the rest have no effect here. `events()` and `key_averages()` are those of the recording
+    that ended last, as a warning says: ask for them in on_trace_ready, or after the block.
+    acc_events: they are those of all recordings, the last one first.
     """
 
     def __init__(
@@ -243,7 +250,7 @@ class profile:
             self.stop_trace()
             if self.on_trace_ready is not None and (before is save or after is None):
                 self.on_trace_ready(self)
-        if after is warmup and not self._running:
+        if after is warmup and not self._running and before is not ProfilerAction.RECORD:
             self.prepare_trace()
         elif after in (ProfilerAction.RECORD, save):
             if not self._running:
@@ -255,25 +262,31 @@ class profile:
 
     def prepare_trace(self) -> None:
         """Switch recording on; what is recorded before `start_trace` is thrown away."""
-        global _told
-        if self.profiler is not None and not self.acc_events and not _told:
-            _told = True
-            warn(CLEARED)
-        self._open()
+        if self.profiler is not None and not self.acc_events:
+            _tell_of_cleared_events()
+        self._open(self._earlier())
 
     def start_trace(self) -> None:
         """Begin to keep what is recorded."""
+        earlier = self._earlier()
         if self._running:
             self.stop_trace()
-        self._open()
+        self._open(earlier)
 
-    def _open(self) -> None:
+    def _earlier(self) -> EventList:
+        """The events of the cycles before, where they are kept."""
+        if self.profiler is None or not self.acc_events:
+            return EventList()
+        return self.profiler._earlier if self._running else self.profiler.function_events
+
+    def _open(self, earlier: EventList) -> None:
         self.profiler = _profiler.profile(
             record_shapes=self.record_shapes,
             profile_memory=self.profile_memory,
             with_stack=self.with_stack,
         )
         self.profiler.__enter__()
+        self.profiler._earlier = earlier
         self._running = True
 
     def stop_trace(self) -> None:

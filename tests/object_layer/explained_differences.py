@@ -118,6 +118,10 @@ def shapes(ours: Any, theirs: Any) -> bool:
     return known(ours) == known(theirs)
 
 
+def _is_shape(part: Any) -> bool:
+    return isinstance(part, list) and all(isinstance(side, (int, list)) for side in part)
+
+
 ROWS: tuple[Row, ...] = (
     (
         "words of the parser",
@@ -196,7 +200,7 @@ ROWS: tuple[Row, ...] = (
         "shapes of profiled constants",
         lambda a, b, w: (
             w.family == "profiles"
-            and all(isinstance(x, list) and all(isinstance(s, list) for s in x) for x in (a, b))
+            and all(isinstance(x, list) and all(_is_shape(s) for s in x) for x in (a, b))
             and shapes(a, b)
         ),
         (
@@ -255,7 +259,12 @@ ROWS: tuple[Row, ...] = (
                 and getattr(a, "dtype", None) == getattr(b, "dtype", None) == np.float32
                 and bool(np.allclose(a, b, 2e-2, 1e-6))
             )
-            or (w.place.endswith(".prev_loss") and bool(np.isclose(a, b, 1e-6, 0)))
+            or (
+                w.place.endswith(".prev_loss")
+                and isinstance(a, float)
+                and isinstance(b, float)
+                and bool(np.isclose(a, b, 1e-6, 0))
+            )
         ),
         "Weights of differences of gradients, in single precision near the minimum.",
     ),

@@ -316,9 +316,11 @@ def _at(ufunc: np.ufunc, x: Value, index: Index, *operands: Value) -> None:
     values = [np.ravel(np.broadcast_to(operand, positions.shape)) for operand in operands]
     mapped = isinstance(flat, Mapped)
     ruled = has_rule(ufunc, mapped=mapped)
-    if len(values) == 1 and (ruled or not mapped and can_sort(ufunc, x, values[0])):
+    # Complex values for real elements are left over, for the error of their write.
+    fits = len(values) == 1 and (values[0].dtype.kind != "c" or x.dtype.kind == "c")
+    if fits and (ruled or not mapped and can_sort(ufunc, x, values[0])):
         if mapped or ruled and DENSE * flat.size >= x.size:
-            x[...] = changed_at(ufunc, flat, np.ravel(x), values[0]).reshape(x.shape)
+            x[...] = changed_at(ufunc, flat, x.reshape(-1), values[0]).reshape(x.shape)
             return
         distinct, numbers = np.unique(flat, return_inverse=True)
         where = np.unravel_index(distinct, x.shape)

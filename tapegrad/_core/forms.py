@@ -734,6 +734,17 @@ def elementwise(function: Function, *partials: Partial, **options: Any) -> Rule:
     return _register(Elementwise(function, partials, **options))
 
 
+def partials_of(function: Function) -> Sequence[Any] | None:
+    """The partials of an elementwise function: functions, None for 1, `MINUS` for -1.
+
+    There are none for a constant function, and None in place of them for a function of other form.
+    """
+    rule = REGISTRY.get(function)
+    if isinstance(rule, Constant):
+        return ()
+    return rule.partials if isinstance(rule, Elementwise) else None
+
+
 def linear(function: Function, *transposes: Function | None, **options: Any) -> Rule:
     """Declare a linear function by its transposes `(g, out, *args, **params)`, one per argument.
 

@@ -1,9 +1,9 @@
 """Running values of any ufunc: `ufunc.accumulate`, by one linear recurrence.
 
-A running value is `out[k] = ufunc(out[k - 1], x[k])`. NumPy computes them all; the partials at each
-step follow from them at once. What is left of a derivative is `s[k] = a[k] * s[k - 1] + b[k]`, from
-the front for tangents and from the back for cotangents. It is a function with a rule of its own,
-whose derivatives are recurrences again.
+A running value is `out[k] = ufunc(out[k - 1], x[k])`. NumPy computes them all; the partials at
+each step follow from them at once. What is left of a derivative is the recurrence
+`s[k] = a[k] * s[k - 1] + b[k]`, from the front for tangents and from the back for cotangents. It is a function with a rule of its
+own, whose derivatives are recurrences again.
 """
 
 from __future__ import annotations
@@ -15,11 +15,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import MINUS
-from tapegrad._core.fit import is_finite
-from tapegrad._core.forms import Constant, Elementwise, general, strong_product
-from tapegrad._core.rule import REGISTRY
+from tapegrad._core.forms import general, partials_of, strong_product
 from tapegrad._core.types import Cotangent, Tangent, Value
-from tapegrad._core.values import any_true, untraced
+from tapegrad._core.values import innermost, untraced
 
 # --- the recurrence s[0] = b[0], s[k] = a[k - 1] * s[k - 1] + b[k], along the first axis
 
@@ -28,17 +26,20 @@ WIDE = 512  # numbers in a step, from which one step after another is the fastes
 
 
 def solve(a: Value, b: Value) -> Value:
-    """The s of the recurrence, for plain arrays; `a` has one row less than `b`.
+    """The s of the recurrence; `a` has one row less than `b`.
 
     Pairs of steps are one step of a recurrence half as long. Where products of its factors are not
     finite it goes step by step, and a zero times an infinity is zero, as in a replay of the steps.
     """
+    if innermost((a, b)) is not None:
+        return recurrence(a, b)  # of another tape
     if len(b) < 2:
         return b.copy()
     with np.errstate(all="ignore"):
         wide = math.prod(b.shape[1:]) >= WIDE
         s = _by_steps(a, b) if wide else _by_pairs(a, b)
-        return s if is_finite(s) else _by_strong_steps(a, b)
+        finite = np.isfinite(np.sum(s))  # a sum that overflows costs only time
+        return s if finite else _by_strong_steps(a, b)
 
 
 def _by_pairs(a: Value, b: Value) -> Value:
@@ -118,15 +119,15 @@ RECURRENCE = general(
 
 def has_partials(ufunc: np.ufunc) -> bool:
     """Whether the rule of a ufunc tells the derivatives of one step from its operands."""
-    rule = REGISTRY.get(ufunc)
-    known = isinstance(rule, (Elementwise, Constant))
-    return known and ufunc.nin == 2 and ufunc.nout == 1 and ufunc.signature is None
+    if ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature is not None:
+        return False
+    return partials_of(ufunc) is not None
 
 
 def step_partials(ufunc: np.ufunc, out: Value, before: Value, x: Value) -> tuple[Value, Value]:
     """The partials of `out = ufunc(before, x)`, as arrays of its shape."""
-    rule = REGISTRY[ufunc]
-    if not isinstance(rule, Elementwise):
+    partials = partials_of(ufunc)
+    if not partials:  # a constant function
         zeros = np.zeros_like(untraced(out))
         return zeros, zeros
     first, second = (
@@ -135,7 +136,7 @@ def step_partials(ufunc: np.ufunc, out: Value, before: Value, x: Value) -> tuple
         else -np.ones_like(untraced(out))
         if partial is MINUS
         else np.broadcast_to(partial(out, before, x), out.shape)
-        for partial in rule.partials
+        for partial in partials
     )
     return first, second
 

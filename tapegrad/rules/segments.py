@@ -1,8 +1,8 @@
 """Reductions of segments of an axis: `ufunc.reduceat`.
 
-Its segments may overlap, fall or leave a beginning out; these are gathered first, so that the rules
-see segments that follow each other and fill the axis: sums, products and extrema. Segments of any
-other ufunc are gathered by their lengths, and are running values.
+Its segments may overlap, fall or leave a beginning out; these are gathered first, so that the
+rules see segments that follow each other and fill the axis: sums, products and extrema. Segments
+of any other ufunc are gathered by their lengths, and are running values.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad._core.forms import general, linear
-from tapegrad._core.rule import Rule
 from tapegrad._core.types import Cotangent, Index, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad.rules.recurrence import accumulate, recurrence
@@ -154,7 +153,7 @@ MAXIMA, MINIMA = (
     for function, name in ((_maxima, "np.maximum.reduceat"), (_minima, "np.minimum.reduceat"))
 )
 
-RULES: dict[np.ufunc, Rule] = {
+RULES: dict[np.ufunc, Any] = {
     np.add: SUMS,
     np.multiply: PRODUCTS,
     np.maximum: MAXIMA,
@@ -169,9 +168,11 @@ def reduceat(ufunc: np.ufunc, x: Value, indices: Index, axis: int = 0) -> Value:
     given = np.asarray(indices)
     axis = normalize_axis_index(axis, x.ndim)
     count = x.shape[axis]
-    fits = given.ndim == 1 and given.dtype.kind in "iu" and given.size
-    if not fits or given.min() < 0 or given.max() >= count:
-        return ufunc.reduceat(untraced(x), indices, axis)  # NumPy's error
+    whole = given.ndim == 1 and given.dtype.kind in "iu" and given.size
+    if not whole or given.min() < 0 or given.max() >= count:
+        known = ufunc.reduceat(untraced(x), indices, axis)  # NumPy's error
+        if not given.size:
+            return known
     firsts = given.astype(np.intp, copy=False)
     lengths = np.diff(firsts, append=count)
     if (lengths > 0).all():

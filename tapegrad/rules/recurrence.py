@@ -2,8 +2,8 @@
 
 A running value is `out[k] = ufunc(out[k - 1], x[k])`. NumPy computes them all; the partials at
 each step follow from them at once. What is left of a derivative is the recurrence
-`s[k] = a[k] * s[k - 1] + b[k]`, from the front for tangents and from the back for cotangents. It is a function with a rule of its
-own, whose derivatives are recurrences again.
+`s[k] = a[k] * s[k - 1] + b[k]`, from the front for tangents and from the back for cotangents. It
+is a function with a rule of its own, whose derivatives are recurrences again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import MINUS
 from tapegrad._core.forms import general, partials_of, strong_product
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import innermost, untraced
@@ -130,15 +129,12 @@ def step_partials(ufunc: np.ufunc, out: Value, before: Value, x: Value) -> tuple
     if not partials:  # a constant function
         zeros = np.zeros_like(untraced(out))
         return zeros, zeros
-    first, second = (
-        np.ones_like(untraced(out))
-        if partial is None
-        else -np.ones_like(untraced(out))
-        if partial is MINUS
-        else np.broadcast_to(partial(out, before, x), out.shape)
-        for partial in partials
-    )
-    return first, second
+    first, second = (partial(out, before, x) for partial in partials)
+    return _as_array(first, out), _as_array(second, out)
+
+
+def _as_array(partial: Value, out: Value) -> Value:
+    return partial if hasattr(partial, "shape") else np.full_like(untraced(out), partial)
 
 
 def _accumulate(x: Value, ufunc: Any = np.add, axis: int = 0) -> Value:

@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad._core.forms import general, linear
 from tapegrad._core.types import Cotangent, Function, Index, Tangent, Value
-from tapegrad._core.values import innermost, untraced
+from tapegrad._core.values import any_true, innermost, untraced
 from tapegrad.rules.recurrence import has_partials
 from tapegrad.rules.segments import is_ordinary, of_segments, products_of_others
 
@@ -54,6 +54,20 @@ ADDED = linear(
 )
 
 
+def _subtracted_at(positions: Index, x: Value, values: Value) -> Value:
+    return _changed(np.subtract, positions, x, values)
+
+
+SUBTRACTED = linear(
+    _subtracted_at,
+    lambda g, _out, _positions, _x, _values: g,
+    lambda g, _out, positions, _x, _values: (-g)[positions],
+    fixed=1,
+    name="np.subtract.at",
+    batch=_of_examples(np.subtract),
+)
+
+
 def _sums(positions: Index, x: Value, values: Value) -> Value:
     return ADDED.apply_bound([positions, x, values], {})
 
@@ -62,8 +76,10 @@ def _ties(out: Value, positions: Index, x: Value, values: Value) -> tuple[Value,
     """Which elements and which values equal the extremum of their position, and how many."""
     out, x, values, positions = map(untraced, (out, x, values, positions))
     best = out[positions]
-    x_ties = (x == out) | ((x != x) & (out != out))
-    value_ties = (values == best) | ((values != values) & (best != best))
+    x_ties, value_ties = x == out, values == best
+    if any_true(out != out):
+        x_ties = x_ties | ((x != x) & (out != out))
+        value_ties = value_ties | ((values != values) & (best != best))
     kind = np.finfo(out.dtype).dtype
     return x_ties, value_ties, _sums(positions, x_ties.astype(kind), value_ties.astype(kind))
 
@@ -72,6 +88,11 @@ def _extremum_vjp(
     g: Cotangent, out: Value, positions: Index, x: Value, values: Value
 ) -> tuple[Cotangent, ...]:
     x_ties, value_ties, count = _ties(out, positions, x, values)
+    if type(g) is type(value_ties) is np.ndarray and count.max(initial=1) == 1:
+        winners = np.flatnonzero(value_ties)
+        bar = np.zeros(values.shape, g.dtype)
+        bar[winners] = g[positions[winners]]
+        return None, np.where(x_ties, g, 0), bar
     shared = g / count
     return None, np.where(x_ties, shared, 0), np.where(value_ties, shared[positions], 0)
 
@@ -159,6 +180,7 @@ MULTIPLIED = general(
 
 RULES: dict[np.ufunc, Any] = {
     np.add: ADDED,
+    np.subtract: SUBTRACTED,
     np.multiply: MULTIPLIED,
     np.maximum: _extremum(np.maximum),
     np.minimum: _extremum(np.minimum),
@@ -169,15 +191,11 @@ RULES: dict[np.ufunc, Any] = {
 
 def has_rule(ufunc: np.ufunc, *, mapped: bool = False) -> bool:
     """Whether `changed_at` serves, for positions that may differ between examples (`mapped`)."""
-    return ufunc is np.subtract or ufunc in RULES and not (mapped and ufunc is np.multiply)
+    return ufunc in RULES and not (mapped and ufunc is np.multiply)
 
 
 def changed_at(ufunc: np.ufunc, positions: Index, x: Value, values: Value) -> Value:
     """A row of numbers after `ufunc.at(x, positions, values)`; the ufunc `has_rule`."""
-    if ufunc is np.subtract:
-        if values.dtype.kind in "biu":
-            values = values.astype(np.result_type(x.dtype, values.dtype))
-        ufunc, values = np.add, -values
     return RULES[ufunc].apply_bound([positions, x, values], {})
 
 

@@ -51,6 +51,14 @@ INNER = {
     "astype": None,  # a method: tests/rules/test_elementwise.py
     "z.real =": None,  # attributes: tests/test_inplace.py
     "z.imag =": None,
+    "recurrence": None,  # methods of ufuncs: tests/rules/test_ufunc_methods.py
+    "np.ufunc.accumulate": None,
+    **{
+        f"np.{name}.{method}": None
+        for name in ("add", "multiply", "maximum", "minimum")
+        for method in ("at", "reduceat")
+    },
+    "np.subtract.at": None,
 }
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from tapegrad._arrays.masked import holds_condition
 from tapegrad._core.forms import Constant, Unsupported
 from tapegrad._core.out import stretches, write_out
-from tapegrad._core.rule import Rule
+from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.types import Function, Index, Value
 from tapegrad._core.values import (
     Mapped,
@@ -28,6 +28,9 @@ from tapegrad._core.values import (
     untraced,
 )
 from tapegrad._errors import NotDifferentiableError
+from tapegrad.rules.recurrence import accumulate, has_partials
+from tapegrad.rules.segments import reduceat
+from tapegrad.rules.ufunc_at import can_sort, changed_at, has_rule, sorted_at
 
 _REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: np.sum,
@@ -167,7 +170,7 @@ def call_method(
     elif method == "accumulate" and ufunc in _ACCUMULATIONS:
         result = _ACCUMULATIONS[ufunc](*inputs, **{"axis": 0, **kwargs})
     else:
-        result = _step_by_step(ufunc, method, inputs, kwargs)
+        result = _of_steps(ufunc, method, inputs, kwargs)
     return result if out is None else write_out(out, result, f"{rule.name}.{method}")
 
 
@@ -187,22 +190,35 @@ def _known_reduction(
 _DEFAULTS = {"keepdims": False, "initial": np._NoValue, "where": True}
 
 
-def _step_by_step(
+def _of_steps(
     ufunc: np.ufunc, method: str, inputs: tuple[Value, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """A method as calls of the ufunc itself, one per row.
+    """A method as steps of the ufunc itself, made together where its rule has partials.
 
-    NumPy's own call comes first, for its errors, and because a result that is not floating is
-    constant. A floating result depends on x even for a constant function, because the method
-    starts with an element of x.
+    NumPy's own call comes first where it is cheap beside the rest, for its errors, and because a
+    result that is not floating is constant. A floating result depends on x even for a constant
+    function, because the method starts with an element of x.
     """
-    named = {name: untraced(value) for name, value in kwargs.items()}
-    known = getattr(ufunc, method)(*map(untraced, inputs), **named)
-    if known.dtype.kind not in "fc":
-        return known
     dtype = kwargs.pop("dtype", None)
-    x = inputs[0] if dtype is None else inputs[0].astype(dtype)
-    return _STEPS[method](ufunc, x, *inputs[1:], **kwargs)
+    x = inputs[0]
+    if not _is_short(ufunc, method, x, dtype):
+        named = {name: untraced(value) for name, value in kwargs.items()}
+        plain = map(untraced, inputs)
+        known = getattr(ufunc, method)(*plain, dtype=dtype, **named)
+        if known.dtype.kind not in "fc":
+            return known
+    return _STEPS[method](ufunc, x if dtype is None else x.astype(dtype), *inputs[1:], **kwargs)
+
+
+def _is_short(ufunc: np.ufunc, method: str, x: Value, dtype: Any) -> bool:
+    """Whether the function that computes a method calls NumPy's on values as they are."""
+    return (
+        method != "reduce"
+        and dtype is None
+        and bool(getattr(x, "ndim", 0))
+        and has_partials(ufunc)
+        and not isinstance(REGISTRY[ufunc], Constant)
+    )
 
 
 def _fold(
@@ -227,7 +243,12 @@ def _fold(
     if where is not True:
         mask = np.moveaxis(np.broadcast_to(untraced(where), x.shape), axes, range(len(axes)))
         mask = mask.reshape(steps, *rest)
-    total, first = (rows[0], 1) if start is None else (start, 0)
+    if mask is None and steps > 1 and has_partials(ufunc):
+        if start is not None:
+            rows = np.concatenate([ufunc(start, rows[:1]), rows[1:]])
+        total, first = accumulate(ufunc, rows)[-1], steps
+    else:
+        total, first = (rows[0], 1) if start is None else (start, 0)
     for i in range(first, steps):
         stepped = ufunc(total, rows[i])
         total = stepped if mask is None else np.where(mask[i], stepped, total)
@@ -237,6 +258,8 @@ def _fold(
 
 
 def _accumulate(ufunc: np.ufunc, x: Value, axis: int = 0) -> Any:
+    if has_partials(ufunc) and x.ndim:
+        return accumulate(ufunc, x, axis)
     x = np.moveaxis(x, axis, 0)
     parts = [x[0]] if x.shape[0] else []
     for i in range(1, x.shape[0]):
@@ -245,6 +268,8 @@ def _accumulate(ufunc: np.ufunc, x: Value, axis: int = 0) -> Any:
 
 
 def _reduceat(ufunc: np.ufunc, x: Value, indices: Index, axis: int = 0) -> Any:
+    if has_partials(ufunc) and x.ndim:
+        return reduceat(ufunc, x, untraced(indices), axis)
     x = np.moveaxis(x, axis, 0)
     starts = [int(i) for i in untraced(indices)]
     ends = [*starts[1:], x.shape[0]]
@@ -289,15 +314,39 @@ def _at(ufunc: np.ufunc, x: Value, index: Index, *operands: Value) -> None:
     positions = getitem(np.arange(x.size).reshape(x.shape), index)
     flat = np.ravel(positions)
     values = [np.ravel(np.broadcast_to(operand, positions.shape)) for operand in operands]
+    mapped = isinstance(flat, Mapped)
+    ruled = has_rule(ufunc, mapped=mapped)
+    # Complex values for real elements are left over, for the error of their write.
+    fits = len(values) == 1 and (values[0].dtype.kind != "c" or x.dtype.kind == "c")
+    if fits and (ruled or not mapped and can_sort(ufunc, x, values[0])):
+        if mapped or ruled and DENSE * flat.size >= x.size:
+            x[...] = changed_at(ufunc, flat, x.reshape(-1), values[0]).reshape(x.shape)
+            return
+        distinct, numbers = np.unique(flat, return_inverse=True)
+        where = np.unravel_index(distinct, x.shape)
+        if distinct.size < flat.size:
+            change = changed_at if ruled else sorted_at
+            x[where] = change(ufunc, numbers, x[where], values[0])
+            return
     # An index that repeats positions is split into rounds, each without repeats.
-    if isinstance(flat, Mapped):
+    if mapped:
         round_of = _rounds(raw_value(flat).reshape(-1, flat.shape[0]), x.size)
     else:
         round_of = _occurrences_before(flat)
-    for round_number in range(int(round_of.max(initial=-1)) + 1):
-        chosen = np.flatnonzero(round_of == round_number)
+    for chosen in _by_rounds(round_of):
         where = np.unravel_index(flat[chosen], x.shape)
         x[where] = ufunc(x[where], *(value[chosen] for value in values))
+
+
+# A row is changed as a whole if it has at most so many elements for each position.
+DENSE = 4
+
+
+def _by_rounds(round_of: Index) -> list[Any]:
+    """The numbers of the positions in each round, in their order."""
+    order = np.argsort(round_of, kind="stable")
+    starts = np.searchsorted(round_of[order], np.arange(1, round_of.max(initial=0) + 1))
+    return np.split(order, starts) if len(order) else []
 
 
 def _occurrences_before(flat: Index) -> Any:

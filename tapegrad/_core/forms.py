@@ -734,6 +734,27 @@ def elementwise(function: Function, *partials: Partial, **options: Any) -> Rule:
     return _register(Elementwise(function, partials, **options))
 
 
+def partials_of(function: Function) -> list[Function] | None:
+    """The partials `(out, *args)` of an elementwise or constant function; else None.
+
+    A constant function has no partials. Those that are constant return a number.
+    """
+    rule = REGISTRY.get(function)
+    if isinstance(rule, Constant):
+        return []
+    if not isinstance(rule, Elementwise):
+        return None
+    return [_as_function(partial) for partial in rule.partials]
+
+
+def _as_function(partial: Any) -> Function:
+    if partial is not None and partial is not MINUS:
+        function: Function = partial
+        return function
+    number = 1 if partial is None else -1
+    return lambda _out, *_args: number
+
+
 def linear(function: Function, *transposes: Function | None, **options: Any) -> Rule:
     """Declare a linear function by its transposes `(g, out, *args, **params)`, one per argument.
 

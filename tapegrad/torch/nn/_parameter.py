@@ -46,7 +46,10 @@ class Parameter(Tensor, metaclass=_Marked):
         made.node = None
         share_version(data, made)
         if requires_grad:
-            require_floating(made._value.dtype)
+            if made._value.dtype.kind not in "fcV":
+                raise RuntimeError(
+                    "Only Tensors of floating point and complex dtype can require gradients"
+                )
             made.node = LEAF
         return made
 

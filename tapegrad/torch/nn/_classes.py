@@ -17,6 +17,7 @@ from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.modes import MODE
 from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._ops.declare import private
+from tapegrad.torch._ops.elementwise.kinds import require_kind
 from tapegrad.torch._ops.fast import short_cross_entropy
 from tapegrad.torch._rules import losses as _losses
 from tapegrad.torch._rules.reducing import reduced, word_for
@@ -111,6 +112,7 @@ def _cross_entropy(
     reduction: str,
     label_smoothing: float,
 ) -> Value:
+    require_kind(input, "log_softmax_lastdim_kernel_impl")
     axis = 1 if len(input.shape) > 1 else 0
     if input.shape == target.shape:
         if target.dtype.kind not in "fV":

@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad.torch._graph.node import new
 from tapegrad.torch._graph.versions import share_version
-from tapegrad.torch._tensor.tensor import LEAF, Tensor, of_value, plain_of, require_floating
+from tapegrad.torch._tensor.tensor import LEAF, Tensor, of_value, plain_of
 
 
 class _Marked(type):

@@ -131,3 +131,17 @@ def test_an_optimizer_of_ones_own_gets_no_settings_that_it_has_not():
     made = Plain([torch.ones(1, requires_grad=True)])
     made.load_state_dict(made.state_dict())
     assert set(made.param_groups[0]) == {"lr", "params"}
+
+
+@pytest.mark.parametrize("call", [torch.cat, torch.stack, torch.hstack, torch.vstack])
+@pytest.mark.parametrize(("part", "kind"), [(1, "int"), (None, "NoneType"), ("a", "str")])
+def test_an_element_that_is_no_tensor_is_named(call, part, kind):
+    text = f"expected Tensor as element 1 in argument 0, but got {kind}"
+    with pytest.raises(TypeError, match=text):
+        call([torch.ones(1), part])
+
+
+def test_a_copied_parameter_keeps_its_layout():
+    layer = nn.Linear(2, 2)
+    layer.weight = nn.Parameter(torch.ones(2, 2).t())
+    assert copy.deepcopy(layer).weight.stride() == (1, 2)

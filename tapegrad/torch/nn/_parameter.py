@@ -55,7 +55,7 @@ class Parameter(Tensor, metaclass=_Marked):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
-            copied = of_value(plain_of(self).copy())
+            copied = of_value(plain_of(self).copy("K"))  # the layout stays
             memo[id(self)] = type(self)(copied, self.requires_grad)
         return memo[id(self)]
 

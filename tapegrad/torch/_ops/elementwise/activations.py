@@ -435,7 +435,7 @@ def logsigmoid(input: Value) -> Value:
 @activation("DivBackward0", inplace=False)
 def softsign(input: Value) -> Value:
     """x / (1 + |x|)."""
-    return floating(input) / (np.absolute(input) + 1)
+    return floating(input) / (np.absolute(floating(input)) + 1)
 
 
 @activation("SubBackward0", inplace=False)

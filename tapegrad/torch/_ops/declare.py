@@ -253,6 +253,13 @@ def _no_tensor(compute: Function, args: Any, kwargs: Params, error: AttributeErr
     """PyTorch's error where the attribute that was missed is one of arrays."""
     bound = [*zip(inspect.signature(compute).parameters, args, strict=False), *kwargs.items()]
     for place, (name, value) in enumerate(bound, 1):
+        parts = enumerate(value) if isinstance(value, (list, tuple)) else ()
+        for number, part in parts:
+            kind = type(part).__name__
+            if str(error).startswith(f"'{kind}' object has no attribute"):
+                return TypeError(
+                    f"expected Tensor as element {number} in argument {place - 1}, but got {kind}"
+                )
         kind = type(value).__name__
         if str(error).startswith(f"'{kind}' object has no attribute") and kind != "ndarray":
             word = compute.__name__.removeprefix("_")

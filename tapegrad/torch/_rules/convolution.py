@@ -104,7 +104,7 @@ def _is_shared(x: Value) -> bool:
 def _as_channels(x: Value) -> Value:
     """The axis of examples joined with the channels: (b, n, c, ...) -> (n, b * c, ...)."""
     moved = np.moveaxis(x, 0, 1)
-    return np.reshape(moved, (moved.shape[0], -1, *moved.shape[3:]))
+    return np.reshape(moved, (moved.shape[0], moved.shape[1] * moved.shape[2], *moved.shape[3:]))
 
 
 def _from_channels(x: Value, count: int) -> Value:

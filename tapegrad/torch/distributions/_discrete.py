@@ -53,6 +53,7 @@ class _ByProbability(Distribution):
             found = self._probs_of(self.__dict__["logits"])
         else:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self.__dict__[name] = found  # from now on it is shown, too
         return found
 
     def _logits_of(self, probs: Any) -> Any:

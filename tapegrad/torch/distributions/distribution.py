@@ -206,7 +206,7 @@ class Distribution:
 
     def __repr__(self) -> str:
         shown = ", ".join(
-            f"{name}: {value.item() if value.numel() == 1 else value.size()}"
+            f"{name}: {value if value.numel() == 1 else value.size()}"
             for name, value in self._parts()
         )
         return f"{type(self).__name__}({shown})"

@@ -234,7 +234,7 @@ def _projected(
 
 def _heads(x: Any, batch: int, heads: int) -> Any:
     """(time, batch, heads * size) as (batch, heads, time, size)."""
-    return x.reshape(x.shape[0], batch, heads, -1).permute(1, 2, 0, 3)
+    return x.reshape(x.shape[0], batch, heads, x.shape[2] // heads).permute(1, 2, 0, 3)
 
 
 def _aligned(mask: Any, batch: int, heads: int, sides: tuple[int, int]) -> Any:
@@ -266,7 +266,7 @@ def _static(x: Any, given: Any, heads: int, size: int, batch: int, name: str) ->
     _require(
         given.shape[2] == size, f"expecting {name}.size(2) of {size}, but got {given.shape[2]}"
     )
-    return given.reshape(batch, heads, -1, size)
+    return given.reshape(batch, heads, given.shape[1], size)
 
 
 def _one_more(mask: Any) -> Any:
@@ -391,7 +391,7 @@ def multi_head_attention_forward(
             padding.shape[1] == k.shape[2],
             f"Expected key_padded_mask.shape[1] to be {k.shape[2]}, but got {padding.shape[1]}",
         )
-        padding = padding.reshape(batch, 1, 1, -1)
+        padding = padding.reshape(batch, 1, 1, padding.shape[1])
         mask = padding if mask is None else mask + padding
     out, found = _weighted(q, k, v, mask, dropout_p if training else 0.0)
     out = out.permute(2, 0, 1, 3).reshape(target * batch, size)

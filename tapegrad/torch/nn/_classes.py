@@ -17,6 +17,7 @@ from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.modes import MODE
 from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._ops.declare import private
+from tapegrad.torch._ops.elementwise.kinds import require_kind
 from tapegrad.torch._ops.fast import short_cross_entropy
 from tapegrad.torch._rules import losses as _losses
 from tapegrad.torch._rules.reducing import reduced, word_for
@@ -34,10 +35,7 @@ def _nll_label(
 
 
 def _check_classes(x: Value, target: Value) -> None:
-    if target.dtype.kind not in "iu":
-        raise RuntimeError(
-            f"expected target dtype to be Long or Byte, but got {word_of(target.dtype)}"
-        )
+    """What PyTorch checks, in its order: sizes first, then the dtype."""
     if len(x.shape) == 0:
         raise ValueError("Expected input to have at least 1 dimension")
     batch = x.shape[:1] if len(x.shape) > 1 else ()
@@ -46,9 +44,15 @@ def _check_classes(x: Value, target: Value) -> None:
         raise ValueError(
             f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({given})."
         )
+    if len(x.shape) < 3 and len(target.shape) > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if tuple(target.shape) != (*batch, *x.shape[2:]):
         raise RuntimeError(
             f"Expected target size {[*batch, *x.shape[2:]]}, got {list(target.shape)}"
+        )
+    if target.dtype not in (np.int64, np.uint8):
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {word_of(target.dtype)}"
         )
 
 
@@ -108,8 +112,14 @@ def _cross_entropy(
     reduction: str,
     label_smoothing: float,
 ) -> Value:
+    require_kind(input, "log_softmax_lastdim_kernel_impl")
     axis = 1 if len(input.shape) > 1 else 0
-    if target.dtype.kind == "f":
+    if input.shape == target.shape:
+        if target.dtype.kind not in "fV":
+            raise RuntimeError(
+                "Expected floating point type for target with class probabilities, got "
+                f"{word_of(target.dtype)}"
+            )
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing, axis)
     _check_classes(input, target)
     scores = _losses.log_probabilities(input, axis)
@@ -134,8 +144,6 @@ def _beside_classes(weight: Value, scores: Value, axis: int) -> Value:
 def _soft_cross_entropy(
     x: Value, target: Value, weight: Value, reduction: str, label_smoothing: float, axis: int
 ) -> Value:
-    if x.shape != target.shape:
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if label_smoothing:
         target = target * (1 - label_smoothing) + label_smoothing / x.shape[axis]
     scores = _losses.log_probabilities(x, axis) * target

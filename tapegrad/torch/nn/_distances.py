@@ -16,6 +16,7 @@ from tapegrad.torch._graph.modes import MODE
 from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
+from tapegrad.torch._ops.elementwise.kinds import FLOATS, require_kind
 from tapegrad.torch._ops.fast import logged_pair
 from tapegrad.torch._rules import losses as _losses
 from tapegrad.torch._rules.reducing import reduced, weighted, word_for
@@ -42,8 +43,7 @@ def _pair(
             "to broadcasting. Please ensure they have the same size.",
         )
         x, y = np.broadcast_to(x, shape), np.broadcast_to(y, shape)
-    if x.dtype.kind not in "fc":
-        raise RuntimeError(f'"{word}" not implemented for integers')
+    require_kind(x, f"{word}_cpu", "fVc" if word == "l1" else FLOATS)
     return rule.of(x, y, reduction, weight, **params)
 
 

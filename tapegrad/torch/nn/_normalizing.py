@@ -16,6 +16,7 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import Mapped, Traced, raw_value
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._ops.declare import private, register
+from tapegrad.torch._ops.elementwise.kinds import require_kind
 from tapegrad.torch._rules.normalizing import Kept, normalized
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._tensor.writes import overwrite
@@ -42,6 +43,7 @@ def _check_channels(channels: int, **parts: Value) -> None:
 def _batch_norm(
     input: Value, weight: Value, bias: Value, axes: tuple[int, ...], eps: float, kept: Kept
 ) -> Value:
+    require_kind(input, "batch_norm")
     ndim = len(input.shape)
     return normalized(
         input, _per_channel(weight, ndim), _per_channel(bias, ndim), axes, eps, kept=kept
@@ -53,6 +55,7 @@ def _scaled(
     input: Value, mean: Value, variance: Value, weight: Value, bias: Value, eps: float
 ) -> Value:
     """Normalization by given statistics: one factor and one term a channel."""
+    require_kind(input, "batch_norm")
     ndim = len(input.shape)
     given = input.dtype
     factor = 1 / np.sqrt(variance + eps)
@@ -213,6 +216,7 @@ def _last(input: Value, normalized_shape: Shape, **parts: Value) -> tuple[int, .
 def _layer_norm(
     input: Value, axes: tuple[int, ...], weight: Value, bias: Value, eps: float
 ) -> Value:
+    require_kind(input, "LayerNormKernelImpl")
     return normalized(input, weight, bias, axes, eps)
 
 
@@ -247,6 +251,7 @@ def rms_norm(
     eps: added to the mean square; the machine epsilon of the dtype unless given.
     """
     axes = _last(input, normalized_shape, weight=weight)
+    require_kind(input._value, "rms_norm", "fVc")
     if eps is None:
         half = input._value.dtype.itemsize == 2
         eps = float(np.finfo(np.float32 if half else input._value.dtype).eps)
@@ -255,6 +260,7 @@ def rms_norm(
 
 @private("NativeGroupNormBackward0")
 def _group_norm(input: Value, groups: int, weight: Value, bias: Value, eps: float) -> Value:
+    require_kind(input, "GroupNormKernelImpl")
     shape = input.shape
     each = shape[1] // groups
     split = (shape[0], groups, each, *shape[2:])

@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad.torch._graph.node import new
 from tapegrad.torch._graph.versions import share_version
-from tapegrad.torch._tensor.tensor import LEAF, Tensor, of_value, plain_of, require_floating
+from tapegrad.torch._tensor.tensor import LEAF, Tensor, of_value, plain_of
 
 
 class _Marked(type):
@@ -46,13 +46,16 @@ class Parameter(Tensor, metaclass=_Marked):
         made.node = None
         share_version(data, made)
         if requires_grad:
-            require_floating(made._value.dtype)
+            if made._value.dtype.kind not in "fcV":
+                raise RuntimeError(
+                    "Only Tensors of floating point and complex dtype can require gradients"
+                )
             made.node = LEAF
         return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
-            copied = of_value(plain_of(self).copy())
+            copied = of_value(plain_of(self).copy("K"))  # the layout stays
             memo[id(self)] = type(self)(copied, self.requires_grad)
         return memo[id(self)]
 

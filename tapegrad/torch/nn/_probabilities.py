@@ -25,6 +25,8 @@ _KL_LABELS = {"mean": "MeanBackward0", "batchmean": "DivBackward0", "none": "Sub
 
 @private(lambda _x, _y, word, _: _KL_LABELS.get(word, "SumBackward0"), name="kl_div")
 def _kl(input: Value, target: Value, reduction: str, log_target: bool) -> Value:
+    if input.dtype.kind in "biu" or target.dtype.kind in "biu":
+        raise RuntimeError("kl_div: Integral inputs not supported.")
     x, y = promoted(input, target)
     losses = np.exp(y) * (y - x) if log_target else _xlogy(y, y) - y * x
     if reduction == "batchmean":

@@ -30,7 +30,8 @@ from tapegrad.torch._ops.declare import (
     private,
     register,
 )
-from tapegrad.torch._ops.elementwise.arithmetic import cast
+from tapegrad.torch._ops.elementwise import kinds
+from tapegrad.torch._ops.elementwise.arithmetic import cast, floating
 from tapegrad.torch._ops.elementwise.functions import sigmoid_of
 from tapegrad.torch._ops.fast import is_short, logged, quiet, short_single
 from tapegrad.torch._rules import special
@@ -120,6 +121,7 @@ def relu_of(x: Value) -> Value:
 @operation("ReluBackward0", inplace=True)
 def relu(input: Value) -> Value:
     """max(x, 0); the gradient at 0 is 0."""
+    kinds.require_order(input, "Boolean inputs not supported for relu")
     return relu_of(input)
 
 
@@ -139,13 +141,13 @@ def _between(x: Value, low: Value, high: Value) -> Value:
 @activation("HardtanhBackward0")
 def hardtanh(input: Value, min_val: float = -1.0, max_val: float = 1.0) -> Value:
     """x clamped to [min_val, max_val]; the gradient at the bounds is 0."""
-    return _between(input, min_val, max_val)
+    return _between(input, *kinds.bounds_of(input, min_val, max_val))
 
 
 @activation("HardtanhBackward0")
 def relu6(input: Value) -> Value:
     """x clamped to [0, 6]."""
-    return _between(input, 0, 6)
+    return _between(input, *kinds.bounds_of(input, 0, 6))
 
 
 def _is_fraction(slope: Value) -> bool:
@@ -168,6 +170,7 @@ def _leaky(x: Value, slope: Value) -> Value:
 
 
 @activation("LeakyReluBackward0", by_result=True)
+@kinds.of_kind("leaky_relu_cpu")
 def leaky_relu(input: Value, negative_slope: float = 0.01) -> Value:
     """x, and negative_slope * x below 0."""
     return _leaky(input, negative_slope)
@@ -185,6 +188,7 @@ def _prelu(x: Value, weight: Value) -> Value:
 @activation("PreluKernelBackward0", everywhere=True, method=True, inplace=False)
 def prelu(input: Value, weight: Value) -> Value:
     """x, and weight * x below 0: one weight, or one a channel (dimension 1)."""
+    kinds.require_one_dtype(input, weight, "prelu")
     if weight.size != 1:
         channels = input.shape[1] if input.ndim > 1 else 1
         if weight.ndim != 1 or weight.size != channels:
@@ -237,12 +241,14 @@ def _elu(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
 
 
 @activation("EluBackward0", by_result=True)
+@kinds.of_kind("elu_cpu")
 def elu(input: Value, alpha: float = 1.0) -> Value:
     """x, and alpha * (e**x - 1) below 0."""
     return _elu(input, alpha, 1.0, 1.0)
 
 
 @activation("CeluBackward0", everywhere=True, by_result=True)
+@kinds.of_kind("elu_cpu")
 def celu(input: Value, alpha: float = 1.0) -> Value:
     """x, and alpha * (e**(x / alpha) - 1) below 0."""
     if alpha == 0:
@@ -255,6 +261,7 @@ _SELU = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
 @activation("EluBackward0", everywhere=True, by_result=True)
+@kinds.of_kind("elu_cpu")
 def selu(input: Value) -> Value:
     """elu, scaled so that it keeps mean 0 and variance 1."""
     return _elu(input, *_SELU, 1.0)
@@ -342,6 +349,7 @@ def _gelu_tanh(x: Value) -> Value:
 
 
 @activation("GeluBackward0", inplace=False)
+@kinds.of_kind("GeluKernelImpl")
 def gelu(input: Value, approximate: str = "none") -> Value:
     """x times the normal distribution function of x; "tanh": approximately."""
     if approximate not in ("none", "tanh"):
@@ -360,6 +368,7 @@ def _silu(x: Value) -> Value:
 
 
 @activation("SiluBackward0")
+@kinds.of_kind("silu_cpu", "fVc")
 def silu(input: Value) -> Value:
     """x * sigmoid(x)."""
     return _silu(input)
@@ -381,6 +390,7 @@ def _softplus(x: Value, beta: Number, limit: Number) -> Value:
 
 
 @activation("SoftplusBackward0", inplace=False)
+@kinds.of_kind("softplus_cpu")
 def softplus(input: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
     """log(1 + e**(beta x)) / beta; x itself where beta x is above a threshold."""
     return _softplus(input, beta, threshold)
@@ -403,6 +413,7 @@ def _mish(x: Value) -> Value:
 
 
 @activation("MishBackward0")
+@kinds.of_kind("mish_cpu")
 def mish(input: Value) -> Value:
     """x * tanh(softplus(x))."""
     return _mish(input)
@@ -415,6 +426,7 @@ def _logsigmoid(x: Value) -> Value:
 
 
 @activation("LogSigmoidBackward0", inplace=False)
+@kinds.of_kind("log_sigmoid_cpu")
 def logsigmoid(input: Value) -> Value:
     """log(sigmoid(x)), without overflow."""
     return _logsigmoid(input)
@@ -423,13 +435,13 @@ def logsigmoid(input: Value) -> Value:
 @activation("DivBackward0", inplace=False)
 def softsign(input: Value) -> Value:
     """x / (1 + |x|)."""
-    return input / (np.absolute(input) + 1)
+    return floating(input) / (np.absolute(floating(input)) + 1)
 
 
 @activation("SubBackward0", inplace=False)
 def tanhshrink(input: Value) -> Value:
     """x - tanh(x)."""
-    return input - np.tanh(input)
+    return floating(input) - np.tanh(floating(input))
 
 
 # --- piecewise units ----------------------------------------------------------------------------
@@ -445,6 +457,7 @@ def _hardsigmoid(x: Value) -> Value:
 
 
 @activation("HardsigmoidBackward0")
+@kinds.of_kind("hardsigmoid_cpu")
 def hardsigmoid(input: Value) -> Value:
     """x / 6 + 1 / 2, clamped to [0, 1]."""
     return _hardsigmoid(input)
@@ -461,6 +474,7 @@ def _hardswish(x: Value) -> Value:
 
 
 @activation("HardswishBackward0")
+@kinds.of_kind("hardswish_cpu")
 def hardswish(input: Value) -> Value:
     """x * hardsigmoid(x)."""
     return _hardswish(input)
@@ -477,6 +491,7 @@ def _softshrink(x: Value, limit: Number) -> Value:
 
 
 @activation("SoftshrinkBackward0", inplace=False)
+@kinds.of_kind("softshrink_check")
 def softshrink(input: Value, lambd: float = 0.5) -> Value:
     """x moved towards 0 by lambd; 0 where |x| is at most lambd."""
     if lambd < 0:
@@ -490,12 +505,14 @@ def _hardshrink(x: Value, limit: Number) -> Value:
 
 
 @activation("HardshrinkBackward0", everywhere=True, method=True, inplace=False)
+@kinds.of_kind("hardshrink_cpu")
 def hardshrink(input: Value, lambd: float = 0.5) -> Value:
     """x, but 0 where |x| is at most lambd."""
     return _hardshrink(input, lambd)
 
 
 @activation("GluBackward0", inplace=False)
+@kinds.of_kind("glu_cpu")
 def glu(input: Value, dim: int = -1) -> Value:
     """The first half along a dimension times the sigmoid of the second half."""
     if not input.ndim:
@@ -552,10 +569,7 @@ def _declare_softmax(word: str, function: Declared, label: str, doc: str) -> Non
 
     def compute(input: Value, dim: Dim, dtype: DType = None) -> Value:
         array = input if dtype is None else cast(input, as_numpy(dtype))
-        if array.dtype.kind != "f":
-            raise NotImplementedError(
-                f"\"{word}_lastdim_kernel_impl\" not implemented for '{array.dtype}'"
-            )
+        kinds.require_kind(array, f"{word}_lastdim_kernel_impl")
         array, axis = along_one(array, dim)
         return shaped(function(array, axis=axis), input.shape)
 

@@ -27,6 +27,7 @@ def _mask(mask: Value, word: str) -> Value:
     if given.dtype.kind != "b":
         if word == "masked_fill_":
             words = {"uint8": "unsigned char", "int64": "long int", "float32": "float"}
+            words |= {"float64": "double", "int32": "int", "int16": "short"}
             found = words.get(given.dtype.name, given.dtype.name)
             raise RuntimeError(
                 f"{word} only supports boolean masks, but got mask with dtype {found}"

@@ -711,3 +711,19 @@ def test_detach_in_place_within_a_transform() -> None:
     x = torch.tensor([1.0, 2.0])
     np.testing.assert_array_equal(func.grad(f)(x).numpy(), [1.0, 2.0])
     assert func.jvp(f, (x,), (torch.ones(2),))[1] == 3
+
+
+def test_views_within_nested_maps_are_written() -> None:
+    """A tensor made inside gets room for all maps around it, before its views are written to."""
+
+    def written(x: Any) -> Any:
+        w = torch.ones(2, 3, dtype=x.dtype)
+        w[0].copy_(x)
+        w.t()[2] = x[:2]
+        w[:, 0].fill_(2.0)
+        return w.sum(0) * x
+
+    x = torch.arange(24.0, dtype=torch.float64).reshape(2, 4, 3)
+    rows = [written(row) for row in x.reshape(8, 3)]
+    mapped = torch.func.vmap(torch.func.vmap(written))(x)
+    assert mapped.reshape(8, 3).tolist() == torch.stack(rows).tolist()

@@ -356,16 +356,35 @@ def _put_dual(tensor: Tensor, index: Index, given: Value) -> None:
 def _enter_transform(tensor: Tensor, value: Value) -> None:
     """Wrap an outer tensor's value for the functional transform that `value` belongs to."""
     base = tensor if tensor._base is None else tensor._base
-    base._value = lift_to_level_of(base._value.copy(), value)
+    base._value = _lifted(base._value.copy(), value)
     for reference in base._views or ():
         view = reference()
         if view is not None and view._view_fn is not None:
             view._value = view._view_fn(base._value)
 
 
+def _lifted(array: Value, value: Value) -> Value:
+    """An array wrapped for all transforms that a value belongs to, one around the other."""
+    made = lift_to_level_of(array, value)
+    if isinstance(made, Mapped) and isinstance(value, Mapped) and made.level == value.level:
+        inner = _lifted(made._value, value._value)
+        if inner is not made._value:
+            made._value = inner
+    return made
+
+
+def _has_room(array: Value, value: Value) -> bool:
+    """Whether an array of a vmap is wrapped for all transforms that a value belongs to."""
+    if level_of(value) > level_of(array):
+        return False
+    if isinstance(array, Mapped) and isinstance(value, Mapped) and array.level == value.level:
+        return _has_room(array._value, value._value)
+    return True
+
+
 def _enter_inner(tensor: Tensor, value: Value) -> None:
-    """Wrap a tensor of a vmap for a transform inside that vmap, whose value is written to it."""
-    if isinstance(tensor._value, Mapped) and level_of(value) > level_of(tensor._value):
+    """Wrap a tensor of a vmap for other transforms whose value is written to it."""
+    if isinstance(tensor._value, Mapped) and not _has_room(tensor._value, value):
         _enter_transform(tensor, value)
 
 

@@ -22,6 +22,18 @@ from tapegrad.torch._tensor.writes import overwrite
 
 Shape = int | Sequence[int]
 
+
+def _check_dtypes(input: Tensor, *parts: Tensor | None) -> None:
+    """RuntimeError for parameters of another dtype, but single ones beside a half input."""
+    given = [part.dtype for part in parts if part is not None]
+    if all(kind is input.dtype for kind in given):
+        return
+    if any(kind.itemsize != 4 or not kind.is_floating_point for kind in given):
+        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    if input.dtype.itemsize != 2 or not input.dtype.is_floating_point:
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+
+
 # --- Batch and instance norm --------------------------------------------------------------------
 
 
@@ -130,6 +142,7 @@ def batch_norm(
             raise RuntimeError(f"{name} must be defined in evaluation mode")
         _check_channels(channels, **{name: running})
     _check_channels(channels, weight=weight, bias=bias)
+    _check_dtypes(input, weight, bias, running_mean, running_var)
     if not training:
         return _scaled(input, running_mean, running_var, weight, bias, eps)
     axes = (-input.ndim, *range(2 - input.ndim, 0))
@@ -165,6 +178,7 @@ def instance_norm(
     channels = input.shape[1]
     _check_channels(channels, running_mean=running_mean, running_var=running_var)
     _check_channels(channels, weight=weight, bias=bias)
+    _check_dtypes(input, weight, bias, running_mean, running_var)
     if not use_input_stats:
         return _scaled(input, running_mean, running_var, weight, bias, eps)
     count = math.prod(input.shape[2:])
@@ -178,8 +192,9 @@ def instance_norm(
     out = _batch_norm(input, weight, bias, axes, eps, kept)
     if running_mean is not None or running_var is not None:
         mean, variance = _statistics_of(input, axes, kept)
-        _update(running_mean, np.mean(mean, 0), momentum)
-        _update(running_var, np.mean(variance, 0) * _bessel(count), momentum)
+        examples = input.shape[0] or math.nan  # no examples leave no statistics
+        _update(running_mean, np.sum(mean, 0) / examples, momentum)
+        _update(running_var, np.sum(variance, 0) / examples * _bessel(count), momentum)
     return out
 
 
@@ -228,6 +243,7 @@ def layer_norm(
     normalized_shape: the sizes of these dimensions; weight and bias have it as their shape.
     """
     axes = _last(input, normalized_shape, weight=weight, bias=bias)
+    _check_dtypes(input, weight, bias)
     return _layer_norm(input, axes, weight, bias, eps)
 
 
@@ -250,7 +266,7 @@ def rms_norm(
     if eps is None:
         half = input._value.dtype.itemsize == 2
         eps = float(np.finfo(np.float32 if half else input._value.dtype).eps)
-    return _rms_norm(input, axes, weight, eps)
+    return _rms_norm(input, axes, weight, eps).to(input.dtype)
 
 
 @private("NativeGroupNormBackward0")
@@ -299,6 +315,7 @@ def group_norm(
             "Expected more than 1 value per channel when training, got input size "
             f"{[shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]}"
         )
+    _check_dtypes(input, weight, bias)
     return _group_norm(input, num_groups, weight, bias, eps)
 
 

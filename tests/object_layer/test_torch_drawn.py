@@ -43,10 +43,12 @@ UNEXPLAINED = {
 def parted(pytorch, name, number):
     """What is unexplained between the two transcripts of a program."""
 
-    def reason(entry, other, place, x, y):
-        return explanation(Where(name, entry, other, place), x, y)
+    ours = run(torch, name, number)
 
-    found = differences(run(torch, name, number), run(pytorch, name, number), reason)
+    def reason(entry, other, place, x, y):
+        return explanation(Where(name, entry, other, place, ours), x, y)
+
+    found = differences(ours, run(pytorch, name, number), reason)
     return [difference for row, difference in found if row is None]
 
 

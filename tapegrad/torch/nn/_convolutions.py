@@ -163,7 +163,7 @@ def _convolution(
 
 
 def _check_output_padding(more: Moves, steps: Moves, apart: Moves) -> None:
-    """RuntimeError unless it is below the stride or the dilation; a row is an image's to PyTorch."""
+    """RuntimeError unless it is below the stride or the dilation, told of images."""
     if all(e < step or e < d for e, step, d in zip(more, steps, apart, strict=True)):
         return
     parts = {"output_padding": (0, *more), "stride": (1, *steps), "dilation": (1, *apart)}

@@ -106,6 +106,11 @@ def embedding_renorm_(
     weight: Tensor, indices: Tensor, max_norm: float, norm_type: float = 2.0
 ) -> Any:
     """Scale the given rows of a matrix down to a norm of at most max_norm, in place."""
+    if not isinstance(max_norm, (int, float, np.generic, Tensor)):
+        raise TypeError(
+            "embedding_renorm_(): argument 'max_norm' (position 3) must be float, not "
+            f"{type(max_norm).__name__}"
+        )
     with no_grad():
         rows = np.unique(raw_value(indices._value))
         matrix = raw_value(weight._value).copy()

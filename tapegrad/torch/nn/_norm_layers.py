@@ -89,9 +89,9 @@ class _NormBase(_Affine):
         self._reset_affine()
 
     def _check_input_dim(self, input: Tensor) -> None:
-        if input.ndim not in self._ranks:
+        if input.dim() not in self._ranks:
             words = " or ".join(f"{rank}D" for rank in self._ranks)
-            raise ValueError(f"expected {words} input (got {input.ndim}D input)")
+            raise ValueError(f"expected {words} input (got {input.dim()}D input)")
 
     def _load_from_state_dict(
         self,
@@ -221,8 +221,9 @@ class _InstanceNorm(_NormBase):
                     f"({self.num_features}), but got: {input.shape[channels]}."
                 )
             warn(
-                f"input's size at dim={channels} does not match num_features. You can silence this "
-                "warning by not passing in num_features, which is not used because affine=False"
+                f"input's size at dim={channels} does not match num_features. You can silence "
+                "this warning by not passing in num_features, which is not used because "
+                "affine=False"
             )
         whole: Any = input if channels else input.unsqueeze(0)
         part = 0.0 if self.momentum is None else self.momentum

@@ -14,7 +14,9 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import Mapped, Traced, raw_value
+from tapegrad._warning import warn
 from tapegrad.torch._graph.modes import no_grad
+from tapegrad.torch._ops.create.fill import C_NAMES
 from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._rules.normalizing import Kept, normalized
 from tapegrad.torch._tensor.tensor import Tensor
@@ -201,7 +203,22 @@ def instance_norm(
 # --- Norms of examples --------------------------------------------------------------------------
 
 
-def _last(input: Value, normalized_shape: Shape, **parts: Value) -> tuple[int, ...]:
+def _require_tensors(word: str, input: Any, **parts: Any) -> None:
+    """PyTorch's TypeError for a parameter that is no tensor; the second one is a shape."""
+    given = [(1, "input", input)] + [
+        (place, name, part) for place, (name, part) in enumerate(parts.items(), 3)
+    ]
+    for place, name, part in given:
+        if not isinstance(part, Tensor) and (part is not None or place == 1):
+            raise TypeError(
+                f"{word}(): argument '{name}' (position {place}) must be Tensor, not "
+                f"{type(part).__name__}"
+            )
+
+
+def _last(
+    input: Value, normalized_shape: Shape, comma: str = ", ", **parts: Value
+) -> tuple[int, ...]:
     """The axes that a shape names; RuntimeError where arrays do not fit it."""
     given = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
     if not given:
@@ -216,7 +233,7 @@ def _last(input: Value, normalized_shape: Shape, **parts: Value) -> tuple[int, .
                 f"shape {list(part.shape)} and normalized_shape = {given}"
             )
     if list(input.shape[-len(given) :]) != given or len(input.shape) < len(given):
-        starred = ", ".join(["*", *map(str, given)])
+        starred = f"*{comma}" + ", ".join(map(str, given))
         raise RuntimeError(
             f"Given normalized_shape={given}, expected input with shape [{starred}], but got "
             f"input of size{list(input.shape)}"
@@ -242,6 +259,7 @@ def layer_norm(
 
     normalized_shape: the sizes of these dimensions; weight and bias have it as their shape.
     """
+    _require_tensors("layer_norm", input, weight=weight, bias=bias)
     axes = _last(input, normalized_shape, weight=weight, bias=bias)
     _check_dtypes(input, weight, bias)
     return _layer_norm(input, axes, weight, bias, eps)
@@ -262,7 +280,14 @@ def rms_norm(
 
     eps: added to the mean square; the machine epsilon of the dtype unless given.
     """
-    axes = _last(input, normalized_shape, weight=weight)
+    _require_tensors("rms_norm", input, weight=weight)
+    axes = _last(input, normalized_shape, comma="", weight=weight)
+    if weight is not None and weight.dtype is not input.dtype:
+        kinds = (C_NAMES.get(x.dtype.name, x.dtype.name) for x in (input, weight))
+        warn(
+            "Mismatch dtype between input and weight: input dtype = {}, weight dtype = {}, Cannot "
+            "dispatch to fused implementation.".format(*kinds)
+        )
     if eps is None:
         half = input._value.dtype.itemsize == 2
         eps = float(np.finfo(np.float32 if half else input._value.dtype).eps)
@@ -292,11 +317,17 @@ def group_norm(
     input: (n, channels, ...); weight and bias: one element a channel. RuntimeError where the
     groups do not divide the channels; ValueError for one element a group.
     """
-    shape = list(input.shape)
-    if len(shape) < 2:
+    if input.dim() < 2:
         raise RuntimeError(
-            f"Expected at least 2 dimensions for input tensor but received {len(shape)}"
+            f"Expected at least 2 dimensions for input tensor but received {input.dim()}"
         )
+    shape = list(input.shape)
+    per_group = [shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]
+    if math.prod((per_group[0], *shape[2:])) == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {per_group}"
+        )
+    _require_tensors("group_norm", input, weight=weight, bias=bias)
     if num_groups <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if shape[1] % num_groups:
@@ -310,11 +341,6 @@ def group_norm(
                 f"Expected {name} to be a vector of size equal to the number of channels in "
                 f"input, but got {name} of shape {list(part.shape)} and input of shape {shape}"
             )
-    if math.prod(shape) == num_groups * shape[0] and shape[0] == 1:
-        raise ValueError(
-            "Expected more than 1 value per channel when training, got input size "
-            f"{[shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]}"
-        )
     _check_dtypes(input, weight, bias)
     return _group_norm(input, num_groups, weight, bias, eps)
 
@@ -347,6 +373,8 @@ def local_response_norm(
             "Expected 3D or higher dimensionality                          input (got "
             f"{input.ndim} dimensions)"
         )
+    if not input.numel():
+        return input
     return _local_response(input, size, alpha, beta, k)
 
 

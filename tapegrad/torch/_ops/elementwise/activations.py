@@ -569,7 +569,7 @@ def _declare_softmax(word: str, function: Declared, label: str, doc: str) -> Non
         array, axis = along_one(array, dim)
         return shaped(function(array, axis=axis), input.shape)
 
-    compute.__doc__ = doc
+    compute.__doc__, compute.__name__ = doc, word
     usual = operation(label, name=word)(compute)
 
     def call(input: TensorLike, dim: Dim = None, dtype: DType = None, **words: Any) -> Any:

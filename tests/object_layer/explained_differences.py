@@ -34,15 +34,18 @@ class Where:
         told = list(_strings(self.program))
         return all(any(word in string for string in told) for word in words)
 
-    def shape(self) -> list[int]:
-        """The shape of our tensor in which the difference is, [-1] where it is in none."""
+    def values(self) -> Any:
+        """The values of our tensor in which the difference is, None where it is in none."""
         found: Any = self.ours
         for step in re.findall(r"\[(\d+)\]", self.place)[1:-1]:
             if not isinstance(found, list) or int(step) >= len(found):
-                return [-1]
+                return None
             found = found[int(step)]
-        is_tensor = isinstance(found, list) and found[:1] == ["tensor"]
-        return list(found[2]) if is_tensor else [-1]
+        return found[6] if isinstance(found, list) and found[:1] == ["tensor"] else None
+
+    def is_of_graph(self) -> bool:
+        """Whether what differs is requires_grad, is_leaf or the node of a tensor."""
+        return self.values() is not None and self.place[-3:] in ("[3]", "[4]", "[5]")
 
     def within(self, label: str) -> bool:
         return any(isinstance(e, list) and e[:1] == [label] for e in (self.ours, self.theirs))
@@ -75,11 +78,8 @@ def both_fail(ours: Any, theirs: Any) -> bool:
 
 PARSER = re.compile(
     r"TypeError: .*(must be \S.*, not|received an invalid combination|missing \d+ required pos"
-    r"|got an unexpected keyword|must be tuple of|takes .* positional arg|got multiple values"
-    r"|failed to unpack|must be .*, but found|expected .* arguments|unrecognized keyword"
-    r"|not supported between instances|expected Tensor as element|unsupported operand"
-    r"|has no attribute|object is not|object cannot be|unexpected type|can only concatenate"
-    r"|can't convert|got an invalid|argument must be|must be real number|only accepts)"
+    r"|got an unexpected keyword|takes .* positional arg|not supported between instances"
+    r"|object is not)"
 )
 
 
@@ -132,12 +132,9 @@ ROWS: tuple[Row, ...] = (
         ),
     ),
     (
-        "numbers for tensors",
-        lambda a, b, w: not text(a) and PARSER.match(text(b)) is not None,
-        (
-            "An operation is a function of what NumPy takes for an array, so numbers and lists do "
-            "where PyTorch's parser wants a tensor, and a whole number where it wants a float."
-        ),
+        "truth of flags",
+        lambda a, b, w: not text(a) and re.search(r"must be bool, not \w+$", text(b)) is not None,
+        "A flag is tested for truth, as Python's are: any object does.",
     ),
     (
         "nodes of second derivatives",
@@ -297,10 +294,22 @@ ROWS: tuple[Row, ...] = (
     ),
     (
         "residuals that are not there",
-        lambda a, b, w: (
-            w.says("lstsq") and w.shape() == [0] and w.place[-3:] in ("[3]", "[4]", "[5]")
-        ),
+        lambda a, b, w: w.says("lstsq") and w.is_of_graph() and w.values().shape == (0,),
         "An empty tensor in their place; PyTorch's has a node, although nothing can pass it.",
+    ),
+    (
+        "zeros with a node",
+        lambda a, b, w: (
+            any(map(w.says, ("SignBackward0", "FloorBackward0", "CeilBackward0")))
+            and (
+                (w.within("gradients") and w.is_of_graph() and not w.values().any())
+                or (w.ours[0], w.theirs[0]) == ("second", "warned")  # which can go on here alone
+            )
+        ),
+        (
+            "The gradient of a step is 0 times what arrives, and stays on its graph; PyTorch's is "
+            "a constant."
+        ),
     ),
     (
         "text of a text",

@@ -23,10 +23,6 @@ PROGRAMS = 180
 FEW = {"profiles": 120, "schedules_of_profiles": 60}  # slow to start
 UNEXPLAINED = {
     "bad_optimizers": 13,
-    "embeddings": 12,
-    "errors_of_functions": 21,
-    "errors_of_modules": 28,
-    "functional": 18,
     "functions": 10,
     "graphs": 49,
     "module_hooks": 38,
@@ -34,7 +30,6 @@ UNEXPLAINED = {
     "profiles": 51,
     "saved_values": 20,
     "schedules_of_profiles": 56,
-    "stacks": 13,
     "tensor_hooks": 19,
     "transforms": 24,
 }

@@ -1,4 +1,4 @@
-"""What operations refuse, with PyTorch's words, and what they take although it is empty or mixed."""
+"""What operations refuse, in PyTorch's words, and empty or mixed arguments that they take."""
 
 from __future__ import annotations
 

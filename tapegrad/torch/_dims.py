@@ -59,6 +59,16 @@ def along_one(array: Value, dim: SupportsIndex) -> tuple[Value, int]:
     return (array if array.ndim else array.reshape(1)), place
 
 
+def by_name(word: str, name: str, given: tuple[Any, ...], words: dict[str, Any]) -> Any:
+    """What a method takes as many arguments or as one by name; TypeError for other names."""
+    if not words:
+        return given
+    other = next((key for key in words if key != name), None)
+    if other is not None or given:
+        raise TypeError(f"{word}() got an unexpected keyword argument {other or name!r}")
+    return (words[name],)
+
+
 def shaped(array: Value, shape: tuple[int, ...]) -> Value:
     """The array in a shape; the same array if it has that shape."""
     return array if array.shape == shape else array.reshape(shape)

@@ -212,7 +212,7 @@ def default_complex() -> np.dtype[Any]:
 _CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
 
 
-def of_number(number: complex | np.generic) -> np.dtype[Any]:
+def of_number(number: Any) -> np.dtype[Any]:
     """The dtype of a tensor made of a Python number."""
     if isinstance(number, (bool, np.bool_)):
         return np.dtype(bool)
@@ -220,7 +220,10 @@ def of_number(number: complex | np.generic) -> np.dtype[Any]:
         return np.dtype(np.int64)
     if isinstance(number, (float, np.floating)):
         return _default[0]
-    return default_complex()
+    if isinstance(number, (complex, np.complexfloating)):
+        return default_complex()
+    found: np.dtype[Any] = number.dtype  # AttributeError, which operations tell as no tensor
+    return found
 
 
 def result_of(operands: Iterable[Value]) -> np.dtype[Any]:

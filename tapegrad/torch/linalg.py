@@ -86,7 +86,7 @@ def pinv(
 
     rtol: eps times the longer side unless atol or rtol is given.
     """
-    require_matrices("linalg.pinv", A)
+    _require_pinv(A)
     given = rcond if rtol is None else rtol
     if given is None:
         given = max(A.shape[-2:]) * np.finfo(A.dtype).eps if atol is None else 0.0
@@ -99,8 +99,22 @@ def pinv(
 @operation("LinalgPinvBackward0")
 def pinverse(input: Value, rcond: float = 1e-15) -> Value:
     """The pseudo-inverse: the older name of `linalg.pinv`."""
-    require_matrices("linalg.pinv", input)
+    _require_pinv(input)
     return np.linalg.pinv(input, rcond)
+
+
+def _require_pinv(A: Value) -> None:
+    if len(A.shape) < 2 or A.dtype.kind not in "fc":
+        raise RuntimeError(
+            f"linalg.pinv({word_of(A.dtype)}{{{list(A.shape)}}}): expected a tensor with 2 or "
+            "more dimensions of float, double, cfloat or cdouble types"
+        )
+
+
+def _require_complex_kind(A: Value) -> None:
+    """RuntimeError for integers: PyTorch asks first for the complex dtype of the eigenvalues."""
+    if A.dtype.kind not in "fc":
+        raise RuntimeError(f"Unknown Complex ScalarType for {word_of(A.dtype)}")
 
 
 def _solve(A: Value, B: Value, left: bool = True) -> Value:
@@ -217,6 +231,11 @@ def lstsq(A: Value, B: Value, rcond: Value = None, *, driver: str | None = None)
     driver: "gelsy" unless given. Residuals only where A has more rows than columns and full rank,
     and not for "gelsy"; singular values only for "gelsd" and "gelss".
     """
+    if A.dtype != B.dtype:
+        raise RuntimeError(
+            "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's "
+            f"dtype {word_of(A.dtype)} and other's dtype {word_of(B.dtype)}"
+        )
     require_matrices("linalg.lstsq", A)
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(
@@ -366,6 +385,7 @@ def _as_complex(x: Value) -> Value:
 @private("LinalgEigBackward0", name="linalg_eig")
 def eig(A: Value) -> Any:
     """The eigenvalues and eigenvectors (columns of length 1) of a square matrix, complex."""
+    _require_complex_kind(A)
     require_matrices("linalg.eig", A, square=True)
     values, vectors = np.linalg.eig(A)
     return return_types.linalg_eig(_as_complex(values), _as_complex(vectors))
@@ -374,6 +394,7 @@ def eig(A: Value) -> Any:
 @private("LinalgEigBackward0", name="linalg_eigvals")
 def eigvals(A: Value) -> Value:
     """The eigenvalues of a square matrix, complex."""
+    _require_complex_kind(A)
     require_matrices("linalg.eig", A, square=True)
     return _as_complex(np.linalg.eigvals(A))
 

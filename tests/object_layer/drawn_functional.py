@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import drawn_calls
+import drawn_arguments
+import drawn_functional_calls
 import drawn_layers
+import drawn_tensor_calls
 import numpy as np
 from drawn import Draw, Transcript, family
 
@@ -31,7 +33,7 @@ def floating(t: Any, found: Any) -> list[Any]:
 
 
 def called(
-    t: Any, log: Transcript, function: Any, call: drawn_calls.Call, kind: str, order: int
+    t: Any, log: Transcript, function: Any, call: drawn_arguments.Call, kind: str, order: int
 ) -> None:
     """Log what a call gives, the gradients of its tensors, and some second derivatives."""
     arguments, options = (tensors(t, part, kind, order > 0) for part in call)
@@ -62,21 +64,21 @@ def called(
 def _program(t: Any, log: Transcript, draw: Draw, table: Any, names: Any, wrong: bool) -> None:
     name = draw.one(*names)
     call = table[name](draw)
-    how = draw.one(*drawn_calls.WRONG) if wrong else "nothing"
-    call = drawn_calls.spoiled(draw, call, how)
+    how = draw.one(*drawn_arguments.WRONG) if wrong else "nothing"
+    call = drawn_arguments.spoiled(draw, call, how)
     log(name, how, [_plain(part) for part in call])
     kind, order = draw.one("float64", "float64", "float32"), draw.one(1, 2)
     called(t, log, _owner(t, table, name), call, kind, order)
 
 
 def _owner(t: Any, table: Any, name: str) -> Any:
-    if table is drawn_calls.METHODS:
+    if table is drawn_tensor_calls.METHODS:
         return lambda x, *rest, **options: getattr(
             x * 1 if isinstance(x, t.Tensor) and name.endswith("_") else x, name
         )(*rest, **options)
-    if table is drawn_calls.FUNCTIONAL:
+    if table is drawn_functional_calls.FUNCTIONAL:
         return getattr(t.nn.functional, name)
-    return getattr(t.linalg if table is drawn_calls.LINALG else t, name)
+    return getattr(t.linalg if table is drawn_tensor_calls.LINALG else t, name)
 
 
 def _plain(value: Any) -> Any:
@@ -93,14 +95,19 @@ def _plain(value: Any) -> Any:
 @family
 def functional(t: Any, log: Transcript, draw: Draw) -> None:
     """nn.functional with valid arguments, or one of them wrong."""
-    table = drawn_calls.FUNCTIONAL
+    table = drawn_functional_calls.FUNCTIONAL
     _program(t, log, draw, table, table, wrong=draw.chance(0.4))
 
 
 @family
 def errors_of_functions(t: Any, log: Transcript, draw: Draw) -> None:
     """torch, Tensor and linalg: what their functions refuse."""
-    tables = (drawn_calls.TORCH, drawn_calls.TORCH, drawn_calls.METHODS, drawn_calls.LINALG)
+    tables = (
+        drawn_tensor_calls.TORCH,
+        drawn_tensor_calls.TORCH,
+        drawn_tensor_calls.METHODS,
+        drawn_tensor_calls.LINALG,
+    )
     table = draw.one(*tables)
     _program(t, log, draw, table, table, wrong=draw.chance(0.6))
 
@@ -113,7 +120,7 @@ def errors_of_modules(t: Any, log: Transcript, draw: Draw) -> None:
     how = draw.one("arguments", "input", "input", "state", "freed", "attributes")
     if how == "arguments":
         wrong = draw.one("option", "value", "missing", "unknown")
-        arguments, options = drawn_calls.spoiled(draw, (list(arguments), options), wrong)
+        arguments, options = drawn_arguments.spoiled(draw, (list(arguments), options), wrong)
         log(wrong)
     log(name, how, str(arguments), str(options))
     layer = log.attempt(lambda: getattr(t.nn, name)(*arguments, **options), "made")
@@ -122,7 +129,7 @@ def errors_of_modules(t: Any, log: Transcript, draw: Draw) -> None:
     layer = layer.double()
     data = draw.numbers(*shape)
     if how == "input":
-        (data, *_), _ = drawn_calls.spoiled(
+        (data, *_), _ = drawn_arguments.spoiled(
             draw, ([data], {}), draw.one("shape", "empty", "dtype", "value")
         )
         log("input", _plain(data))

@@ -186,6 +186,8 @@ def operation(
     def decorate(compute: Function) -> Function:
         fixed = node_class(backward) if isinstance(backward, str) else None
         word = name or compute.__name__
+        if "<locals>" in compute.__qualname__:  # Python's errors of arguments name it
+            compute.__name__ = compute.__qualname__ = word
         evaluate = _as_pytorch_does(compute, word, exact=view or several or exact)
         spellings = _spellings_of(compute)
 

@@ -104,7 +104,8 @@ def _is_shared(x: Value) -> bool:
 def _as_channels(x: Value) -> Value:
     """The axis of examples joined with the channels: (b, n, c, ...) -> (n, b * c, ...)."""
     moved = np.moveaxis(x, 0, 1)
-    return np.reshape(moved, (moved.shape[0], moved.shape[1] * moved.shape[2], *moved.shape[3:]))
+    count, examples, channels, *sizes = moved.shape
+    return np.reshape(moved, (count, examples * channels, *sizes))
 
 
 def _from_channels(x: Value, count: int) -> Value:

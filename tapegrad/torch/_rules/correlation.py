@@ -92,7 +92,7 @@ def correlate(x: Value, weight: Value, bias: Value, kernel: Kernel) -> Value:
 
 def _correlate(x: Value, weight: Value, bias: Value, kernel: Kernel, out: Value) -> None:
     """Put the sums over windows into an array, which may be a view of others."""
-    if weight.size == 0 or out.size == 0:
+    if not weight.size or not out.size:
         out[...] = _beside(bias, out)
         return
     groups, places = kernel.groups, out.shape[2:]

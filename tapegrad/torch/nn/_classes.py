@@ -44,6 +44,12 @@ def _check_classes(x: Value, target: Value) -> None:
         raise ValueError(
             f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({given})."
         )
+    if len(x.shape) == 1 and len(target.shape) == 1:
+        if target.shape[0] != 1:
+            raise ValueError(
+                f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}"
+            )
+        return
     if len(x.shape) < 3 and len(target.shape) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if tuple(target.shape) != (*batch, *x.shape[2:]):
@@ -66,7 +72,7 @@ def _nll_of_arrays(
     x: Value, target: Value, weight: Value, ignore_index: int, reduction: str
 ) -> Value:
     if len(x.shape) == 1:
-        x, target = np.expand_dims(x, 0), np.expand_dims(target, 0)
+        x, target = np.expand_dims(x, 0), np.reshape(target, (1,))
         loss, _ = _losses.picked_losses(x, target, weight, reduction, ignore_index)
         return loss[0] if reduction == "none" else loss
     return _losses.picked_losses(x, target, weight, reduction, ignore_index)[0]

@@ -12,19 +12,13 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad.torch._dtypes import of_numpy, word_of
 from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._rules.convolution import Kernel, convolve, spread
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Sizes, TensorLike
+from tapegrad.torch.nn._convolution_dtypes import check_dtypes, check_dtypes_transposed
 
-_WORDS_OF_C = {
-    "float64": "double",
-    "float32": "float",
-    "float16": "c10::Half",
-    "int64": "long long",
-    "int32": "int",
-}
+Moves = tuple[int, ...]
 
 # --- Checks -------------------------------------------------------------------------------------
 
@@ -59,21 +53,6 @@ def _check_moves(
         raise RuntimeError(f"dilation should be greater than zero, but got {list(dilation)}")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
-
-
-def _check_dtypes(input: Value, weight: Value, bias: Value) -> None:
-    if input.dtype != weight.dtype:
-        raise RuntimeError(
-            f"expected scalar type {word_of(input.dtype)} but found {word_of(weight.dtype)}"
-        )
-    if bias is not None and bias.dtype != input.dtype:
-        one, other = (of_numpy(x.dtype).name for x in (input, bias))
-        raise RuntimeError(
-            f"Input type ({_WORDS_OF_C.get(one, one)}) and bias type "
-            f"({_WORDS_OF_C.get(other, other)}) should be the same"
-        )
-    if input.dtype.kind == "b":
-        raise NotImplementedError("\"slow_conv2d_cpu\" not implemented for 'Bool'")
 
 
 def _check_groups(weight: Value, groups: int) -> None:
@@ -178,9 +157,27 @@ def _convolution(
     _check_bias(weight, bias, weight.shape[0])
     kernel = Kernel(steps, before, after, apart, groups)
     _check_fits(x, weight, kernel)
-    _check_dtypes(x, weight, bias)
+    check_dtypes(x, weight, bias, dims)
     out = convolve(x, weight, bias, kernel=kernel)
     return out if x is input else np.squeeze(out, 0)
+
+
+def _check_output_padding(more: Moves, steps: Moves, apart: Moves) -> None:
+    """RuntimeError unless it is below the stride or the dilation, told of images."""
+    if all(e < step or e < d for e, step, d in zip(more, steps, apart, strict=True)):
+        return
+    parts = {"output_padding": (0, *more), "stride": (1, *steps), "dilation": (1, *apart)}
+    if len(more) > 1:
+        parts = {name: values[1:] for name, values in parts.items()}
+    axes = ("depth", "height", "width")[-max(len(more), 2) :]
+    raise RuntimeError(
+        "output padding must be smaller than either stride or dilation, but got "
+        + " ".join(
+            f"{name}_{axis}: {value}"
+            for name, values in parts.items()
+            for axis, value in zip(axes, values, strict=True)
+        )
+    )
 
 
 @private(_label, name="conv_transpose")
@@ -222,31 +219,13 @@ def _transposed_convolution(
             f"Given input size per channel: ({_sides(x.shape[2:])}). Calculated output size per "
             f"channel: ({_sides(sizes)}). Output size is too small"
         )
-    if any(e >= step and e >= d for e, step, d in zip(more, steps, apart, strict=True)):
-        raise RuntimeError(
-            "output padding must be smaller than either stride or dilation, but got "
-            + " ".join(
-                f"{name}{axis}: {value}"
-                for name, values in (
-                    ("output_padding", more),
-                    ("stride", steps),
-                    ("dilation", apart),
-                )
-                for axis, value in zip(_AXES[count], values, strict=True)
-            )
-        )
-    _check_dtypes(x, weight, bias)
+    if x.size:
+        _check_output_padding(more, steps, apart)
+    check_dtypes_transposed(x, weight, bias, dims)
     after = tuple(pad - extra for pad, extra in zip(pads, more, strict=True))
     kernel = Kernel(steps, pads, after, apart, groups)
     out = spread(x, weight, bias, kernel=kernel, sizes=sizes)
     return out if x is input else np.squeeze(out, 0)
-
-
-_AXES = {
-    1: ("_height",),
-    2: ("_height", "_width"),
-    3: ("_depth", "_height", "_width"),
-}
 
 
 # --- Functions ----------------------------------------------------------------------------------

@@ -106,6 +106,11 @@ def embedding_renorm_(
     weight: Tensor, indices: Tensor, max_norm: float, norm_type: float = 2.0
 ) -> Any:
     """Scale the given rows of a matrix down to a norm of at most max_norm, in place."""
+    if not isinstance(max_norm, (int, float, np.generic, Tensor)):
+        raise TypeError(
+            "embedding_renorm_(): argument 'max_norm' (position 3) must be float, not "
+            f"{type(max_norm).__name__}"
+        )
     with no_grad():
         rows = np.unique(raw_value(indices._value))
         matrix = raw_value(weight._value).copy()
@@ -227,9 +232,16 @@ def _embedding_bag(
 
 
 def _check_bags(
-    input: Tensor, weight: Tensor, offsets: Tensor | None, include_last_offset: bool, mode: str
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None,
+    include_last_offset: bool,
+    is_added: bool,
 ) -> tuple[Any, Any]:
-    """The indices as one row, and where the bags begin, as arrays."""
+    """The indices as one row, and where the bags begin, as arrays.
+
+    is_added: whether PyTorch adds rows as it finds them, in which it has other words for errors.
+    """
     indices = _whole_numbers(raw_value(input._value), "embedding_bag")
     if input.ndim == 2:
         if offsets is not None:
@@ -263,7 +275,7 @@ def _check_bags(
             f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
         )
     wrong = indices[(indices < 0) | (indices >= weight.shape[0])]
-    if wrong.size and mode == "max":
+    if wrong.size and not is_added:
         raise RuntimeError(
             "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be "
             f"{wrong[0]}"
@@ -319,14 +331,15 @@ def embedding_bag(
         )
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
-    indices, starts = _check_bags(input, weight, offsets, include_last_offset, mode)
-    if mode == "max" and scale_grad_by_freq:
-        raise ValueError("max mode does not support scaling the gradient by the frequency")
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
             f"for mode='sum' (got mode='{mode}'). Please open a feature request on GitHub."
         )
+    is_added = mode != "max" and padding_idx is None and weight._value.dtype.itemsize < 8
+    indices, starts = _check_bags(input, weight, offsets, include_last_offset, is_added)
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
     place = -1
     if padding_idx is not None:
         if not -weight.shape[0] <= padding_idx < weight.shape[0]:

@@ -130,14 +130,14 @@ class Tanh(Module):
     """The hyperbolic tangent."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return input.tanh()
+        return functional.tanh(input)
 
 
 class Sigmoid(Module):
     """1 / (1 + exp(-x))."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return input.sigmoid()
+        return functional.sigmoid(input)
 
 
 class Softmax(Module):

@@ -350,6 +350,12 @@ def soft_margin_loss(
 ) -> Any:
     """log(1 + exp(-target * input)), with targets of 1 and -1."""
     word = check_word(word_for(size_average, reduce, reduction))
+    for place, (name, part) in enumerate((("input", input), ("target", target)), 1):
+        if not isinstance(part, Tensor):
+            raise TypeError(
+                f"soft_margin_loss(): argument '{name}' (position {place}) must be Tensor, not "
+                f"{type(part).__name__}"
+            )
     _refuse_derivative("soft_margin_loss", "target", target)
     return _soft_margin(input, target, word)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._warning import warn
 from tapegrad.torch._dtypes import device, dtype
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._tensor.tensor import Tensor, of_value
@@ -88,9 +89,9 @@ class _NormBase(_Affine):
         self._reset_affine()
 
     def _check_input_dim(self, input: Tensor) -> None:
-        if input.ndim not in self._ranks:
+        if input.dim() not in self._ranks:
             words = " or ".join(f"{rank}D" for rank in self._ranks)
-            raise ValueError(f"expected {words} input (got {input.ndim}D input)")
+            raise ValueError(f"expected {words} input (got {input.dim()}D input)")
 
     def _load_from_state_dict(
         self,
@@ -213,10 +214,16 @@ class _InstanceNorm(_NormBase):
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         channels = input.ndim - self._ranks[0]
-        if self.affine and input.shape[channels] != self.num_features:
-            raise ValueError(
-                f"expected input's size at dim={channels} to match num_features "
-                f"({self.num_features}), but got: {input.shape[channels]}."
+        if input.shape[channels] != self.num_features:
+            if self.affine:
+                raise ValueError(
+                    f"expected input's size at dim={channels} to match num_features "
+                    f"({self.num_features}), but got: {input.shape[channels]}."
+                )
+            warn(
+                f"input's size at dim={channels} does not match num_features. You can silence "
+                "this warning by not passing in num_features, which is not used because "
+                "affine=False"
             )
         whole: Any = input if channels else input.unsqueeze(0)
         part = 0.0 if self.momentum is None else self.momentum

@@ -14,7 +14,9 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import Mapped, Traced, raw_value
+from tapegrad._warning import warn
 from tapegrad.torch._graph.modes import no_grad
+from tapegrad.torch._ops.create.fill import C_NAMES
 from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._ops.elementwise.kinds import require_kind
 from tapegrad.torch._rules.normalizing import Kept, normalized
@@ -22,6 +24,18 @@ from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._tensor.writes import overwrite
 
 Shape = int | Sequence[int]
+
+
+def _check_dtypes(input: Tensor, *parts: Tensor | None) -> None:
+    """RuntimeError for parameters of another dtype, but single ones beside a half input."""
+    given = [part.dtype for part in parts if part is not None]
+    if all(kind is input.dtype for kind in given):
+        return
+    if any(kind.itemsize != 4 or not kind.is_floating_point for kind in given):
+        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    if input.dtype.itemsize != 2 or not input.dtype.is_floating_point:
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+
 
 # --- Batch and instance norm --------------------------------------------------------------------
 
@@ -133,6 +147,7 @@ def batch_norm(
             raise RuntimeError(f"{name} must be defined in evaluation mode")
         _check_channels(channels, **{name: running})
     _check_channels(channels, weight=weight, bias=bias)
+    _check_dtypes(input, weight, bias, running_mean, running_var)
     if not training:
         return _scaled(input, running_mean, running_var, weight, bias, eps)
     axes = (-input.ndim, *range(2 - input.ndim, 0))
@@ -168,6 +183,7 @@ def instance_norm(
     channels = input.shape[1]
     _check_channels(channels, running_mean=running_mean, running_var=running_var)
     _check_channels(channels, weight=weight, bias=bias)
+    _check_dtypes(input, weight, bias, running_mean, running_var)
     if not use_input_stats:
         return _scaled(input, running_mean, running_var, weight, bias, eps)
     count = math.prod(input.shape[2:])
@@ -181,15 +197,31 @@ def instance_norm(
     out = _batch_norm(input, weight, bias, axes, eps, kept)
     if running_mean is not None or running_var is not None:
         mean, variance = _statistics_of(input, axes, kept)
-        _update(running_mean, np.mean(mean, 0), momentum)
-        _update(running_var, np.mean(variance, 0) * _bessel(count), momentum)
+        examples = input.shape[0] or math.nan  # no examples leave no statistics
+        _update(running_mean, np.sum(mean, 0) / examples, momentum)
+        _update(running_var, np.sum(variance, 0) / examples * _bessel(count), momentum)
     return out
 
 
 # --- Norms of examples --------------------------------------------------------------------------
 
 
-def _last(input: Value, normalized_shape: Shape, **parts: Value) -> tuple[int, ...]:
+def _require_tensors(word: str, input: Any, **parts: Any) -> None:
+    """PyTorch's TypeError for a parameter that is no tensor; the second one is a shape."""
+    given = [(1, "input", input)] + [
+        (place, name, part) for place, (name, part) in enumerate(parts.items(), 3)
+    ]
+    for place, name, part in given:
+        if not isinstance(part, Tensor) and (part is not None or place == 1):
+            raise TypeError(
+                f"{word}(): argument '{name}' (position {place}) must be Tensor, not "
+                f"{type(part).__name__}"
+            )
+
+
+def _last(
+    input: Value, normalized_shape: Shape, comma: str = ", ", **parts: Value
+) -> tuple[int, ...]:
     """The axes that a shape names; RuntimeError where arrays do not fit it."""
     given = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
     if not given:
@@ -204,7 +236,7 @@ def _last(input: Value, normalized_shape: Shape, **parts: Value) -> tuple[int, .
                 f"shape {list(part.shape)} and normalized_shape = {given}"
             )
     if list(input.shape[-len(given) :]) != given or len(input.shape) < len(given):
-        starred = ", ".join(["*", *map(str, given)])
+        starred = f"*{comma}" + ", ".join(map(str, given))
         raise RuntimeError(
             f"Given normalized_shape={given}, expected input with shape [{starred}], but got "
             f"input of size{list(input.shape)}"
@@ -231,7 +263,9 @@ def layer_norm(
 
     normalized_shape: the sizes of these dimensions; weight and bias have it as their shape.
     """
+    _require_tensors("layer_norm", input, weight=weight, bias=bias)
     axes = _last(input, normalized_shape, weight=weight, bias=bias)
+    _check_dtypes(input, weight, bias)
     return _layer_norm(input, axes, weight, bias, eps)
 
 
@@ -250,12 +284,19 @@ def rms_norm(
 
     eps: added to the mean square; the machine epsilon of the dtype unless given.
     """
-    axes = _last(input, normalized_shape, weight=weight)
+    _require_tensors("rms_norm", input, weight=weight)
+    axes = _last(input, normalized_shape, comma="", weight=weight)
     require_kind(input._value, "rms_norm", "fVc")
+    if weight is not None and weight.dtype is not input.dtype:
+        kinds = (C_NAMES.get(x.dtype.name, x.dtype.name) for x in (input, weight))
+        warn(
+            "Mismatch dtype between input and weight: input dtype = {}, weight dtype = {}, Cannot "
+            "dispatch to fused implementation.".format(*kinds)
+        )
     if eps is None:
         half = input._value.dtype.itemsize == 2
         eps = float(np.finfo(np.float32 if half else input._value.dtype).eps)
-    return _rms_norm(input, axes, weight, eps)
+    return _rms_norm(input, axes, weight, eps).to(input.dtype)
 
 
 @private("NativeGroupNormBackward0")
@@ -282,11 +323,17 @@ def group_norm(
     input: (n, channels, ...); weight and bias: one element a channel. RuntimeError where the
     groups do not divide the channels; ValueError for one element a group.
     """
-    shape = list(input.shape)
-    if len(shape) < 2:
+    if input.dim() < 2:
         raise RuntimeError(
-            f"Expected at least 2 dimensions for input tensor but received {len(shape)}"
+            f"Expected at least 2 dimensions for input tensor but received {input.dim()}"
         )
+    shape = list(input.shape)
+    per_group = [shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]
+    if math.prod((per_group[0], *shape[2:])) == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {per_group}"
+        )
+    _require_tensors("group_norm", input, weight=weight, bias=bias)
     if num_groups <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if shape[1] % num_groups:
@@ -300,11 +347,7 @@ def group_norm(
                 f"Expected {name} to be a vector of size equal to the number of channels in "
                 f"input, but got {name} of shape {list(part.shape)} and input of shape {shape}"
             )
-    if math.prod(shape) == num_groups * shape[0] and shape[0] == 1:
-        raise ValueError(
-            "Expected more than 1 value per channel when training, got input size "
-            f"{[shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]}"
-        )
+    _check_dtypes(input, weight, bias)
     return _group_norm(input, num_groups, weight, bias, eps)
 
 
@@ -336,6 +379,8 @@ def local_response_norm(
             "Expected 3D or higher dimensionality                          input (got "
             f"{input.ndim} dimensions)"
         )
+    if not input.numel():
+        return input
     return _local_response(input, size, alpha, beta, k)
 
 

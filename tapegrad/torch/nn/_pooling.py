@@ -110,6 +110,12 @@ def _avg_pool(
     kernel = numbers_of(kernel_size, dims, name, "kernel_size")
     steps = numbers_of(stride, dims, name, "stride") or kernel
     pads = numbers_of(padding, dims, name, "padding")
+    if 0 in kernel and 0 not in steps:
+        sides = (1, *kernel)[-max(dims, 2) :]
+        given = " ".join(
+            f"k{axis}: {n}" for axis, n in zip("THW"[-len(sides) :], sides, strict=True)
+        )
+        raise RuntimeError(f"kernel size should be greater than zero, but got {given}")
     check_steps(kernel, steps, pads, (1,) * dims)
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
@@ -121,6 +127,9 @@ def _avg_pool(
         _raise_smaller(ways)
     if min(way.number for way in ways) < 1:
         raise_too_small(input, ways)
+    if input.dtype.kind in "bc":
+        word = "avg_pool3d_out_frame" if dims == 3 else "avg_pool2d"
+        raise NotImplementedError(f"\"{word}\" not implemented for '{word_of(input.dtype)}'")
     total = windows.sums(input, ways=ways)
     if divisor_override is not None:
         return _divided(total, divisor_override)
@@ -251,8 +260,9 @@ def adaptive_sizes(
             f"{name}: elements of output_size must be greater than or equal to 0 but received "
             f"{{{', '.join(map(str, sizes))}}}"
         )
-    if input.dtype.kind not in "fc":
-        raise NotImplementedError(f"\"{name}\" not implemented for '{word_of(input.dtype)}'")
+    if input.dtype.kind != "f":
+        kernel = f"{name[:-2]}3d_cpu" if dims == 3 else f"{name[:-2]}2d"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{word_of(input.dtype)}'")
     return sizes
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad._core.values import getitem
+from tapegrad._core.values import Traced, getitem
 from tapegrad.torch._ops.create.generator import draw_uniform
 from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._rules.affine import AFFINE
@@ -109,6 +109,8 @@ def _layers(
         rows = outs[0] if directions == 1 else np.concatenate(outs, 1)
         if dropout and train and layer < num_layers - 1:
             rows = _dropped(rows, dropout)
+    if directions == 1 and isinstance(rows, Traced):
+        rows = rows.copy()  # the rule keeps its own, which a program may not write into
     out = rows if packed else np.reshape(rows, (len(sizes), sizes[0], rows.shape[1]))
     if batch_first and not packed:
         out = np.swapaxes(out, 0, 1)

@@ -48,6 +48,13 @@ class RNNBase(Module):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
+        if not isinstance(input_size, int):
+            raise TypeError(f"input_size should be of type int, got: {type(input_size).__name__}")
+        for name, flag in (("bias", bias), ("batch_first", batch_first)):
+            if not isinstance(flag, bool):
+                raise TypeError(f"{name} should be of type bool, got: {type(flag).__name__}")
+        if input_size <= 0:
+            raise ValueError("input_size must be greater than zero")
         self._check_sizes(hidden_size, num_layers, dropout, proj_size)
         if mode not in _GATES:
             raise ValueError(f"Unrecognized RNN mode: {mode}")

@@ -11,6 +11,7 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
+from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import operation, private, register
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
@@ -41,6 +42,7 @@ def normalize(
 def cosine_similarity(x1: Value, x2: Value, dim: int = 1, eps: float = 1e-8) -> Value:
     """The cosines of the angles between vectors along a dimension."""
     x, y = promoted(x1, x2)
+    dim = wrapped(dim, max(len(x.shape), len(y.shape)))
     return np.sum(
         (x / _bounded_norm(x, 2, dim, eps)) * (y / _bounded_norm(y, 2, dim, eps)), axis=dim
     )

@@ -53,7 +53,7 @@ def uniform_(
         raise TypeError(f"uniform_() got an unexpected keyword argument {next(iter(words))!r}")
     if low > to:
         raise RuntimeError(
-            f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}"
+            f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={to:g}"
         )
     return _into(
         self,
@@ -166,6 +166,8 @@ def random_(
         if args or to is not None
         else (0, _end_of(self._value.dtype), ())
     )
+    if words:
+        raise TypeError(f"random_() got an unexpected keyword argument {next(iter(words))!r}")
     given = self._value.dtype
     return _into(
         self,

@@ -19,7 +19,7 @@ from tapegrad._core.entry import spec_of
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._dims import along_one, shaped, wrapped
-from tapegrad.torch._dtypes import as_numpy
+from tapegrad.torch._dtypes import as_numpy, word_of
 from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._ops.declare import (
     OPERATIONS,
@@ -31,7 +31,8 @@ from tapegrad.torch._ops.declare import (
     register,
 )
 from tapegrad.torch._ops.elementwise import kinds
-from tapegrad.torch._ops.elementwise.arithmetic import cast, floating
+from tapegrad.torch._ops.elementwise.activation_checks import bounds_for, check_dtype, refusing
+from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, refuse_truth
 from tapegrad.torch._ops.elementwise.functions import sigmoid_of
 from tapegrad.torch._ops.fast import is_short, logged, quiet, short_single
 from tapegrad.torch._rules import special
@@ -59,7 +60,7 @@ def activation(
     within = label.replace("Backward0", "Backward1") if by_result else label
 
     def decorate(compute: Operation) -> Operation:
-        word = compute.__name__
+        word, compute = compute.__name__, refusing(compute)
         call = operation(label, method=method, function=everywhere and not inplace)(compute)
         if not inplace:
             return call
@@ -121,7 +122,7 @@ def relu_of(x: Value) -> Value:
 @operation("ReluBackward0", inplace=True)
 def relu(input: Value) -> Value:
     """max(x, 0); the gradient at 0 is 0."""
-    kinds.require_order(input, "Boolean inputs not supported for relu")
+    check_dtype("relu", input)
     return relu_of(input)
 
 
@@ -140,8 +141,11 @@ def _between(x: Value, low: Value, high: Value) -> Value:
 
 @activation("HardtanhBackward0")
 def hardtanh(input: Value, min_val: float = -1.0, max_val: float = 1.0) -> Value:
-    """x clamped to [min_val, max_val]; the gradient at the bounds is 0."""
-    return _between(input, *kinds.bounds_of(input, min_val, max_val))
+    """x clamped to [min_val, max_val]; the gradient at the bounds is 0.
+
+    The bounds of integers are integers. ValueError for bounds in the wrong order.
+    """
+    return _between(input, *bounds_for(input, min_val, max_val))
 
 
 @activation("HardtanhBackward0")
@@ -281,6 +285,7 @@ def rrelu(
     inplace: bool = False,
 ) -> Tensor:
     """leaky_relu with slopes drawn between two numbers; without training their mean."""
+    check_dtype("leaky_relu", input._value)
     slope: Any = (lower + upper) / 2
     if training:
         slope = OPERATIONS["rand_like"](input.detach()) * (upper - lower) + lower
@@ -435,13 +440,16 @@ def logsigmoid(input: Value) -> Value:
 @activation("DivBackward0", inplace=False)
 def softsign(input: Value) -> Value:
     """x / (1 + |x|)."""
-    return floating(input) / (np.absolute(floating(input)) + 1)
+    x = floating(input)
+    return x / (np.absolute(x) + 1)
 
 
 @activation("SubBackward0", inplace=False)
 def tanhshrink(input: Value) -> Value:
     """x - tanh(x)."""
-    return floating(input) - np.tanh(floating(input))
+    refuse_truth(input, 0.0)
+    x = floating(input)
+    return x - np.tanh(x)
 
 
 # --- piecewise units ----------------------------------------------------------------------------
@@ -569,11 +577,15 @@ def _declare_softmax(word: str, function: Declared, label: str, doc: str) -> Non
 
     def compute(input: Value, dim: Dim, dtype: DType = None) -> Value:
         array = input if dtype is None else cast(input, as_numpy(dtype))
-        kinds.require_kind(array, f"{word}_lastdim_kernel_impl")
+        if array.dtype.kind not in "fV":
+            last = "lastdim_" if along_one(array, dim)[1] == len(array.shape) - 1 else ""
+            raise NotImplementedError(
+                f"\"{word}_{last}kernel_impl\" not implemented for '{word_of(array.dtype)}'"
+            )
         array, axis = along_one(array, dim)
         return shaped(function(array, axis=axis), input.shape)
 
-    compute.__doc__ = doc
+    compute.__doc__, compute.__name__ = doc, word
     usual = operation(label, name=word)(compute)
 
     def call(input: TensorLike, dim: Dim = None, dtype: DType = None, **words: Any) -> Any:

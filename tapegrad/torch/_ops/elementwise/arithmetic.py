@@ -93,12 +93,12 @@ def add(input: Value, other: Value, *, alpha: Number = 1) -> Value:
 @operation("SubBackward0", inplace=True)
 def sub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     """`input - alpha * other`."""
-    _refuse_truth(input, other)
+    refuse_truth(input, other)
     x, y = wrapping(input, other)
     return np.subtract(x, scaled(y, alpha))
 
 
-def _refuse_truth(*operands: Value) -> None:
+def refuse_truth(*operands: Value) -> None:
     """Raise RuntimeError where an operand of a subtraction is boolean."""
     logical = [isinstance(x, bool) or getattr(x, "dtype", None) == np.bool_ for x in operands]
     if all(logical):
@@ -144,7 +144,7 @@ def _rsub_name(_input: TensorLike, other: TensorLike, **_kwargs: Any) -> str:
 @operation(_rsub_name)
 def rsub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     """`other - alpha * input`."""
-    _refuse_truth(input, other)
+    refuse_truth(input, other)
     x, y = wrapping(input, other)
     return _difference_from(scaled(x, alpha), y)
 

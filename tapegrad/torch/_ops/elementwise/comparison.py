@@ -12,7 +12,7 @@ import numpy as np
 
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import untraced
-from tapegrad.torch._dtypes import of_numpy, word_of
+from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import OPERATIONS, Operation, operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import inplace_operator, promoted, wrapping
 from tapegrad.torch._ops.fast import (
@@ -63,7 +63,7 @@ def equal(input: Value, other: Value) -> bool:
 def _close(input: Value, other: Value, rtol: float, atol: float, equal_nan: bool) -> Value:
     x, y = untraced(input), untraced(other)
     if x.dtype != y.dtype:
-        raise RuntimeError(f"{of_numpy(x.dtype)} did not match {of_numpy(y.dtype)}")
+        raise RuntimeError(f"{word_of(x.dtype)} did not match {word_of(y.dtype)}")
     if rtol < 0 or atol < 0:
         raise RuntimeError("rtol and atol must be greater than or equal to zero")
     close = np.equal(x, y)
@@ -230,6 +230,11 @@ def where(condition: Value, input: Value = None, other: Value = None) -> Value:
     """`input` where the condition holds, else `other`; of a condition alone its positions."""
     if input is None and other is None:
         return _positions(untraced(condition))
+    if input is None or other is None:
+        raise TypeError(
+            "where() received an invalid combination of arguments - got (Tensor, Tensor), but "
+            "expected a condition alone, or with two branches"
+        )
     return _chosen(condition, input, other)
 
 
@@ -331,7 +336,7 @@ for _word, _choose, _what in (
                 raise RuntimeError(f"{word} not implemented for complex tensors.")
             return choose(x, y)
 
-        compute.__doc__ = f"Elementwise the {what}."
+        compute.__doc__, compute.__name__ = f"Elementwise the {what}.", word
         operation(f"{word.capitalize()}Backward0", name=word)(compute)
 
     _declare_choice(_word, _choose, _what)

@@ -363,7 +363,12 @@ def sign(input: Value) -> Value:
             "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
             "torch.sgn instead."
         )
-    return _sign(input)
+    return _flat_sign(input)
+
+
+@elementwise("SignBackward0", 0)
+def _flat_sign(x: Value) -> Value:
+    return _sign(x)
 
 
 def _sign(x: Value) -> Value:

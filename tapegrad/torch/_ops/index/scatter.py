@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Function, Index, Value
-from tapegrad._core.values import getitem
+from tapegrad._core.values import getitem, untraced
 from tapegrad.torch._dims import wrapped
+from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.create.fill import filled_as
 from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
@@ -60,7 +61,12 @@ register(replaces=gather)(short_lookup(gather, _gather_index, "GatherBackward0")
 @operation("GatherBackward0")
 def take_along_dim(input: Value, indices: Value, dim: int | None = None) -> Value:
     """One element for each index, along a dimension; the other dimensions broadcast."""
-    given = positions(indices, "take_along_dim", narrow=False)
+    given = untraced(indices)
+    if not hasattr(given, "dtype") or given.dtype != np.int64:
+        kind = word_of(given.dtype) if hasattr(given, "dtype") else type(given).__name__
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {kind}"
+        )
     if dim is None:
         flat = input.reshape((-1,))
         given = given.reshape(-1)

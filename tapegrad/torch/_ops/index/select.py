@@ -69,6 +69,23 @@ def _select_index(x: Value, dim: Dim = 0, index: TensorLike = None, *rest: Any) 
 register(replaces=index_select)(short_lookup(index_select, _select_index, "IndexSelectBackward0"))
 
 
+def _check_copied(input: Value, axis: int, index: Value, source: Value) -> None:
+    """PyTorch's errors for a source of other slices, or of another number of them."""
+    slices = [(*x.shape[:axis], *x.shape[axis + 1 :]) for x in (input, source)]
+    if slices[0] != slices[1]:
+        own, other = (" ".join(map(str, shape)) for shape in slices)
+        raise RuntimeError(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination "
+            f"slice shape: {own} at dimension {axis} and source slice shape: {other} at "
+            "dimension 0."
+        )
+    if source.shape[axis] != index.size:
+        raise IndexError(
+            f"index_copy_(): Number of indices ({index.size}) should be equal to "
+            f"source.size(dim) ({source.shape[axis]})"
+        )
+
+
 def _require_parts(
     input: Value,
     axis: int,
@@ -102,6 +119,8 @@ def index_add(input: Value, dim: int, index: Value, source: Value, *, alpha: Num
 def index_copy(input: Value, dim: int, index: Value, source: Value) -> Value:
     """The parts of source in place of those at these positions of a dimension."""
     axis, given = _rows_of(input, dim, index, "index_copy")
+    if input.ndim and input.ndim == source.ndim:
+        _check_copied(input, axis, given, source)
     _require_parts(input, axis, given, source, "index_copy", IndexError)
     shape = input.shape
     x, source_lines = lines(input, source)

@@ -15,6 +15,7 @@ from tapegrad.torch._ops.linalg.product_checks import (
     check_batches,
     check_dtypes,
     check_expands,
+    check_factors,
     check_matrices,
     check_product,
     check_terms,
@@ -48,6 +49,8 @@ def _scales(beta: Number, alpha: Number) -> Params:
 @operation("AddmmBackward0", inplace=True)
 def addmm(input: Value, mat1: Value, mat2: Value, *, beta: Number = 1, alpha: Number = 1) -> Value:
     """`beta * input + alpha * (mat1 @ mat2)` of matrices; input broadcasts."""
+    if len(mat1.shape) == len(mat2.shape) == 2 and mat1.shape[1] != mat2.shape[0]:
+        check_factors(mat1, mat2)
     check_matrices(mat1, mat2)
     return _added(input, mat1, mat2, beta, alpha)
 
@@ -112,6 +115,8 @@ def _linear(input: Value, weight: Value, bias: Value = None) -> Value:
     lead, count = input.shape[:-1], weight.shape[0]
     rows = input if len(input.shape) == 2 else np.reshape(input, (-1, input.shape[-1]))
     if rows.shape[1] != weight.shape[1]:
+        if bias is not None:
+            check_factors(input, weight)
         raise_product(rows.shape, weight.shape[::-1])
     if bias is None:
         check_dtypes(input, weight)

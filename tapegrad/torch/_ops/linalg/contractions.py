@@ -156,6 +156,10 @@ def _multi_dot(tensors: Sequence[Value]) -> Value:
 @register(method=False)
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """`linalg.multi_dot` of matrices, its old name."""
+    warn(
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
+        "torch.linalg.multi_dot instead, which accepts a list of two or more parameters."
+    )
     if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
         matrices = tuple(matrices[0])
     if len(matrices) == 1:
@@ -163,7 +167,7 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     return multi_dot(matrices, out=out)
 
 
-_POWER_LABELS = {0: "CopyBackwards", 1: "CloneBackward0"}
+_POWER_LABELS = {-1: "LinalgInvExBackward0", 0: "CopyBackwards", 1: "CloneBackward0"}
 
 
 @operation(lambda input, n: _POWER_LABELS.get(n, "MmBackward0"))

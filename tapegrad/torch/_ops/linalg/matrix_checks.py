@@ -9,6 +9,12 @@ from tapegrad._core.types import Value
 from tapegrad.torch._dtypes import word_of
 
 
+def require_two_dimensions(x: Value, text: str) -> None:
+    """RuntimeError with this text for vectors and numbers: PyTorch has one for each function."""
+    if len(x.shape) < 2:
+        raise RuntimeError(text)
+
+
 def require_matrices(word: str, x: Value, *, square: bool = False) -> None:
     """RuntimeError unless x holds matrices of inexact numbers, square ones where asked."""
     if len(x.shape) < 2:

@@ -60,6 +60,15 @@ def check_matrices(x: Value, y: Value) -> None:
         raise_product(x.shape, y.shape)
 
 
+def check_factors(x: Value, y: Value) -> None:
+    """RuntimeError where the factors of a product that is added differ in their dtypes."""
+    if x.dtype != y.dtype:
+        raise RuntimeError(
+            f"mat1 and mat2 must have the same dtype, but got {word_of(x.dtype)} and "
+            f"{word_of(y.dtype)}"
+        )
+
+
 def raise_product(x: Sequence[int], y: Sequence[int]) -> NoReturn:
     """The error for matrices of shapes that cannot be multiplied."""
     raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({_sides(x)} and {_sides(y)})")

@@ -103,13 +103,13 @@ def _is_true(self: Tensor) -> bool:
 
 
 def _as_number(self: Tensor) -> Number:
-    if self._value.size != 1:
-        raise ValueError("only one element tensors can be converted to Python scalars")
     if self.node is not None:
         warn(
             "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
             "behavior.\nConsider using tensor.detach() first.",
         )
+    if self._value.size != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
     return item(self)
 
 

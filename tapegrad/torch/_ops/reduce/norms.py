@@ -15,7 +15,11 @@ from tapegrad.torch._dims import axes_of
 from tapegrad.torch._dtypes import as_numpy, word_of
 from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.arithmetic import cast
-from tapegrad.torch._ops.linalg.matrix_checks import require_inexact, require_matrices
+from tapegrad.torch._ops.linalg.matrix_checks import (
+    require_inexact,
+    require_matrices,
+    require_two_dimensions,
+)
 from tapegrad.torch._ops.reduce.sums import vector_norm as reduced_norm
 from tapegrad.torch._types import Dim, DType, Number, TensorLike
 
@@ -113,7 +117,8 @@ def norm(
 @private("SqueezeBackward1", name="linalg_cond")
 def cond(A: Value, p: Number = None) -> Value:
     """The condition number: a norm of a matrix times that of its inverse."""
-    require_matrices("linalg.cond", A)
+    require_two_dimensions(A, "linalg.cond: The input tensor must have at least 2 dimensions.")
+    require_inexact("linalg.svd", A)
     return np.linalg.cond(A, p)
 
 
@@ -122,6 +127,10 @@ def matrix_rank(
     A: Value, tol: Value = None, hermitian: bool = False, *, atol: Value = None, rtol: Value = None
 ) -> Value:
     """How many singular values are above max(atol, rtol times the largest)."""
+    require_two_dimensions(
+        A,
+        "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.",
+    )
     require_matrices("linalg.matrix_rank", A)
     value, atol = untraced(A), untraced(tol if atol is None else atol)
     if rtol is None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
-from tapegrad.torch._dims import wrapped
+from tapegrad.torch._dims import by_name, wrapped
 from tapegrad.torch._dtypes import result_of, sizes_of
 from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
@@ -226,13 +226,13 @@ def repeat(self: Value, *repeats: Sizes) -> Value:
 @register(function=False, replaces=repeat)
 def _repeat_method(self: Tensor, *repeats: Sizes, **words: Any) -> Tensor:
     """The tensor so many times along each dimension."""
-    return repeat(self, *((words["repeats"],) if words else repeats))
+    return repeat(self, *by_name("repeat", "repeats", repeats, words))
 
 
 @register()
 def tile(input: Tensor, *dims: Sizes, **words: Any) -> Tensor:
     """The tensor so many times along each dimension; fewer counts are those of the last ones."""
-    counts = sizes_of((words["dims"],) if words else dims)
+    counts = sizes_of(by_name("tile", "dims", dims, words))
     lead = (1,) * (len(input._value.shape) - len(counts))
     made: Tensor = repeat(input, *lead, *counts)
     return made
@@ -291,7 +291,7 @@ def flip(input: Value, *dims: Dim) -> Value:
 @register(replaces=flip)
 def _flip_method(self: Tensor, *dims: Dim, **words: Any) -> Tensor:
     """The elements in reverse order along these dimensions."""
-    given = (words["dims"],) if words else dims
+    given = by_name("flip", "dims", dims, words)
     if not given:
         raise TypeError('flip() missing 1 required positional arguments: "dims"')
     return flip(self, *given)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._warning import warn
-from tapegrad.torch._dims import clash_of, wrapped
+from tapegrad.torch._dims import by_name, clash_of, wrapped
 from tapegrad.torch._dtypes import Size, as_numpy, dtype, sizes_of, word_of
 from tapegrad.torch._graph.modes import is_logging
 from tapegrad.torch._graph.node import Node, new, node_class
@@ -110,7 +110,7 @@ def view(self: Tensor, *size: Sizes, **words: Any) -> Tensor:
     torch.Size([2, 2])
     """
     if words:
-        size = (words.pop("size", None) or words.pop("dtype", None) or words.popitem()[1],)
+        size = by_name("view", "dtype" if "dtype" in words else "size", size, words)
     if not size:
         raise TypeError("view() received an invalid combination of arguments - got ()")
     if isinstance(size[0], dtype):
@@ -166,7 +166,7 @@ def reshape(input: Tensor, *shape: Sizes, **words: Any) -> Tensor:
 
     RuntimeError where the number of elements differs.
     """
-    given = (words.popitem()[1],) if words else shape
+    given = by_name("reshape", "shape", shape, words)
     return reshaped(input, _sized(given, math.prod(input._value.shape)))
 
 
@@ -285,7 +285,7 @@ def permute(input: Tensor, *dims: Dim, **words: Any) -> Tensor:
     """The dimensions in another order."""
     if not words and not dims:
         raise TypeError('permute() missing 1 required positional arguments: "dims"')
-    given = sizes_of((words.popitem()[1],) if words else dims)
+    given = sizes_of(by_name("permute", "dims", dims, words))
     ndim = len(input._value.shape)
     if len(given) != ndim:
         raise RuntimeError(
@@ -435,7 +435,7 @@ def expanded(input: Tensor, given: Sequence[int]) -> Tensor:
 def expand(self: Tensor, *size: Sizes, **words: Any) -> Tensor:
     """A view of a larger shape, in which dimensions of size 1 repeat; -1 keeps a size."""
     words.pop("implicit", None)
-    return expanded(self, sizes_of((words.popitem()[1],) if words else size))
+    return expanded(self, sizes_of(by_name("expand", "size", size, words)))
 
 
 @register(function=False)

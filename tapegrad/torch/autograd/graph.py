@@ -120,7 +120,8 @@ class HookPair:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as "
                 "input to pack hook cannot be modified by in-place operations as this can lead to "
-                "unexpected side-effects. Clone the tensor in the hook."
+                "unexpected side-effects. Please open an issue if you need to perform in-place "
+                "operations on the input to a pack hook."
             )
         return made
 

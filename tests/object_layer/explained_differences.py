@@ -8,7 +8,7 @@ what follows is not compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,16 @@ Row = tuple[str, Callable[[Any, Any, "Where"], bool], str]
 
 
 class Where:
-    """The transcripts around a difference: the family, and the entry that it is in, of both."""
+    """The transcripts around a difference: the family, and the entry that it is in, of both.
 
-    def __init__(self, family: str, ours: Any, theirs: Any, place: str) -> None:
+    before: our entries before that one.
+    """
+
+    def __init__(
+        self, family: str, ours: Any, theirs: Any, place: str, before: Sequence[Any] = ()
+    ) -> None:
         self.family, self.ours, self.theirs, self.place = family, ours, theirs, place
+        self.before = before
 
     def within(self, label: str) -> bool:
         return any(isinstance(e, list) and e[:1] == [label] for e in (self.ours, self.theirs))
@@ -122,7 +128,118 @@ def _is_shape(part: Any) -> bool:
     return isinstance(part, list) and all(isinstance(side, (int, list)) for side in part)
 
 
+UNUSED = "appears to not have been used in the graph"
+CHANGED = "modified by an inplace operation"
+OVERLAP = "some elements of the input tensor and the written-to tensor refer to a single memory"
+
+
+def leaves(entries: Sequence[Any]) -> list[Any]:
+    """The tensors among the entries that require grad and have no node."""
+    tensors = [entry[1] for entry in entries if entry[:1] == [""] and len(entry) == 2]
+    return [x for x in tensors if isinstance(x, list) and x[3:6] == [True, True, None]]
+
+
+def of_view_without_grad(where: Where) -> bool:
+    """Whether we gave the derivative 2 x of the sum of x * x by a view x made in no_grad mode."""
+    found = where.ours[1] if len(where.ours) == 2 and where.ours[:1] == [""] else None
+    if where.family != "graphs" or not isinstance(found, list) or len(found) != 1:
+        return False
+    return any(
+        x[2] == found[0][2] and np.allclose(found[0][6], 2 * x[6]) for x in leaves(where.before)
+    )
+
+
 ROWS: tuple[Row, ...] = (
+    (
+        "views made in no_grad mode",
+        lambda a, b, w: not text(a) and UNUSED in text(b) and of_view_without_grad(w),
+        (
+            "A view of a leaf that is made without grad requires grad, and has no node. Here it is "
+            "a leaf of its own; PyTorch loses its gradient, even that of itself by itself."
+        ),
+    ),
+    (
+        "passes that fail",
+        lambda a, b, w: (
+            w.family == "graphs"
+            and a is None
+            and w.place.count("[") == 3
+            and bool(text(w.before[-1]))
+            and any(CHANGED in text(entry) for entry in w.before)
+        ),
+        (
+            "A pass is refused before it starts, and changes no gradient; PyTorch has added to "
+            "those of some leaves when it comes to the changed value."
+        ),
+    ),
+    (
+        "operands that overlap",
+        lambda a, b, w: (
+            OVERLAP in text(b)
+            and (
+                not text(a)
+                or re.search(r"match the broadcast shape|size of tensor a .* must match", text(a))
+                is not None
+            )
+        ),
+        (
+            "The operand of a write in place is read before anything is written, so that memory "
+            "which overlaps does no harm; where the shapes do not fit, that is what is wrong."
+        ),
+    ),
+    (
+        "versions of products",
+        lambda a, b, w: (
+            w.family == "graphs"
+            and (a, b) == (0, 1)
+            and w.place.endswith("[1][1]")
+            and w.ours[1][0][5] == "SqueezeBackward4"
+        ),
+        (
+            "PyTorch squeezes the product of a vector and a matrix in place, and counts that as a "
+            "write to the result."
+        ),
+    ),
+    (
+        "memory order of several operands",
+        lambda a, b, w: (
+            w.family == "graphs"
+            and re.search(r"\[1\]\[(4\]\[\d|5)\]$", w.place) is not None
+            and w.ours[1][2:4] == [0, False]
+            and w.ours[1][5] is True
+            and sorted(w.ours[1][4]) == sorted(w.theirs[1][4])
+            and re.match(r"(Where|Add|Sub|Mul|Div)Backward0$", str(w.ours[1][0][5])) is not None
+        ),
+        (
+            "Of operands in different orders in memory NumPy makes a result in C order; PyTorch's "
+            "is in that of the first."
+        ),
+    ),
+    (
+        "derivatives of once_differentiable",
+        lambda a, b, w: (
+            w.family == "functions"
+            and "trying to differentiate twice" in text(a)
+            and b[:1] == ["gradients"]
+            and all(part is None for part in b[1])
+        ),
+        (
+            "Its second derivative is an error. PyTorch raises that for a pass to all leaves; "
+            "asked for some inputs, with allow_unused, it answers that there is no derivative."
+        ),
+    ),
+    (
+        "conditions that a hook changed",
+        lambda a, b, w: (
+            w.family == "saved_values"
+            and a == ["backward", None]
+            and "where expected condition to be a boolean tensor" in text(b)
+        ),
+        (
+            "The rule of np.where takes what a hook returns for the condition as NumPy does, "
+            "where all but zero is true; that of PyTorch checks its dtype."
+        ),
+    ),
     (
         "words of the parser",
         lambda a, b, w: (

@@ -26,22 +26,20 @@ UNEXPLAINED = {
     "errors_of_functions": 21,
     "errors_of_modules": 28,
     "functional": 18,
-    "functions": 10,
-    "graphs": 49,
-    "module_hooks": 38,
-    "saved_values": 20,
     "stacks": 13,
-    "tensor_hooks": 19,
 }
 
 
 def parted(pytorch, name, number):
     """What is unexplained between the two transcripts of a program."""
 
-    def reason(entry, other, place, x, y):
-        return explanation(Where(name, entry, other, place), x, y)
+    ours = run(torch, name, number)
 
-    found = differences(run(torch, name, number), run(pytorch, name, number), reason)
+    def reason(entry, other, place, x, y):
+        before = ours[: int(place[1 : place.index("]")])]
+        return explanation(Where(name, entry, other, place, before), x, y)
+
+    found = differences(ours, run(pytorch, name, number), reason)
     return [difference for row, difference in found if row is None]
 
 

@@ -142,6 +142,16 @@ class CopySlices(Node):
         return "torch::autograd::CopySlices"
 
 
+class CopyBackwards(Node):
+    """A copy of another tensor, written over the whole of one."""
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        """The name of PyTorch's own class."""
+        return "torch::autograd::CopyBackwards"
+
+
 class FunctionNode(Node):
     """The node of a custom Function: also the `ctx` of its forward and backward."""
 
@@ -179,6 +189,7 @@ class WhereBackward0(Node):
 
 _CLASSES: dict[str, type[Node]] = {
     "AccumulateGrad": AccumulateGrad,
+    "CopyBackwards": CopyBackwards,
     "CopySlices": CopySlices,
     "PowBackward0": PowBackward0,
     "RsubBackward1": RsubBackward1,

@@ -17,7 +17,7 @@ from tapegrad._core.entry import spec_of
 from tapegrad._core.types import Cotangent, Function
 from tapegrad.torch._dtypes import type_word
 from tapegrad.torch._graph.dual import is_dual
-from tapegrad.torch._graph.node import GUARD, Node, arguments_of, is_on_graph
+from tapegrad.torch._graph.node import GUARD, Node, arguments_of, is_on_graph, node_class
 from tapegrad.torch._tensor.tensor import Tensor, array_below, ndarray, of_array, of_value, settled
 
 
@@ -137,15 +137,22 @@ def through_posthooks(node: Node, parts: list[Cotangent], g: Cotangent) -> list[
 
 
 def accumulate(variable: Tensor, bar: Cotangent, taken: set[int], *, create: bool) -> None:
-    """Add a cotangent to the `grad` of a leaf, in its memory unless the pass creates a graph."""
+    """Add a cotangent to the `grad` of a leaf, in its memory unless the pass creates a graph.
+
+    A first gradient with a graph is a copy, as a write to it must not change the graph's values.
+    """
     if is_dual(bar) and not create:
         bar = bar._value  # an accumulated gradient has no tangent
     with GUARD:
         known = variable._grad
         if known is None:
-            gradient = as_gradient(bar)
+            copied = create and is_on_graph(bar)
+            gradient = as_gradient(bar.copy() if copied else bar)
             value = gradient._value
-            if type(value) is ndarray and not create:
+            if copied and gradient.node is not None:
+                word = "CopyBackwards" if variable.is_leaf else "CloneBackward0"
+                gradient.node.__class__ = node_class(word)
+            elif type(value) is ndarray:
                 if id(value) in taken or value.base is not None or not value.flags.writeable:
                     value = gradient._value = value.copy()
                 taken.add(id(value))

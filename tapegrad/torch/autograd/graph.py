@@ -184,6 +184,12 @@ class saved_tensors_hooks(_modes.Manager):
         reason = DISABLED.get()
         if reason is not None:
             raise RuntimeError(reason)
+        for hook in (self.pack_hook, self.unpack_hook):
+            if not callable(hook):
+                raise TypeError(
+                    "saved_tensors_hooks: the hooks must be callable, but one is of type "
+                    f"{type(hook).__name__}"
+                )
         pair = HookPair(self.pack_hook, self.unpack_hook)
         self.changes = {"saved": (*_modes.current().saved, pair)}
         return super().__enter__()

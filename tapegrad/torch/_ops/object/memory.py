@@ -41,24 +41,12 @@ def is_contiguous(self: Tensor, memory_format: MemoryFormat = None) -> bool:
     return type(value) is not ndarray or bool(value.flags.c_contiguous)
 
 
-def _with_new_axes(steps: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides where axes that NumPy inserted, whose stride is 0, have PyTorch's instead."""
-    found = list(steps)
-    for place in reversed(range(len(shape))):
-        if found[place] == 0 and shape[place] == 1:
-            last = place == len(shape) - 1
-            found[place] = 1 if last else found[place + 1] * shape[place + 1]
-    return tuple(found)
-
-
 @register(function=False)
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """How many elements apart neighbours lie in memory, along each dimension or one of them."""
     value = plain_of(self)
     steps = tuple(step // value.itemsize for step in value.strides)
-    if 0 in steps:
-        steps = _with_new_axes(steps, value.shape)
-    if not value.size:  # NumPy has zeros there
+    if not value.size and not any(steps):  # NumPy has zeros in new arrays
         sides = [max(side, 1) for side in value.shape]
         steps = tuple(math.prod(sides[place + 1 :]) for place in range(len(sides)))
     if dim is None:

@@ -139,6 +139,13 @@ def leaves(entries: Sequence[Any]) -> list[Any]:
     return [x for x in tensors if isinstance(x, list) and x[3:6] == [True, True, None]]
 
 
+def state(entry: Any) -> Any:
+    """What an entry of the family graphs says of a tensor, or six times nothing."""
+    found = entry[-1] if isinstance(entry, list) and entry else None
+    known = isinstance(found, list) and len(found) == 6 and isinstance(found[0], list)
+    return found if known else [[None] * 7, None, None, None, [], None]
+
+
 def of_view_without_grad(where: Where) -> bool:
     """Whether we gave the derivative 2 x of the sum of x * x by a view x made in no_grad mode."""
     found = where.ours[1] if len(where.ours) == 2 and where.ours[:1] == [""] else None
@@ -154,8 +161,8 @@ ROWS: tuple[Row, ...] = (
         "views made in no_grad mode",
         lambda a, b, w: not text(a) and UNUSED in text(b) and of_view_without_grad(w),
         (
-            "A view of a leaf that is made without grad requires grad, and has no node. Here it is "
-            "a leaf of its own; PyTorch loses its gradient, even that of itself by itself."
+            "A view of a leaf that is made without grad requires grad, and has no node. Here it "
+            "is a leaf of its own; PyTorch loses its gradient, even that of itself by itself."
         ),
     ),
     (
@@ -191,9 +198,10 @@ ROWS: tuple[Row, ...] = (
         "versions of products",
         lambda a, b, w: (
             w.family == "graphs"
+            and type(a) is type(b) is int
             and (a, b) == (0, 1)
-            and w.place.endswith("[1][1]")
-            and w.ours[1][0][5] == "SqueezeBackward4"
+            and w.place.endswith("][1]")
+            and state(w.ours)[0][5] == "SqueezeBackward4"
         ),
         (
             "PyTorch squeezes the product of a vector and a matrix in place, and counts that as a "
@@ -201,18 +209,17 @@ ROWS: tuple[Row, ...] = (
         ),
     ),
     (
-        "memory order of several operands",
+        "memory order of two operands",
         lambda a, b, w: (
             w.family == "graphs"
-            and re.search(r"\[1\]\[(4\]\[\d|5)\]$", w.place) is not None
-            and w.ours[1][2:4] == [0, False]
-            and w.ours[1][5] is True
-            and sorted(w.ours[1][4]) == sorted(w.theirs[1][4])
-            and re.match(r"(Where|Add|Sub|Mul|Div)Backward0$", str(w.ours[1][0][5])) is not None
+            and re.search(r"\]\[(4\]\[\d|5)\]$", w.place) is not None
+            and state(w.ours)[5] is True
+            and sorted(state(w.ours)[4]) == sorted(state(w.theirs)[4])
+            and any(entry[:1] == ["binary"] and entry[1] in tuple("+-*/") for entry in w.before)
         ),
         (
-            "Of operands in different orders in memory NumPy makes a result in C order; PyTorch's "
-            "is in that of the first."
+            "Of two operands in different orders in memory NumPy makes a result in C order; "
+            "PyTorch's, and views of it, are in the order of the first."
         ),
     ),
     (

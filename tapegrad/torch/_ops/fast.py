@@ -314,9 +314,11 @@ def short_where(general: Operation) -> Operation:
         if x is None or y is None:
             return general(condition, input, other)
         try:
-            out = np.where(mask, x, y)
+            out: Value = np.where(mask, x, y)
         except ValueError:
             return general(condition, input, other)  # says how the shapes differ
+        if not mask.flags.c_contiguous and mask.flags.f_contiguous and mask.shape == out.shape:
+            out = np.asfortranarray(out)  # in the memory order of the first operand
         result: Tensor = new(Tensor)
         result._value, result.node = out, None
         x_node = node_of(input) if type(input) is Tensor else None

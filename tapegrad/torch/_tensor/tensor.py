@@ -564,9 +564,10 @@ def _node_at(tensor: Tensor, shape: tuple[int, ...]) -> Slot:
     node, value = tensor.node, tensor._value
     if shape != value.shape and type(value) is ndarray:
         try:
-            node = np.broadcast_to(array_on_graph(value, node), shape).slot
+            made: Value = np.broadcast_to(array_on_graph(value, node), shape)
         except ValueError:
             return node  # a backward pass raises
+        node = made.slot
         node.__class__ = tensor.node.__class__
     return node
 

@@ -176,5 +176,5 @@ def test_other_data_of_another_shape() -> None:
 
 @pytest.mark.parametrize("layer", [torch.nn.Tanh(), torch.nn.Sigmoid()])
 def test_an_activation_of_a_number(layer: Any) -> None:
-    with pytest.raises(TypeError, match=r"\w+\(\): argument 'input' .position 1. must be Tensor, not int"):
+    with pytest.raises(TypeError, match="must be Tensor, not int"):
         layer(3)

@@ -53,6 +53,24 @@ def clash_of(x: Sequence[int], y: Sequence[int]) -> RuntimeError | None:
     return None
 
 
+def misfit_text(place: list[int], shape: list[int]) -> str:
+    """PyTorch's message for a value that does not broadcast to the place that it is written to."""
+    if len(shape) > len(place):
+        return (
+            f"expand(torch.Tensor{{{shape}}}, size={place}): the number of sizes provided "
+            f"({len(place)}) must be greater or equal to the number of dimensions in the tensor "
+            f"({len(shape)})"
+        )
+    for back in range(1, len(shape) + 1):
+        if shape[-back] not in (1, place[-back]):
+            return (
+                f"The expanded size of the tensor ({place[-back]}) must match the existing size "
+                f"({shape[-back]}) at non-singleton dimension {len(place) - back}.  Target sizes: "
+                f"{place}.  Tensor sizes: {shape}"
+            )
+    return f"shape mismatch: value of shape {shape} for a place of shape {place}"
+
+
 def along_one(array: Value, dim: SupportsIndex) -> tuple[Value, int]:
     """The array, of shape (1,) if it was 0-d, and the position of `dim` in it."""
     place = wrapped(dim, array.ndim)

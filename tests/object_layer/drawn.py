@@ -23,7 +23,7 @@ SINGLE = 3e-4
 # Warnings that are not compared: given once in a process, or by PyTorch's tracer of programs.
 UNSEEN = re.compile(
     "Warning: Profiler clears events|`torch.jit.script` is deprecated"
-    "|Attempted to insert a get_attr"
+    r"|Attempted to insert a get_attr|Using backward\(\) with create_graph=True"
 )
 
 

@@ -20,7 +20,8 @@ Row = tuple[str, Callable[[Any, Any, "Where"], bool], str]
 class Where:
     """The transcripts around a difference: the family, and the entry that it is in, of both.
 
-    program: our transcript, in which the names of what was called are to be found.
+    program: our transcript, in which the names of what was called are to be found; before: its
+    entries before that one.
     """
 
     def __init__(
@@ -28,6 +29,8 @@ class Where:
     ) -> None:
         self.family, self.ours, self.theirs, self.place = family, ours, theirs, place
         self.program = program
+        at = re.match(r"\[(\d+)\]", place)
+        self.before = program[: int(at[1])] if at else ()
 
     def says(self, *words: str) -> bool:
         """Whether each word is in what the program logged of itself."""
@@ -178,7 +181,125 @@ def without_numbers(entry: Any) -> str:
     return re.sub(r"\d+ \(", "(", text(entry))
 
 
+UNUSED = "appears to not have been used in the graph"
+CHANGED = "modified by an inplace operation"
+OVERLAP = "some elements of the input tensor and the written-to tensor refer to a single memory"
+
+
+def leaves(entries: Sequence[Any]) -> list[Any]:
+    """The tensors among the entries that require grad and have no node."""
+    tensors = [entry[1] for entry in entries if entry[:1] == [""] and len(entry) == 2]
+    return [x for x in tensors if isinstance(x, list) and x[3:6] == [True, True, None]]
+
+
+def state(entry: Any) -> Any:
+    """What an entry of the family graphs says of a tensor, or six times nothing."""
+    found = entry[-1] if isinstance(entry, list) and entry else None
+    known = isinstance(found, list) and len(found) == 6 and isinstance(found[0], list)
+    return found if known else [[None] * 7, None, None, None, [], None]
+
+
+def of_view_without_grad(where: Where) -> bool:
+    """Whether we gave the derivative 2 x of the sum of x * x by a view x made in no_grad mode."""
+    found = where.ours[1] if len(where.ours) == 2 and where.ours[:1] == [""] else None
+    if where.family != "graphs" or not isinstance(found, list) or len(found) != 1:
+        return False
+    return any(
+        x[2] == found[0][2] and np.allclose(found[0][6], 2 * x[6]) for x in leaves(where.before)
+    )
+
+
 ROWS: tuple[Row, ...] = (
+    (
+        "views made in no_grad mode",
+        lambda a, b, w: not text(a) and UNUSED in text(b) and of_view_without_grad(w),
+        (
+            "A view of a leaf that is made without grad requires grad, and has no node. Here it "
+            "is a leaf of its own; PyTorch loses its gradient, even that of itself by itself."
+        ),
+    ),
+    (
+        "passes that fail",
+        lambda a, b, w: (
+            w.family == "graphs"
+            and a is None
+            and w.place.count("[") == 3
+            and bool(text(w.before[-1]))
+            and any(CHANGED in text(entry) for entry in w.before)
+        ),
+        (
+            "A pass is refused before it starts, and changes no gradient; PyTorch has added to "
+            "those of some leaves when it comes to the changed value."
+        ),
+    ),
+    (
+        "operands that overlap",
+        lambda a, b, w: (
+            OVERLAP in text(b)
+            and (
+                not text(a)
+                or re.search(r"match the broadcast shape|size of tensor a .* must match", text(a))
+                is not None
+            )
+        ),
+        (
+            "The operand of a write in place is read before anything is written, so that memory "
+            "which overlaps does no harm; where the shapes do not fit, that is what is wrong."
+        ),
+    ),
+    (
+        "versions of products",
+        lambda a, b, w: (
+            w.family == "graphs"
+            and type(a) is type(b) is int
+            and (a, b) == (0, 1)
+            and w.place.endswith("][1]")
+            and state(w.ours)[0][5] == "SqueezeBackward4"
+        ),
+        (
+            "PyTorch squeezes the product of a vector and a matrix in place, and counts that as a "
+            "write to the result."
+        ),
+    ),
+    (
+        "memory order of two operands",
+        lambda a, b, w: (
+            w.family == "graphs"
+            and re.search(r"\]\[(4\]\[\d|5)\]$", w.place) is not None
+            and state(w.ours)[5] is True
+            and sorted(state(w.ours)[4]) == sorted(state(w.theirs)[4])
+            and any(entry[:1] == ["binary"] and entry[1] in tuple("+-*/") for entry in w.before)
+        ),
+        (
+            "Of two operands in different orders in memory NumPy makes a result in C order; "
+            "PyTorch's, and views of it, are in the order of the first."
+        ),
+    ),
+    (
+        "derivatives of once_differentiable",
+        lambda a, b, w: (
+            w.family == "functions"
+            and "trying to differentiate twice" in text(a)
+            and b[:1] == ["gradients"]
+            and all(part is None for part in b[1])
+        ),
+        (
+            "Its second derivative is an error. PyTorch raises that for a pass to all leaves; "
+            "asked for some inputs, with allow_unused, it answers that there is no derivative."
+        ),
+    ),
+    (
+        "conditions that a hook changed",
+        lambda a, b, w: (
+            w.family == "saved_values"
+            and a == ["backward", None]
+            and "where expected condition to be a boolean tensor" in text(b)
+        ),
+        (
+            "The rule of np.where takes what a hook returns for the condition as NumPy does, "
+            "where all but zero is true; that of PyTorch checks its dtype."
+        ),
+    ),
     (
         "words of the parser",
         lambda a, b, w: (

@@ -21,13 +21,7 @@ for name in ("modules", "functional", "optim", "hooks", "autograd", "profiler"):
 
 PROGRAMS = 180
 FEW = {"profiles": 120, "schedules_of_profiles": 60}  # slow to start
-UNEXPLAINED = {
-    "functions": 10,
-    "graphs": 49,
-    "module_hooks": 38,
-    "saved_values": 20,
-    "tensor_hooks": 19,
-}
+UNEXPLAINED: dict[str, int] = {}
 
 
 def parted(pytorch, name, number):

@@ -95,6 +95,7 @@ class BackwardPass:
         self.captured: dict[Node, Any] = {}
         self.leaves: list[AccumulateGrad] = []
         self.ends: set[Node] = set()  # wanted nodes that do not have to run
+        self.needed: set[Node] | None = None  # the wanted nodes, and those that depend on them
         self.taken = {id(bar) for _, bar in roots}  # ids of arrays that cannot become a gradient
         self.watched = create  # whether the pass runs node by node
         self.singular = False  # whether a rule takes a limit, which needs a traced replay
@@ -154,7 +155,7 @@ class BackwardPass:
     def _on_the_way(self, nodes: list[Node]) -> list[Node]:
         """Those of the nodes that depend on a wanted node."""
         assert self.wanted is not None
-        needed = set(self.wanted)
+        needed = self.needed = set(self.wanted)
         found = []
         for node in nodes:
             if not needed.isdisjoint(parents_of(node._entry)):
@@ -271,7 +272,9 @@ class BackwardPass:
                 g = self._run_hooks(node, g)
                 if node in self.ends:
                     continue
-                parts = run_node(node, g, create=traced, mode=mode, nodes=self.nodes)
+                parts = run_node(
+                    node, g, create=traced, mode=mode, nodes=self.nodes, needed=self.needed
+                )
                 for parent, part in zip(parents_of(node._entry), parts, strict=False):
                     if parent != -1 and part is not None:
                         _add_part(bars, node, parent, part)

@@ -141,6 +141,8 @@ def _checked(node: Slot, edge: int, gradient: object, like: Value) -> Cotangent:
     if not isinstance(gradient, Tensor):
         kind = type(gradient).__name__
         raise RuntimeError(f"expected Variable or None (got {kind})")  # noqa: TRY004 - PyTorch's
+    if not node.needs_input_grad[node._places[edge]]:
+        return None
     bar = conjugated(_array_beside([like], gradient))
     shape = bar.shape
     if shape != like.shape and not _shrinks(shape, like.shape):
@@ -301,6 +303,8 @@ class _Results:
         made: list[Any] = []
         traced: list[Tensor] = []
         known: dict[int, Tensor] = {}  # results by the id of what the forward returned
+        for output in {id(y): y for y in outputs if id(y) in self.dirty}.values():
+            count_write(output)
         for position, output in enumerate(outputs):
             if isinstance(output, Tensor):
                 key = id(output)
@@ -378,7 +382,6 @@ class _Results:
             )
         for name in ("_grad", "_hooks", "_retains"):
             output.__dict__.pop(name, None)
-        count_write(output)
         rebase(output, place)
 
 

@@ -5,7 +5,7 @@ Knows the values that a node keeps, and the core's replay of one entry. Must not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ from tapegrad.torch._tensor.gradients import (
     as_gradient,
     conjugated,
     count_of,
+    shown_parts,
     through_posthooks,
     through_prehooks,
 )
@@ -104,11 +105,18 @@ def is_singular(entry: tuple[Any, ...]) -> bool:
 
 
 def run_node(
-    node: Node, g: Cotangent, *, create: bool, mode: modes.Mode, nodes: Sequence[Node] = ()
+    node: Node,
+    g: Cotangent,
+    *,
+    create: bool,
+    mode: modes.Mode,
+    nodes: Sequence[Node] = (),
+    needed: Container[Node] | None = None,
 ) -> list[Cotangent]:
     """The cotangents of a node's arguments (None where there is none) from that of its result.
 
-    nodes: all nodes of the pass, for anomaly mode.
+    nodes: all nodes of the pass, for anomaly mode. needed: the nodes on the way to those that the
+    pass asks for, None for all; hooks see no gradient of others, but for a Function's.
     """
     if node._prehooks:
         g = through_prehooks(node, g)
@@ -122,6 +130,11 @@ def run_node(
             parts = _pull(node, g, create)
             mode.anomaly.check(node, parts, start)
     if node._posthooks:
+        if needed is not None and not isinstance(node, FunctionNode):
+            parents = parents_of(node._entry)
+            for place, parent in enumerate(parents[: len(parts)]):
+                if parent != -1 and parent not in needed:
+                    parts[place] = None
         parts = through_posthooks(node, parts, g)
     return parts
 
@@ -205,7 +218,7 @@ def call_node(node: Node, gradients: Sequence[Tensor | None]) -> Any:
         g = g.astype(values[0].dtype) if values else g
     with np.errstate(all="ignore"):
         parts = run_node(node, g, create=modes.is_grad_enabled(), mode=modes.current())
-    parts = parts[: count_of(node)]
+    parts = shown_parts(node, parts)
     made = tuple(None if part is None else as_gradient(part) for part in parts)
     return made[0] if len(made) == 1 else made
 

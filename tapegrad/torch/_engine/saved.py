@@ -121,7 +121,9 @@ def _place_of(tensor: Tensor, owner: FunctionNode) -> weakref.ref[Node] | None:
 
 
 def save(owner: FunctionNode, tensors: Iterable[Tensor | None]) -> tuple[Saved | None, ...]:
-    """Tensors as `Saved`, which their Function's node can keep."""
+    """Tensors as `Saved`, which their Function's node can keep; TypeError for anything else."""
+    tensors = tuple(tensors)
+    check_saveable(tensors, "save_for_backward")
     return tuple(None if tensor is None else Saved(tensor, owner) for tensor in tensors)
 
 

@@ -49,6 +49,7 @@ class Node:
     _entry: Any  # None at a leaf
     # How many arguments PyTorch's node has, if the entry has more: that of x**2 has x alone.
     _arguments: int | None = None
+    _skipped: int = 0  # how many of the first are no arguments of PyTorch's node
     # Attributes that few nodes have; they are in their __dict__.
     _watched: bool = False  # whether a pass must stop at this node, for any of the following
     _hooks: Hooks | None = None  # hooks on the gradient of the result, before the node runs
@@ -141,6 +142,16 @@ class CopySlices(Node):
         return "torch::autograd::CopySlices"
 
 
+class CopyBackwards(Node):
+    """A copy of another tensor, written over the whole of one."""
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        """The name of PyTorch's own class."""
+        return "torch::autograd::CopyBackwards"
+
+
 class FunctionNode(Node):
     """The node of a custom Function: also the `ctx` of its forward and backward."""
 
@@ -169,11 +180,20 @@ class RsubBackward1(Node):
     _arguments = 1
 
 
+class WhereBackward0(Node):
+    """A choice: its condition has no place among the arguments."""
+
+    __slots__ = ()
+    _skipped = 1
+
+
 _CLASSES: dict[str, type[Node]] = {
     "AccumulateGrad": AccumulateGrad,
+    "CopyBackwards": CopyBackwards,
     "CopySlices": CopySlices,
     "PowBackward0": PowBackward0,
     "RsubBackward1": RsubBackward1,
+    "WhereBackward0": WhereBackward0,
 }
 
 
@@ -277,7 +297,7 @@ def arguments_of(node: Node) -> Iterator[Slot]:
     if entry[5] is not None and getattr(rule, "unary", False):
         yield entry[4]
         return
-    yield from parents_of(entry)[: node._arguments]
+    yield from parents_of(entry)[node._skipped : node._arguments]
 
 
 def edge_of(parent: Slot) -> tuple[Node | None, int]:

@@ -314,9 +314,11 @@ def short_where(general: Operation) -> Operation:
         if x is None or y is None:
             return general(condition, input, other)
         try:
-            out = np.where(mask, x, y)
+            out: Value = np.where(mask, x, y)
         except ValueError:
             return general(condition, input, other)  # says how the shapes differ
+        if not mask.flags.c_contiguous and mask.flags.f_contiguous and mask.shape == out.shape:
+            out = np.asfortranarray(out)  # in the memory order of the first operand
         result: Tensor = new(Tensor)
         result._value, result.node = out, None
         x_node = node_of(input) if type(input) is Tensor else None
@@ -389,6 +391,14 @@ def logged_affine(input: Tensor, weight: Tensor, bias: Tensor, out: Value, logs:
 # --- Joins and reads at positions ---------------------------------------------------------------
 
 
+def _in_order(made: Any) -> Any:
+    """A result whose node does not keep it, with its elements in order in memory."""
+    value = made._value if type(made) is Tensor else None
+    if type(value) is ndarray and not value.flags.c_contiguous:
+        made._value = np.ascontiguousarray(value)
+    return made
+
+
 def short_join(general: Operation, function: Function, label: str) -> Operation:
     """`cat` or `stack` outside of transforms, logged here; anything unusual is `general`'s."""
     rule, node_type = REGISTRY[function], node_class(label)
@@ -399,24 +409,25 @@ def short_join(general: Operation, function: Function, label: str) -> Operation:
             return general(tensors, **(words if dim is None else {"dim": dim, **words}))
         dim = 0 if dim is None else dim
         if type(dim) is not int or MODE.get() is not None:
-            return general(tensors, dim)
+            return _in_order(general(tensors, dim))
         if type(tensors) not in (list, tuple) or not tensors:
-            return general(tensors, dim)
+            return _in_order(general(tensors, dim))
         first = getattr(tensors[0], "_value", None)
         if type(first) is not ndarray or not first.ndim:
-            return general(tensors, dim)
+            return _in_order(general(tensors, dim))
         dtype, shape = first.dtype, first.shape
         values, tracked = [], False
         for tensor in tensors:
             value = tensor._value if type(tensor) is Tensor else None
             if type(value) is not ndarray or value.dtype is not dtype or value.shape != shape:
-                return general(tensors, dim)
+                return _in_order(general(tensors, dim))
             values.append(value)
             tracked = tracked or tensor.node is not None
         if not -len(shape) <= dim < len(shape):
-            return general(tensors, dim)
+            return _in_order(general(tensors, dim))
         made: Tensor = new(Tensor)
-        made._value = out = function(values, axis=dim)
+        out = function(values, axis=dim)
+        made._value = out = out if out.flags.c_contiguous else np.ascontiguousarray(out)
         made.node = None
         if tracked:
             made.node = node = new(node_type)

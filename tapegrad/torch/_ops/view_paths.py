@@ -56,7 +56,7 @@ class Path:
 class Index(Path):
     """`x[index]` of integers, slices, None and Ellipsis."""
 
-    __slots__ = ("index", "taken")
+    __slots__ = ("index", "old", "taken")
 
     def __init__(self, index: types.Index) -> None:
         self.index = index
@@ -67,8 +67,17 @@ class Index(Path):
             self.taken = (*index, ...)
         else:
             self.taken = index
+        parts = index if type(index) is tuple else (index,)
+        self.old: Any = None  # the index without new dimensions, if it has any
+        if any(part is None for part in parts):
+            self.old = tuple(part for part in parts if part is not None)
+            if Ellipsis not in self.old:
+                self.old = (*self.old, ...)
 
     def __call__(self, base: Value) -> Value:
+        if self.old is not None and type(base) is ndarray and base.size:
+            shape = base[self.taken].shape
+            return base[self.old].reshape(shape)  # which gives new dimensions strides
         return base[self.taken]
 
     def entry(self, value: Value, _out: Value, node: Node) -> Entry:

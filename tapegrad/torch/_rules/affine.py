@@ -119,6 +119,8 @@ def _push_affine(dots: Tangent, _out: Value, _bias: Value, x: Value, weight: Val
 class _Affine(General):
     """`x @ weight.T + bias` for matrices x and weight."""
 
+    transposed = 2  # hooks of its nodes see the gradient of weight.T
+
     def pull(
         self,
         g: Cotangent,

@@ -17,7 +17,7 @@ from tapegrad._core.entry import spec_of
 from tapegrad._core.types import Cotangent, Function
 from tapegrad.torch._dtypes import type_word
 from tapegrad.torch._graph.dual import is_dual
-from tapegrad.torch._graph.node import GUARD, Node, arguments_of, is_on_graph
+from tapegrad.torch._graph.node import GUARD, Node, arguments_of, is_on_graph, node_class
 from tapegrad.torch._tensor.tensor import Tensor, array_below, ndarray, of_array, of_value, settled
 
 
@@ -91,40 +91,68 @@ def through_prehooks(node: Node, g: Cotangent) -> Cotangent:
     return g
 
 
+def shown_parts(node: Node, parts: Sequence[Cotangent]) -> list[Cotangent]:
+    """The cotangents of PyTorch's node's arguments, from those of all arguments of a node."""
+    found = list(parts[node._skipped :][: count_of(node)])
+    place = getattr(node._entry[0], "transposed", None)  # PyTorch's has a transpose before it
+    if place is not None and found[place] is not None:
+        found[place] = found[place].swapaxes(-1, -2)
+    return found
+
+
+def _all_parts(node: Node, shown: Sequence[Cotangent], count: int) -> list[Cotangent]:
+    """The inverse of `shown_parts`; count: of all arguments."""
+    found = [None] * node._skipped + list(shown)
+    place = getattr(node._entry[0], "transposed", None)
+    if place is not None and len(shown) > place and found[place] is not None:
+        found[place] = found[place].swapaxes(-1, -2)
+    return found + [None] * (count - len(found))
+
+
 def through_posthooks(node: Node, parts: list[Cotangent], g: Cotangent) -> list[Cotangent]:
+    """The cotangents of a node's arguments after its hooks, which see those of PyTorch's node."""
     assert node._posthooks is not None
     results = tuple(
         None if part is None else as_gradient(part) for part in (g if isinstance(g, list) else [g])
     )
     count = count_of(node)
     used = max((1 + i for i, parent in enumerate(arguments_of(node)) if parent != -1), default=0)
+    shown = shown_parts(node, parts)
     for hook in list(node._posthooks.values()):
-        inputs = tuple(None if part is None else as_gradient(part) for part in parts[:count])
+        inputs = tuple(None if part is None else as_gradient(part) for part in shown)
         given = hook(inputs, results)
         if given is not None:
             if not isinstance(given, (tuple, list, Tensor)):
                 raise TypeError(f"expected tuple, but hook returned '{type(given).__name__}'")
             given = given if isinstance(given, (tuple, list)) else (given,)
-            for new, old in zip(given, parts, strict=False):
+            for new, old in zip(given, shown, strict=False):
                 if new is not None and old is not None:
                     _check_hooked(hook, new, as_gradient(old))
             if not used <= len(given) <= count:  # it may leave out the gradients of numbers
                 _several(hook, given, count)
-            parts = [None if part is None else conjugated(array_below(part)) for part in given]
-            parts += [None] * (2 - len(parts))
+            shown = [None if part is None else conjugated(array_below(part)) for part in given]
+            shown += [None] * (count - len(shown))
+            parts = _all_parts(node, shown, len(parts))
     return parts
 
 
 def accumulate(variable: Tensor, bar: Cotangent, taken: set[int], *, create: bool) -> None:
-    """Add a cotangent to the `grad` of a leaf, in its memory unless the pass creates a graph."""
+    """Add a cotangent to the `grad` of a leaf, in its memory unless the pass creates a graph.
+
+    A first gradient with a graph is a copy, as a write to it must not change the graph's values.
+    """
     if is_dual(bar) and not create:
         bar = bar._value  # an accumulated gradient has no tangent
     with GUARD:
         known = variable._grad
         if known is None:
-            gradient = as_gradient(bar)
+            copied = create and is_on_graph(bar)
+            gradient = as_gradient(bar.copy() if copied else bar)
             value = gradient._value
-            if type(value) is ndarray and not create:
+            if copied and gradient.node is not None:
+                word = "CopyBackwards" if variable.is_leaf else "CloneBackward0"
+                gradient.node.__class__ = node_class(word)
+            elif type(value) is ndarray:
                 if id(value) in taken or value.base is not None or not value.flags.writeable:
                     value = gradient._value = value.copy()
                 taken.add(id(value))

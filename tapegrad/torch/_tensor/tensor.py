@@ -377,13 +377,11 @@ class Tensor:
                 "data set to a tensor that requires gradients must be floating point or complex "
                 "dtype"
             )
+        if self.node is not None and self.node is not LEAF:
+            self.node = _node_at(self, value._value.shape)
         self._value = plain_of(value)
         if self._inference is not value._inference:
             self._inference = value._inference
-
-    @data.deleter
-    def data(self) -> None:
-        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     @data.deleter
     def data(self) -> None:
@@ -559,6 +557,19 @@ def plain_of(tensor: Tensor) -> Value:
 def node_of(tensor: Tensor) -> Slot:
     """The node that gets the gradient of a tensor, or None."""
     return accumulator_of(tensor) if tensor.node is LEAF else tensor.node
+
+
+def _node_at(tensor: Tensor, shape: tuple[int, ...]) -> Slot:
+    """The node of a tensor whose `data` gets a shape: its gradient is summed to the node's."""
+    node, value = tensor.node, tensor._value
+    if shape != value.shape and type(value) is ndarray:
+        try:
+            made: Value = np.broadcast_to(array_on_graph(value, node), shape)
+        except ValueError:
+            return node  # a backward pass raises
+        node = made.slot
+        node.__class__ = tensor.node.__class__
+    return node
 
 
 def retain_at(tensor: Tensor, node: Slot) -> None:

@@ -17,9 +17,12 @@ def made_view_text(view: Any, event: str, node: Node | None = None, position: in
     event: what was written to. node, position: what made the view, if it has a node.
     """
     kind = view._creation_meta
-    if node is None:
+    if node is None or kind in ("inference", "no_grad"):
         mode = "inference mode" if kind == "inference" else "no_grad mode"
         text = f"A view was created in {mode} and {event}"
+        if node is not None:
+            place = f"Output {position} of {short_name(node)} is a view of a view which was"
+            text = f"{place} created in {mode} and {event}"
         text += " in normal mode" if kind == "inference" else " with grad mode enabled"
     else:
         text = f"Output {position} of {short_name(node)} is a view and {event}"

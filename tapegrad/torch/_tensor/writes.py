@@ -26,7 +26,7 @@ from tapegrad._core.values import (
     lift_to_level_of,
 )
 from tapegrad._errors import BatchingError
-from tapegrad.torch._dims import clash_of
+from tapegrad.torch._dims import clash_of, misfit_text
 from tapegrad.torch._dtypes import can_store, of_numpy, word_of
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.dual import is_dual
@@ -175,8 +175,13 @@ def _leave_hooks(view: Tensor) -> None:
     view.node = view._view_fn(array_on_graph(base._value, base.node)).slot
 
 
-def put(tensor: Tensor, index: Index, source: Tensor | Value, label: str) -> None:
-    """`tensor[index] = source` for an index in NumPy's terms and a tensor or a number."""
+def put(
+    tensor: Tensor, index: Index, source: Tensor | Value, label: str, *, shape_first: bool = True
+) -> None:
+    """`tensor[index] = source` for an index in NumPy's terms and a tensor or a number.
+
+    shape_first: whether a wrong shape is told of before a write that is not allowed.
+    """
     given = source._value if isinstance(source, Tensor) else source
     origin = source.node if isinstance(source, Tensor) else None
     before = tensor._value
@@ -185,7 +190,12 @@ def put(tensor: Tensor, index: Index, source: Tensor | Value, label: str) -> Non
         and modes.is_logging()
         and before.dtype.kind in "fcV"
     )
-    check_writable(tensor, tracked, label)
+    try:
+        check_writable(tensor, tracked, label)
+    except RuntimeError:
+        if shape_first and type(before) is ndarray and is_basic(index):
+            _check_fit(before, index, given)
+        raise
     dtype = getattr(given, "dtype", None)
     if dtype is not None and dtype.kind == "c" and before.dtype.kind != "c":
         given = np.real(given)
@@ -248,32 +258,24 @@ def _put_traced(tensor: Tensor, index: Index, given: Value) -> None:
     count_write(tensor)
 
 
+def _check_fit(before: Value, index: Index, given: Value) -> None:
+    """Raise RuntimeError where a value does not broadcast to the place that it is written to."""
+    place, shape = before[index].shape, np.shape(given)
+    while len(shape) > len(place) and shape[0] == 1:
+        shape = shape[1:]
+    sides = zip(shape[::-1], place[::-1], strict=False)
+    if len(shape) > len(place) or any(side not in (1, room) for side, room in sides):
+        _raise_misfit(before, index, given)
+
+
 def _raise_misfit(before: Value, index: Index, given: Value) -> NoReturn:
     place, shape = list(before[index].shape), list(np.shape(given))
     if is_basic(index):
-        raise RuntimeError(_misfit_text(place, shape))
+        raise RuntimeError(misfit_text(place, shape))
     raise RuntimeError(
         f"shape mismatch: value tensor of shape {shape} cannot be broadcast to indexing result "
         f"of shape {place}"
     )
-
-
-def _misfit_text(place: list[int], shape: list[int]) -> str:
-    """PyTorch's message for a value that does not broadcast to the place that it is written to."""
-    if len(shape) > len(place):
-        return (
-            f"expand(torch.Tensor{{{shape}}}, size={place}): the number of sizes provided "
-            f"({len(place)}) must be greater or equal to the number of dimensions in the tensor "
-            f"({len(shape)})"
-        )
-    for back in range(1, len(shape) + 1):
-        if shape[-back] not in (1, place[-back]):
-            return (
-                f"The expanded size of the tensor ({place[-back]}) must match the existing size "
-                f"({shape[-back]}) at non-singleton dimension {len(place) - back}.  Target sizes: "
-                f"{place}.  Tensor sizes: {shape}"
-            )
-    return f"shape mismatch: value of shape {shape} for a place of shape {place}"
 
 
 def _write_traced(tensor: Tensor, result: Value) -> Tensor:
@@ -393,6 +395,8 @@ def overwrite(tensor: Tensor, source: Tensor | Value) -> Tensor:
     given = source if isinstance(source, Tensor) else np.asarray(source)
     shape, room = np.shape(getattr(given, "_value", given)), tensor._value.shape
     if shape != room:
+        tracked = tensor.node is not None or getattr(given, "node", None) is not None
+        check_writable(tensor, tracked and modes.is_logging(), "CopyBackwards")
         clash = clash_of(room, shape)
         if clash is not None:
             raise clash
@@ -400,7 +404,7 @@ def overwrite(tensor: Tensor, source: Tensor | Value) -> Tensor:
             raise RuntimeError(
                 f"output with shape {list(room)} doesn't match the broadcast shape {list(shape)}"
             )
-    put(tensor, ..., given, "CopyBackwards")
+    put(tensor, ..., given, "CopyBackwards", shape_first=False)
     return tensor
 
 
@@ -412,6 +416,8 @@ def check_writable(tensor: Tensor, tracked: bool, label: str = "") -> None:
             "a clone to get a normal tensor before doing inplace update.See "
             "https://github.com/pytorch/rfcs/pull/17 for more details."
         )
+    if modes.is_logging():
+        _check_history(tensor, tracked)
     if type(tensor._value) is ndarray and (
         not tensor._value.flags.writeable or (label not in FIXED and _repeats(tensor._value))
     ):
@@ -419,8 +425,10 @@ def check_writable(tensor: Tensor, tracked: bool, label: str = "") -> None:
             "unsupported operation: more than one element of the written-to tensor refers to a "
             "single memory location. Please clone() the tensor before performing the operation."
         )
-    if not modes.is_logging():
-        return
+
+
+def _check_history(tensor: Tensor, tracked: bool) -> None:
+    """Raise RuntimeError for a write to a leaf that requires grad, or to a view without a node."""
     base = tensor._base
     if base is None and tensor.node is LEAF:
         raise RuntimeError(

@@ -41,7 +41,6 @@ class FunctionCtx:
         Inputs and outputs that are saved so are freed with the graph, and checked for changes in
         place. TypeError for anything but tensors: keep that as an attribute of ctx.
         """
-        check_saveable(tensors, "save_for_backward")
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:

@@ -120,7 +120,8 @@ class HookPair:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as "
                 "input to pack hook cannot be modified by in-place operations as this can lead to "
-                "unexpected side-effects. Clone the tensor in the hook."
+                "unexpected side-effects. Please open an issue if you need to perform in-place "
+                "operations on the input to a pack hook."
             )
         return made
 
@@ -183,6 +184,12 @@ class saved_tensors_hooks(_modes.Manager):
         reason = DISABLED.get()
         if reason is not None:
             raise RuntimeError(reason)
+        for hook in (self.pack_hook, self.unpack_hook):
+            if not callable(hook):
+                raise TypeError(
+                    "saved_tensors_hooks: the hooks must be callable, but one is of type "
+                    f"{type(hook).__name__}"
+                )
         pair = HookPair(self.pack_hook, self.unpack_hook)
         self.changes = {"saved": (*_modes.current().saved, pair)}
         return super().__enter__()

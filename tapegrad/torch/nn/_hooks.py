@@ -94,7 +94,7 @@ class BackwardWatch:
         found, places, node = passed_through(values)
         if node is None:
             return result
-        node.register_prehook(lambda grads: self._note(grads, places, len(values)))
+        node.register_hook(lambda _, grads: self._note(grads, places, len(values)))
         if not several:
             return found[0]
         return found if type(result) is tuple else type(result)(*found)

@@ -37,7 +37,9 @@ def parse(index: Index, shape: tuple[int, ...]) -> Parsed:
     room = len(shape)
     used = sum(map(_dimensions, parts))
     if used > room:
-        if room == 0:
+        if room == 0 and isinstance(index, slice):
+            raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+        if room == 0 and not isinstance(index, (tuple, list, Tensor, np.ndarray)):
             raise IndexError(
                 "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
                 "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"

@@ -46,7 +46,7 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     """How many elements apart neighbours lie in memory, along each dimension or one of them."""
     value = plain_of(self)
     steps = tuple(step // value.itemsize for step in value.strides)
-    if not value.size:  # NumPy has zeros there
+    if not value.size and not any(steps):  # NumPy has zeros in new arrays
         sides = [max(side, 1) for side in value.shape]
         steps = tuple(math.prod(sides[place + 1 :]) for place in range(len(sides)))
     if dim is None:

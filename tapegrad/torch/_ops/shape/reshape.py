@@ -289,9 +289,9 @@ def permute(input: Tensor, *dims: Dim, **words: Any) -> Tensor:
     ndim = len(input._value.shape)
     if len(given) != ndim:
         raise RuntimeError(
-            "permute: number of dimensions in the tensor input does not match the length of the "
-            f"desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) "
-            f"= {len(given)}"
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+            f"length of the desired ordering of dimensions i.e. input.dim() = {ndim} is not equal "
+            f"to len(dims) = {len(given)}"
         )
     axes = [wrapped(dim, ndim) for dim in given]
     if len(set(axes)) < ndim:
@@ -351,7 +351,7 @@ def _of_no_dimensions(self: Tensor, word: str) -> Tensor:
         f"Tensor.{word} is deprecated on 0-D tensors. This function is the identity in these "
         "cases.",
     )
-    return permute(self, ())
+    return self
 
 
 def _require_matrices(self: Tensor, word: str) -> None:

@@ -340,11 +340,23 @@ class _Named:
         return f"torch.{self.name}"
 
 
-strided = _Named("strided")
-contiguous_format = _Named("contiguous_format")
-preserve_format = _Named("preserve_format")
-channels_last = _Named("channels_last")
-channels_last_3d = _Named("channels_last_3d")
+class layout(_Named):
+    """How the elements of a tensor are kept: `torch.strided`, each in its place in memory."""
+
+    __slots__ = ()
+
+
+class memory_format(_Named):
+    """The order of elements in memory: `torch.contiguous_format`, `torch.channels_last`, ..."""
+
+    __slots__ = ()
+
+
+strided = layout("strided")
+contiguous_format = legacy_contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last")
+channels_last_3d = memory_format("channels_last_3d")
 
 
 class finfo:

@@ -435,3 +435,79 @@ def test_index_add_wraps_around():
     x = torch.zeros(3, dtype=torch.uint8)
     one = torch.tensor([1], dtype=torch.uint8)
     assert x.index_add(0, torch.tensor([1]), one, alpha=-1).tolist() == [0, 255, 0]
+
+
+# --- What a pass frees, and empty batches --------------------------------------------------------
+
+_ROW = torch.tensor([[0, 1, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    "pick",
+    [
+        lambda x: x[torch.tensor([0, 1])],
+        lambda x: x.gather(0, _ROW),
+        lambda x: x.index_select(0, torch.tensor([1])),
+        lambda x: x.max(0)[0],
+        lambda x: x.sort()[0],
+        lambda x: x.topk(2)[0],
+        lambda x: x.cummax(0)[0],
+        lambda x: x.masked_select(x > 0),
+        lambda x: x.index_fill(0, torch.tensor([1]), 2.0),
+        lambda x: nn.functional.embedding(torch.tensor([1]), x),
+    ],
+)
+def test_indices_that_a_node_keeps_are_freed(pick):
+    x = torch.randn(4, 4, requires_grad=True)
+    total = pick(x).sum()
+    total.backward(retain_graph=True)
+    total.backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        total.backward()
+    total = x[1].sum() + x[:, 1:2].sum()  # places that are part of the operation
+    total.backward()
+    total.backward()
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_convolutions_of_no_examples(dims):
+    conv = getattr(nn, f"Conv{dims}d")(3, 4, 3, padding=1)
+    x = torch.randn(0, 3, *(6,) * dims, requires_grad=True)
+    made = conv(x)
+    assert made.shape == (0, 4, *(6,) * dims)
+    made.sum().backward()
+    assert x.grad.shape == x.shape
+    assert not conv.weight.grad.any()
+    assert not conv.bias.grad.any()
+
+
+def test_attention_over_no_examples():
+    x = torch.randn(5, 0, 8)
+    assert nn.MultiheadAttention(8, 2)(x, x, x)[0].shape == (5, 0, 8)
+    assert nn.TransformerEncoderLayer(8, 2, 16)(x).shape == (5, 0, 8)
+
+
+def test_losses_of_classes_check_weights_and_targets():
+    scores, target = torch.randn(5, 4), torch.zeros(5, dtype=torch.long)
+    for weight in (torch.ones(3), torch.ones(4, 2)):
+        for loss in (nn.functional.nll_loss, nn.functional.cross_entropy):
+            with pytest.raises(RuntimeError, match="either for all 4 classes or no classes"):
+                loss(scores, target, weight)
+    with pytest.raises(RuntimeError, match="multi-target not supported"):
+        nn.functional.nll_loss(scores, torch.zeros(5, 4, dtype=torch.long))
+    assert nn.functional.cross_entropy(torch.randn(0, 5), torch.randn(0, 5)).isnan()
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        lambda out: torch.arange(0, 6, out=out),
+        lambda out: torch.linspace(0, 5, 6, out=out),
+        lambda out: torch.logspace(0, 5, 6, base=2, out=out),
+    ],
+)
+def test_ranges_fill_the_tensor_that_they_are_given(fill):
+    flat = fill(torch.empty(0))
+    for out in (torch.zeros(2, 3), torch.zeros(3, 2).t(), torch.zeros(2, 6)[:, ::2]):
+        assert fill(out) is out
+        assert out.tolist() == flat.reshape(2, 3).tolist()

@@ -17,6 +17,7 @@ from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._rules.convolution import Kernel, convolve, spread
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Sizes, TensorLike
+from tapegrad.torch.nn._orders import keeps_channels_last
 
 _WORDS_OF_C = {
     "float64": "double",
@@ -267,6 +268,7 @@ def conv1d(
 
 
 @register(method=False)
+@keeps_channels_last
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -295,6 +297,7 @@ def conv2d(
 
 
 @register(method=False)
+@keeps_channels_last
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -326,6 +329,7 @@ def conv_transpose1d(
 
 
 @register(method=False)
+@keeps_channels_last
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -351,6 +355,7 @@ def conv_transpose2d(
 
 
 @register(method=False)
+@keeps_channels_last
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,

@@ -19,6 +19,7 @@ from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._rules import adaptive, pooling, windows
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Sizes, TensorLike
+from tapegrad.torch.nn._orders import keeps_channels_last
 from tapegrad.torch.nn._pooling import (
     adaptive_sizes,
     check_rank,
@@ -146,6 +147,7 @@ def max_pool1d(
 
 
 @register(method=False)
+@keeps_channels_last
 def max_pool2d(
     input: Tensor,
     kernel_size: Sizes,
@@ -173,6 +175,7 @@ def max_pool2d(
 
 
 @register(method=False)
+@keeps_channels_last
 def max_pool3d(
     input: Tensor,
     kernel_size: Sizes,
@@ -247,6 +250,7 @@ def adaptive_max_pool1d(input: Tensor, output_size: Sizes, return_indices: bool 
     return _adaptive_max_pool(input, 1, output_size, return_indices)
 
 
+@keeps_channels_last
 def adaptive_max_pool2d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
     """Maxima over windows of images, such that the result has the size `output_size`.
 
@@ -256,6 +260,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: Sizes, return_indices: bool 
     return _adaptive_max_pool(input, 2, output_size, return_indices)
 
 
+@keeps_channels_last
 def adaptive_max_pool3d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
     """Maxima over windows of volumes, such that the result has the size `output_size`."""
     return _adaptive_max_pool(input, 3, output_size, return_indices)

@@ -18,6 +18,7 @@ from tapegrad.torch._ops.declare import OPERATIONS, private, register
 from tapegrad.torch._rules import adaptive, windows
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Sizes, TensorLike
+from tapegrad.torch.nn._orders import keeps_channels_last
 
 # --- Checks that all poolings share -------------------------------------------------------------
 
@@ -160,6 +161,7 @@ def avg_pool1d(
     return _avg_pool(input, 1, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
+@keeps_channels_last
 def avg_pool2d(
     input: Tensor,
     kernel_size: Sizes,
@@ -181,6 +183,7 @@ def avg_pool2d(
     )
 
 
+@keeps_channels_last
 def avg_pool3d(
     input: Tensor,
     kernel_size: Sizes,
@@ -276,6 +279,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Any:
     return _adaptive_avg_pool(input, 1, output_size)
 
 
+@keeps_channels_last
 def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Any:
     """Means over windows of images, such that the result has the size `output_size`.
 
@@ -285,6 +289,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Any:
     return _adaptive_avg_pool(input, 2, output_size)
 
 
+@keeps_channels_last
 def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Any:
     """Means over windows of volumes, such that the result has the size `output_size`."""
     return _adaptive_avg_pool(input, 3, output_size)

@@ -1,4 +1,4 @@
-"""Memory formats: images whose channels lie side by side in memory, and results that keep orders."""
+"""Memory formats: images whose channels lie side by side, and results that keep orders."""
 
 from __future__ import annotations
 

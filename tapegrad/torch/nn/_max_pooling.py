@@ -22,6 +22,7 @@ from tapegrad.torch._types import Sizes, TensorLike
 from tapegrad.torch.nn._orders import keeps_channels_last
 from tapegrad.torch.nn._pooling import (
     adaptive_sizes,
+    check_filled,
     check_rank,
     check_steps,
     numbers_of,
@@ -48,7 +49,7 @@ def _check_signal(
     apart: Sequence[int],
 ) -> None:
     """PyTorch's checks of max_pool1d, which have texts of their own."""
-    if len(input.shape) not in (2, 3):
+    if len(input.shape) not in (2, 3) or 0 in input.shape[-2:]:
         raise RuntimeError(
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for "
             f"input, but got:{list(input.shape)}"
@@ -95,11 +96,7 @@ def _ways(
             )
             raise RuntimeError(f"dilation should be greater than zero, but got {sides}")
         check_steps(kernel, steps, pads, apart)
-        if 0 in input.shape[-dims - 1 :]:
-            raise RuntimeError(
-                f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim "
-                f"batch size for input, but got:{list(input.shape)}"
-            )
+        check_filled(input, dims, f"{name}_with_indices_out_cpu_template" if dims == 3 else name)
     ways = tuple(
         windows.windows_of(size, side, step, pad, ceil_mode, d)
         for size, side, step, pad, d in zip(

@@ -60,6 +60,25 @@ def check_rank(input: Value, dims: int, name: str) -> None:
     )
 
 
+def check_filled(input: Value, dims: int, name: str) -> None:
+    """RuntimeError for an input in which anything but the number of examples is 0."""
+    shape = list(input.shape)
+    if 0 not in shape[-dims - 1 :]:
+        return
+    if dims == 3:
+        raise RuntimeError(
+            f"{name}(): Expected input's non-batch dimensions to have positive length, but input "
+            f"has a shape of {shape} and non-batch dimension 0 has length zero!"
+        )
+    if dims == 1 and name.startswith("avg"):  # PyTorch's are averages of images of one row
+        shape.insert(-1, 1)
+    rank = 2 if name == "max_pool1d" else 3
+    raise RuntimeError(
+        f"Expected {rank}D or {rank + 1}D (batch mode) tensor with optional 0 dim batch size for "
+        f"input, but got:{shape}"
+    )
+
+
 def check_steps(
     kernel: Sequence[int], steps: Sequence[int], pads: Sequence[int], apart: Sequence[int]
 ) -> None:
@@ -114,6 +133,7 @@ def _avg_pool(
     check_steps(kernel, steps, pads, (1,) * dims)
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
+    check_filled(input, dims, name)
     ways = tuple(
         windows.windows_of(*along, ceil_mode)
         for along in zip(input.shape[-dims:], kernel, steps, pads, strict=True)
@@ -214,7 +234,8 @@ def adaptive_sizes(
         raise RuntimeError(
             f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(shape)}"
         )
-    for axis in range(rank - dims, rank):
+    first = rank - dims if dims < 3 and not colon else 1
+    for axis in range(first, rank):
         if shape[axis] == 0:
             raise RuntimeError(
                 f"{name}(): Expected input to have non-zero size for non-batch dimensions, but "

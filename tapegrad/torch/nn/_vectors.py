@@ -11,6 +11,7 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
+from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import operation, private, register
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
@@ -20,7 +21,11 @@ from tapegrad.torch._tensor.tensor import Tensor
 
 
 def _bounded_norm(x: Value, p: float, axis: int, eps: float) -> Value:
-    length = np.linalg.norm(x, p, axis, keepdims=True)
+    if not x.ndim:
+        wrapped(axis, 0)
+        length = np.absolute(x)
+    else:
+        length = np.linalg.norm(x, p, axis, keepdims=True)
     return np.where(untraced(length) >= eps, length, np.asarray(eps, length.dtype))
 
 
@@ -41,9 +46,8 @@ def normalize(
 def cosine_similarity(x1: Value, x2: Value, dim: int = 1, eps: float = 1e-8) -> Value:
     """The cosines of the angles between vectors along a dimension."""
     x, y = promoted(x1, x2)
-    return np.sum(
-        (x / _bounded_norm(x, 2, dim, eps)) * (y / _bounded_norm(y, 2, dim, eps)), axis=dim
-    )
+    products = (x / _bounded_norm(x, 2, dim, eps)) * (y / _bounded_norm(y, 2, dim, eps))
+    return np.sum(products, axis=dim) if products.ndim else products
 
 
 @private("NormBackward1", name="norm")

@@ -6,6 +6,7 @@ Knows PyTorch's promotion and derivatives. Arithmetic and the functions of the h
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -479,9 +480,19 @@ def _declare_pair(
     operation(f"{label}Backward0", name=word, inplace=inplace)(compute)
 
 
+def _logaddexp(x: Value, y: Value) -> Value:
+    if x.dtype.kind != "c":
+        return np.logaddexp(x, y)
+    first = np.real(untraced(x)) >= np.real(untraced(y))
+    large, small = np.where(first, x, y), np.where(first, y, x)
+    return np.where(untraced(large) == untraced(small), large + math.log(2), 0) + np.where(
+        untraced(large) == untraced(small), 0, large + np.log1p(np.exp(small - large))
+    )
+
+
 _declare_pair("atan2", np.arctan2, "Atan2", "The angle of the point (other, input).")
 _declare_pair("hypot", np.hypot, "Hypot", "sqrt(input**2 + other**2).")
-_declare_pair("logaddexp", np.logaddexp, "Logaddexp", "log(e**x + e**y).", inplace=False)
+_declare_pair("logaddexp", _logaddexp, "Logaddexp", "log(e**x + e**y).", inplace=False)
 _declare_pair("logaddexp2", np.logaddexp2, "Logaddexp2", "log2(2**x + 2**y).", inplace=False)
 _declare_pair("xlogy", _xlogy, "Xlogy", "x * log(y), and 0 where x is 0.")
 _declare_pair("copysign", _copysign, "Copysign", "The size of one and the sign of the other.")

@@ -511,3 +511,116 @@ def test_ranges_fill_the_tensor_that_they_are_given(fill):
     for out in (torch.zeros(2, 3), torch.zeros(3, 2).t(), torch.zeros(2, 6)[:, ::2]):
         assert fill(out) is out
         assert out.tolist() == flat.reshape(2, 3).tolist()
+
+
+# --- Writes to memory that is read ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x[1:].add_(x[:-1]),
+        lambda x: x[1:].copy_(x[:-1]),
+        lambda x: x.__setitem__(slice(1, None), x[:-1]),
+        lambda x: x[1:].addcmul_(x[:-1], x[1:]),
+        lambda x: x.mul_(x[0]),
+        lambda x: x.view(2, 2, 2).copy_(x.view(2, 2, 2).transpose(0, 1)),
+    ],
+)
+def test_writes_over_part_of_what_they_read_are_refused(write):
+    x = torch.arange(8.0)
+    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to"):
+        write(x)
+    assert x.tolist() == list(map(float, range(8)))
+
+
+def test_writes_beside_or_just_over_what_they_read():
+    x = torch.arange(8.0)
+    x[:4].add_(x[4:])
+    x[::2].add_(x[1::2])
+    x[1:].add_(x[1:])
+    x[0] = x[1]
+    x.view(2, 4)[:, :2].add_(x.view(2, 4)[:, :2].t())
+    assert x.isfinite().all()
+
+
+def test_backward_to_a_result_runs_all_hooks_of_its_node():
+    log = []
+    leaf = torch.tensor(2.0, requires_grad=True)
+    copy = leaf.clone()
+    copy.register_hook(lambda g: log.append("tensor"))
+    copy.grad_fn.register_prehook(lambda gs: log.append("before"))
+    copy.grad_fn.register_hook(lambda parts, gs: log.append("after"))
+    total = copy * 3
+    torch.autograd.grad(total, copy, retain_graph=True)
+    assert log == ["tensor"]
+    total.backward(inputs=(copy,), retain_graph=True)
+    assert log == ["tensor", "tensor", "before", "after"]
+    assert copy.grad == 3
+    assert leaf.grad is None
+
+
+# --- Errors and corners --------------------------------------------------------------------------
+
+_ONES = torch.ones(3)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: nn.functional.avg_pool2d(torch.ones(1, 0, 4, 4), 2), r"but got:\[1, 0, 4, 4\]"),
+        (lambda: nn.functional.max_pool1d(torch.ones(2, 0, 4), 2), r"but got:\[2, 0, 4\]"),
+        (lambda: nn.functional.avg_pool3d(torch.ones(2, 0, 4, 4, 4), 2), "have positive length"),
+        (
+            lambda: nn.functional.adaptive_max_pool2d(torch.ones(1, 0, 4, 4), 2),
+            "dimension 1 being empty",
+        ),
+        (lambda: _ONES.diff(n=-1), "order must be non-negative"),
+        (lambda: _ONES.diff(prepend=torch.ones(1, 1)), "same dimension as input"),
+        (lambda: torch.ones(3, 3).diff(dim=0, append=torch.ones(1, 2)), r"input.size\(1\) = 3"),
+        (lambda: torch.histc(_ONES, bins=0), "bins must be > 0, but got 0"),
+        (lambda: torch.histc(_ONES.log() / 0), "is not finite"),
+        (lambda: torch.ones(0, 2).index_select(0, torch.tensor([0])), "should be positive"),
+        (lambda: torch.vander(_ONES, N=-1), "N must be non-negative"),
+        (lambda: torch.repeat_interleave(torch.ones(1, 1).long()), "only accept 1D vector"),
+        (lambda: torch.meshgrid(indexing="ij"), "non-empty TensorList"),
+        (lambda: nn.Linear(1, 1).to("cpu", copy=True), "does not accept copy argument"),
+    ],
+)
+def test_errors_of_corners(call, text):
+    with pytest.raises(RuntimeError, match=text):
+        call()
+
+
+def test_sizes_are_of_whole_numbers():
+    assert torch.Size([2, torch.tensor(3)]).numel() == 6
+    for wrong in ([1.5], torch.ones(2)):
+        with pytest.raises(TypeError, match=r"takes an iterable of 'int' \(item 0 is"):
+            torch.Size(wrong)
+    with pytest.raises(TypeError, match="topk.*must be int, not bool"):
+        _ONES.topk(1, dim=True)
+
+
+def test_logarithms_of_sums_of_complex_powers():
+    x = torch.tensor([1 + 1j, 0.5 - 2j, 3j], dtype=torch.complex128, requires_grad=True)
+    y = torch.tensor([0.5j, 700 + 1j, 3j], dtype=torch.complex128, requires_grad=True)
+    made = torch.logaddexp(x, y)
+    assert torch.allclose(made[0], (x[0].exp() + y[0].exp()).log())
+    assert torch.allclose(made[1:], torch.stack([y[1], x[2] + torch.tensor(2.0).log()]))
+    assert torch.autograd.gradcheck(torch.logaddexp, (x[:2], y[:2].detach() / 100))
+
+
+def test_vectors_of_one_number():
+    two = torch.tensor(2.0, requires_grad=True)
+    assert nn.functional.cosine_similarity(two, -two, dim=0) == -1
+    assert nn.functional.normalize(two, dim=-1) == 1
+
+
+def test_modules_stand_under_the_names_of_files():
+    from tapegrad.torch.nn.modules.conv import _ConvNd
+
+    modules = nn.modules
+    assert issubclass(nn.Conv2d, _ConvNd)
+    assert modules.linear.Linear is nn.Linear
+    assert issubclass(nn.MSELoss, modules.loss._Loss)
+    assert modules.rnn.LSTM is nn.LSTM

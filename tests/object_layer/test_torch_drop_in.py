@@ -597,7 +597,7 @@ def test_sizes_are_of_whole_numbers():
     for wrong in ([1.5], torch.ones(2)):
         with pytest.raises(TypeError, match=r"takes an iterable of 'int' \(item 0 is"):
             torch.Size(wrong)
-    with pytest.raises(TypeError, match="topk.*must be int, not bool"):
+    with pytest.raises(TypeError, match=r"topk.*must be int, not bool"):
         _ONES.topk(1, dim=True)
 
 

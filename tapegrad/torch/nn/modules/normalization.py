@@ -1,4 +1,4 @@
-"""`torch.nn.modules.normalization`: norms of channels and features, under the name of PyTorch's file."""
+"""`torch.nn.modules.normalization`: norms, under the name of PyTorch's file."""
 
 from __future__ import annotations
 

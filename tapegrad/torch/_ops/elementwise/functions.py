@@ -483,11 +483,12 @@ def _declare_pair(
 def _logaddexp(x: Value, y: Value) -> Value:
     if x.dtype.kind != "c":
         return np.logaddexp(x, y)
-    first = np.real(untraced(x)) >= np.real(untraced(y))
-    large, small = np.where(first, x, y), np.where(first, y, x)
-    return np.where(untraced(large) == untraced(small), large + math.log(2), 0) + np.where(
-        untraced(large) == untraced(small), 0, large + np.log1p(np.exp(small - large))
-    )
+    first: Value = np.real(untraced(x)) >= np.real(untraced(y))
+    large: Value = np.where(first, x, y)
+    small: Value = np.where(first, y, x)
+    plain = untraced(small)
+    same: Value = (plain == untraced(large)) & ~np.isfinite(plain)  # whose difference is NaN
+    return large + np.where(same, math.log(2), np.log1p(np.exp(np.where(same, 0, small - large))))
 
 
 _declare_pair("atan2", np.arctan2, "Atan2", "The angle of the point (other, input).")

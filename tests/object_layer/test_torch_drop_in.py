@@ -608,7 +608,7 @@ def test_logarithms_of_sums_of_complex_powers():
     assert torch.allclose(made[0], (x[0].exp() + y[0].exp()).log())
     assert torch.allclose(made[1:], torch.stack([y[1], x[2] + torch.tensor(2.0).log()]))
     assert torch.autograd.gradcheck(torch.logaddexp, (x, y.detach() / 100))
-    assert torch.autograd.gradcheck(torch.logaddexp, (x, x.detach().requires_grad_()))
+    assert torch.autograd.gradcheck(torch.logaddexp, (x, x.detach().clone().requires_grad_()))
     assert torch.logaddexp(x / 0, x / 0).shape == (3,)
 
 

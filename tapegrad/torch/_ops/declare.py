@@ -35,9 +35,10 @@ from tapegrad.torch._graph.node import Node, is_on_graph, made_since, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import count_write, owner_of
 from tapegrad.torch._rules.brain_floats import concerns, in_single
+from tapegrad.torch._tensor.overlaps import check_apart
 from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray, of_array, of_value
 from tapegrad.torch._tensor.views import _link_views
-from tapegrad.torch._tensor.writes import check_apart, overwrite, write
+from tapegrad.torch._tensor.writes import overwrite, write
 from tapegrad.torch._types import TensorLike
 
 # The operations by name: what `torch.<name>` is.

@@ -10,7 +10,7 @@ with that of the node.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 import numpy as np
@@ -45,6 +45,7 @@ from tapegrad.torch._graph.tracing import is_differentiated
 from tapegrad.torch._graph.versions import count_write, owner_of
 from tapegrad.torch._rules.brain_floats import converted
 from tapegrad.torch._tensor.duals import apart, store
+from tapegrad.torch._tensor.overlaps import check_apart, check_part
 from tapegrad.torch._tensor.tensor import (
     LEAF,
     Tensor,
@@ -200,7 +201,7 @@ def put(tensor: Tensor, index: Index, source: Tensor | Value, label: str) -> Non
         _put_traced(tensor, index, given)
         return
     if isinstance(source, Tensor) and index is not ...:
-        _check_part(before, index, source)
+        check_part(before, index, source)
     v_node = node_of(source) if tracked and origin is not None else -1
     try:
         if dtype is before.dtype:
@@ -425,59 +426,6 @@ def check_writable(tensor: Tensor, tracked: bool, label: str = "") -> None:
         raise RuntimeError(
             "a view of a leaf Variable that requires grad is being used in an in-place operation."
         )
-
-
-def check_apart(target: Value, sources: Iterable[Tensor]) -> None:
-    """Raise RuntimeError for a write to memory that a source lies in part of.
-
-    Only where both lie without gaps, as in PyTorch; a source in just the same place is fine.
-    """
-    for source in sources:
-        value = source._value
-        if (
-            type(value) is ndarray is type(target)
-            and (value.base is not None or target.base is not None)
-            and value is not target
-            and owner_of(value) is owner_of(target)
-            and _overlap_in_part(target, value)
-        ):
-            raise RuntimeError(
-                "unsupported operation: some elements of the input tensor and the written-to "
-                "tensor refer to a single memory location. Please clone() the tensor before "
-                "performing the operation."
-            )
-
-
-def _check_part(target: Value, index: Index, source: Tensor) -> None:
-    """`check_apart` for a write to a part, where that is a view."""
-    value = source._value
-    if type(value) is ndarray and owner_of(value) is owner_of(target):
-        try:
-            part = target[index]
-        except IndexError:  # which the write itself says better
-            return
-        if type(part) is ndarray and part.base is not None:
-            check_apart(part, [source])
-
-
-def _overlap_in_part(value: Value, other: Value) -> bool:
-    if not (value.size and other.size and _is_dense(value) and _is_dense(other)):
-        return False
-    first, second = (x.__array_interface__["data"][0] for x in (value, other))
-    if first == second and value.nbytes == other.nbytes:
-        return bool(value.strides != other.strides)
-    return bool(first < second + other.nbytes and second < first + value.nbytes)
-
-
-def _is_dense(value: Value) -> bool:
-    """Whether the elements fill a stretch of memory, each once, in any order."""
-    step = value.itemsize
-    along = zip(value.strides, value.shape, strict=True)
-    for stride, side in sorted(pair for pair in along if pair[1] > 1):
-        if stride != step:
-            return False
-        step *= side
-    return True
 
 
 def _repeats(value: Value) -> bool:

@@ -35,6 +35,7 @@ TOWER = (
     "torch._methods",
     "torch._dims",
     "torch._dtypes",
+    "torch._formats",
     "torch._types",
     "torch._graph",
     "torch._rules",

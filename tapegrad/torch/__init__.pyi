@@ -40,6 +40,9 @@ from tapegrad.torch._dtypes import dtype as dtype
 from tapegrad.torch._dtypes import finfo as finfo
 from tapegrad.torch._dtypes import get_default_dtype as get_default_dtype
 from tapegrad.torch._dtypes import iinfo as iinfo
+from tapegrad.torch._dtypes import layout as layout
+from tapegrad.torch._dtypes import legacy_contiguous_format as legacy_contiguous_format
+from tapegrad.torch._dtypes import memory_format as memory_format
 from tapegrad.torch._dtypes import preserve_format as preserve_format
 from tapegrad.torch._dtypes import set_default_dtype as set_default_dtype
 from tapegrad.torch._dtypes import strided as strided

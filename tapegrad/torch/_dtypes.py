@@ -9,8 +9,9 @@ a Python number, changes the type of the others only where its category is the g
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable, Iterator
-from typing import Any, SupportsIndex
+from typing import Any, Self, SupportsIndex
 
 import numpy as np
 
@@ -274,10 +275,27 @@ def can_store(given: np.dtype[Any], target: np.dtype[Any]) -> bool:
 # --- Shapes and devices -------------------------------------------------------------------------
 
 
+def _side(side: Any, place: int) -> int:
+    try:
+        return operator.index(side)
+    except TypeError:
+        kind = type(side)
+        name = kind.__name__ if kind.__module__ != "numpy" else f"numpy.{kind.__name__}"
+        raise TypeError(
+            f"torch.Size() takes an iterable of 'int' (item {place} is '{name}')"
+        ) from None
+
+
 class Size(tuple[int, ...]):
     """The shape of a tensor: a tuple that prints as `torch.Size([2, 3])`."""
 
     __slots__ = ()
+
+    def __new__(cls, sizes: Iterable[Any] = ()) -> Self:
+        made = tuple.__new__(cls, sizes)
+        if {*map(type, made)} - {int}:
+            return tuple.__new__(cls, [_side(side, place) for place, side in enumerate(made)])
+        return made
 
     def numel(self) -> int:
         """The number of elements."""
@@ -343,11 +361,23 @@ class _Named:
         return f"torch.{self.name}"
 
 
-strided = _Named("strided")
-contiguous_format = _Named("contiguous_format")
-preserve_format = _Named("preserve_format")
-channels_last = _Named("channels_last")
-channels_last_3d = _Named("channels_last_3d")
+class layout(_Named):
+    """How the elements of a tensor are kept: `torch.strided`, each in its place in memory."""
+
+    __slots__ = ()
+
+
+class memory_format(_Named):
+    """The order of elements in memory: `torch.contiguous_format`, `torch.channels_last`, ..."""
+
+    __slots__ = ()
+
+
+strided = layout("strided")
+contiguous_format = legacy_contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last")
+channels_last_3d = memory_format("channels_last_3d")
 
 
 class finfo:

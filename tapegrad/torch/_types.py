@@ -36,7 +36,7 @@ DType = _dtypes.dtype | np.dtype[Any] | type | None
 # What is given as `device=`: the CPU, the only one.
 Device = _dtypes.device | str | None
 
-# What is given as `layout=` and `memory_format=`. Only `clone` looks at it.
+# What is given as `layout=` and `memory_format=`.
 MemoryFormat = Any
 
 __all__ = [

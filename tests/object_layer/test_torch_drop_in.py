@@ -435,3 +435,194 @@ def test_index_add_wraps_around():
     x = torch.zeros(3, dtype=torch.uint8)
     one = torch.tensor([1], dtype=torch.uint8)
     assert x.index_add(0, torch.tensor([1]), one, alpha=-1).tolist() == [0, 255, 0]
+
+
+# --- What a pass frees, and empty batches --------------------------------------------------------
+
+_ROW = torch.tensor([[0, 1, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    "pick",
+    [
+        lambda x: x[torch.tensor([0, 1])],
+        lambda x: x.gather(0, _ROW),
+        lambda x: x.index_select(0, torch.tensor([1])),
+        lambda x: x.max(0)[0],
+        lambda x: x.sort()[0],
+        lambda x: x.topk(2)[0],
+        lambda x: x.cummax(0)[0],
+        lambda x: x.masked_select(x > 0),
+        lambda x: x.index_fill(0, torch.tensor([1]), 2.0),
+        lambda x: nn.functional.embedding(torch.tensor([1]), x),
+    ],
+)
+def test_indices_that_a_node_keeps_are_freed(pick):
+    x = torch.randn(4, 4, requires_grad=True)
+    total = pick(x).sum()
+    total.backward(retain_graph=True)
+    total.backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        total.backward()
+    total = x[1].sum() + x[:, 1:2].sum()  # places that are part of the operation
+    total.backward()
+    total.backward()
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_convolutions_of_no_examples(dims):
+    conv = getattr(nn, f"Conv{dims}d")(3, 4, 3, padding=1)
+    x = torch.randn(0, 3, *(6,) * dims, requires_grad=True)
+    made = conv(x)
+    assert made.shape == (0, 4, *(6,) * dims)
+    made.sum().backward()
+    assert x.grad.shape == x.shape
+    assert not conv.weight.grad.any()
+    assert not conv.bias.grad.any()
+
+
+def test_attention_over_no_examples():
+    x = torch.randn(5, 0, 8)
+    assert nn.MultiheadAttention(8, 2)(x, x, x)[0].shape == (5, 0, 8)
+    assert nn.TransformerEncoderLayer(8, 2, 16)(x).shape == (5, 0, 8)
+
+
+def test_losses_of_classes_check_weights_and_targets():
+    scores, target = torch.randn(5, 4), torch.zeros(5, dtype=torch.long)
+    for weight in (torch.ones(3), torch.ones(4, 2)):
+        for loss in (nn.functional.nll_loss, nn.functional.cross_entropy):
+            with pytest.raises(RuntimeError, match="either for all 4 classes or no classes"):
+                loss(scores, target, weight)
+    with pytest.raises(RuntimeError, match="multi-target not supported"):
+        nn.functional.nll_loss(scores, torch.zeros(5, 4, dtype=torch.long))
+    assert nn.functional.cross_entropy(torch.randn(0, 5), torch.randn(0, 5)).isnan()
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        lambda out: torch.arange(0, 6, out=out),
+        lambda out: torch.linspace(0, 5, 6, out=out),
+        lambda out: torch.logspace(0, 5, 6, base=2, out=out),
+    ],
+)
+def test_ranges_fill_the_tensor_that_they_are_given(fill):
+    flat = fill(torch.empty(0))
+    for out in (torch.zeros(2, 3), torch.zeros(3, 2).t(), torch.zeros(2, 6)[:, ::2]):
+        assert fill(out) is out
+        assert out.tolist() == flat.reshape(2, 3).tolist()
+
+
+# --- Writes to memory that is read ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x[1:].add_(x[:-1]),
+        lambda x: x[1:].copy_(x[:-1]),
+        lambda x: x.__setitem__(slice(1, None), x[:-1]),
+        lambda x: x[1:].addcmul_(x[:-1], x[1:]),
+        lambda x: x.mul_(x[0]),
+        lambda x: x.view(2, 2, 2).copy_(x.view(2, 2, 2).transpose(0, 1)),
+    ],
+)
+def test_writes_over_part_of_what_they_read_are_refused(write):
+    x = torch.arange(8.0)
+    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to"):
+        write(x)
+    assert x.tolist() == list(map(float, range(8)))
+
+
+def test_writes_beside_or_just_over_what_they_read():
+    x = torch.arange(8.0)
+    x[:4].add_(x[4:])
+    x[::2].add_(x[1::2])
+    x[1:].add_(x[1:])
+    x[0] = x[1]
+    x.view(2, 4)[:, :2].add_(x.view(2, 4)[:, :2].t())
+    assert x.isfinite().all()
+
+
+def test_backward_to_a_result_runs_all_hooks_of_its_node():
+    log = []
+    leaf = torch.tensor(2.0, requires_grad=True)
+    copy = leaf.clone()
+    copy.register_hook(lambda g: log.append("tensor"))
+    copy.grad_fn.register_prehook(lambda gs: log.append("before"))
+    copy.grad_fn.register_hook(lambda parts, gs: log.append("after"))
+    total = copy * 3
+    torch.autograd.grad(total, copy, retain_graph=True)
+    assert log == ["tensor"]
+    total.backward(inputs=(copy,), retain_graph=True)
+    assert log == ["tensor", "tensor", "before", "after"]
+    assert copy.grad == 3
+    assert leaf.grad is None
+
+
+# --- Errors and corners --------------------------------------------------------------------------
+
+_ONES = torch.ones(3)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: nn.functional.avg_pool2d(torch.ones(1, 0, 4, 4), 2), r"but got:\[1, 0, 4, 4\]"),
+        (lambda: nn.functional.max_pool1d(torch.ones(2, 0, 4), 2), r"but got:\[2, 0, 4\]"),
+        (lambda: nn.functional.avg_pool3d(torch.ones(2, 0, 4, 4, 4), 2), "have positive length"),
+        (
+            lambda: nn.functional.adaptive_max_pool2d(torch.ones(1, 0, 4, 4), 2),
+            "dimension 1 being empty",
+        ),
+        (lambda: _ONES.diff(n=-1), "order must be non-negative"),
+        (lambda: _ONES.diff(prepend=torch.ones(1, 1)), "same dimension as input"),
+        (lambda: torch.ones(3, 3).diff(dim=0, append=torch.ones(1, 2)), r"input.size\(1\) = 3"),
+        (lambda: torch.histc(_ONES, bins=0), "bins must be > 0, but got 0"),
+        (lambda: torch.histc(_ONES.log() / 0), "is not finite"),
+        (lambda: torch.ones(0, 2).index_select(0, torch.tensor([0])), "should be positive"),
+        (lambda: torch.vander(_ONES, N=-1), "N must be non-negative"),
+        (lambda: torch.repeat_interleave(torch.ones(1, 1).long()), "only accept 1D vector"),
+        (lambda: torch.meshgrid(indexing="ij"), "non-empty TensorList"),
+        (lambda: nn.Linear(1, 1).to("cpu", copy=True), "does not accept copy argument"),
+    ],
+)
+def test_errors_of_corners(call, text):
+    with pytest.raises(RuntimeError, match=text):
+        call()
+
+
+def test_sizes_are_of_whole_numbers():
+    assert torch.Size([2, torch.tensor(3)]).numel() == 6
+    for wrong in ([1.5], torch.ones(2)):
+        with pytest.raises(TypeError, match=r"takes an iterable of 'int' \(item 0 is"):
+            torch.Size(wrong)
+    with pytest.raises(TypeError, match=r"topk.*must be int, not bool"):
+        _ONES.topk(1, dim=True)
+
+
+def test_logarithms_of_sums_of_complex_powers():
+    x = torch.tensor([1 + 1j, 0.5 - 2j, 3j], dtype=torch.complex128, requires_grad=True)
+    y = torch.tensor([0.5j, 700 + 1j, 3j], dtype=torch.complex128, requires_grad=True)
+    made = torch.logaddexp(x, y)
+    assert torch.allclose(made[0], (x[0].exp() + y[0].exp()).log())
+    assert torch.allclose(made[1:], torch.stack([y[1], x[2] + torch.tensor(2.0).log()]))
+    assert torch.autograd.gradcheck(torch.logaddexp, (x, y.detach() / 100))
+    assert torch.autograd.gradcheck(torch.logaddexp, (x, x.detach().clone().requires_grad_()))
+    assert torch.logaddexp(x / 0, x / 0).shape == (3,)
+
+
+def test_vectors_of_one_number():
+    two = torch.tensor(2.0, requires_grad=True)
+    assert nn.functional.cosine_similarity(two, -two, dim=0) == -1
+    assert nn.functional.normalize(two, dim=-1) == 1
+
+
+def test_modules_stand_under_the_names_of_files():
+    from tapegrad.torch.nn.modules.conv import _ConvNd
+
+    modules = nn.modules
+    assert issubclass(nn.Conv2d, _ConvNd)
+    assert modules.linear.Linear is nn.Linear
+    assert issubclass(nn.MSELoss, modules.loss._Loss)
+    assert modules.rnn.LSTM is nn.LSTM

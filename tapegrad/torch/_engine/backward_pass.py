@@ -162,7 +162,8 @@ class BackwardPass:
                 needed.add(node)
                 found.append(node)
             elif node in self.wanted:
-                self.ends.add(node)
+                if not self.accumulate:  # PyTorch's `backward(inputs=...)` runs these nodes, too
+                    self.ends.add(node)
                 found.append(node)
         self.leaves = [leaf for leaf in self.leaves if leaf in self.wanted]
         if any(node._entry is not None for node in self.wanted):

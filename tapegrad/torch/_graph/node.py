@@ -358,9 +358,17 @@ def freed(entry: tuple[Any, ...]) -> tuple[Any, ...]:
         for value in x:
             if type(value) is np.ndarray:  # the frequent case
                 return rule, FREED, (), {}, x_node, None
-        if any(map(_is_kept, (*_parts(out), *x))):
+        if any(map(_is_kept, (*_parts(out), *x))) or _holds_array(y):
             return rule, FREED, (), {}, x_node, None
+    elif _holds_array(y):  # an index, which has no derivative but is kept for that of the others
+        return rule, FREED, None, None, x_node, None
     return entry
+
+
+def _holds_array(index: Any) -> bool:
+    if type(index) is tuple:
+        return any(type(part) is np.ndarray for part in index)
+    return type(index) is np.ndarray
 
 
 def kept_values(entry: tuple[Any, ...]) -> list[Value]:

@@ -134,7 +134,7 @@ class Tensor:
 
     @property
     def shape(self) -> Size:
-        return Size(self._value.shape)
+        return tuple.__new__(Size, self._value.shape)
 
     @property
     def dtype(self) -> dtype:

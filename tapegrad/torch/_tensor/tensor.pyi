@@ -40,6 +40,7 @@ THIRD: Any
 settled: Any
 plain_of: Any
 node_of: Any
+_node_at: Any
 retain_at: Any
 accumulator_of: Any
 require_current: Any
@@ -753,7 +754,7 @@ class Tensor:
     def is_conj(self) -> _bool:
         """False: conjugates are computed at once."""
     def is_contiguous(self, memory_format: Any = None) -> _bool:
-        """Whether the elements lie in order in memory."""
+        """Whether the elements lie in order in memory: in that of a format, where one is given."""
     is_cpu: _bool
     is_cuda: _bool
     def is_distributed(self) -> Tensor: ...

@@ -45,6 +45,7 @@ from tapegrad.torch._graph.tracing import is_differentiated
 from tapegrad.torch._graph.versions import count_write, owner_of
 from tapegrad.torch._rules.brain_floats import converted
 from tapegrad.torch._tensor.duals import apart, store
+from tapegrad.torch._tensor.overlaps import check_apart, check_part
 from tapegrad.torch._tensor.tensor import (
     LEAF,
     Tensor,
@@ -209,6 +210,8 @@ def put(
     ):
         _put_traced(tensor, index, given)
         return
+    if isinstance(source, Tensor) and index is not ...:
+        check_part(before, index, source)
     v_node = node_of(source) if tracked and origin is not None else -1
     try:
         if dtype is before.dtype:
@@ -404,6 +407,8 @@ def overwrite(tensor: Tensor, source: Tensor | Value) -> Tensor:
             raise RuntimeError(
                 f"output with shape {list(room)} doesn't match the broadcast shape {list(shape)}"
             )
+    if isinstance(given, Tensor):
+        check_apart(tensor._value, [given])
     put(tensor, ..., given, "CopyBackwards", shape_first=False)
     return tensor
 

@@ -71,6 +71,12 @@ def _nll(input: Value, target: Value, weight: Value, ignore_index: int, reductio
 def _nll_of_arrays(
     x: Value, target: Value, weight: Value, ignore_index: int, reduction: str
 ) -> Value:
+    classes = x.shape[min(1, len(x.shape) - 1)]
+    if weight is not None and weight.shape != (classes,):
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but "
+            f"got weight tensor of shape: {list(weight.shape)}"
+        )
     if len(x.shape) == 1:
         x, target = np.expand_dims(x, 0), np.reshape(target, (1,))
         loss, _ = _losses.picked_losses(x, target, weight, reduction, ignore_index)
@@ -156,7 +162,8 @@ def _soft_cross_entropy(
     if weight is not None:
         scores = scores * _beside_classes(weight, scores, axis)
     if reduction == "mean":
-        return -np.sum(scores) / (math.prod(x.shape) / x.shape[axis])
+        examples = math.prod(side for place, side in enumerate(x.shape) if place != axis)
+        return -np.sum(scores) / np.asarray(examples, scores.dtype)
     return -np.sum(scores, axis=axis) if reduction == "none" else -reduced(scores, reduction)
 
 

@@ -17,6 +17,7 @@ from tapegrad.torch._rules.convolution import Kernel, convolve, spread
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Sizes, TensorLike
 from tapegrad.torch.nn._convolution_dtypes import check_dtypes, check_dtypes_transposed
+from tapegrad.torch.nn._orders import keeps_channels_last
 
 Moves = tuple[int, ...]
 
@@ -246,6 +247,7 @@ def conv1d(
 
 
 @register(method=False)
+@keeps_channels_last
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -274,6 +276,7 @@ def conv2d(
 
 
 @register(method=False)
+@keeps_channels_last
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -305,6 +308,7 @@ def conv_transpose1d(
 
 
 @register(method=False)
+@keeps_channels_last
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -330,6 +334,7 @@ def conv_transpose2d(
 
 
 @register(method=False)
+@keeps_channels_last
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,

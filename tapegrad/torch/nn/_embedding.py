@@ -93,12 +93,12 @@ def _require_dense(sparse: bool) -> None:
         )
 
 
-def _row_of_padding(padding_idx: int | None, rows: int) -> int:
+def _row_of_padding(padding_idx: int | None, rows: int, word: str = "Padding_idx") -> int:
     """The row that gets no gradient, -1 for none; AssertionError outside of the matrix."""
     if padding_idx is None:
         return -1
     if not -rows <= padding_idx < rows:
-        raise AssertionError("Padding_idx must be within num_embeddings")
+        raise AssertionError(f"{word} must be within num_embeddings")
     return padding_idx % rows
 
 

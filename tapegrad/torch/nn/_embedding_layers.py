@@ -21,13 +21,16 @@ class _Table(Module):
 
     weight: Any
     padding_idx: int | None
+    _padding_word = "Padding_idx"
 
     def _add_weight(
         self, shape: tuple[int, int], given: Tensor | None, frozen: bool, dtype: dtype | None
     ) -> None:
         self.num_embeddings, self.embedding_dim = shape
         if self.padding_idx is not None:
-            self.padding_idx = _embedding._row_of_padding(self.padding_idx, shape[0])
+            self.padding_idx = _embedding._row_of_padding(
+                self.padding_idx, shape[0], self._padding_word
+            )
         if given is None:
             self.weight = empty_parameter(shape, dtype)
             self.weight.requires_grad_(not frozen)
@@ -132,6 +135,8 @@ class Embedding(_Table):
 
 class EmbeddingBag(_Table):
     """Sums, means or maxima of bags of rows: `nn.functional.embedding_bag`."""
+
+    _padding_word = "padding_idx"
 
     def __init__(
         self,

@@ -19,8 +19,10 @@ from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._rules import adaptive, pooling, windows
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Sizes, TensorLike
+from tapegrad.torch.nn._orders import keeps_channels_last
 from tapegrad.torch.nn._pooling import (
     adaptive_sizes,
+    check_filled,
     check_rank,
     check_steps,
     numbers_of,
@@ -47,7 +49,7 @@ def _check_signal(
     apart: Sequence[int],
 ) -> None:
     """PyTorch's checks of max_pool1d, which have texts of their own."""
-    if len(input.shape) not in (2, 3):
+    if len(input.shape) not in (2, 3) or 0 in input.shape[-2:]:
         raise RuntimeError(
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for "
             f"input, but got:{list(input.shape)}"
@@ -94,11 +96,7 @@ def _ways(
             )
             raise RuntimeError(f"dilation should be greater than zero, but got {sides}")
         check_steps(kernel, steps, pads, apart)
-        if 0 in input.shape[-dims - 1 :]:
-            raise RuntimeError(
-                f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim "
-                f"batch size for input, but got:{list(input.shape)}"
-            )
+        check_filled(input, dims, f"{name}_with_indices_out_cpu_template" if dims == 3 else name)
     ways = tuple(
         windows.windows_of(size, side, step, pad, ceil_mode, d)
         for size, side, step, pad, d in zip(
@@ -146,6 +144,7 @@ def max_pool1d(
 
 
 @register(method=False)
+@keeps_channels_last
 def max_pool2d(
     input: Tensor,
     kernel_size: Sizes,
@@ -173,6 +172,7 @@ def max_pool2d(
 
 
 @register(method=False)
+@keeps_channels_last
 def max_pool3d(
     input: Tensor,
     kernel_size: Sizes,
@@ -247,6 +247,7 @@ def adaptive_max_pool1d(input: Tensor, output_size: Sizes, return_indices: bool 
     return _adaptive_max_pool(input, 1, output_size, return_indices)
 
 
+@keeps_channels_last
 def adaptive_max_pool2d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
     """Maxima over windows of images, such that the result has the size `output_size`.
 
@@ -256,6 +257,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: Sizes, return_indices: bool 
     return _adaptive_max_pool(input, 2, output_size, return_indices)
 
 
+@keeps_channels_last
 def adaptive_max_pool3d(input: Tensor, output_size: Sizes, return_indices: bool = False) -> Any:
     """Maxima over windows of volumes, such that the result has the size `output_size`."""
     return _adaptive_max_pool(input, 3, output_size, return_indices)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
@@ -147,9 +147,13 @@ class Module(Calls, State, Walks):
         """Convert floating parameters and buffers to a dtype, in place.
 
         As `to(dtype)`, `to(device, dtype)` or `to(tensor)`; the only device is "cpu". TypeError
-        for a dtype of integers.
+        for a dtype of integers. memory_format: the order in memory of those of four and five
+        dimensions.
         """
+        if "copy" in kwargs:
+            raise RuntimeError(".to() does not accept copy argument")
         device, given = _wanted(args, kwargs)
+        order = kwargs.get("memory_format")
         if given is not None:
             if not (given.is_floating_point or given.is_complex):
                 raise TypeError(
@@ -161,8 +165,10 @@ class Module(Calls, State, Walks):
 
         def convert(tensor: Tensor) -> Tensor:
             floating = tensor.is_floating_point() or tensor.is_complex()
-            converted: Tensor = tensor.to(device, dtype=given if floating else None)
-            return converted
+            wanted = given if floating else None
+            if order is None or tensor.dim() not in (4, 5):
+                return cast(Tensor, tensor.to(device, dtype=wanted))
+            return cast(Tensor, tensor.to(device, dtype=wanted, memory_format=order))
 
         return self._apply(convert)
 

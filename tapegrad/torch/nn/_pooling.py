@@ -18,6 +18,7 @@ from tapegrad.torch._ops.declare import OPERATIONS, private, register
 from tapegrad.torch._rules import adaptive, windows
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Sizes, TensorLike
+from tapegrad.torch.nn._orders import keeps_channels_last
 
 # --- Checks that all poolings share -------------------------------------------------------------
 
@@ -56,6 +57,25 @@ def check_rank(input: Value, dims: int, name: str) -> None:
         )
     raise RuntimeError(
         f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input"
+    )
+
+
+def check_filled(input: Value, dims: int, name: str) -> None:
+    """RuntimeError for an input in which anything but the number of examples is 0."""
+    shape = list(input.shape)
+    if 0 not in shape[-dims - 1 :]:
+        return
+    if dims == 3:
+        raise RuntimeError(
+            f"{name}(): Expected input's non-batch dimensions to have positive length, but input "
+            f"has a shape of {shape} and non-batch dimension 0 has length zero!"
+        )
+    if dims == 1 and name.startswith("avg"):  # PyTorch's are averages of images of one row
+        shape.insert(-1, 1)
+    rank = 2 if name == "max_pool1d" else 3
+    raise RuntimeError(
+        f"Expected {rank}D or {rank + 1}D (batch mode) tensor with optional 0 dim batch size for "
+        f"input, but got:{shape}"
     )
 
 
@@ -119,6 +139,7 @@ def _avg_pool(
     check_steps(kernel, steps, pads, (1,) * dims)
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
+    check_filled(input, dims, name)
     ways = tuple(
         windows.windows_of(*along, ceil_mode)
         for along in zip(input.shape[-dims:], kernel, steps, pads, strict=True)
@@ -169,6 +190,7 @@ def avg_pool1d(
     return _avg_pool(input, 1, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
+@keeps_channels_last
 def avg_pool2d(
     input: Tensor,
     kernel_size: Sizes,
@@ -190,6 +212,7 @@ def avg_pool2d(
     )
 
 
+@keeps_channels_last
 def avg_pool3d(
     input: Tensor,
     kernel_size: Sizes,
@@ -220,7 +243,8 @@ def adaptive_sizes(
         raise RuntimeError(
             f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(shape)}"
         )
-    for axis in range(rank - dims, rank):
+    first = rank - dims if dims < 3 and not colon else 1
+    for axis in range(first, rank):
         if shape[axis] == 0:
             raise RuntimeError(
                 f"{name}(): Expected input to have non-zero size for non-batch dimensions, but "
@@ -286,6 +310,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Any:
     return _adaptive_avg_pool(input, 1, output_size)
 
 
+@keeps_channels_last
 def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Any:
     """Means over windows of images, such that the result has the size `output_size`.
 
@@ -295,6 +320,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Any:
     return _adaptive_avg_pool(input, 2, output_size)
 
 
+@keeps_channels_last
 def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Any:
     """Means over windows of volumes, such that the result has the size `output_size`."""
     return _adaptive_avg_pool(input, 3, output_size)

@@ -18,6 +18,7 @@ from tapegrad.torch._ops.declare import private
 from tapegrad.torch._rules import resampling
 from tapegrad.torch._rules.resampling import Scaling, Taps
 from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch.nn._orders import keeps_channels_last
 
 Lengths = Any  # an int, one a dimension, or None
 Factors = Any  # a float, one a dimension, or None
@@ -105,6 +106,7 @@ def _check_sizes(shape: Sequence[int], sizes: Sequence[int]) -> None:
         )
 
 
+@keeps_channels_last
 def interpolate(
     input: Tensor,
     size: Lengths = None,

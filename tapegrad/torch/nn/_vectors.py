@@ -21,7 +21,11 @@ from tapegrad.torch._tensor.tensor import Tensor
 
 
 def _bounded_norm(x: Value, p: float, axis: int, eps: float) -> Value:
-    length = np.linalg.norm(x, p, axis, keepdims=True)
+    if not x.ndim:
+        wrapped(axis, 0)
+        length = np.absolute(x)
+    else:
+        length = np.linalg.norm(x, p, axis, keepdims=True)
     return np.where(untraced(length) >= eps, length, np.asarray(eps, length.dtype))
 
 
@@ -43,9 +47,8 @@ def cosine_similarity(x1: Value, x2: Value, dim: int = 1, eps: float = 1e-8) -> 
     """The cosines of the angles between vectors along a dimension."""
     x, y = promoted(x1, x2)
     dim = wrapped(dim, max(len(x.shape), len(y.shape)))
-    return np.sum(
-        (x / _bounded_norm(x, 2, dim, eps)) * (y / _bounded_norm(y, 2, dim, eps)), axis=dim
-    )
+    products = (x / _bounded_norm(x, 2, dim, eps)) * (y / _bounded_norm(y, 2, dim, eps))
+    return np.sum(products, axis=dim) if products.ndim else products
 
 
 @private("NormBackward1", name="norm")

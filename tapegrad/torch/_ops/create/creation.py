@@ -15,6 +15,7 @@ import numpy as np
 from tapegrad._core.types import Function, Tree, Value
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import as_numpy
+from tapegrad.torch._formats import arranged
 from tapegrad.torch._ops.create.data import (
     array_of_data,
     leaf_of,
@@ -67,6 +68,10 @@ def finish(
     return leaf_of(value, requires_grad)
 
 
+# What fills an `out=` of any shape with as many elements.
+RANGES = frozenset({"arange", "linspace", "logspace", "range"})
+
+
 def creation(compute: Function) -> Function:
     """Register a function of a NumPy dtype (or None) that makes an array, with PyTorch's options.
 
@@ -90,6 +95,10 @@ def creation(compute: Function) -> Function:
         if given is None and out is not None:
             given = out._value.dtype
         value = compute(*args, dtype=given, **kwargs)
+        if memory_format is not None:
+            value = arranged(value, memory_format)
+        if out is not None and name in RANGES and value.size == out.numel():
+            value = value.reshape(out.shape)
         return finish(value, device=device, requires_grad=requires_grad, out=out)
 
     call.__signature__ = _with_options(compute, call)  # type: ignore[attr-defined]

@@ -13,6 +13,7 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import Mapped, Traced, any_true
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._formats import arranged_like
 from tapegrad.torch._graph.node import is_on_graph
 from tapegrad.torch._ops.create.creation import creation, shape_of, sized, template
 from tapegrad.torch._ops.create.generator import (
@@ -89,7 +90,8 @@ def rand_like(
 ) -> Value:
     """Uniform numbers from 0 to before 1, in the shape and dtype of a tensor."""
     array = template("rand_like", input)
-    return draw_uniform(array.shape, np.dtype(dtype or array.dtype), generator)
+    drawn = draw_uniform(array.shape, np.dtype(dtype or array.dtype), generator)
+    return arranged_like(drawn, array)
 
 
 @creation
@@ -98,7 +100,8 @@ def randn_like(
 ) -> Value:
     """Normal numbers of mean 0 and variance 1, in the shape and dtype of a tensor."""
     array = template("randn_like", input)
-    return draw_normal(array.shape, np.dtype(dtype or array.dtype), generator)
+    drawn = draw_normal(array.shape, np.dtype(dtype or array.dtype), generator)
+    return arranged_like(drawn, array)
 
 
 @creation
@@ -113,7 +116,8 @@ def randint_like(
     """Whole numbers from low to before high, in the shape and dtype of a tensor."""
     array = template("randint_like", input)
     low, high, _ = bounds_of("randint_like", args, low, high, 0)
-    return draw_whole(low, high, array.shape, np.dtype(dtype or array.dtype), generator)
+    drawn = draw_whole(low, high, array.shape, np.dtype(dtype or array.dtype), generator)
+    return arranged_like(drawn, array)
 
 
 # --- Distributions whose parameters are tensors -------------------------------------------------

@@ -161,6 +161,8 @@ def random_(
     self: Tensor, *args: Any, generator: Generator | None = None, to: Number = None, **words: Any
 ) -> Tensor:
     """Write whole numbers: `random_(to)`, `random_(from, to)`, or all that the dtype holds."""
+    if len(args) == 2 and args[1] is None:
+        args = args[0], _end_of(self._value.dtype)
     low, high, _ = (
         bounds_of("random_", args, words.pop("from", None), to, 0)
         if args or to is not None

@@ -16,6 +16,7 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import memory_of
 from tapegrad.torch import _dtypes
 from tapegrad.torch._dtypes import contiguous_format, default_float
+from tapegrad.torch._formats import check_rank, rank_of
 from tapegrad.torch._ops.create.fill import C_NAMES
 from tapegrad.torch._ops.declare import Operation, alias, operation, register
 from tapegrad.torch._ops.fast import is_operand, operator_for, short_pair, short_single
@@ -318,6 +319,9 @@ PI = math.pi
 def clone(input: Value, *, memory_format: MemoryFormat = None) -> Value:
     """A copy that passes the gradient on; in the memory order of the tensor by default."""
     # The copy of an expanded tensor is contiguous: NumPy would put the expanded axis last.
+    if rank_of(memory_format) is not None:
+        check_rank(input, memory_format)
+        return np.moveaxis(np.moveaxis(input, 1, -1).copy("C"), -1, 1)
     anew = memory_format is contiguous_format or 0 in memory_of(input).strides
     return input.copy("C" if anew else "K")
 

@@ -6,6 +6,7 @@ Knows PyTorch's promotion and derivatives. Arithmetic and the functions of the h
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -484,9 +485,20 @@ def _declare_pair(
     operation(f"{label}Backward0", name=word, inplace=inplace)(compute)
 
 
+def _logaddexp(x: Value, y: Value) -> Value:
+    if x.dtype.kind != "c":
+        return np.logaddexp(x, y)
+    first: Value = np.real(untraced(x)) >= np.real(untraced(y))
+    large: Value = np.where(first, x, y)
+    small: Value = np.where(first, y, x)
+    plain = untraced(small)
+    same: Value = (plain == untraced(large)) & ~np.isfinite(plain)  # whose difference is NaN
+    return large + np.where(same, math.log(2), np.log1p(np.exp(np.where(same, 0, small - large))))
+
+
 _declare_pair("atan2", np.arctan2, "Atan2", "The angle of the point (other, input).")
 _declare_pair("hypot", np.hypot, "Hypot", "sqrt(input**2 + other**2).")
-_declare_pair("logaddexp", np.logaddexp, "Logaddexp", "log(e**x + e**y).", inplace=False)
+_declare_pair("logaddexp", _logaddexp, "Logaddexp", "log(e**x + e**y).", inplace=False)
 _declare_pair("logaddexp2", np.logaddexp2, "Logaddexp2", "log2(2**x + 2**y).", inplace=False)
 _declare_pair("xlogy", _xlogy, "Xlogy", "x * log(y), and 0 where x is 0.")
 _declare_pair("copysign", _copysign, "Copysign", "The size of one and the sign of the other.")

@@ -45,6 +45,8 @@ def _rows_of(
     (given,) = lines(given)
     axis = wrapped(dim, input.ndim)
     size = input.shape[axis] if input.ndim else 1
+    if not size and given.size and word == "index_select":
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
     require_range(given, size, axis, negative=negative, error=error)
     return axis, given
 

@@ -16,6 +16,7 @@ from tapegrad._core.types import Tree, Value
 from tapegrad._core.values import Mapped, untraced
 from tapegrad._warning import warn
 from tapegrad.torch import _dtypes
+from tapegrad.torch._formats import arranged, check_rank, suggested
 from tapegrad.torch._graph import modes
 from tapegrad.torch._ops.create.legacy import type_dtype
 from tapegrad.torch._ops.declare import private, register
@@ -210,7 +211,21 @@ def to(
     copy = flags[1] if len(flags) > 1 else copy
     wanted = _wanted((*args, device, other), dtype)
     given = self._value.dtype if wanted is None else _dtypes.as_numpy(wanted)
-    return _to_copy(self, given) if copy else to_dtype(self, given)
+    if memory_format is None or memory_format is _dtypes.preserve_format:
+        return _to_copy(self, given) if copy else to_dtype(self, given)
+    return _in_format(self, given, memory_format, copy)
+
+
+def _in_format(tensor: Tensor, given: np.dtype[Any], memory_format: Any, copy: bool) -> Tensor:
+    value = tensor._value
+    if type(value) is not np.ndarray:
+        return _to_copy(tensor, given) if copy else to_dtype(tensor, given)
+    check_rank(value, memory_format)
+    if not copy and value.dtype == given and suggested(value) is memory_format:
+        return tensor
+    made = _to_copy(tensor, given)
+    made._value = arranged(made._value, memory_format)
+    return made
 
 
 @register(function=False)
@@ -231,7 +246,7 @@ def _conversion(word: str, name: str) -> None:
     given = _dtypes.BY_NAME[name]
 
     def convert(self: Tensor, memory_format: MemoryFormat = None) -> Tensor:
-        return to_dtype(self, given.numpy)
+        return to(self, given, memory_format=memory_format)
 
     convert.__name__ = convert.__qualname__ = word
     convert.__doc__ = f"The tensor as torch.{name}."

@@ -12,7 +12,8 @@ import numpy as np
 
 from tapegrad._core.types import Value
 from tapegrad._warning import warn
-from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._dtypes import preserve_format, word_of
+from tapegrad.torch._formats import arranged, check_rank, is_in
 from tapegrad.torch._graph.modes import is_inference_mode_enabled
 from tapegrad.torch._graph.versions import count_write, owner_of, share_version
 from tapegrad.torch._ops.declare import private, register
@@ -30,15 +31,27 @@ def _in_order(input: Value) -> Value:
 
 @register(function=False)
 def contiguous(self: Tensor, memory_format: MemoryFormat = None) -> Tensor:
-    """The tensor with its elements in order in memory: itself where they are."""
-    return self if is_contiguous(self) else _in_order(self)
+    """The tensor with its elements in order in memory: itself where they are.
+
+    memory_format: `torch.channels_last` for images whose channels lie side by side, and
+    `torch.channels_last_3d`. RuntimeError for another number of dimensions.
+    """
+    if memory_format is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    check_rank(plain_of(self), memory_format)
+    if is_contiguous(self, memory_format):
+        return self
+    made = _in_order(self)
+    if type(made._value) is ndarray:
+        made._value = arranged(made._value, memory_format)
+    return made
 
 
 @register(function=False)
 def is_contiguous(self: Tensor, memory_format: MemoryFormat = None) -> bool:
-    """Whether the elements lie in order in memory."""
+    """Whether the elements lie in order in memory: in that of a format, where one is given."""
     value = plain_of(self)
-    return type(value) is not ndarray or bool(value.flags.c_contiguous)
+    return type(value) is not ndarray or is_in(value, memory_format)
 
 
 @register(function=False)

@@ -102,6 +102,8 @@ def sum_to_size(input: Value, *size: Sizes) -> Value:
 @operation("FlipBackward0", method=False)
 def vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
     """Rows of the powers of each element, the highest first."""
+    if N is not None and N < 0:
+        raise RuntimeError("N must be non-negative.")
     if x.dtype.kind in "biu":
         x = x.astype(np.int64)
     powers = np.arange(x.shape[0] if N is None else N).astype(x.dtype)

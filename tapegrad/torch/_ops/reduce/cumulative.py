@@ -47,9 +47,26 @@ def diff(
     if not input.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     axis = wrapped(dim, input.ndim)
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    for part in (prepend, append):
+        if part is not None:
+            _check_beside(input, part, axis)
     parts = [part for part in (prepend, input, append) if part is not None]
     whole = np.concatenate(promoted(*parts), axis) if len(parts) > 1 else input
     return np.diff(whole, min(n, whole.shape[axis]), axis)
+
+
+def _check_beside(input: Value, part: Value, axis: int) -> None:
+    if part.ndim != input.ndim:
+        raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    for place, (own, other) in enumerate(zip(input.shape, part.shape, strict=True)):
+        if own != other and place != axis:
+            raise RuntimeError(
+                "diff expects the shape of tensor to prepend or append to match that of input "
+                f"except along the differencing dimension; input.size({place}) = {own}, but got "
+                f"tensor.size({place}) = {other}"
+            )
 
 
 def _steps(y: Value, x: Value, dx: Number, axis: int) -> Value:

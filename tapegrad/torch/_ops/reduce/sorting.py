@@ -56,6 +56,8 @@ def msort(input: Value) -> Any:
 @operation("TopkBackward0")
 def topk(input: Value, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k largest (or smallest) elements along a dimension in order, and where they are."""
+    if isinstance(dim, bool):
+        raise TypeError("topk(): argument 'dim' must be int, not bool")
     array, axis = along_one(input, dim)
     if not 0 <= k <= array.shape[axis]:
         raise RuntimeError("selected index k out of range")

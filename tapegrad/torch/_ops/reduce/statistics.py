@@ -215,7 +215,11 @@ _declare_quantile("nanquantile", skip_nan=True)
 def histc(input: Value, bins: int = 100, min: float = 0, max: float = 0) -> Value:
     """Counts in bins of equal width from min to max; where these are equal, of the data."""
     x = untraced(input)
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     low, high = (x.min(), x.max()) if min == max and x.size else (min, max)
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
     if low == high:
         low, high = low - 1, high + 1
     if not low < high:

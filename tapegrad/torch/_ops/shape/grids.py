@@ -81,6 +81,8 @@ def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...
         raise RuntimeError(
             'torch.meshgrid: indexing must be one of "xy" or "ij", but received: ' + indexing
         )
+    if not parts:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
     for part in parts:
         if part.dim() > 1:
             raise RuntimeError(

@@ -52,6 +52,8 @@ def _joined(arrays: Sequence[Value], dim: int) -> Value:
     if any(not part.shape for part in parts):
         place = next(i for i, part in enumerate(parts) if not part.shape)
         raise RuntimeError(f"zero-dimensional tensor (at position {place}) cannot be concatenated")
+    if all(part.shape == (0,) for part in parts):
+        return np.concatenate(parts)
     axis = wrapped(dim, first.ndim)
     nothing = (*first.shape[:axis], 0, *first.shape[axis + 1 :])
     kept = [part.reshape(nothing) if part.shape == (0,) else part for part in parts]
@@ -269,6 +271,8 @@ def repeat_interleave(
     """
     if repeats is None:
         counts = untraced(input)
+        if counts.ndim != 1:
+            raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
         if np.any(counts < 0):
             raise RuntimeError("repeats can not be negative")
         return np.repeat(np.arange(counts.shape[0]), counts)

@@ -1,0 +1,7 @@
+"""`torch.nn.modules.channelshuffle`: shuffled channels, under the name of PyTorch's file."""
+
+from __future__ import annotations
+
+from tapegrad.torch.nn._geometry_layers import ChannelShuffle
+
+__all__ = ["ChannelShuffle"]

@@ -1,0 +1,16 @@
+"""`torch.nn.modules.rnn`: recurrent layers, under the name of PyTorch's file."""
+
+from __future__ import annotations
+
+from tapegrad.torch.nn._recurrent_layers import (
+    GRU,
+    LSTM,
+    RNN,
+    GRUCell,
+    LSTMCell,
+    RNNBase,
+    RNNCell,
+    RNNCellBase,
+)
+
+__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]

@@ -1,0 +1,7 @@
+"""`torch.nn.modules.sparse`: embeddings, under the name of PyTorch's file."""
+
+from __future__ import annotations
+
+from tapegrad.torch.nn._embedding_layers import Embedding, EmbeddingBag
+
+__all__ = ["Embedding", "EmbeddingBag"]

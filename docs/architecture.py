@@ -65,6 +65,7 @@ WORDS = {
     "torch.backends": "switches",
     "torch._names": "what PyTorch has",
     "torch._environment": "autocast, devices",
+    "torch._formats": "orders in memory",
     "torch._settings": "threads, compile",
     "torch": "PyTorch's names",
 }

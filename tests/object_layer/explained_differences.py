@@ -456,6 +456,14 @@ ROWS: tuple[Row, ...] = (
         "A rule here may keep other values than PyTorch's, and once what PyTorch keeps twice.",
     ),
     (
+        "a wrong number of weights that require grad",
+        lambda a, b, w: (
+            "weight tensor should be defined either for all" in text(a)
+            and "not differentiable with respect to argument 'weight'" in text(b)
+        ),
+        "Losses of classes can be differentiated by the weights here, so their number is wrong.",
+    ),
+    (
         "a sixth in single precision",
         lambda a, b, w: (
             arrays(a, b, "float64") and w.says("ardsigmoid") and is_scaled_by_sixths(a, b)

@@ -35,10 +35,9 @@ from tapegrad.torch._graph.node import Node, is_on_graph, made_since, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import count_write, owner_of
 from tapegrad.torch._rules.brain_floats import concerns, in_single
-from tapegrad.torch._tensor.overlaps import check_apart
 from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray, of_array, of_value
 from tapegrad.torch._tensor.views import _link_views
-from tapegrad.torch._tensor.writes import overwrite, write
+from tapegrad.torch._tensor.writes import overwrite, require_apart, write
 from tapegrad.torch._types import TensorLike
 
 # The operations by name: what `torch.<name>` is.
@@ -299,9 +298,9 @@ def add_inplace(
         arrays = [as_arrays(arg) for arg in args]
         params = {name: as_arrays(value) for name, value in kwargs.items()}
         sources = [arg for arg in (*args, *kwargs.values()) if isinstance(arg, Tensor)]
-        if sources and elementwise:
-            check_apart(self._value, sources)
         label = class_for(backward, (self, *args), kwargs).__name__
+        if sources and elementwise:
+            require_apart(self, sources, label)
         mode = modes.MODE.get()
         start = next_number() if mode is not None else 0
         write(self, lambda array: compute(array, *arrays, **params), label, sources)

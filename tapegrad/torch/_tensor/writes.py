@@ -408,9 +408,22 @@ def overwrite(tensor: Tensor, source: Tensor | Value) -> Tensor:
                 f"output with shape {list(room)} doesn't match the broadcast shape {list(shape)}"
             )
     if isinstance(given, Tensor):
-        check_apart(tensor._value, [given])
+        require_apart(tensor, [given], "CopyBackwards")
     put(tensor, ..., given, "CopyBackwards", shape_first=False)
     return tensor
+
+
+def require_apart(tensor: Tensor, sources: Sequence[Tensor], label: str) -> None:
+    """Raise RuntimeError for a write to memory that a source lies in part of.
+
+    A tensor that may not be written to at all is told first.
+    """
+    try:
+        check_apart(tensor._value, sources)
+    except RuntimeError:
+        tracked = any(x.node is not None for x in (tensor, *sources))
+        check_writable(tensor, tracked and modes.is_logging(), label)
+        raise
 
 
 def check_writable(tensor: Tensor, tracked: bool, label: str = "") -> None:
@@ -613,4 +626,4 @@ def share_memory(value: Value, other: Value) -> bool:
     return type(value) is ndarray and type(other) is ndarray and owner_of(value) is owner_of(other)
 
 
-__all__ = ["overwrite", "rebase", "write"]
+__all__ = ["overwrite", "rebase", "require_apart", "write"]

@@ -174,7 +174,8 @@ class ContinuousBernoulli(_ByProbability, ExponentialFamily):
         return self.icdf(uniform(self.probs, self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Any) -> Any:
-        logits, value = broadcast(self.logits, self._checked(value))
+        value = self._checked(value)  # before the logits are found, which the error would show
+        logits, value = broadcast(self.logits, value)
         return self._log_norm() - binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def cdf(self, value: Any) -> Any:

@@ -253,7 +253,7 @@ def torch_stub() -> str:
         if inspect.isroutine(found):
             lines += declaration("torch", name, found)
         else:
-            lines.append(f"{name}: {type(found).__name__}")
+            lines.append(f"{name}: {plain(type(found).__name__)}")
     first = header("The namespace `torch`", "\n".join(dict.fromkeys(imports)) + "\n")
     return first + "\n".join(lines) + "\n"
 

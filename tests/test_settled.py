@@ -18,7 +18,8 @@ import tapegrad
 from tapegrad._core.rule import REGISTRY
 from tapegrad._tree import flatten, unflatten
 
-QUICK = settings(max_examples=25, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=8, suppress_health_check=list(HealthCheck))
+THOROUGH = settings(max_examples=100, suppress_health_check=list(HealthCheck))
 
 INDIRECTLY = {np.where, np.take, np.ravel, np.vstack, np.ptp, np.average, np.broadcast_arrays}
 
@@ -65,10 +66,7 @@ def leaves(tree):
     return [tree]
 
 
-@each_sample
-@QUICK
-@given(data=st.data())
-def test_a_settled_call_is_the_call(entry, data):
+def check_one(entry, data):
     args, params = entry.draw(data)
     note(f"{REGISTRY[entry.function].name}(*{args!r}, **{params!r})")
     flat, structure = flatten(args)
@@ -111,6 +109,21 @@ def test_a_settled_call_is_the_call(entry, data):
         eps = np.finfo(ours.dtype).eps
         scale = np.max(np.abs(rules), initial=0, where=np.isfinite(rules))
         np.testing.assert_allclose(ours, rules, rtol=64 * eps, atol=64 * eps * scale)
+
+
+@each_sample
+@QUICK
+@given(data=st.data())
+def test_a_settled_call_is_the_call(entry, data):
+    check_one(entry, data)
+
+
+@pytest.mark.slow
+@each_sample
+@THOROUGH
+@given(data=st.data())
+def test_a_settled_call_is_the_call_at_many_arguments(entry, data):
+    check_one(entry, data)
 
 
 SHAPES = [(1,), (4,), (3, 4), (1, 3), (2, 3, 4)]

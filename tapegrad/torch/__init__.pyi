@@ -1123,10 +1123,10 @@ def hann_window(
     """sin(pi k / n) ** 2. periodic: n is the length, else one less."""
 def hardshrink(input: Tensor, lambd: _float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """x, but 0 where |x| is at most lambd."""
-has_lapack: bool
-has_mkl: bool
-has_openmp: bool
-has_spectral: bool
+has_lapack: _bool
+has_mkl: _bool
+has_openmp: _bool
+has_spectral: _bool
 def heaviside(input: Tensor, values: _Operand, *, out: Tensor | None = None) -> Tensor:
     """0 below zero, 1 above, `values` at it; a derivative of 0."""
 def hinge_embedding_loss(*args: Any, reduction: _int = 1, **kwargs: Any) -> Tensor:

@@ -273,6 +273,24 @@ def test_workers_are_begun_and_end() -> None:
         list(late)
 
 
+def test_threads_end_though_a_batch_or_a_start_failed() -> None:
+    """No error that a worker has seen keeps the iterator, and so the threads, alive."""
+
+    def fail(_: int) -> None:
+        raise RuntimeError("no start")
+
+    before = threading.active_count()
+    with pytest.raises(ValueError, match="sample six"):
+        list(data.DataLoader(Slow(8), batch_size=None, num_workers=4))
+    with pytest.raises(RuntimeError, match="no start"):
+        list(data.DataLoader(Squares(8), 2, num_workers=2, worker_init_fn=fail))
+    for _ in range(200):
+        if threading.active_count() <= before:
+            break
+        time.sleep(0.01)
+    assert threading.active_count() <= before
+
+
 REFUSED = [
     ({"num_workers": -1}, "num_workers option should be non-negative"),
     ({"timeout": -1}, "timeout option should be non-negative"),

@@ -33,7 +33,12 @@ class _Batches(Iterator[Any]):
     def __next__(self) -> Any:
         batch = next(self._found)
         if isinstance(batch, Failed):
-            raise batch.error
+            try:
+                raise batch.error
+            finally:
+                # A worker holds the error, whose traceback would keep this iterator, and so the
+                # worker's thread, for good.
+                del batch, self
         return batch
 
 

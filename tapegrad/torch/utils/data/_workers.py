@@ -93,6 +93,7 @@ def _answer(
             except BaseException as error:  # noqa: BLE001 - every exception goes to the reader
                 made = _failed(error, info.id)
         results.put((number, info.id, made))
+        made = None  # nothing of the last batch is kept while the next task is waited for
 
 
 def in_order(

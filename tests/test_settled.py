@@ -149,6 +149,20 @@ def test_ties_and_nan_are_left_to_the_rule(function, dtype, shape):
                 np.testing.assert_allclose(tapegrad.grad(f)(x), wanted, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("index", [None, (None,), ..., (), (None, None), (..., None)], ids=str)
+def test_a_number_is_read_and_broadcast(index):
+    """The cotangents of a 0-d array are summed to a number, into which no read can add."""
+    v = np.arange(1.0, 4.0)
+
+    def f(s):
+        t = s * 1.0
+        read = t[index]
+        return np.sum(t * v * 2) + np.sum(t * v) + np.sum(t - v) + np.sum(read * read)
+
+    for s in (np.array(2.0), 2.0):
+        np.testing.assert_allclose(tapegrad.grad(f)(s), 3 * v.sum() + 3 + 4)
+
+
 def test_a_rule_remembers_a_bounded_number_of_calls():
     rule = REGISTRY[np.sum]
     rule.calls.clear()

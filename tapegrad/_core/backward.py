@@ -13,12 +13,11 @@ import numpy as np
 
 from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry, _Mark, wrap_kept
 from tapegrad._core.fit import fit_cotangent, is_finite
-from tapegrad._core.scatter import is_distinct, last_writers, scatter
+from tapegrad._core.scatter import last_writers, scatter, selects_once
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Cotangent, Cotangents, Slot, Value
 from tapegrad._core.values import (
-    PLAIN_PARTS,
     Mapped,
     Scatter,
     Traced,
@@ -90,13 +89,8 @@ def replay_backward(
                 rule is READ
                 and kind is np.ndarray
                 and x_slot >= 0
-                and (
-                    type(y) is slice
-                    or type(y) is int
-                    or (type(y) is tuple and PLAIN_PARTS.issuperset(map(type, y)))
-                    or (type(y) is np.ndarray or type(y) is tuple)
-                    and is_distinct(y)
-                )
+                and x.shape  # the sum of cotangents of a 0-d array is a number, no buffer
+                and (type(y) is slice or selects_once(y))
             ):
                 if x_slot in owned:
                     bars[x_slot][y] += g

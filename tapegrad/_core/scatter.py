@@ -98,7 +98,7 @@ def add_at(buffer: Value, index: Index, value: Value) -> Value:
         else:
             buffer[index] += value
         return buffer
-    if type(index) in (np.ndarray, tuple) and type(buffer) is np.ndarray and is_distinct(index):
+    if type(buffer) is np.ndarray and selects_once(index):
         buffer[index] += value
         return buffer
     buffer = lift_to_level_of_index(buffer, index)
@@ -113,20 +113,27 @@ def add_at(buffer: Value, index: Index, value: Value) -> Value:
 FEW = 64  # positions that are compared faster than they are added one by one
 
 
-def is_distinct(index: Any) -> bool:
+def selects_once(index: Any) -> bool:
     """Whether an index selects no position twice, as far as that is cheap to tell.
 
-    It is told of one array of integers or booleans, alone or beside basic parts.
+    It is told of basic parts, and of one array of integers or booleans, alone or beside them.
     """
-    if type(index) is tuple:
+    kind = type(index)
+    if kind is int or kind is slice:
+        return True
+    if kind is tuple:
+        if PLAIN_PARTS.issuperset(map(type, index)):
+            return True
         arrays = [part for part in index if type(part) is np.ndarray]
         if len(arrays) != 1 or not PLAIN_PARTS.issuperset(set(map(type, index)) - {np.ndarray}):
             return False
         (index,) = arrays
-    kind = index.dtype.kind
-    if kind == "b":
+    elif kind is not np.ndarray:
+        return False
+    letter = index.dtype.kind
+    if letter == "b":
         return True
-    if kind not in "iu" or index.size > FEW or not index.size:
+    if letter not in "iu" or index.size > FEW or not index.size:
         return False
     places = index.ravel().tolist()
     return len(set(places)) == len(places) and min(places) >= 0  # -1 may be another's place

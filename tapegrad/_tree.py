@@ -31,6 +31,7 @@ class Structure(NamedTuple):
 
 
 LEAF = Structure(None, None, ())
+_new_tuple = tuple.__new__  # a third of the price of a namedtuple's own constructor
 
 
 def _flatten_dict(x: dict[Any, Any]) -> tuple[Iterable[Any], Any]:
@@ -125,6 +126,8 @@ def _fields_of(kind: Any) -> list[tuple[str, bool]]:
 
 def flatten(tree: Any) -> tuple[list[Any], Structure]:
     """Leaves of `tree` from left to right (dicts in insertion order), and its structure."""
+    if type(tree) in _LEAF_TYPES:
+        return [tree], LEAF
     leaves: list[Any] = []
     return leaves, _flatten_into(tree, leaves)
 
@@ -139,11 +142,20 @@ def _flatten_into(tree: Any, leaves: list[Any]) -> Structure:
         leaves.append(tree)
         return LEAF
     children, aux = container.flatten(tree)
-    return Structure(kind, aux, tuple([_flatten_into(child, leaves) for child in children]))
+    parts = []
+    for child in children:
+        if type(child) in _LEAF_TYPES:
+            leaves.append(child)
+            parts.append(LEAF)
+        else:
+            parts.append(_flatten_into(child, leaves))
+    return _new_tuple(Structure, (kind, aux, tuple(parts)))
 
 
 def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
     """The tree of this structure with these leaves, as many as `flatten` gave."""
+    if structure is LEAF:
+        return next(iter(leaves))
     return _unflatten(structure, iter(leaves))
 
 

@@ -6,7 +6,7 @@ beyond their names.
 
 from __future__ import annotations
 
-from math import isfinite
+from math import isfinite, isnan
 from typing import Any
 
 import numpy as np
@@ -106,11 +106,13 @@ def has_nan(bar: Cotangent) -> bool:
     """
     if type(bar) is not np.ndarray:
         if type(bar) is np.float64:
-            return bool(bar != bar)
+            return isnan(bar)
         bar = raw_value(bar)
     if type(bar) is np.ndarray:
         row = bar if bar.ndim == 1 else bar.ravel("K")
         total = row.dot(row)
+        if type(total) is np.float64:  # math's function takes a third of the comparison's time
+            return isnan(total)
     elif is_numpy(bar):
         total = bar
     else:

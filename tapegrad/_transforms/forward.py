@@ -25,7 +25,7 @@ from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.recording import Recording
 from tapegrad._transforms.reverse import LinearMap, as_tangent, run_with_map, split_aux
 from tapegrad._transforms.wrapper import require_function
-from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
+from tapegrad._tree import Structure, flatten, flatten_like, tree_map, unflatten
 
 
 def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> Any:
@@ -41,7 +41,7 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
     name = f"jvp({name_of(f)})"
     require_function("jvp", f)
     require_tuple(name, primals)
-    inputs = Inputs(Selection(name, tuple(range(len(primals)))), tuple(primals), {})
+    inputs = Inputs(Selection.of_all(name, len(primals)), tuple(primals), {})
     dots = _tangent_leaves(name, inputs, tangents)
     tape = ForwardTape(name)
     token = CURRENT.set(tape)
@@ -56,7 +56,8 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
         for leaf in leaves:
             require_known(name, leaf, inputs.leaves)
         pairs = [_primal_and_tangent(leaf, tape) for leaf in leaves]
-        aux = tree_map(lambda leaf: _primal_and_tangent(leaf, tape)[0], aux)
+        if has_aux:
+            aux = tree_map(lambda leaf: _primal_and_tangent(leaf, tape)[0], aux)
     except Exception as error:
         refusal = explained(error, tape.root)
         if refusal is None:
@@ -136,9 +137,14 @@ class Pushforward(LinearMap):
     transform = "linearize"
 
     def __init__(
-        self, name: str, recording: Recording, inputs: Inputs, slots: list[int], out: Tree
+        self,
+        name: str,
+        recording: Recording,
+        inputs: Inputs,
+        leaves: list[Value],
+        structure: Structure,
     ) -> None:
-        super().__init__(name, recording, inputs, slots, out)
+        super().__init__(name, recording, inputs, leaves, structure)
         self.steps: list[Step] | None = None  # set by the first call
 
     def __call__(self, *tangents: Tree) -> Any:

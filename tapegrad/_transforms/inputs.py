@@ -124,7 +124,7 @@ def _check_argnums(call: str, argnums: Any) -> None:
 class Selection:
     """The arguments that a transform differentiates, by argnums and argnames, checked once."""
 
-    __slots__ = ("argnames", "argnums", "call", "first", "names", "single")
+    __slots__ = ("argnames", "argnums", "call", "first", "known", "names", "single")
 
     def __init__(
         self, call: str, argnums: Argnums, argnames: str | Sequence[str] | None = None
@@ -141,7 +141,8 @@ class Selection:
         self.argnames = argnames
         single_name = isinstance(argnames, str) or not isinstance(argnames or (), Iterable)
         self.names: tuple[Any, ...] = (argnames,) if single_name else tuple(argnames or ())
-        self.first = self.single and self.argnums == (0,)  # the frequent case
+        self.first = not self.names and self.argnums == (0,)  # the frequent case
+        self.known: dict[int, Sequence[int]] = {}  # positions, by the count of arguments
         for index in self.argnums:
             if not isinstance(index, (int, np.integer)) or isinstance(index, bool):
                 raise _argnums_error(call, index)
@@ -151,8 +152,26 @@ class Selection:
                     message(call, "argnames of strings", describe(name), "Pass names of keywords")
                 )
 
-    def positions(self, count: int) -> list[int]:
+    @classmethod
+    def of_all(cls, call: str, count: int) -> Selection:
+        """All of so many positional arguments."""
+        made = cls.__new__(cls)
+        made.call = call
+        made.single = False
+        made.argnums = positions = tuple(range(count))
+        made.argnames, made.names = None, ()
+        made.first = count == 1
+        made.known = {count: positions}
+        return made
+
+    def positions(self, count: int) -> Sequence[int]:
         """The selected positions among `count` positional arguments."""
+        found = self.known.get(count)
+        if found is None:
+            found = self.known[count] = self._positions(count)
+        return found
+
+    def _positions(self, count: int) -> list[int]:
         if self.argnums and not count:
             raise InputError(
                 message(
@@ -191,7 +210,7 @@ _FLOAT64 = np.dtype(np.float64)
 class Inputs:
     """The differentiated leaves of a call, and how to replace them by others."""
 
-    __slots__ = ("args", "kwargs", "leaves", "positions", "selection", "structures")
+    __slots__ = ("alone", "args", "kwargs", "leaves", "positions", "selection", "structures")
 
     def __init__(
         self, selection: Selection, args: tuple[Tree, ...], kwargs: dict[str, Any]
@@ -201,9 +220,11 @@ class Inputs:
         self.positions: Sequence[int] = _FIRST
         self.leaves: list[Any]
         self.structures: list[Structure]
+        self.alone = False  # whether the first argument is the only one, and no container
         if selection.first and args:
             self.leaves, structure = flatten(args[0])
             self.structures = [structure]
+            self.alone = structure is LEAF
             self._check()
             return
         self.positions = selection.positions(len(args))
@@ -227,7 +248,10 @@ class Inputs:
     def _check(self) -> None:
         leaves = self.leaves
         for i, leaf in enumerate(leaves):
-            if type(leaf) is not np.ndarray or leaf.dtype is not _FLOAT64:
+            kind = type(leaf)
+            if kind is float:
+                leaves[i] = np.float64(leaf)
+            elif kind is not np.ndarray or leaf.dtype is not _FLOAT64:
                 found = _converted(leaf)
                 if found is None:
                     raise _refusal(leaf, self.selection.call, self._where(i))
@@ -251,6 +275,8 @@ class Inputs:
 
     def call(self, function: Function, leaves: list[Value]) -> Any:
         """Call `function` with other leaves in place of the differentiated ones."""
+        if self.alone:
+            return function(leaves[0], *self.args[1:], **self.kwargs)
         trees = self.trees(leaves)
         if self.positions is _FIRST:
             return function(trees[0], *self.args[1:], **self.kwargs)
@@ -267,9 +293,13 @@ class Inputs:
 
         No two of them are one array, and none is one of the `given` arrays.
         """
+        if self.alone:
+            bar = as_cotangent(bars[0], self.leaves[0])
+            for other in given:
+                if bar is other:
+                    bar = own_copy(bar)
+            return bar if self.selection.single else (bar,)
         finished = [as_cotangent(b, x) for b, x in zip(bars, self.leaves, strict=True)]
-        if self.positions is _FIRST and len(finished) == 1 and not given:
-            return self.trees(finished)[0]
         if given or len(finished) > 1:
             taken = {id(bar) for bar in given}
             for i, bar in enumerate(finished):
@@ -295,7 +325,10 @@ class Inputs:
             structure = structures[0]
             return leaves if structure is LEAF else [unflatten(structure, leaves)]
         rest = iter(leaves)
-        return [unflatten(structure, rest) for structure in self.structures]
+        return [
+            next(rest) if structure is LEAF else unflatten(structure, rest)
+            for structure in structures
+        ]
 
 
 def own_copy(leaf: Value) -> Any:

@@ -5,6 +5,7 @@ Knows when a run shares the tape of an outer transform. Must not know which tran
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextvars import Token
 from typing import Any, Self
 
@@ -14,14 +15,13 @@ from tapegrad._arrays.refusal import explained
 from tapegrad._core.backward import SparseBars, replay_backward, replay_nested
 from tapegrad._core.entry import Entry, parents_of, spec_of
 from tapegrad._core.fit import has_nan
+from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.tape import CURRENT, Tape
-from tapegrad._core.types import Cotangent, Tree, Value
+from tapegrad._core.types import Cotangent, Slot, Tree, Value
 from tapegrad._core.values import Mapped, Traced, snapshot, untraced
 from tapegrad._tree import flatten
 
 LARGE = 256  # elements from which adding in place is faster than making a new array
-
-
 HUGE_BYTES = 1 << 18  # size of an input, from which a replay frees the values that it has used
 
 
@@ -38,6 +38,7 @@ class _Input:
 
 
 _INPUT = _Input()
+NUMBER = spec_of(np.float64(0))
 
 
 class Recording:
@@ -47,34 +48,25 @@ class Recording:
     outer transform, it is replayed on raw values and removed from the tape when it closes.
     """
 
-    __slots__ = (
-        "dependent",
-        "end",
-        "entries",
-        "first",
-        "huge",
-        "large",
-        "linked",
-        "shared",
-        "singular",
-        "start",
-        "tape",
-        "token",
-    )
+    # What holds of most recordings; not in __init__, which every transform pays.
+    start = first = 0  # the slot, and the place among the entries, where the recording starts
+    singular = False  # whether a rule takes a limit in the replay
+    dependent = False  # whether an outer transform can differentiate the recording
+    large = False  # whether an input is large
+    huge = False  # whether an input is so large that the replay frees memory as it goes
+    linked = False  # whether an outer transform traces an input
+
+    slots: list[Slot]  # those of the inputs
+    end = 0  # the slot where it ends, once the function has returned
+    token: Token[Any]
 
     def __init__(self, name: str, *, copies: bool = False) -> None:
         outer = CURRENT.get()
-        self.shared = type(outer) is Tape
-        self.tape = Tape(name, copies=copies, parent=outer if self.shared else None)
-        self.first = len(self.tape.entries)
-        self.start = self.end = self.tape.fresh()
-        self.entries: list[Entry] = self.tape.entries
-        self.singular = False  # whether a rule takes a limit in the replay
-        self.dependent = False  # whether an outer transform can differentiate the recording
-        self.large = False  # whether an input is large
-        self.huge = False  # whether an input is so large that the replay frees memory as it goes
-        self.linked = False  # whether an outer transform traces an input
-        self.token: Token[Tape | None] | None = None
+        self.shared = shared = type(outer) is Tape
+        self.tape = tape = Tape(name, copies=copies, parent=outer if shared else None)
+        self.entries: list[Entry] = tape.entries
+        if shared:
+            self.start, self.first = tape.fresh(), len(tape.entries)
 
     def __enter__(self) -> Self:
         self.token = CURRENT.set(self.tape)
@@ -83,43 +75,51 @@ class Recording:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: object
     ) -> None:
-        if self.token is not None:
-            CURRENT.reset(self.token)
-        if (
-            error is not None
-            and isinstance(error, ValueError)
-            and "read-only" in str(error)
-            and self.tape.root.locked
-        ):
-            error.add_note(
-                f"{self.tape.name} locks large plain arrays that a derivative depends on while it "
-                "runs. Write into a copy, or make the buffer anew each time."
-            )
+        CURRENT.reset(self.token)
+        tape = self.tape
+        if error is not None and tape.root.locked:
+            _note_locks(error, tape.name)
         if self.shared and not self.dependent and not self._depends_on_outer():
-            del self.tape.entries[self.first :]
-        self.tape.close(verify=kind is None)
+            del tape.entries[self.first :]
+        tape.close(verify=error is None)
         if error is not None:
-            refusal = explained(error, self.tape.root)
+            refusal = explained(error, tape.root)
             if refusal is not None:
                 raise refusal from refusal.__cause__
 
-    def input(self, leaf: Value) -> Traced:
-        """A leaf as an input: its value, at a slot of this recording."""
+    def inputs(self, leaves: Sequence[Value]) -> list[Traced]:
+        """Leaves as the inputs: their values, at `slots` of this recording."""
         tape = self.tape
-        slot = tape.fresh()
-        if type(leaf) is np.ndarray:
-            if leaf.size > LARGE:
-                self.large = True
-                self.huge = self.huge or leaf.nbytes > HUGE_BYTES
-            return tape.array(tape.keep_input(leaf), slot, tape, spec_of(leaf))
-        if isinstance(leaf, Traced) and leaf.tape.root is tape.root:
-            leaf.tape.require_open()
-            tape.log((slot, _INPUT, None, None, None, leaf.slot, -1))
-            # The outer transform replays this entry; the replay of this recording leaves it out.
-            self.first = len(tape.entries)
-            self.linked = self.linked or leaf.slot != -1
-            return tape.array(leaf._value, slot, tape, leaf.spec)
-        return tape.wrap(snapshot(leaf), slot)
+        array = tape.array
+        traced = []
+        self.slots = slots = []
+        for leaf in leaves:
+            slot = tape.fresh()
+            slots.append(slot)
+            kind = type(leaf)
+            if kind is np.float64:
+                traced.append(array(leaf, slot, tape, NUMBER))
+            elif kind is np.ndarray:
+                spec = spec_of(leaf)
+                if spec.size > LARGE:
+                    self.large = True
+                    self.huge = self.huge or leaf.nbytes > HUGE_BYTES
+                traced.append(array(tape.keep_input(leaf), slot, tape, spec))
+            elif isinstance(leaf, Traced) and leaf.tape.root is tape.root:
+                traced.append(self._linked(leaf, slot))
+            else:
+                traced.append(tape.wrap(snapshot(leaf), slot))
+        return traced
+
+    def _linked(self, leaf: Traced, slot: Slot) -> Traced:
+        """A leaf that an outer transform traces, as an input."""
+        tape = self.tape
+        leaf.tape.require_open()
+        tape.log((slot, _INPUT, None, None, None, leaf.slot, -1))
+        # The outer transform replays this entry; the replay of this recording leaves it out.
+        self.first = len(tape.entries)
+        self.linked = self.linked or leaf.slot != -1
+        return tape.array(leaf._value, slot, tape, leaf.spec)
 
     def finish(self, out: Tree) -> None:
         """Say that the function has returned `out`: the recording ends here."""
@@ -145,15 +145,19 @@ class Recording:
         """Whether a value lives at a slot of this recording."""
         if not isinstance(value, Traced):
             return False
-        value.tape.require_open()
-        return bool(value.tape.root is self.tape.root and value.slot >= self.start)
+        tape = value.tape
+        if tape is not self.tape:
+            tape.require_open()
+            if tape.root is not self.tape.root:
+                return False
+        return bool(value.slot >= self.start)
 
     def strip(self, value: Value) -> Any:
         """A value for the code around the transform: untraced, or traced by an outer transform."""
         if not isinstance(value, Traced):
             return value
-        value.tape.require_open()
         if value.tape is not self.tape:
+            value.tape.require_open()
             return value
         outer = self.tape.parent
         if outer is None or (not self.dependent and value.slot >= self.start):
@@ -169,20 +173,23 @@ class Recording:
         self,
         slots: list[int],
         bars: list[Cotangent],
-        inputs: list[int],
         value: Value = None,
         *,
         consume: bool = False,
     ) -> list[Any] | None:
-        """The cotangents at the slots of inputs, from those of outputs.
+        """The cotangents of the inputs, from those at the slots of outputs.
 
         NaNs in the cotangents stay if `value`, the only output, a scalar, is NaN. With `consume`
         the replay frees the values of entries as it goes; the result is None if the entries would
         have to be replayed again.
         """
-        with np.errstate(all="ignore"):
-            found = self._pulled(slots, bars, inputs, strong_zeros=False, consume=consume)
-            if not any(map(has_nan, found)):
+        token = VARIABLE.set(SILENT)
+        try:
+            found = self._pulled(slots, bars, consume=consume)
+            for bar in found:
+                if has_nan(bar):
+                    break
+            else:
                 return found
             value = untraced(value)
             if not isinstance(value, Mapped) and has_nan(value):
@@ -190,7 +197,7 @@ class Recording:
             if consume and not self.singular:
                 return None
             # The NaN may be zero times an infinity or NaN, from a branch that was not taken.
-            strong_zeros = self._pulled(slots, bars, inputs, strong_zeros=True)
+            strong_zeros = self._pulled(slots, bars, strong_zeros=True)
             if not has_nan(value):
                 return strong_zeros
             unknown = np.reshape(np.isnan(value), ())  # a vmap may have both kinds of examples
@@ -198,19 +205,20 @@ class Recording:
                 bar if bar is None else np.where(unknown, before, bar)
                 for before, bar in zip(found, strong_zeros, strict=True)
             ]
+        finally:
+            VARIABLE.reset(token)
 
     def _pulled(
         self,
         slots: list[int],
         bars: list[Cotangent],
-        inputs: list[int],
         *,
-        strong_zeros: bool,
+        strong_zeros: bool = False,
         consume: bool = False,
     ) -> list[Any]:
         raw = not self.shared and not self.singular
         table: Any = [None] * self.end if raw else SparseBars(self.start)
-        for slot, bar in zip(slots, bars, strict=True):
+        for slot, bar in zip(slots, bars):  # noqa: B905 - strict= costs
             before = table[slot]
             table[slot] = bar if before is None else before + bar
         # The strong product treats infinities at singular points; they need no warnings.
@@ -218,7 +226,7 @@ class Recording:
             replay_backward(
                 self.entries, table, consume=consume, large=self.large, strong_zeros=strong_zeros
             )
-            return [table[slot] for slot in inputs]
+            return [table[slot] for slot in self.slots]
         # A transform inside a rule shares the tape on which this replay logs, if there is one.
         token = CURRENT.set(self.surroundings)
         try:
@@ -228,7 +236,7 @@ class Recording:
                 replay_nested(self.entries, table, self.surroundings, strong_zeros=strong_zeros)
         finally:
             CURRENT.reset(token)
-        return [table[slot] for slot in inputs]
+        return [table[slot] for slot in self.slots]
 
     def _pull_singular(self, table: SparseBars, *, strong_zeros: bool) -> None:
         """Replay on traced values, because a rule takes a limit, not to differentiate the replay.
@@ -246,4 +254,13 @@ class Recording:
             tape.close()
 
 
-__all__ = ["HUGE_BYTES", "LARGE", "Recording"]
+def _note_locks(error: BaseException, name: str) -> None:
+    """Say in the error of a write to a locked array that it is locked."""
+    if isinstance(error, ValueError) and "read-only" in str(error):
+        error.add_note(
+            f"{name} locks large plain arrays that a derivative depends on while it "
+            "runs. Write into a copy, or make the buffer anew each time."
+        )
+
+
+__all__ = ["HUGE_BYTES", "LARGE", "NUMBER", "Recording"]

@@ -25,9 +25,9 @@ from tapegrad._errors import (
 )
 from tapegrad._transforms.inputs import Argnums, Inputs, Selection, own_copy
 from tapegrad._transforms.outputs import require_known
-from tapegrad._transforms.recording import Recording
+from tapegrad._transforms.recording import NUMBER, Recording
 from tapegrad._transforms.wrapper import Transformed, require_function
-from tapegrad._tree import LEAF, flatten, flatten_like, tree_map
+from tapegrad._tree import LEAF, Structure, flatten, flatten_like, tree_map, unflatten
 from tapegrad._warning import warn
 
 
@@ -137,19 +137,17 @@ def _gradient_runner(
     def run(args: tuple[Tree, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
         # A replay over huge arrays frees them as it goes. In the rare case that it must be
         # repeated, with strong products, f runs again as well.
-        return attempt(args, kwargs, keep=False) or attempt(args, kwargs, keep=True)
+        return attempt(args, kwargs, False) or attempt(args, kwargs, True)
 
-    def attempt(args: tuple[Tree, ...], kwargs: dict[str, Any], *, keep: bool) -> Any:
+    def attempt(args: tuple[Tree, ...], kwargs: dict[str, Any], keep: bool) -> Any:
         inputs = Inputs(selection, args, kwargs)
         with Recording(name) as recording:
-            traced = [recording.input(leaf) for leaf in inputs.leaves]
-            slots = [x.slot for x in traced]
-            out = inputs.call(f, traced)
+            out = inputs.call(f, recording.inputs(inputs.leaves))
             aux = None
             if has_aux:
                 out, aux = split_aux(name, out)
             recording.finish((out, aux) if has_aux else out)
-            bars = _pull_scalar(name, recording, out, slots, inputs.leaves, holomorphic, keep)
+            bars = _pull_scalar(name, recording, out, inputs.leaves, holomorphic, keep)
             if bars is None:
                 return None
             gradient = inputs.result(bars)
@@ -174,17 +172,18 @@ def _pull_scalar(
     name: str,
     recording: Recording,
     out: Tree,
-    slots: list[int],
     leaves: list[Value],
     holomorphic: bool,
     keep: bool,
 ) -> list[Any] | None:
-    _check_scalar(name, out, leaves, holomorphic)
-    found: list[Any] | None = [None] * len(slots)
+    if holomorphic or not isinstance(out, Traced) or out.spec is not NUMBER:
+        _check_scalar(name, out, leaves, holomorphic)
+    found: list[Any] | None = [None] * len(leaves)
     if recording.owns(out):
-        one = np.ones(out.shape, out.dtype) if out.shape else out.dtype.type(1)
+        spec = out.spec
+        one = np.ones(spec.shape, spec.dtype) if spec.shape else spec.dtype.type(1)
         consume = recording.huge and not recording.shared and not keep
-        found = recording.pull([out.slot], [one], slots, out, consume=consume)
+        found = recording.pull([out.slot], [one], out, consume=consume)
     # No path leads from the output to an input. The first says no in the frequent case.
     if found and found[0] is None and all(bar is None for bar in found):
         warn(
@@ -250,10 +249,15 @@ class LinearMap:
     transform: ClassVar[str]  # that returns such a map, for names in errors
 
     def __init__(
-        self, name: str, recording: Recording, inputs: Inputs, slots: list[int], out: Tree
+        self,
+        name: str,
+        recording: Recording,
+        inputs: Inputs,
+        leaves: list[Value],
+        structure: Structure,
     ) -> None:
-        self.name, self.recording, self.inputs, self.slots = name, recording, inputs, slots
-        leaves, self.structure = flatten(out)
+        self.name, self.recording, self.inputs = name, recording, inputs
+        self.slots, self.structure = recording.slots, structure
         for leaf in leaves:
             require_known(name, leaf, inputs.leaves)
         self.out_slots = [leaf.slot if recording.owns(leaf) else None for leaf in leaves]
@@ -269,10 +273,9 @@ def run_with_map(
     """
     require_function(kind.transform, f)
     name = f"{kind.transform}({name_of(f)})"
-    inputs = Inputs(Selection(name, tuple(range(len(primals)))), primals, {})
+    inputs = Inputs(Selection.of_all(name, len(primals)), primals, {})
     with Recording(name, copies=copies) as recording:
-        traced = [recording.input(leaf) for leaf in inputs.leaves]
-        slots = [x.slot for x in traced]
+        traced = recording.inputs(inputs.leaves)
         try:
             out = inputs.call(f, traced)
         except (AttributeError, TypeError) as error:
@@ -280,9 +283,12 @@ def run_with_map(
                 _refuse_container(name, kind.transform, primals[0], error)
             raise
         out, aux = split_aux(name, out) if has_aux else (out, None)
-        recording.finish((out, aux))
-        made = kind(name, recording, inputs, slots, out)
-        out, aux = tree_map(lambda leaf: own_copy(recording.strip(leaf)), (out, aux))
+        recording.finish((out, aux) if has_aux else out)
+        leaves, structure = flatten(out)
+        made = kind(name, recording, inputs, leaves, structure)
+        out = unflatten(made.structure, [own_copy(recording.strip(leaf)) for leaf in leaves])
+        if has_aux:
+            aux = tree_map(lambda leaf: own_copy(recording.strip(leaf)), aux)
     return (out, made, aux) if has_aux else (out, made)
 
 
@@ -327,18 +333,23 @@ class Pullback(LinearMap):
         bars = flatten_like(self.structure, out_bar, call)
         slots, given = [], []
         for slot, bar, like in zip(self.out_slots, bars, self.out_leaves, strict=True):
-            if is_inexact(like):
+            if slot is not None or is_inexact(like):
                 bar = as_tangent(bar, like, call, "cotangent")
             if slot is not None:
                 slots.append(slot)
                 given.append(bar)
-        found = self.recording.pull(slots, given, self.slots)
+        found = self.recording.pull(slots, given)
         assert found is not None  # nothing was consumed
         return tuple(self.inputs.result(found, given))
 
 
 def as_tangent(dot: Tangent, like: Value, call: str, what: str) -> Tangent:
     """A tangent or cotangent given by a user, checked against its value and cast to its dtype."""
+    if type(dot) is np.ndarray:  # the frequent cases
+        if dot.shape == like.shape and dot.dtype is like.dtype:
+            return dot
+    elif type(dot) is float and type(like) is np.float64:
+        return np.float64(dot)
     if is_plain_number(dot) and not isinstance(dot, (bool, np.generic)):
         dot = np.complex128(dot) if isinstance(dot, complex) else np.float64(dot)
     if not is_array(dot) or dot.dtype.kind not in "iufc":
@@ -392,15 +403,12 @@ def pull_once(name: str, f: Function, primals: Sequence[Tree], bars: Sequence[Co
 
     It is a `vjp` whose pullback is called once, at once, so that nothing has to be copied.
     """
-    inputs = Inputs(Selection(name, tuple(range(len(primals)))), tuple(primals), {})
+    inputs = Inputs(Selection.of_all(name, len(primals)), tuple(primals), {})
     with Recording(name) as recording:
-        traced = [recording.input(leaf) for leaf in inputs.leaves]
-        slots = [x.slot for x in traced]
-        out = f(*inputs.trees(traced))
-        del traced
+        out = f(*inputs.trees(recording.inputs(inputs.leaves)))
         recording.finish(out)
         given = [(x.slot, bar) for x, bar in zip(out, bars, strict=True) if recording.owns(x)]
         del out
-        found = recording.pull([at for at, _ in given], [bar for _, bar in given], slots)
+        found = recording.pull([at for at, _ in given], [bar for _, bar in given])
         assert found is not None  # nothing was consumed
         return inputs.result(found, bars)

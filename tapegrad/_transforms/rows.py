@@ -26,10 +26,10 @@ def tape_rows(f: Function, *args: Tree) -> list[tuple[int, str, tuple[int, ...],
     ('np.multiply', (1, 1), 'float64[2]')
     ('np.sum', (2,), 'float64 scalar')
     """
-    selection = Selection(f"tape of {name_of(f)}", tuple(range(len(args))))
+    selection = Selection.of_all(f"tape of {name_of(f)}", len(args))
     inputs = Inputs(selection, args, {})
     with Recording(selection.call) as recording:
-        traced = [recording.input(leaf) for leaf in inputs.leaves]
+        traced = recording.inputs(inputs.leaves)
         rows: list[tuple[int, str, tuple[int, ...], str]] = [
             (x.slot, "input", (), describe(x)) for x in traced
         ]

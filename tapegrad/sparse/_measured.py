@@ -80,7 +80,7 @@ class Measured:
         given = zip(push.out_slots, _split(vector, self.outputs), strict=True)
         owned = [(slot, bar) for slot, bar in given if slot is not None]
         slots, bars = [slot for slot, _ in owned], [bar for _, bar in owned]
-        found = push.recording.pull(slots, bars, push.slots)
+        found = push.recording.pull(slots, bars)
         return self._row([as_cotangent(b, x) for b, x in zip(found, self.inputs, strict=True)])
 
     def _row(self, parts: list[Value]) -> Value:

@@ -160,13 +160,13 @@ def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
 
 
 def _unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:
-    if structure.kind is None:
+    kind, aux, parts = structure
+    if kind is None:
         return next(leaves)
-    children = [
-        next(leaves) if child is LEAF else _unflatten(child, leaves)
-        for child in structure.children
-    ]
-    return _CONTAINERS[structure.kind].unflatten(structure.aux, children)
+    children = [next(leaves) if child is LEAF else _unflatten(child, leaves) for child in parts]
+    if kind is dict:
+        return dict(zip(aux, children))  # noqa: B905 - strict= costs
+    return _CONTAINERS[kind].unflatten(aux, children)
 
 
 def tree_map(function: Callable[..., Any], tree: Any, *rest: Any) -> Any:

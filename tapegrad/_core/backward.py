@@ -50,7 +50,9 @@ def replay_backward(
     """
     absent = -1  # compared by identity: a slot may be an object, for which `==` is slow
     owned: set[int] = set()  # slots whose buffer nobody else holds, so it can be added to in place
-    for slot, rule, out, x, y, x_slot, y_slot in _reversed(entries, consume):
+    for slot, rule, out, x, y, x_slot, y_slot in (
+        _emptying(entries) if consume else reversed(entries)
+    ):
         g = bars[slot]
         if g is None:
             continue
@@ -183,10 +185,8 @@ def _partial_of_numbers(rule: Any, position: int, out: Value, x: Value, y: Value
     return partial(out, x) if rule.unary else partial(out, x, y)
 
 
-def _reversed(entries: list[Any], consume: bool) -> Iterable[Entry]:
-    """Entries from last to first; with `consume` each leaves the list before it is replayed."""
-    if not consume:
-        return reversed(entries)
+def _emptying(entries: list[Any]) -> Iterable[Entry]:
+    """Entries from last to first; each leaves the list before it is replayed."""
     entries.insert(0, None)
     return iter(entries.pop, None)
 

@@ -59,10 +59,11 @@ def _sum(bar: Cotangent, axes: tuple[int, ...], *, keepdims: Any = False) -> Any
 
 def zeros_of(like: Value) -> Value:
     """Zeros of the shape and dtype of `like`, made by the library that `like` belongs to."""
-    if issubclass(type(like), np.generic):
-        return like.dtype.type(0)
-    if type(like) is Spec or type(like) is np.ndarray:
+    kind = type(like)
+    if kind is np.ndarray or kind is Spec:
         return np.zeros(like.shape, like.dtype)
+    if issubclass(kind, np.generic):
+        return like.dtype.type(0)
     return np.zeros_like(like)
 
 

@@ -97,7 +97,7 @@ class Tape:
     copies: bool  # whether a pullback outlives the transform
     buffers: _Slots  # slots whose value was last changed by a write
 
-    def __init__(self, name: str, *, copies: bool = False, parent: Tape | None = None) -> None:
+    def __init__(self, name: str, copies: bool = False, parent: Tape | None = None) -> None:
         self.name = name
         self.level = next_level()
         self.parent = parent

@@ -17,7 +17,7 @@ from tapegrad._core.fit import is_finite, zeros_of
 from tapegrad._core.forward import Step, live_steps, replay_forward
 from tapegrad._core.forward_tape import Cell, ForwardTape
 from tapegrad._core.tape import CURRENT, Tape
-from tapegrad._core.types import Function, Tangent, Tree, Value
+from tapegrad._core.types import Function, Tree, Value
 from tapegrad._core.values import Traced, is_array
 from tapegrad._errors import InputError, message, name_of
 from tapegrad._transforms.inputs import Inputs, Selection, as_cotangent, own_copy
@@ -25,7 +25,7 @@ from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.recording import Recording
 from tapegrad._transforms.reverse import LinearMap, as_tangent, run_with_map, split_aux
 from tapegrad._transforms.wrapper import require_function
-from tapegrad._tree import Structure, flatten, flatten_like, tree_map, unflatten
+from tapegrad._tree import LEAF, Structure, flatten, flatten_like, tree_map, unflatten
 
 
 def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> Any:
@@ -46,11 +46,12 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
     tape = ForwardTape(name)
     token = CURRENT.set(tape)
     try:
-        traced = [
-            tape.wrap(tape.keep_input(leaf), _cell(dot))
-            for leaf, dot in zip(inputs.leaves, dots, strict=True)
-        ]
-        out = inputs.call(f, list(traced))
+        traced = []
+        for leaf, dot in zip(inputs.leaves, dots, strict=True):
+            cell = Cell()
+            cell.tangent = dot
+            traced.append(tape.wrap(tape.keep_input(leaf), cell))
+        out = inputs.call(f, traced)
         out, aux = split_aux(name, out) if has_aux else (out, None)
         leaves, structure = flatten(out)
         for leaf in leaves:
@@ -101,23 +102,17 @@ def require_one_each(name: str, primals: Tree, vectors: Tree, what: str) -> None
     )
 
 
-def _cell(tangent: Tangent) -> Cell:
-    cell = Cell()
-    cell.tangent = tangent
-    return cell
-
-
 def _tangent_leaves(name: str, inputs: Inputs, tangents: Tree) -> list[Any]:
     require_one_each(name, inputs.structures, tangents, "tangent")
-    leaves = [
-        leaf
-        for structure, tangent in zip(inputs.structures, tangents, strict=True)
-        for leaf in flatten_like(structure, tangent, name)
-    ]
-    return [
-        as_tangent(dot, like, name, "tangent")
-        for dot, like in zip(leaves, inputs.leaves, strict=True)
-    ]
+    leaves: list[Any] = []
+    for structure, tangent in zip(inputs.structures, tangents, strict=True):
+        if structure is LEAF:
+            leaves.append(tangent)
+        else:
+            leaves += flatten_like(structure, tangent, name)
+    for i, like in enumerate(inputs.leaves):
+        leaves[i] = as_tangent(leaves[i], like, name, "tangent")
+    return leaves
 
 
 def _primal_and_tangent(leaf: Value, tape: Tape) -> tuple[Any, Any]:

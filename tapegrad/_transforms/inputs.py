@@ -22,7 +22,7 @@ from tapegrad._errors import (
     describe,
     message,
 )
-from tapegrad._tree import LEAF, Structure, flatten, path_of, unflatten
+from tapegrad._tree import LEAF, flatten, path_of, unflatten
 
 Argnums = int | Sequence[int] | None
 
@@ -217,16 +217,28 @@ class Inputs:
     ) -> None:
         self.selection = selection
         self.args, self.kwargs = args, kwargs
-        self.positions: Sequence[int] = _FIRST
-        self.leaves: list[Any]
-        self.structures: list[Structure]
-        self.alone = False  # whether the first argument is the only one, and no container
         if selection.first and args:
-            self.leaves, structure = flatten(args[0])
+            self.positions: Sequence[int] = _FIRST
+            leaves, structure = flatten(args[0])
             self.structures = [structure]
-            self.alone = structure is LEAF
-            self._check()
-            return
+            self.alone = structure is LEAF  # the first argument is the only one, no container
+        else:
+            self.alone = False
+            leaves = self._select()
+        self.leaves = leaves
+        for i, leaf in enumerate(leaves):
+            kind = type(leaf)
+            if kind is float:
+                leaves[i] = np.float64(leaf)
+            elif kind is not np.ndarray or leaf.dtype is not _FLOAT64:
+                found = _converted(leaf)
+                if found is None:
+                    raise _refusal(leaf, selection.call, self._where(i))
+                leaves[i] = found
+
+    def _select(self) -> list[Any]:
+        """The leaves of any selection; sets its positions and structures."""
+        selection, args, kwargs = self.selection, self.args, self.kwargs
         self.positions = selection.positions(len(args))
         for name in selection.names:
             if name not in kwargs:
@@ -238,24 +250,13 @@ class Inputs:
                         f"Pass {name}=... by keyword",
                     )
                 )
-        self.leaves, self.structures = [], []
+        found: list[Any] = []
+        self.structures = []
         for tree in self._selected():
             leaves, structure = flatten(tree)
-            self.leaves += leaves
+            found += leaves
             self.structures.append(structure)
-        self._check()
-
-    def _check(self) -> None:
-        leaves = self.leaves
-        for i, leaf in enumerate(leaves):
-            kind = type(leaf)
-            if kind is float:
-                leaves[i] = np.float64(leaf)
-            elif kind is not np.ndarray or leaf.dtype is not _FLOAT64:
-                found = _converted(leaf)
-                if found is None:
-                    raise _refusal(leaf, self.selection.call, self._where(i))
-                leaves[i] = found
+        return found
 
     def _where(self, position: int) -> str:
         """Where a leaf stands, if an argument holds it in a container."""
@@ -299,13 +300,14 @@ class Inputs:
                 if bar is other:
                     bar = own_copy(bar)
             return bar if self.selection.single else (bar,)
-        finished = [as_cotangent(b, x) for b, x in zip(bars, self.leaves, strict=True)]
-        if given or len(finished) > 1:
-            taken = {id(bar) for bar in given}
-            for i, bar in enumerate(finished):
-                if id(bar) in taken:
-                    finished[i] = own_copy(bar)
-                taken.add(id(bar))
+        finished = []
+        taken = {id(bar) for bar in given}
+        for bar, leaf in zip(bars, self.leaves, strict=True):
+            bar = as_cotangent(bar, leaf)
+            if id(bar) in taken:
+                bar = own_copy(bar)
+            taken.add(id(bar))
+            finished.append(bar)
         trees = self.trees(finished)
         selection = self.selection
         if selection.single:

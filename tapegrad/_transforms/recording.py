@@ -60,10 +60,10 @@ class Recording:
     end = 0  # the slot where it ends, once the function has returned
     token: Token[Any]
 
-    def __init__(self, name: str, *, copies: bool = False) -> None:
+    def __init__(self, name: str, copies: bool = False) -> None:
         outer = CURRENT.get()
         self.shared = shared = type(outer) is Tape
-        self.tape = tape = Tape(name, copies=copies, parent=outer if shared else None)
+        self.tape = tape = Tape(name, copies, outer if shared else None)
         self.entries: list[Entry] = tape.entries
         if shared:
             self.start, self.first = tape.fresh(), len(tape.entries)
@@ -123,14 +123,15 @@ class Recording:
 
     def finish(self, out: Tree) -> None:
         """Say that the function has returned `out`: the recording ends here."""
-        if type(out) is not self.tape.array:
+        tape = self.tape
+        if type(out) is not tape.array:
             for leaf in flatten(out)[0]:
                 if isinstance(leaf, Traced):
                     leaf.slot  # noqa: B018 - a view takes the present state of its parent now
-        self.end = self.tape.fresh()
-        self.singular = self.tape.root.singular
+        self.end = tape.fresh()
+        self.singular = tape.root.singular
         if self.shared:
-            self.entries = self.tape.entries[self.first :]
+            self.entries = tape.entries[self.first :]
             self.dependent = self._depends_on_outer()
 
     def _depends_on_outer(self) -> bool:
@@ -141,16 +142,17 @@ class Recording:
             for slot in parents_of(entry)
         )
 
-    def owns(self, value: Value) -> bool:
-        """Whether a value lives at a slot of this recording."""
+    def slot_of(self, value: Value) -> Slot:
+        """The slot of this recording where a value lives, or None if it lives elsewhere."""
         if not isinstance(value, Traced):
-            return False
+            return None
         tape = value.tape
         if tape is not self.tape:
             tape.require_open()
             if tape.root is not self.tape.root:
-                return False
-        return bool(value.slot >= self.start)
+                return None
+        slot = value.slot
+        return slot if slot >= self.start else None
 
     def strip(self, value: Value) -> Any:
         """A value for the code around the transform: untraced, or traced by an outer transform."""
@@ -174,7 +176,6 @@ class Recording:
         slots: list[int],
         bars: list[Cotangent],
         value: Value = None,
-        *,
         consume: bool = False,
     ) -> list[Any] | None:
         """The cotangents of the inputs, from those at the slots of outputs.
@@ -185,9 +186,9 @@ class Recording:
         """
         token = VARIABLE.set(SILENT)
         try:
-            found = self._pulled(slots, bars, consume=consume)
+            found = self._pulled(slots, bars, False, consume)
             for bar in found:
-                if has_nan(bar):
+                if bar is not None and has_nan(bar):
                     break
             else:
                 return found
@@ -197,7 +198,7 @@ class Recording:
             if consume and not self.singular:
                 return None
             # The NaN may be zero times an infinity or NaN, from a branch that was not taken.
-            strong_zeros = self._pulled(slots, bars, strong_zeros=True)
+            strong_zeros = self._pulled(slots, bars, True, False)
             if not has_nan(value):
                 return strong_zeros
             unknown = np.reshape(np.isnan(value), ())  # a vmap may have both kinds of examples
@@ -212,9 +213,8 @@ class Recording:
         self,
         slots: list[int],
         bars: list[Cotangent],
-        *,
-        strong_zeros: bool = False,
-        consume: bool = False,
+        strong_zeros: bool,
+        consume: bool,
     ) -> list[Any]:
         raw = not self.shared and not self.singular
         table: Any = [None] * self.end if raw else SparseBars(self.start)

@@ -134,12 +134,9 @@ def _gradient_runner(
     name = f"grad({name_of(f)})"
     selection = Selection(f"{name}(...)", argnums, argnames)
 
-    def run(args: tuple[Tree, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
-        # A replay over huge arrays frees them as it goes. In the rare case that it must be
-        # repeated, with strong products, f runs again as well.
-        return attempt(args, kwargs, False) or attempt(args, kwargs, True)
-
-    def attempt(args: tuple[Tree, ...], kwargs: dict[str, Any], keep: bool) -> Any:
+    def run(
+        args: tuple[Tree, ...], kwargs: dict[str, Any], keep: bool = False
+    ) -> tuple[Any, Any, Any]:
         inputs = Inputs(selection, args, kwargs)
         with Recording(name) as recording:
             out = inputs.call(f, recording.inputs(inputs.leaves))
@@ -148,13 +145,13 @@ def _gradient_runner(
                 out, aux = split_aux(name, out)
             recording.finish((out, aux) if has_aux else out)
             bars = _pull_scalar(name, recording, out, inputs.leaves, holomorphic, keep)
-            if bars is None:
-                return None
-            gradient = inputs.result(bars)
-            value = recording.strip(out)
-            if has_aux:
-                aux = tree_map(recording.strip, aux)
-        return value, gradient, aux
+            if bars is not None:
+                if has_aux:
+                    aux = tree_map(recording.strip, aux)
+                return recording.strip(out), inputs.result(bars), aux
+        # A replay over huge arrays frees them as it goes. In the rare case that it must be
+        # repeated, with strong products, f runs again as well.
+        return run(args, kwargs, keep=True)
 
     return run
 
@@ -178,12 +175,14 @@ def _pull_scalar(
 ) -> list[Any] | None:
     if holomorphic or not isinstance(out, Traced) or out.spec is not NUMBER:
         _check_scalar(name, out, leaves, holomorphic)
-    found: list[Any] | None = [None] * len(leaves)
-    if recording.owns(out):
+    slot = recording.slot_of(out)
+    if slot is None:
+        found: list[Any] | None = [None] * len(leaves)
+    else:
         spec = out.spec
         one = np.ones(spec.shape, spec.dtype) if spec.shape else spec.dtype.type(1)
         consume = recording.huge and not recording.shared and not keep
-        found = recording.pull([out.slot], [one], out, consume=consume)
+        found = recording.pull([slot], [one], out, consume)
     # No path leads from the output to an input. The first says no in the frequent case.
     if found and found[0] is None and all(bar is None for bar in found):
         warn(
@@ -260,7 +259,7 @@ class LinearMap:
         self.slots, self.structure = recording.slots, structure
         for leaf in leaves:
             require_known(name, leaf, inputs.leaves)
-        self.out_slots = [leaf.slot if recording.owns(leaf) else None for leaf in leaves]
+        self.out_slots = [recording.slot_of(leaf) for leaf in leaves]
         self.out_leaves = [spec_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
 
 
@@ -274,7 +273,7 @@ def run_with_map(
     require_function(kind.transform, f)
     name = f"{kind.transform}({name_of(f)})"
     inputs = Inputs(Selection.of_all(name, len(primals)), primals, {})
-    with Recording(name, copies=copies) as recording:
+    with Recording(name, copies) as recording:
         traced = recording.inputs(inputs.leaves)
         try:
             out = inputs.call(f, traced)
@@ -407,8 +406,9 @@ def pull_once(name: str, f: Function, primals: Sequence[Tree], bars: Sequence[Co
     with Recording(name) as recording:
         out = f(*inputs.trees(recording.inputs(inputs.leaves)))
         recording.finish(out)
-        given = [(x.slot, bar) for x, bar in zip(out, bars, strict=True) if recording.owns(x)]
-        del out
+        pairs = zip(map(recording.slot_of, out), bars, strict=True)
+        given = [(at, bar) for at, bar in pairs if at is not None]
+        del out, pairs
         found = recording.pull([at for at, _ in given], [bar for _, bar in given])
         assert found is not None  # nothing was consumed
         return inputs.result(found, bars)

@@ -311,16 +311,19 @@ def _at(ufunc: np.ufunc, x: Value, index: Index, *operands: Value) -> None:
     if is_basic(index) or holds_condition(index):
         x[index] = ufunc(x[index], *operands)
         return
-    positions = getitem(np.arange(x.size).reshape(x.shape), index)
+    positions = _positions(x.shape, index)
     flat = np.ravel(positions)
-    values = [np.ravel(np.broadcast_to(operand, positions.shape)) for operand in operands]
+    values = [_one_each(operand, positions.shape) for operand in operands]
     mapped = isinstance(flat, Mapped)
     ruled = has_rule(ufunc, mapped=mapped)
     # Complex values for real elements are left over, for the error of their write.
     fits = len(values) == 1 and (values[0].dtype.kind != "c" or x.dtype.kind == "c")
     if fits and (ruled or not mapped and can_sort(ufunc, x, values[0])):
         if mapped or ruled and DENSE * flat.size >= x.size:
-            x[...] = changed_at(ufunc, flat, x.reshape(-1), values[0]).reshape(x.shape)
+            if x.ndim == 1:
+                x[...] = changed_at(ufunc, flat, x, values[0])
+            else:
+                x[...] = changed_at(ufunc, flat, x.reshape(-1), values[0]).reshape(x.shape)
             return
         distinct, numbers = np.unique(flat, return_inverse=True)
         where = np.unravel_index(distinct, x.shape)
@@ -336,6 +339,28 @@ def _at(ufunc: np.ufunc, x: Value, index: Index, *operands: Value) -> None:
     for chosen in _by_rounds(round_of):
         where = np.unravel_index(flat[chosen], x.shape)
         x[where] = ufunc(x[where], *(value[chosen] for value in values))
+
+
+def _positions(shape: tuple[int, ...], index: Index) -> Any:
+    """The positions in a flat array that an index selects, as an array of our own.
+
+    It is locked, so that a tape that keeps it neither copies it nor looks for writes.
+    """
+    whole = type(index) is np.ndarray and index.dtype.kind == "i" and index.size
+    if len(shape) == 1 and whole and index.min() >= 0 and index.max() < shape[0]:
+        positions = index.astype(np.intp)  # a third of the price of a look-up
+    else:
+        positions = getitem(np.arange(math.prod(shape)).reshape(shape), index)
+    if type(positions) is np.ndarray:
+        positions.flags.writeable = False
+    return positions
+
+
+def _one_each(operand: Value, shape: tuple[int, ...]) -> Any:
+    """A row with the element of an operand for each position."""
+    if len(shape) == 1 and getattr(operand, "shape", None) == shape:
+        return operand
+    return np.ravel(np.broadcast_to(operand, shape))
 
 
 # A row is changed as a whole if it has at most so many elements for each position.

@@ -99,6 +99,14 @@ def is_finite(bar: Cotangent) -> bool:
     return isfinite(total) if type(total) is np.float64 else bool(total - total == 0)
 
 
+def _unrepeated(bar: Any) -> Any:
+    """The elements of an array as they lie in memory: a broadcast view has few."""
+    strides = bar.strides
+    if 0 not in strides:
+        return bar
+    return bar[tuple([slice(1) if step == 0 else slice(None) for step in strides])]
+
+
 def has_nan(bar: Cotangent) -> bool:
     """Whether a cotangent has a NaN. Arrays of other libraries may be lazy: False for them.
 
@@ -110,6 +118,8 @@ def has_nan(bar: Cotangent) -> bool:
             return isnan(bar)
         bar = raw_value(bar)
     if type(bar) is np.ndarray:
+        if bar.size > FEW:
+            bar = _unrepeated(bar)
         row = bar if bar.ndim == 1 else bar.ravel("K")
         total = row.dot(row)
         if type(total) is np.float64:  # math's function takes a third of the comparison's time

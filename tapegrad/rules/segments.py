@@ -137,6 +137,10 @@ def _extrema_jvp(
     dots: Sequence[Tangent], out: Value, x: Value, starts: Any = None, axis: int = 0
 ) -> Tangent:
     ties = _ties(out, x, starts, axis)
+    dot = dots[0]
+    plain = type(dot) is np.ndarray is type(ties) and dot.ndim == 1
+    if plain and np.count_nonzero(ties) == len(starts):
+        return dot[np.flatnonzero(ties)]
     return _sums_of(np.where(ties, dots[0], 0), starts, axis) / _counts(ties, x, starts, axis)
 
 

@@ -81,7 +81,11 @@ def _ties(out: Value, positions: Index, x: Value, values: Value) -> tuple[Value,
         x_ties = x_ties | ((x != x) & (out != out))
         value_ties = value_ties | ((values != values) & (best != best))
     kind = np.finfo(out.dtype).dtype
-    return x_ties, value_ties, _sums(positions, x_ties.astype(kind), value_ties.astype(kind))
+    count = x_ties.astype(kind)
+    if type(positions) is type(value_ties) is type(count) is np.ndarray:
+        np.add.at(count, positions[np.flatnonzero(value_ties)], kind.type(1))
+        return x_ties, value_ties, count
+    return x_ties, value_ties, _sums(positions, count, value_ties.astype(kind))
 
 
 def _extremum_vjp(
@@ -102,8 +106,12 @@ def _extremum_jvp(
 ) -> Tangent:
     _, x_dot, value_dots = dots
     x_ties, value_ties, count = _ties(out, positions, x, values)
-    from_x = np.where(x_ties, 0 if x_dot is None else x_dot, 0)
-    from_values = np.where(value_ties, 0 if value_dots is None else value_dots, 0)
+    if x_dot is None and type(value_dots) is type(value_ties) is np.ndarray:
+        winners = np.flatnonzero(value_ties)
+        return _sums(positions[winners], np.zeros_like(out), value_dots[winners]) / count
+    zero = out.dtype.type(0)  # not Python's, which would make integers of the constant side
+    from_x = np.where(x_ties, zero if x_dot is None else x_dot, zero)
+    from_values = np.where(value_ties, zero if value_dots is None else value_dots, zero)
     return _sums(positions, from_x, from_values) / count
 
 
@@ -137,9 +145,12 @@ def _products_vjp(
 
 
 def _products_jvp(
-    dots: Sequence[Tangent], _out: Value, positions: Index, x: Value, values: Value
+    dots: Sequence[Tangent], out: Value, positions: Index, x: Value, values: Value
 ) -> Tangent:
     _, x_dot, value_dots = dots
+    if is_ordinary(out, x) and is_ordinary(out, values):
+        of_x = np.zeros_like(x) if x_dot is None else x_dot / x
+        return out * (of_x if value_dots is None else _sums(positions, of_x, value_dots / values))
     others = _products_of_others(positions, x, values)
     count = x.shape[0]
     by_x, by_values = others[:count], others[count:]
@@ -159,12 +170,17 @@ def _products_of_others(positions: Index, x: Value, values: Value) -> Value:
     return others[back]
 
 
+FEW_POSITIONS = 1 << 16
+
+
 def _sorted(positions: Index, count: int) -> tuple[Index, Index]:
     """The order in which elements and values of a position follow each other, and its starts.
 
     An element comes before the values.
     """
     owners = np.concatenate([np.arange(count), positions])
+    if count <= FEW_POSITIONS:  # NumPy sorts integers of 16 bits by counting: 6 times as fast
+        owners = owners.astype(np.uint16)
     order = np.argsort(owners, kind="stable")
     return order, np.searchsorted(owners[order], np.arange(count))
 

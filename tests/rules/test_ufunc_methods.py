@@ -385,6 +385,62 @@ def test_complex_values_at_real_positions_are_refused(ufunc):
         grad(lambda x: np.sum(at(ufunc, x, [0, 0], [1j, 1j])))(np.ones(2))
 
 
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.minimum, np.logaddexp])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_one_side_is_constant(ufunc, dtype):
+    """The tangents of the other were added to integers once, which cut them off."""
+    v, row = positive(5).astype(dtype), positive(3, seed=1).astype(dtype)
+    dot = np.array([0.25, 0.5, 0.75, 0.125, 0.375], dtype)
+    index = np.array([0, 1, 1, 2, 1])
+    programs = [
+        (lambda v: at(ufunc, np.zeros_like(v, shape=3) + row, index, v), v, dot),
+        (lambda v: at(ufunc, np.zeros_like(v, shape=3) + row, index, v[:1]), v, dot),
+        (lambda x: at(ufunc, x, index, v), row, dot[:3]),
+    ]
+    for program, x, along in programs:
+        found = jvp(program, (x,), (along,))[1]
+        _, pullback = vjp(program, x)
+        expected = [np.dot(pullback(unit)[0], along) for unit in np.eye(3, dtype=dtype)]
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+        assert found.dtype == dtype
+        mapped = vmap(lambda x, along, f=program: jvp(f, (x,), (along,))[1])(
+            np.stack([x, x]), np.stack([along, along])
+        )
+        np.testing.assert_allclose(mapped, [found, found], rtol=1e-5)
+
+
+def test_an_index_that_changes_later():
+    index = np.arange(20_000) % 3
+
+    def program(x):
+        y = np.zeros_like(x, shape=3) + 1.0
+        np.multiply.at(y, index, x)
+        index[:] = 0
+        return y
+
+    x = np.full(20_000, 1 + 1e-5)
+    before = index.copy()
+    found = vjp(program, x)[1](np.array([1.0, 2.0, 3.0]))[0]
+    np.testing.assert_allclose(found, (before + 1) * np.exp(np.log(x[0]) * (20_000 // 3)), 1e-4)
+
+
+def test_many_positions_and_few():
+    """16 bits number up to 65,536 positions when they are sorted."""
+    for count in (3, 1 << 16, (1 << 16) + 1):
+        index = np.array([count - 1, 0, count - 1])
+
+        def program(v, index=index, count=count):
+            return at(np.logaddexp, np.zeros_like(v, shape=count), index, v)[[0, count - 1]]
+
+        same(
+            program,
+            lambda v: np.stack(
+                [np.logaddexp(0.0, v[1]), np.logaddexp(np.logaddexp(0.0, v[0]), v[2])]
+            ),
+            positive(3),
+        )
+
+
 def test_sums_at_positions_of_complex_numbers():
     z = positive(4) + 1j * positive(4, seed=1)
     same_dots = [

@@ -25,7 +25,7 @@ from tapegrad._transforms.outputs import require_known
 from tapegrad._transforms.recording import Recording
 from tapegrad._transforms.reverse import LinearMap, as_tangent, run_with_map, split_aux
 from tapegrad._transforms.wrapper import require_function
-from tapegrad._tree import flatten, flatten_like, tree_map, unflatten
+from tapegrad._tree import LEAF, flatten, flatten_like, tree_map, unflatten
 
 
 def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> Any:
@@ -41,7 +41,8 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
     name = f"jvp({name_of(f)})"
     require_function("jvp", f)
     require_tuple(name, primals)
-    inputs = Inputs(Selection(name, tuple(range(len(primals)))), tuple(primals), {})
+    argnums: Any = tuple(range(len(primals))) if len(primals) != 1 else 0  # 0 is found faster
+    inputs = Inputs(Selection(name, argnums), tuple(primals), {})
     dots = _tangent_leaves(name, inputs, tangents)
     tape = ForwardTape(name)
     token = CURRENT.set(tape)
@@ -56,7 +57,8 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
         for leaf in leaves:
             require_known(name, leaf, inputs.leaves)
         pairs = [_primal_and_tangent(leaf, tape) for leaf in leaves]
-        aux = tree_map(lambda leaf: _primal_and_tangent(leaf, tape)[0], aux)
+        if has_aux:
+            aux = tree_map(lambda leaf: _primal_and_tangent(leaf, tape)[0], aux)
     except Exception as error:
         refusal = explained(error, tape.root)
         if refusal is None:
@@ -68,8 +70,11 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
     if tape.root.singular:  # a limit needs a recording of f, not only the tangents
         out, pushforward, *rest = linearize(f, *primals, has_aux=has_aux)
         return (out, pushforward(*tangents), *rest)
-    out = unflatten(structure, [primal for primal, _ in pairs])
-    out_dot = unflatten(structure, [tangent for _, tangent in pairs])
+    if structure is LEAF:
+        ((out, out_dot),) = pairs
+    else:
+        out = unflatten(structure, [primal for primal, _ in pairs])
+        out_dot = unflatten(structure, [tangent for _, tangent in pairs])
     return (out, out_dot, aux) if has_aux else (out, out_dot)
 
 

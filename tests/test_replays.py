@@ -127,6 +127,88 @@ def test_infinite_tangents_meet_zeros():
             assert np.all(np.isfinite(found))
 
 
+# Each tangent is zero at x[0] = 0, where a partial is infinite.
+SINGULAR = {
+    "a function": lambda x, _c: np.sqrt(x),
+    "a product": lambda x, _c: np.sqrt(x) * x,
+    "a quotient": lambda x, _c: x / np.sqrt(x + 0.0),
+    "a sum with a number": lambda x, _c: 2 + np.sqrt(x),
+    "a constant": lambda x, c: x * c,
+    "an infinite number": lambda x, _c: x[:1] * np.inf,
+    "a column": lambda x, _c: np.sqrt(x)[..., None] * x,
+    "columns of constants": lambda x, c: x[:, None] * np.stack([c, c], axis=1),
+    "an element": lambda x, _c: np.sqrt(x[0]) * x[0],
+    "an element and a constant": lambda x, c: x[0] * c[0],
+    "what was selected": lambda x, _c: np.fmax(x, np.log(x - 10.0) * np.sqrt(x)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["d", "f", "e", "g", "D", "F"])
+@pytest.mark.parametrize("name", SINGULAR)
+def test_a_tangent_of_zero_stays_zero(name, dtype):
+    if dtype in "DF" and name in ("a quotient", "what was selected"):
+        pytest.skip("0j * inf is NaN in one part, and np.fmax takes complex numbers in order")
+    x, t = np.array([0.0, 1.0, 4.0], dtype), np.array([0.0, 1.0, 2.0], dtype)
+    c = np.array([np.inf, 2.0, 3.0], dtype)
+
+    def f(x):
+        return SINGULAR[name](x, c)
+
+    def along(x):
+        return jvp(f, (x,), (t,))[1]
+
+    with np.errstate(all="ignore"):
+        found = along(x)
+        assert found.dtype == dtype
+        assert not np.isnan(found).any()
+        assert found.ravel()[0] == 0
+        np.testing.assert_array_equal(jvp(f, (x,), (0 * t,))[1], 0 * found)
+        # The same where the tangents are traced themselves, or batched.
+        np.testing.assert_array_equal(linearize(along, x)[0], found)
+        batched = vmap(lambda t: jvp(f, (x,), (t,))[1])(np.stack([t, t]))
+        np.testing.assert_array_equal(batched, np.stack([found, found]))
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (), (1,)])
+def test_tangents_of_few_elements(shape):
+    x = np.ones(shape)
+    out, dot = jvp(lambda x: np.sin(x) * x / (x + 1), (x,), (x,))
+    assert dot.shape == out.shape == shape
+    np.testing.assert_allclose(dot, np.full(shape, np.cos(1) / 2 + np.sin(1) / 4))
+
+
+@pytest.mark.parametrize("dtype", ["d", "f", "e", "g", "D", "F"])
+def test_the_greatest_element_is_nan_if_any_is(dtype):
+    """By which forward mode finds a NaN in a tangent."""
+    for position in range(40):
+        x = np.repeat(np.array([-np.inf, np.inf], dtype), 20)
+        x[position] = np.nan
+        assert np.isnan(x[x.argmax()])
+        assert np.isnan(x.reshape(5, 8).T.item(x.reshape(5, 8).T.argmax()))
+        if dtype in "DF":
+            x[position] = complex(1, np.nan)
+            assert np.isnan(x[x.argmax()])
+
+
+def test_a_tangent_of_a_number_meets_it_as_in_numpy():
+    """Python's arithmetic raises where NumPy's gives inf: in partials by one of two arguments."""
+    with np.errstate(all="ignore"):
+        for f in (lambda x: x / 0.0, lambda x: x * 10**200 * 10**200, lambda x: 0.0**x):
+            for x in (np.float64(2.0), np.array([2.0, 3.0])):
+                np.testing.assert_array_equal(jvp(f, (x,), (x * 0,))[1], x * 0)
+                found, expected = jvp(f, (x,), (x,))[1], linearize(f, x)[1](x)
+                np.testing.assert_array_equal(found, expected)
+
+
+def test_forward_mode_warns_where_the_program_does():
+    x = np.array([0.0, 1.0])
+    with pytest.warns(RuntimeWarning, match="divide by zero encountered in log"):
+        jvp(lambda x: np.log(x), (x,), (x,))
+    jvp(np.sqrt, (x,), (x,))  # its tangent alone divides by zero
+    with np.errstate(over="raise"):
+        jvp(lambda x: x * 1e300, (x,), (x * 1e300,))
+
+
 @pytest.mark.parametrize("dtype", [float, complex])
 def test_jacobians_by_parts_of_a_basis(monkeypatch, dtype):
     x = (np.linspace(0.1, 1.0, 150) + (0.5j if dtype is complex else 0)).astype(dtype)

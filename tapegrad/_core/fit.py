@@ -131,6 +131,16 @@ def has_nan(bar: Cotangent) -> bool:
     return bool(total != total) and bool(np.isnan(bar).any())
 
 
+def is_sound(dot: Tangent) -> bool:
+    """Whether a tangent by ordinary products is what strong ones would have given.
+
+    The two differ only where one factor is zero and the product is NaN, and a sum keeps a NaN.
+    Arrays of other libraries may be lazy, and are not computed: False for them.
+    """
+    dot = raw_value(dot)
+    return is_numpy(dot) and not has_nan(dot)
+
+
 def fit_tangent(dot: Tangent, like: Value, rule: Named) -> Tangent:
     """A tangent broadcast to the shape of its value, cast to its dtype and realness."""
     if dot.shape != like.shape:
@@ -140,4 +150,5 @@ def fit_tangent(dot: Tangent, like: Value, rule: Named) -> Tangent:
                 f"shape {like.shape}. A tangent has the shape of its value."
             )
         dot = np.broadcast_to(dot, like.shape)
-    return dot if dot.dtype == like.dtype else cast(dot, like.dtype)
+    dtype = like.dtype
+    return dot if dot.dtype is dtype or dot.dtype == dtype else cast(dot, dtype)

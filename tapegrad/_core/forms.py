@@ -22,7 +22,7 @@ import numpy as np
 
 from tapegrad._core.backward import replay_backward
 from tapegrad._core.entry import MINUS, Outputs, Spec
-from tapegrad._core.fit import apart, fit_cotangent, is_finite, zeros_of
+from tapegrad._core.fit import FEW, apart, fit_cotangent, has_nan, is_finite, is_sound, zeros_of
 from tapegrad._core.out import write_out
 from tapegrad._core.rule import BATCH_WORDS, REGISTRY, Rule
 from tapegrad._core.scatter import add_at, zeros_at_level_of
@@ -173,8 +173,9 @@ class Elementwise(Rule):
         if params or any(spec.dtype is not out.dtype for spec in specs):
             return None
         sums = [summing(out.shape, spec.shape) for spec in specs]
+        times = self.times if self.strong else operator.mul
         steps = [
-            self._settled_step(position, total) if want else None
+            self._settled_step(position, total, times) if want else None
             for position, (want, total) in enumerate(zip(wanted, sums, strict=True))
         ]
         by_x, by_y = steps
@@ -185,22 +186,40 @@ class Elementwise(Rule):
                 None if by_y is None else by_y(g, out, x, y),
             )
 
-        shape = out.shape
+        along_x, along_y = (self._settled_step(position, None) for position in (0, 1))
+        has_product = not {None, MINUS}.issuperset(self.partials)
+        shape, dtype, small = out.shape, out.dtype, out.size <= FEW
 
         def push(dots: Sequence[Tangent], out: Value, x: Value, y: Value) -> Tangent:
-            dot = self._pushed(self.times, dots, out, (x, y))
-            return dot if dot.shape == shape else np.broadcast_to(dot, shape)
+            x_dot, y_dot = dots
+            if x_dot is None:
+                dot = along_y(y_dot, out, x, y)
+            elif y_dot is None:
+                dot = along_x(x_dot, out, x, y)
+            else:
+                dot = along_x(x_dot, out, x, y)
+                dot = dot + along_y(y_dot, out, x, y)
+            if has_product and has_nan(dot):
+                dot = self._pushed(self.times, dots, out, (x, y))
+            if dot.shape == shape:
+                return dot
+            if not small:
+                return np.broadcast_to(dot, shape)
+            made = np.empty(shape, dtype)  # at a tenth of the price of np.broadcast_to
+            made[...] = dot
+            return made
 
         return AllWays(pull, push)
 
-    def _settled_step(self, position: int, total: Function | None) -> Function:
-        """The cotangent of one of two arguments, summed to its shape."""
+    def _settled_step(
+        self, position: int, total: Function | None, times: Function = operator.mul
+    ) -> Function:
+        """The cotangent or tangent by one of two arguments; a cotangent is summed to its shape."""
         partial = self.partials[position]
         if partial is None:
             return (lambda g, _out, _x, _y: g) if total is None else (lambda g, *_: total(g))
         if partial is MINUS:
             return (lambda g, *_: -g) if total is None else (lambda g, *_: -total(g))
-        times = self.times if self.strong else operator.mul
         if total is None:
             return lambda g, out, x, y: times(g, partial(out, x, y))
         return lambda g, out, x, y: total(times(g, partial(out, x, y)))
@@ -208,7 +227,8 @@ class Elementwise(Rule):
     def push(
         self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
     ) -> Tangent:
-        return self._pushed(self.times, dots, out, args)
+        dot = self._pushed(operator.mul, dots, out, args)
+        return dot if is_sound(dot) else self._pushed(self.times, dots, out, args)
 
     def push_plainly(
         self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
@@ -333,7 +353,7 @@ class Linear(Rule):
             else _zero_tangent(arg, given)
             for position, (arg, dot) in enumerate(zip(args, dots, strict=True))
         ]
-        return self.apply_bound(filled, params)
+        return _called(self, filled, params)
 
 
 def _zero_tangent(arg: Value, given: Tangent) -> Tangent:
@@ -399,8 +419,16 @@ class Multilinear(Rule):
         for position, dot in enumerate(dots):
             if dot is not None:
                 replaced = [*args[:position], dot, *args[position + 1 :]]
-                terms.append(self.apply_bound(replaced, params))
+                terms.append(_called(self, replaced, params))
         return _add_up(terms)
+
+
+def _called(rule: Rule, arrays: list[Value], params: Params) -> Any:
+    """The rule's function of tangents; of NumPy's own arrays without a search for traced ones."""
+    for array in arrays:
+        if type(array) is not np.ndarray:
+            return rule.apply_bound(arrays, params)
+    return rule.call(arrays, params)
 
 
 # The tangents that rules of Hermitian matrices have got, and None for each replay backward, where

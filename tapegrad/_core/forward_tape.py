@@ -5,27 +5,40 @@ Knows that a slot of this tape holds its value's tangent. Must not know transfor
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
-import numpy as np
+from numpy import float64, ndarray
 
 from tapegrad._core.alone import ALONE, is_own, references
-from tapegrad._core.entry import ADD, MINUS, WRITE, Entry
-from tapegrad._core.fit import is_finite
+from tapegrad._core.backward import RAISED_BY_NUMBERS
+from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry
+from tapegrad._core.fit import is_sound
 from tapegrad._core.forward import push
 from tapegrad._core.quiet import SILENT, VARIABLE
+from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Slot, Value
+from tapegrad._core.values import PLAIN_PARTS
 
 
 class Cell:
     """The slot of a value in forward mode: it holds the tangent, and dies with the value.
 
-    Made by each call, so it has no `__init__`, which would cost as much as the rest.
+    Made by each call, so it has no `__init__`, which would cost as much as the rest: the tape sets
+    the tangent when it logs the call.
     """
 
-    tangent: Any = None
-    written = False
+    __slots__ = ("tangent",)
+
+    tangent: Any
+    written = False  # whether the value was last changed by a write
+
+
+class _WrittenCell(Cell):
+    __slots__ = ()
+
+    written = True
 
 
 class _Target:
@@ -53,7 +66,7 @@ def _is_last_use(entry: Entry) -> bool:
     if _references_of_target(entry) > LAST_USE:
         return False
     cell = entry[5][0]
-    if type(cell) is not Cell or not cell.written:
+    if type(cell) is not _WrittenCell:
         return False
     tangent = cell.tangent
     return references(tangent) <= ALONE and is_own(tangent)
@@ -63,10 +76,10 @@ class _WrittenCells:
     """The set of cells last changed by a write. Each cell says itself whether it is in the set."""
 
     def __contains__(self, slot: Slot) -> bool:
-        return type(slot) is Cell and slot.written
+        return type(slot) is _WrittenCell
 
     def add(self, slot: Cell) -> None:
-        slot.written = True
+        slot.__class__ = _WrittenCell
 
     def discard(self, slot: Slot) -> None:
         """Do nothing: no array asks again for a cell that has been written over."""
@@ -87,42 +100,111 @@ class ForwardTape(Tape):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.fresh = Cell
-        self.log = self._push
+        self.log = _push
         self.buffers = _WrittenCells()
 
     def keep(self, constant: Value) -> Value:
         return constant  # the entry is pushed before the program can change the array
 
-    def _push(self, entry: Entry) -> None:
-        slot, rule, out, x, y, x_slot, y_slot = entry
-        token = VARIABLE.set(SILENT)
-        try:
-            if y_slot is None:
-                reuse = (rule is WRITE or rule is ADD) and _is_last_use(entry)
-                slot.tangent = push(entry, _tangent_at, reuse=reuse)
-                return
-            # `push`, written out for the first layout
-            total: Any = None
-            for position, at in enumerate((x_slot, y_slot)):
-                dot = None if at is _CONSTANT else at.tangent
-                if dot is None:
-                    continue
-                kind = type(dot)
-                if kind is not np.ndarray and kind is not np.float64:
-                    slot.tangent = push(entry, _tangent_at)
-                    return
-                partial = rule.partials[position]
-                if partial is MINUS:
-                    dot = -dot
-                elif partial is not None:
-                    factor = partial(out, x) if rule.unary else partial(out, x, y)
-                    product = dot * factor
-                    dot = product if is_finite(product) else rule.times(dot, factor)
-                total = dot if total is None else total + dot
-            slot.tangent = total
-        finally:
-            VARIABLE.reset(token)
 
+def _push(entry: Entry) -> None:  # noqa: C901 - the hot path, written out
+    slot, rule, out, x, y, x_slot, y_slot = entry
+    if y_slot is None:
+        _push_general(entry)
+        return
+    # `forward.push`, written out for the first layout. Products are ordinary ones; where their
+    # sum has a NaN, `push` computes the tangent again with strong ones.
+    x_dot: Any = None if x_slot is _CONSTANT else x_slot.tangent
+    y_dot: Any = None if y_slot is _CONSTANT else y_slot.tangent
+    if y_dot is None:
+        dot, partial, factor = x_dot, rule.x_partial, y
+    else:
+        dot, partial, factor = y_dot, rule.y_partial, x
+    alone = x_dot is None or y_dot is None
+    if alone:
+        if partial is None or dot is None:
+            slot.tangent = dot
+            return
+        if partial is MINUS:
+            slot.tangent = -dot
+            return
+    token = enter(SILENT)
+    try:
+        # Products are named, not nested: nested ones of large arrays took up to twice the time.
+        if alone:
+            if rule.unary:
+                factor = partial(out, x)
+            elif not rule.product:
+                factor = partial(out, x, y)
+            elif type(factor) is float and factor and isfinite(factor):
+                slot.tangent = dot * factor  # there is no other product by such a number
+                return
+            total = dot * factor
+        elif rule.product:
+            total = x_dot * y
+            dot = dot * factor
+            total = total + dot
+        else:
+            other = rule.x_partial
+            if other is None and (partial is None or partial is MINUS):
+                slot.tangent = x_dot + y_dot if partial is None else x_dot - y_dot
+                return
+            factor = 1 if other is None else other(out, x, y)
+            total = x_dot * factor
+            factor = 1 if partial is None else partial(out, x, y)
+            dot = dot * factor
+            total = total + dot
+        kind = type(total)
+        if kind is float64:
+            sound = isfinite(total)
+        elif kind is ndarray and total.size:
+            greatest = total.item(total.argmax())  # a NaN, if there is one
+            sound = greatest == greatest
+        else:
+            sound = is_sound(total)
+        slot.tangent = total if sound else push(entry, _tangent_at)
+    except RAISED_BY_NUMBERS:
+        slot.tangent = push(entry, _tangent_at)
+    finally:
+        leave(token)
+
+
+def _push_general(entry: Entry) -> None:
+    slot, rule, out, args, params, slots, _ = entry
+    kind = type(params)
+    if rule is READ:
+        dot = None if slots is _CONSTANT else slots.tangent
+        if type(dot) is ndarray and (
+            kind is slice
+            or kind is int
+            or kind is ndarray
+            or (kind is tuple and PLAIN_PARTS.issuperset(map(type, params)))
+        ):
+            slot.tangent = dot[params]
+            return
+    token = enter(SILENT)
+    try:
+        if kind is Settled:
+            dot = slots[0].tangent
+            if params.push is not None and (type(dot) is ndarray or type(dot) is float64):
+                slot.tangent = params.push(dot, out, args[0])
+                return
+        elif kind is SettledAll:
+            dots = [None if at is _CONSTANT else at.tangent for at in slots]
+            if params.push is not None:
+                kinds = set(map(type, dots))
+                if ndarray in kinds and kinds <= _PLAIN_DOTS:
+                    slot.tangent = params.push(dots, out, *args)
+                    return
+        reuse = (rule is WRITE or rule is ADD) and _is_last_use(entry)
+        slot.tangent = push(entry, _tangent_at, reuse=reuse)
+    finally:
+        leave(token)
+
+
+_PLAIN_DOTS = {ndarray, type(None)}
+# Bound once, because every operation calls both.
+enter, leave = VARIABLE.set, VARIABLE.reset
 
 _CONSTANT = -1  # the slot of what is not traced; small integers are one object
 

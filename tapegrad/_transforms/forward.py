@@ -70,8 +70,11 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
     if tape.root.singular:  # a limit needs a recording of f, not only the tangents
         out, pushforward, *rest = linearize(f, *primals, has_aux=has_aux)
         return (out, pushforward(*tangents), *rest)
-    out = unflatten(structure, [primal for primal, _ in pairs])
-    out_dot = unflatten(structure, [tangent for _, tangent in pairs])
+    if structure is LEAF:
+        ((out, out_dot),) = pairs
+    else:
+        out = unflatten(structure, [primal for primal, _ in pairs])
+        out_dot = unflatten(structure, [tangent for _, tangent in pairs])
     return (out, out_dot, aux) if has_aux else (out, out_dot)
 
 

@@ -45,7 +45,8 @@ class Below(ForwardTape):
 
 
 def _forget(entry: Entry) -> None:
-    """The `log` of a tape after its level has ended."""
+    """The `log` of a tape after its level has ended: the result is a constant."""
+    entry[0].tangent = None
 
 
 def is_dual(value: Value) -> bool:

@@ -317,6 +317,30 @@ def test_a_cotangent_that_a_rule_has_kept_stays_as_it_was():
     assert [g.shape for g in seen] == [(3, 4)]
 
 
+PARTS = [
+    (slice(None), [2, 0]),
+    (slice(None), np.array([1])),
+    (slice(None, None, -1),),
+    (slice(1, None), slice(None, -1)),
+    (None, ..., slice(None, None, -1)),
+    (slice(None), None),
+    (..., np.array([True, False, True])),
+    (np.array([1, 2]),),
+    (slice(0, 3), slice(0, 1)),
+    (),
+]
+
+
+@pytest.mark.parametrize("second", PARTS, ids=str)
+@pytest.mark.parametrize("first", PARTS, ids=str)
+def test_parts_of_an_array_add_up(first, second):
+    def f(x):
+        return np.sum(np.sin(x[first])) + np.sum(x[second] ** 3 * np.sum(x[:, 1] * x[2]))
+
+    x = np.arange(9.0).reshape(3, 3)
+    np.testing.assert_allclose(grad(f)(x), jacfwd(f)(x), rtol=1e-13, atol=1e-13)
+
+
 def test_two_gradients_through_one_cotangent_share_no_memory():
     gradients = grad(lambda x, y: np.sum((x.reshape(3, 4) + y.reshape(3, 4))[[0, 0]]), (0, 1))
     first, second = gradients(np.ones(12), np.ones(12))

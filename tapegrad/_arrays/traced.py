@@ -258,7 +258,7 @@ class Array(Traced, NdarrayInterface):
         )
         if rule.view and (out.base is x or out.base is not None and out.base is x.base):
             view = new(Rearrangement)
-            view._taken = copy_like(out) if slot in tape.buffers else out
+            view._taken = copy_like(out) if slot in tape.buffers and _copies(out, self) else out
             view.taken_slot = at
             view.spec = spec
             view.parent = self
@@ -325,7 +325,7 @@ class Array(Traced, NdarrayInterface):
             made.seen = root.slot
         if kind is not np.ndarray and isinstance(out, Mapped) and out.picked:
             out = copy_like(out)
-        elif whole in tape.buffers:
+        elif whole in tape.buffers and _copies(out, self):
             # Read at the first use, which may never come: the read copies the elements.
             made.seen = None
             made._taken = _AN_ARRAY if isinstance(out, np.ndarray) else None
@@ -568,8 +568,10 @@ class View(Array):
         value = parent._value
         index = self.params
         out = value[index] if type(value) is np.ndarray else getitem(value, index)
-        if whole in tape.buffers or isinstance(out, Mapped) and out.picked:
-            out = copy_like(out)  # nothing else may hold the buffer, which is written in place
+        if whole in tape.buffers and _copies(out, parent) or (
+            isinstance(out, Mapped) and out.picked
+        ):
+            out = copy_like(out)
         slot = tape.fresh()
         tape.log((slot, READ, None, parent.spec, index, whole, None))
         return out, slot
@@ -662,6 +664,16 @@ class View(Array):
 
     def __reduce__(self) -> Any:
         return NdarrayInterface.__reduce__(self)
+
+
+def _copies(part: Value, whole: Array) -> bool:
+    """Whether a part of a buffer, which is written to in place, is copied when it is read.
+
+    While a view of it lives, the next write copies the whole buffer, which then is written to in
+    place. So where the part is at least half of the buffer, the copy may as well wait: there may
+    be no other write.
+    """
+    return type(part) is not np.ndarray or 2 * part.size < whole.spec.size
 
 
 def _positions(spec: Spec) -> Any:
@@ -777,7 +789,9 @@ def as_view(rule: Rule, parent: Value, params: Params) -> Any:
     elif out.tape is not parent.tape or not shares(out._value, parent._value):
         return out
     kind = Part if read_only else Rearrangement
-    value = copy_like(out._value) if parent.slot in out.tape.buffers else out._value
+    value = out._value
+    if parent.slot in out.tape.buffers and _copies(value, parent):
+        value = copy_like(value)
     return kind(value, out.slot, out.spec, parent, params, rule)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry, _Mark, wrap_kept
 from tapegrad._core.fit import fit_cotangent, is_finite
-from tapegrad._core.scatter import last_writers, scatter, selects_once
+from tapegrad._core.scatter import last_writers, scatter, scatter_once, selects_once
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Cotangent, Cotangents, Slot, Value
@@ -83,6 +83,9 @@ def replay_backward(
                     before = bars[at]
                     if before is None:
                         bars[at] = bar
+                    elif large and at in owned and type(bar) is type(before):
+                        before += bar
+                        bars[at] = before
                     else:
                         bars[at] = before + bar
                         owned.add(at)
@@ -94,14 +97,7 @@ def replay_backward(
                 and x.shape  # the sum of cotangents of a 0-d array is a number, no buffer
                 and (type(y) is slice or selects_once(y))
             ):
-                if x_slot in owned:
-                    bars[x_slot][y] += g
-                    continue
-                bar = np.zeros(x.shape, x.dtype)
-                bar[y] = g
-                before = bars[x_slot]
-                bars[x_slot] = bar if before is None else before + bar
-                owned.add(x_slot)
+                scatter_once(bars, owned, x_slot, y, g, x)
             elif (
                 rule is READ
                 and kind is np.float64

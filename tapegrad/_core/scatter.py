@@ -43,6 +43,58 @@ def scatter(
     bars[slot] = add_at(buffer, index, value)
 
 
+def scatter_once(
+    bars: Cotangents, owned: set[int], slot: int, index: Index, g: Value, like: Value
+) -> None:
+    """`scatter` of NumPy's own array at an index that selects no position twice."""
+    before = bars[slot]
+    if before is not None and type(before) is not np.ndarray:
+        scatter(bars, owned, slot, index, g, like)
+    elif g.size == like.size and g.dtype is like.dtype and _keeps_order(index):
+        bar = g.reshape(like.shape)  # all of it: the index has new axes, or drops some
+        if before is None:
+            bars[slot] = bar
+        elif slot in owned:
+            before += bar
+        else:
+            bars[slot] = before + bar
+            owned.add(slot)
+    elif slot in owned:
+        _add_once(before, index, g)
+    else:
+        bar = np.zeros(like.shape, like.dtype)
+        bar[index] = g
+        bars[slot] = bar if before is None else before + bar
+        owned.add(slot)
+
+
+def _keeps_order(index: Index) -> bool:
+    """Whether a basic index that selects all elements selects them in their order."""
+    for part in index if type(index) is tuple else (index,):
+        kind = type(part)
+        if kind is slice:
+            if part.step is not None and part.step < 0:
+                return False
+        elif kind not in PLAIN_PARTS:
+            return False
+    return True
+
+
+def _add_once(buffer: Any, index: Index, g: Any) -> None:
+    """`buffer[index] += g` of NumPy's own arrays; the index selects no position twice."""
+    if g.ndim > 1 and 2 * g.size >= buffer.size:
+        # NumPy copies the rows of a part, and adds all of two arrays, faster than it adds rows.
+        whole = np.zeros(buffer.shape, buffer.dtype)
+        whole[index] = g
+        buffer += whole
+        return
+    part = buffer[index]
+    part += g
+    base = part.base
+    if base is None or (base is not buffer and base is not buffer.base):
+        buffer[index] = part  # the index has arrays, so that the part was a copy
+
+
 def _ends_in_numpy(value: Value) -> bool:
     """Whether a value is a NumPy array inside all tracing, so that it can be written to."""
     return is_numpy(raw_value(value))

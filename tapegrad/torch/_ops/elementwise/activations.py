@@ -35,9 +35,17 @@ from tapegrad.torch._ops.elementwise.activation_checks import bounds_for, check_
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, refuse_truth
 from tapegrad.torch._ops.elementwise.functions import sigmoid_of
 from tapegrad.torch._ops.fast import is_short, logged, quiet, short_single
-from tapegrad.torch._rules import special
+from tapegrad.torch._rules import special, unit_passes
 from tapegrad.torch._rules.declare import Declared, elementwise, general
-from tapegrad.torch._rules.parts import in_parts, softplus_of, sums_along, sums_of_products
+from tapegrad.torch._rules.parts import (
+    LARGE,
+    by_passes,
+    clipped,
+    in_parts,
+    softplus_of,
+    sums_along,
+    sums_of_products,
+)
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._tensor.writes import write
 from tapegrad.torch._types import Dim, DType, Number, TensorLike
@@ -116,6 +124,8 @@ def _kept(condition: Value, like: Value) -> Value:
 @elementwise("ReluBackward0", lambda out, _x: _kept(~(untraced(out) <= 0), out))
 def relu_of(x: Value) -> Value:
     """max(x, 0), with the slope 0 at 0."""
+    if type(x) is np.ndarray and x.size >= LARGE and x.dtype.char in "fd":
+        return np.clip(x, 0, np.inf)  # a third of the price of the maximum with a number
     return np.maximum(x, 0)
 
 
@@ -136,7 +146,7 @@ relu = register(replaces=relu)(short_single(relu_of, "ReluBackward0", relu, warn
     0,
 )
 def _between(x: Value, low: Value, high: Value) -> Value:
-    return np.minimum(np.maximum(x, low), high)
+    return clipped(x, low, high)
 
 
 @activation("HardtanhBackward0")
@@ -161,7 +171,7 @@ def _is_fraction(slope: Value) -> bool:
 
 def _leaky_slopes(x: Value, slope: Value) -> Value:
     if _is_fraction(slope) and type(x) is np.ndarray:
-        return np.maximum((x > 0).astype(x.dtype), slope)
+        return np.clip((x > 0).astype(x.dtype), slope, 1)
     return np.where(x > 0, 1, slope)
 
 
@@ -222,6 +232,7 @@ def threshold(input: Value, threshold: float, value: float) -> Value:
 # --- exponential units --------------------------------------------------------------------------
 
 
+@by_passes(unit_passes.elu_slopes)
 @in_parts
 def _elu_slopes(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
     above = (~(x <= 0)).astype(x.dtype)  # where x is NaN the slope is that of large numbers
@@ -238,7 +249,7 @@ def _elu_slope(_out: Value, x: Value, alpha: Number, scale: Number, recording: N
 
 
 @elementwise("EluBackward0", _elu_slope, 0, 0, 0)
-@in_parts
+@by_passes(unit_passes.elu, work=1)
 def _elu(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
     low = np.expm1(np.minimum(x, 0) * recording) * (alpha * scale)
     return np.maximum(x, 0) * scale + low
@@ -316,39 +327,36 @@ _ROOT_HALF, _DENSITY = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)
 _ROOT, _CUBE = math.sqrt(2 / math.pi), 0.044715
 
 
-@in_parts
-def _gelu_slopes(x: Value, out: Value) -> Value:
-    """The slopes by the result, x times the normal distribution function of x."""
-    zero = x == 0
-    below = out / (x + zero) + 0.5 * zero
-    return below + x * (_DENSITY * np.exp(-0.5 * x * x))
-
-
 def _gelu_slope(out: Value, x: Value) -> Value:
-    if type(x) is np.ndarray and type(out) is np.ndarray and x.dtype == np.float32:
-        return _gelu_slopes(x, out)
+    return _gelu_slopes(out, x)
+
+
+@by_passes(unit_passes.gelu_slopes, work=1)
+@in_parts
+def _gelu_slopes(_out: Value, x: Value) -> Value:
     return 0.5 * special.erfc(-_ROOT_HALF * x) + x * (_DENSITY * np.exp(-0.5 * x * x))
 
 
 @elementwise("GeluBackward0", _gelu_slope)
+@by_passes(unit_passes.gelu, work=1)
 @in_parts
 def _gelu(x: Value) -> Value:
     return x * (0.5 * special.erfc(-_ROOT_HALF * x))
 
 
-def _gelu_tanh_slope(_out: Value, x: Value) -> Value:
-    return _gelu_tanh_slopes(x)
+def _gelu_tanh_slope(out: Value, x: Value) -> Value:
+    return _gelu_tanh_slopes(out, x)
 
 
-@in_parts
-def _gelu_tanh_slopes(x: Value) -> Value:
+@by_passes(unit_passes.gelu_tanh_slopes, work=1)
+def _gelu_tanh_slopes(_out: Value, x: Value) -> Value:
     square = x * x
     inner = np.tanh(_ROOT * (x + _CUBE * x * square))
     return 0.5 * (1 + inner) + (0.5 * _ROOT) * x * (1 - inner * inner) * (1 + 3 * _CUBE * square)
 
 
 @elementwise("GeluBackward0", _gelu_tanh_slope)
-@in_parts
+@by_passes(unit_passes.gelu_tanh)
 def _gelu_tanh(x: Value) -> Value:
     return 0.5 * x * (1 + np.tanh(_ROOT * (x + _CUBE * x * x * x)))
 
@@ -362,12 +370,18 @@ def gelu(input: Value, approximate: str = "none") -> Value:
     return _gelu(input) if approximate == "none" else _gelu_tanh(input)
 
 
-def _silu_slope(_out: Value, x: Value) -> Value:
+def _silu_slope(out: Value, x: Value) -> Value:
+    return _silu_slopes(out, x)
+
+
+@by_passes(unit_passes.silu_slopes, work=1)
+def _silu_slopes(_out: Value, x: Value) -> Value:
     part = sigmoid_of(x)
     return part * (1 + x * (1 - part))
 
 
 @elementwise("SiluBackward0", _silu_slope)
+@by_passes(unit_passes.silu)
 def _silu(x: Value) -> Value:
     return x / (1 + np.exp(-x))
 
@@ -383,6 +397,7 @@ def _softplus_slope(_out: Value, x: Value, beta: Number, limit: Number) -> Value
     return _softplus_slopes(x, beta, limit)
 
 
+@by_passes(unit_passes.softplus_slopes, work=1)
 @in_parts
 def _softplus_slopes(x: Value, beta: Number, limit: Number) -> Value:
     return np.where(untraced(x) * beta > limit, 1, sigmoid_of(x * beta))
@@ -391,7 +406,10 @@ def _softplus_slopes(x: Value, beta: Number, limit: Number) -> Value:
 @elementwise("SoftplusBackward0", _softplus_slope, 0, 0)
 @in_parts
 def _softplus(x: Value, beta: Number, limit: Number) -> Value:
-    return np.where(x * beta > limit, x, softplus_of(x * beta) / beta)
+    scaled = x * beta
+    if type(x) is np.ndarray and x.size and not np.maximum.reduce(scaled, None) > limit:
+        return softplus_of(scaled) / beta
+    return np.where(scaled > limit, x, softplus_of(scaled) / beta)
 
 
 @activation("SoftplusBackward0", inplace=False)
@@ -424,8 +442,13 @@ def mish(input: Value) -> Value:
     return _mish(input)
 
 
-@elementwise("LogSigmoidBackward0", lambda _out, x: sigmoid_of(-x))
-@in_parts
+@by_passes(unit_passes.log_logistic_slopes)
+def _logsigmoid_slopes(x: Value) -> Value:
+    return sigmoid_of(-x)
+
+
+@elementwise("LogSigmoidBackward0", lambda _out, x: _logsigmoid_slopes(x))
+@by_passes(unit_passes.log_logistic, work=1)
 def _logsigmoid(x: Value) -> Value:
     return -softplus_of(-x)
 
@@ -459,7 +482,7 @@ def tanhshrink(input: Value) -> Value:
     "HardsigmoidBackward0",
     lambda _out, x: ((untraced(x) > -3) & (untraced(x) < 3)).astype(x.dtype) / 6,
 )
-@in_parts
+@by_passes(unit_passes.hardsigmoid)
 def _hardsigmoid(x: Value) -> Value:
     return np.clip(x + 3, 0, 6) / 6
 
@@ -472,11 +495,17 @@ def hardsigmoid(input: Value) -> Value:
 
 
 def _hardswish_slope(_out: Value, x: Value) -> Value:
+    return _hardswish_slopes(x)
+
+
+@by_passes(unit_passes.hardswish_slopes)
+def _hardswish_slopes(x: Value) -> Value:
     middle = np.where(untraced(x) < 3, x / 3 + 0.5, 1)
     return np.where(untraced(x) <= -3, 0, middle)
 
 
 @elementwise("HardswishBackward0", _hardswish_slope)
+@by_passes(unit_passes.hardswish)
 def _hardswish(x: Value) -> Value:
     return x * np.clip(x + 3, 0, 6) / 6
 
@@ -493,7 +522,7 @@ def _beyond(_out: Value, x: Value, limit: Number) -> Value:
 
 
 @elementwise("SoftshrinkBackward0", _beyond, 0)
-@in_parts
+@by_passes(unit_passes.softshrink, work=1)
 def _softshrink(x: Value, limit: Number) -> Value:
     return np.maximum(x - limit, 0) + np.minimum(x + limit, 0)
 

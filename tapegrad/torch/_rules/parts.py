@@ -35,7 +35,7 @@ def in_parts(function: Function) -> Function:
         if type(x) is not np.ndarray or x.size <= 2 * PART or not x.flags.c_contiguous:
             return function(x, *others)
         for other in others:
-            if isinstance(other, np.ndarray) and not _is_like(other, x):
+            if isinstance(other, np.ndarray) and not is_like(other, x):
                 return function(x, *others)
             if not isinstance(other, (np.ndarray, int, float)):
                 return function(x, *others)
@@ -86,7 +86,7 @@ def _is_plain(x: Value, others: tuple[Value, ...]) -> bool:
         return False
     for other in others:
         if type(other) is np.ndarray:
-            if not _is_like(other, x):
+            if not is_like(other, x):
                 return False
         elif type(other) is not float and type(other) is not int:
             return False
@@ -110,7 +110,8 @@ def slices_of(x: Value, *others: Value) -> Iterator[list[Any]]:
         ]
 
 
-def _is_like(x: Value, y: Value) -> bool:
+def is_like(x: Value, y: Value) -> bool:
+    """Whether x is contiguous, and of the shape and dtype of y."""
     return type(x) is np.ndarray and (
         x.shape == y.shape and x.dtype == y.dtype and bool(x.flags.c_contiguous)
     )
@@ -174,7 +175,7 @@ def sums_along(x: Value, axis: int) -> Value:
 
 def sums_of_products(x: Value, y: Value, axis: int) -> Value:
     """`sums_along` of x * y."""
-    if axis not in (-1, x.ndim - 1) or not _has_products(x) or not _is_like(y, x):
+    if axis not in (-1, x.ndim - 1) or not _has_products(x) or not is_like(y, x):
         return np.sum(x * y, axis, keepdims=True)
     return np.vecdot(x, y)[..., None]
 
@@ -192,6 +193,7 @@ __all__ = [
     "by_passes",
     "clipped",
     "in_parts",
+    "is_like",
     "is_plain",
     "logistic_into",
     "logistic_of",

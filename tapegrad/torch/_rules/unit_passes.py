@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from tapegrad._core.types import Value
-from tapegrad.torch._rules.parts import logistic_into
+from tapegrad.torch._rules.parts import logistic_into, softplus_into
 from tapegrad.torch._types import Number
 
 _LEAST = 1e-30  # sizes below which a quotient of two numbers may have lost digits
@@ -142,10 +142,22 @@ def log_logistic_slopes(made: Value, x: Value) -> None:
     np.divide(1, made, made)
 
 
+def _has_large(x: Value, limit: Number) -> bool:
+    """Whether softplus(x) is to be x itself somewhere and is not; in float32 it is from 17 on."""
+    return (x.dtype.char != "f" or limit < 17) and bool(np.maximum.reduce(x) > limit)
+
+
+def softplus(made: Value, room: Value, x: Value, beta: Number, limit: Number) -> bool:
+    if beta != 1 or _has_large(x, limit):
+        return True
+    softplus_into(made, room, x)
+    return False
+
+
 def softplus_slopes(made: Value, room: Value, x: Value, beta: Number, limit: Number) -> bool:
     if beta != 1:
         x = np.multiply(x, beta, room)
-    if np.maximum.reduce(x) > limit:
+    if _has_large(x, limit):
         return True
     logistic_into(made, x)
     return False

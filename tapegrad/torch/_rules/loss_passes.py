@@ -2,8 +2,8 @@
 
 Knows NumPy arrays. Must not know rules, or PyTorch's names of losses beyond their formulas.
 
-What is computed stands in `losses`. The losses of a part are added up before the next part, so that
-no array of all of them is made, and the derivatives by both arguments are written in one go.
+What is computed stands in `losses`. The losses of a part are added up before the next part, so
+that no array of all of them is made, and the derivatives by both arguments are written in one go.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ class LossPasses:
         bars = [np.empty_like(x) if want else None for want in wanted]
         room = _room(x)
         scale = g.item()
-        for first, other, free, *parts in slices_of(x, y, room, *(b for b in bars if b is not None)):
+        for first, other, free, *parts in slices_of(
+            x, y, room, *(b for b in bars if b is not None)
+        ):
             made = parts[0]
             if self.slopes(made, free, first, other, **params):
                 return None

@@ -20,7 +20,6 @@ from tapegrad.torch._rules.loss_passes import LossPasses, are_large
 from tapegrad.torch._rules.parts import logistic_of, softplus_of, sums_along
 from tapegrad.torch._rules.reducing import parameter, reduced, weighted
 
-
 NUMBERS = (np.float32, np.float64)
 
 
@@ -118,9 +117,7 @@ def _squares(x: Value, y: Value) -> Value:
     return np.square(x - y)
 
 
-def _of_difference(
-    losses: Function, slope: Function, label: str, passes: LossPasses
-) -> PairLoss:
+def _of_difference(losses: Function, slope: Function, label: str, passes: LossPasses) -> PairLoss:
     """A loss of `x - y`: its derivative by y is that by x, negated."""
     partials = [slope, lambda x, y, **params: -slope(x, y, **params)]
     return PairLoss(losses, partials, label, passes=passes)

@@ -44,8 +44,8 @@ def _slopes(apart: Value, length: Value, p: float) -> Value:
 def _euclidean(x: Value, y: Value) -> Value:
     """The distances of rows (n, d) and (m, d) by a product of matrices; None where it is no use.
 
-    |x - y|**2 is |x|**2 + |y|**2 - 2 x y, of rows less the mean of y. It has lost digits where it is
-    small beside the first two: these few distances are computed from the differences.
+    |x - y|**2 is |x|**2 + |y|**2 - 2 x y, of rows less the mean of y. It has lost digits where it
+    is small beside the first two: these few distances are computed from the differences.
     """
     if len(x) * len(y) * x.shape[-1] < MANY or x.dtype.char not in "fd":
         return None

@@ -19,7 +19,9 @@ from tapegrad._core.types import Function, Value
 from tapegrad.torch._types import Number
 
 PART = 1 << 15  # elements of a part in which each step makes an array
-ROOM = 1 << 18  # elements of a part whose steps are in place: fewer cost more in calls than in cache
+ROOM = (
+    1 << 18
+)  # elements of a part whose steps are in place: fewer cost more in calls than in cache
 LARGE = 1 << 12  # elements from which passes in place cost less than a formula
 
 

@@ -144,7 +144,7 @@ def log_logistic_slopes(made: Value, x: Value) -> None:
 
 def _has_large(x: Value, limit: Number) -> bool:
     """Whether softplus(x) is to be x itself somewhere and is not; in float32 it is from 17 on."""
-    return (x.dtype.char != "f" or limit < 17) and bool(np.maximum.reduce(x) > limit)
+    return (x.dtype.char != "f" or limit < 17) and not bool(np.maximum.reduce(x) <= limit)
 
 
 def softplus(made: Value, room: Value, x: Value, beta: Number, limit: Number) -> bool:

@@ -297,9 +297,7 @@ def _elu(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
     return np.maximum(x, 0) * scale + low
 
 
-@activation(
-    "EluBackward0", by_result=True, short=_elu, numbers=lambda alpha: (alpha, 1.0, 1.0)
-)
+@activation("EluBackward0", by_result=True, short=_elu, numbers=lambda alpha: (alpha, 1.0, 1.0))
 @kinds.of_kind("elu_cpu")
 def elu(input: Value, alpha: float = 1.0) -> Value:
     """x, and alpha * (e**x - 1) below 0."""
@@ -415,7 +413,9 @@ def gelu(input: Value, approximate: str = "none") -> Value:
 
 
 _SHORT_GELUS = {
-    word: short_single(made, "GeluBackward0", functools.partial(gelu, approximate=word), warns=True)
+    word: short_single(
+        made, "GeluBackward0", functools.partial(gelu, approximate=word), warns=True
+    )
     for word, made in (("none", _gelu), ("tanh", _gelu_tanh))
 }
 

@@ -18,10 +18,9 @@ import numpy as np
 from tapegrad._core.types import Function, Value
 from tapegrad.torch._types import Number
 
-PART = 1 << 15  # elements of a part in which each step makes an array
-ROOM = (
-    1 << 18
-)  # elements of a part whose steps are in place: fewer cost more in calls than in cache
+# Elements of a part: in which each step makes an array; whose steps are in place, so that shorter
+# parts would cost more in calls than they gain in the cache.
+PART, ROOM = 1 << 15, 1 << 18
 LARGE = 1 << 12  # elements from which passes in place cost less than a formula
 
 

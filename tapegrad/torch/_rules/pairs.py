@@ -61,6 +61,7 @@ def _euclidean(x: Value, y: Value) -> Value:
     near = np.flatnonzero(squares < sizes)
     if 8 * near.size > squares.size:
         return None
+    squares.reshape(-1)[near] = 0  # some are negative
     np.sqrt(squares, out=squares)
     step = max(1, BLOCK // (x.shape[-1] * x.itemsize))
     for start in range(0, near.size, step):

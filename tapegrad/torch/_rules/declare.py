@@ -9,12 +9,14 @@ transform may be tracing too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from tapegrad._core.forms import Elementwise, General
 from tapegrad._core.rule import Partial, Rule
-from tapegrad._core.types import Function, Value
+from tapegrad._core.types import Cotangent, Function, Params, Value
 from tapegrad._core.values import innermost
 from tapegrad.torch._graph.names import name_nodes
 
@@ -34,6 +36,27 @@ class Declared:
         return self.rule.apply_bound(list(arrays), params)
 
 
+class PlainElementwise(Elementwise):
+    """An elementwise rule whose partials are finite, so that a product with them may be plain.
+
+    What meets an infinite cotangent is not here: the replay pulls the finite part alone.
+    """
+
+    def pull(
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
+        if type(g) is not np.ndarray or not callable(self.partials[0]) or any(wanted[1:]):
+            return super().pull(g, out, args, params, wanted)
+        # One expression: NumPy reuses the memory of a large temporary factor.
+        bar = g * self.partials[0](out, *args) if wanted[0] else None
+        return [bar] + [None] * (len(wanted) - 1)
+
+
 def elementwise(
     label: str, *partials: Partial, strong: bool = False
 ) -> Callable[[Function], Declared]:
@@ -45,7 +68,8 @@ def elementwise(
 
     def decorate(function: Function) -> Declared:
         made = Declared(function)
-        made.rule = Elementwise(made, partials, strong=strong, batch="align", name=made.__name__)
+        form = Elementwise if strong else PlainElementwise
+        made.rule = form(made, partials, strong=strong, batch="align", name=made.__name__)
         name_nodes(made.rule, label)
         return made
 

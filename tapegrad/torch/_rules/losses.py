@@ -15,8 +15,12 @@ from tapegrad._core.forms import General
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import raw_value, untraced
 from tapegrad.torch._graph.names import name_nodes
-from tapegrad.torch._rules.parts import logistic_of, softplus_of
+from tapegrad.torch._rules import loss_passes
+from tapegrad.torch._rules.loss_passes import LossPasses, are_large
+from tapegrad.torch._rules.parts import logistic_of, softplus_of, sums_along
 from tapegrad.torch._rules.reducing import parameter, reduced, weighted
+
+NUMBERS = (np.float32, np.float64)
 
 
 class PairLoss(General):
@@ -24,6 +28,7 @@ class PairLoss(General):
 
     `losses(x, y)` returns the loss of each element, `partials` its derivatives by x and by y; they
     get the parameters of the loss. `by_weights`: a weighted mean divides by the sum of weights.
+    `passes`: the same in place, for large arrays.
     """
 
     def __init__(
@@ -33,8 +38,10 @@ class PairLoss(General):
         label: str,
         *,
         by_weights: bool = True,
+        passes: LossPasses | None = None,
     ) -> None:
         self.losses = losses
+        self.passes = passes
         self.of_each = partials
         self.by_weights = by_weights
         super().__init__(
@@ -57,6 +64,8 @@ class PairLoss(General):
         return reduced(losses * weight, reduction)
 
     def _reduce(self, x: Value, y: Value, reduction: str = "mean", **params: Any) -> Value:
+        if self.passes is not None and reduction != "none" and are_large(x, y, params):
+            return self.passes.reduced(x, y, reduction, **params)
         return reduced(self.losses(x, y, **params), reduction)
 
     def _of_examples(self, x: Value, y: Value, reduction: str = "mean", **params: Any) -> Value:
@@ -74,7 +83,11 @@ class PairLoss(General):
         x, y = args
         rest = dict(params)
         if rest.pop("reduction", "mean") == "mean":
-            g = g / _count(x)
+            g = g / _count(x)  # of an array of no dimensions NumPy makes a number
+        if self.passes is not None and type(g) in NUMBERS and are_large(x, y, params):
+            found = self.passes.pull(g, x, y, wanted, **rest)
+            if found is not None:
+                return found
         return [
             g * partial(x, y, **rest) if want else None
             for partial, want in zip(self.of_each, wanted, strict=True)
@@ -104,21 +117,24 @@ def _squares(x: Value, y: Value) -> Value:
     return np.square(x - y)
 
 
-def _of_difference(losses: Function, slope: Function, label: str) -> PairLoss:
+def _of_difference(losses: Function, slope: Function, label: str, passes: LossPasses) -> PairLoss:
     """A loss of `x - y`: its derivative by y is that by x, negated."""
-    return PairLoss(losses, [slope, lambda x, y, **params: -slope(x, y, **params)], label)
+    partials = [slope, lambda x, y, **params: -slope(x, y, **params)]
+    return PairLoss(losses, partials, label, passes=passes)
 
 
 MSE = PairLoss(
     _squares,
     [lambda x, y: 2 * (x - y), lambda x, y: 2 * (y - x)],
     "MseLossBackward0",
+    passes=loss_passes.MSE,
 )
 
 L1 = PairLoss(
     lambda x, y: np.absolute(x - y),
     [lambda x, y: np.sign(x - y), lambda x, y: np.sign(y - x)],
     "MeanBackward0",
+    passes=loss_passes.L1,
 )
 
 
@@ -139,7 +155,7 @@ def _smooth_slope(x: Value, y: Value, beta: float) -> Value:
     return np.where(np.absolute(apart) < beta, apart * (1 / beta), np.sign(apart))
 
 
-SMOOTH_L1 = _of_difference(_smooth, _smooth_slope, "SmoothL1LossBackward0")
+SMOOTH_L1 = _of_difference(_smooth, _smooth_slope, "SmoothL1LossBackward0", loss_passes.SMOOTH_L1)
 
 
 def _huber(x: Value, y: Value, delta: float) -> Value:
@@ -152,7 +168,7 @@ def _huber_slope(x: Value, y: Value, delta: float) -> Value:
     return np.clip(x - y, -delta, delta)
 
 
-HUBER = _of_difference(_huber, _huber_slope, "HuberLossBackward0")
+HUBER = _of_difference(_huber, _huber_slope, "HuberLossBackward0", loss_passes.HUBER)
 
 # --- Two classes --------------------------------------------------------------------------------
 
@@ -195,6 +211,7 @@ WITH_LOGITS = PairLoss(
     ],
     "BinaryCrossEntropyWithLogitsBackward0",
     by_weights=False,
+    passes=loss_passes.WITH_LOGITS,
 )
 
 # --- Several classes ----------------------------------------------------------------------------
@@ -209,10 +226,12 @@ def log_probabilities(x: Value, axis: int) -> Value:
 def class_losses(x: Value, target: Value) -> tuple[Value, Value]:
     """The cross entropies of rows of logits with their classes, and the rows' probabilities."""
     shifted = x - np.maximum.reduce(x, 1, keepdims=True)
-    powers = np.exp(shifted)
-    totals = np.add.reduce(powers, 1)
-    losses = np.log(totals) - shifted[np.arange(len(target)), target]
-    return losses, powers / totals[:, None]
+    picked = shifted[np.arange(len(target)), target]
+    powers = np.exp(shifted, out=shifted) if type(shifted) is np.ndarray else np.exp(shifted)
+    totals = sums_along(powers, 1)
+    losses = np.log(totals[:, 0]) - picked
+    powers /= totals
+    return losses, powers
 
 
 def _class_loss(x: Value, target: Value, reduction: str = "mean", kept: Value = None) -> Value:

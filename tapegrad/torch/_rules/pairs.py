@@ -19,6 +19,8 @@ from tapegrad.torch._rules.declare import Declared, general
 BLOCK = 1 << 18  # bytes of differences that are there at once
 KNOWN = 512  # rows up to which the places of their pairs are remembered
 FEW = 32  # rows whose differences are there at once
+MANY = 1 << 16  # differences from which a product of matrices is faster
+NEAR = 0.25  # the share of squares that is left where a difference of them has lost two bits
 
 
 def _slopes(apart: Value, length: Value, p: float) -> Value:
@@ -37,6 +39,36 @@ def _slopes(apart: Value, length: Value, p: float) -> Value:
     moved = np.where(size == 0, 1, apart)
     slopes = np.sign(untraced(apart)) * (np.absolute(moved) / safe) ** (p - 1)
     return np.where(some & (size != 0), slopes, 0)
+
+
+def _euclidean(x: Value, y: Value) -> Value:
+    """The distances of rows (n, d) and (m, d) by a product of matrices; None where it is no use.
+
+    |x - y|**2 is |x|**2 + |y|**2 - 2 x y, of rows less the mean of y. It has lost digits where it
+    is small beside the first two: these few distances are computed from the differences.
+    """
+    if len(x) * len(y) * x.shape[-1] < MANY or x.dtype.char not in "fd":
+        return None
+    middle = np.mean(y, axis=0)
+    centred, others = x - middle, y - middle
+    sizes = np.vecdot(centred, centred)[:, None] + np.vecdot(others, others)
+    if not np.isfinite(np.add.reduce(sizes, None)):
+        return None
+    squares = np.matmul(centred, others.T)
+    squares *= -2
+    squares += sizes
+    sizes *= NEAR
+    near = np.flatnonzero(squares < sizes)
+    if 8 * near.size > squares.size:
+        return None
+    squares.reshape(-1)[near] = 0  # some are negative
+    np.sqrt(squares, out=squares)
+    step = max(1, BLOCK // (x.shape[-1] * x.itemsize))
+    for start in range(0, near.size, step):
+        part = near[start : start + step]
+        rows, columns = np.divmod(part, len(y))
+        squares.reshape(-1)[part] = _length(x[rows] - y[columns], 2)
+    return squares
 
 
 def _length(apart: Value, p: float) -> Value:
@@ -67,12 +99,32 @@ def _pairs(count: int) -> Iterator[tuple[int, slice]]:
 
 def _pull_row_by_row(g: Value, out: Value, x: Value, p: float) -> Value:
     """`_pull` of untraced arrays, which has the differences of one row at once."""
+    if p == 1 and np.isfinite(np.add.reduce(x, None)):
+        return _pull_by_signs(g, x)
     bar = np.zeros_like(x)
     for row, part in _pairs(len(x)):
         slopes = _slopes(x[row] - x[row + 1 :], out[part, None], p)
         bar[row] += np.matmul(g[part], slopes)
         slopes *= g[part, None]
         bar[row + 1 :] -= slopes
+    return bar
+
+
+def _pull_by_signs(g: Value, x: Value) -> Value:
+    """The same for p = 1 and finite rows: the signs are two conditions, and no differences."""
+    bar = np.zeros_like(x)
+    more, less = np.empty(x.shape, np.int8), np.empty(x.shape, bool)
+    slopes = np.empty_like(x)
+    for row, part in _pairs(len(x)):
+        others, count = x[row + 1 :], len(x) - 1 - row
+        signs = more[:count]
+        np.greater(x[row], others, out=signs.view(bool))
+        signs -= np.less(x[row], others, out=less[:count]).view(np.int8)
+        made = slopes[:count]
+        np.copyto(made, signs)
+        bar[row] += np.matmul(g[part], made)
+        made *= g[part, None]
+        bar[row + 1 :] -= made
     return bar
 
 
@@ -115,6 +167,9 @@ def distances_of_pairs(x: Value, p: float) -> Value:
     if len(x) <= FEW:
         rows, columns = np.triu_indices(len(x), 1)
         return _length(x[rows] - x[columns], p)
+    found = _euclidean(x, x) if p == 2 else None
+    if found is not None:
+        return found[~np.tri(len(x), dtype=bool)]
     out = np.empty(len(x) * (len(x) - 1) // 2, x.dtype)
     for row, part in _pairs(len(x)):
         out[part] = _length(x[row + 1 :] - x[row], p)
@@ -132,6 +187,10 @@ def _between(x: Value, y: Value) -> Value:
     out = np.empty((*shape, x.shape[-2], y.shape[-2]), np.result_type(x, y))
     step = max(1, BLOCK // max(1, y.shape[-2] * y.shape[-1] * y.itemsize))
     for index in np.ndindex(shape):
+        found = _euclidean(x[index], y[index])
+        if found is not None:
+            out[index] = found
+            continue
         for start in range(0, x.shape[-2], step):
             part = slice(start, start + step)
             out[(*index, part)] = _length(x[(*index, part)][:, None] - y[index], 2)

@@ -3,19 +3,25 @@
 Knows NumPy arrays. Must not know rules.
 
 A function of many steps makes an array a step. Those of a part stay in the cache, and in memory
-that was used a moment ago.
+that was used a moment ago. Such a function is written as a formula, which traced arrays and small
+ones go through; where the steps can write over each other, it has passes beside the formula.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from tapegrad._core.types import Function, Value
+from tapegrad.torch._types import Number
 
-PART = 1 << 15  # elements
+# Elements of a part: in which each step makes an array; whose steps are in place, so that shorter
+# parts would cost more in calls than they gain in the cache.
+PART, ROOM = 1 << 15, 1 << 18
+LARGE = 1 << 12  # elements from which passes in place cost less than a formula
 
 
 def in_parts(function: Function) -> Function:
@@ -30,7 +36,7 @@ def in_parts(function: Function) -> Function:
         if type(x) is not np.ndarray or x.size <= 2 * PART or not x.flags.c_contiguous:
             return function(x, *others)
         for other in others:
-            if isinstance(other, np.ndarray) and not _is_like(other, x):
+            if isinstance(other, np.ndarray) and not is_like(other, x):
                 return function(x, *others)
             if not isinstance(other, (np.ndarray, int, float)):
                 return function(x, *others)
@@ -46,16 +52,93 @@ def in_parts(function: Function) -> Function:
     return call
 
 
-def _is_like(x: Value, y: Value) -> bool:
+def by_passes(passes: Function, *, work: int = 0) -> Callable[[Function], Function]:
+    """Decorate an elementwise formula with passes in place, for large arrays of NumPy.
+
+    `passes(made, *work, x, ...)` writes the result of a part into `made`, and may overwrite `work`
+    arrays like it. If it returns True, it does not know the part, and the formula computes it. The
+    arguments are as those of `in_parts`.
+    """
+
+    def decorate(formula: Function) -> Function:
+        @functools.wraps(formula)
+        def call(x: Value, *others: Value) -> Value:
+            if type(x) is not np.ndarray or x.size < LARGE or not _is_plain(x, others):
+                return formula(x, *others)
+            out = np.empty_like(x)
+            rooms = [np.empty(min(x.size, ROOM), x.dtype) for _ in range(work)]
+            for made, *rest in slices_of(out, *rooms, x, *others):
+                if passes(made, *rest):
+                    made[...] = formula(*rest[work:])
+            return out
+
+        return call
+
+    return decorate
+
+
+def is_plain(x: Value, *others: Value) -> bool:
+    """Whether arrays are as passes take them: contiguous, of one shape and of floats."""
+    return type(x) is np.ndarray and _is_plain(x, others)
+
+
+def _is_plain(x: Value, others: tuple[Value, ...]) -> bool:
+    if x.dtype.char not in "fd" or not x.flags.c_contiguous:
+        return False
+    for other in others:
+        if type(other) is np.ndarray:
+            if not is_like(other, x):
+                return False
+        elif type(other) is not float and type(other) is not int:
+            return False
+    return True
+
+
+def slices_of(x: Value, *others: Value) -> Iterator[list[Any]]:
+    """The same part of flattened arrays, from first to last; shorter ones are for each part."""
+    size = x.size
+    given = [y.reshape(-1) if type(y) is np.ndarray else y for y in (x, *others)]
+    if size <= ROOM:
+        yield given
+        return
+    for start in range(0, size, ROOM):
+        count = min(ROOM, size - start)
+        yield [
+            (y[start : start + count] if y.size == size else y[:count])
+            if type(y) is np.ndarray
+            else y
+            for y in given
+        ]
+
+
+def is_like(x: Value, y: Value) -> bool:
+    """Whether x is contiguous, and of the shape and dtype of y."""
     return type(x) is np.ndarray and (
         x.shape == y.shape and x.dtype == y.dtype and bool(x.flags.c_contiguous)
     )
 
 
+def clipped(x: Value, low: Number, high: Number) -> Value:
+    """The smaller one of `high` and the larger one of x and `low`: a third of their price."""
+    if type(x) is np.ndarray and x.size >= LARGE and x.dtype.char in "fd" and low <= high:
+        return np.clip(x, low, high)
+    return np.minimum(np.maximum(x, low), high)
+
+
 # --- Functions of several steps -----------------------------------------------------------------
 
 
-@in_parts
+def softplus_into(made: Value, room: Value, x: Value) -> None:
+    """The passes of `softplus_of`."""
+    np.absolute(x, made)
+    np.negative(made, made)
+    np.exp(made, made)
+    np.log1p(made, made)
+    np.clip(x, 0, np.inf, out=room)  # several times as fast as the maximum with a number
+    np.add(room, made, made)
+
+
+@by_passes(softplus_into, work=1)
 def softplus_of(x: Value) -> Value:
     """log(1 + exp(x)), without overflow: `np.logaddexp(x, 0)` by functions that are faster."""
     if type(x) is not np.ndarray:
@@ -63,7 +146,15 @@ def softplus_of(x: Value) -> Value:
     return np.maximum(x, 0) + np.log1p(np.exp(-np.absolute(x)))
 
 
-@in_parts
+def logistic_into(made: Value, x: Value) -> None:
+    """The passes of `logistic_of`."""
+    np.negative(x, made)
+    np.exp(made, made)
+    np.add(made, 1, made)
+    np.divide(1, made, made)
+
+
+@by_passes(logistic_into)
 def logistic_of(x: Value) -> Value:
     """1 / (1 + exp(-x)): where exp(-x) overflows to infinity, 0 is right."""
     with np.errstate(over="ignore"):
@@ -85,7 +176,7 @@ def sums_along(x: Value, axis: int) -> Value:
 
 def sums_of_products(x: Value, y: Value, axis: int) -> Value:
     """`sums_along` of x * y."""
-    if axis not in (-1, x.ndim - 1) or not _has_products(x) or not _is_like(y, x):
+    if axis not in (-1, x.ndim - 1) or not _has_products(x) or not is_like(y, x):
         return np.sum(x * y, axis, keepdims=True)
     return np.vecdot(x, y)[..., None]
 
@@ -97,4 +188,19 @@ def _has_products(x: Value) -> bool:
     )
 
 
-__all__ = ["in_parts", "logistic_of", "softplus_of", "sums_along", "sums_of_products"]
+__all__ = [
+    "LARGE",
+    "ROOM",
+    "by_passes",
+    "clipped",
+    "in_parts",
+    "is_like",
+    "is_plain",
+    "logistic_into",
+    "logistic_of",
+    "slices_of",
+    "softplus_into",
+    "softplus_of",
+    "sums_along",
+    "sums_of_products",
+]

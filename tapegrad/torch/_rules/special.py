@@ -13,7 +13,9 @@ from decimal import Decimal
 import numpy as np
 
 from tapegrad._core.types import Function, Value
+from tapegrad.torch._rules import unit_passes
 from tapegrad.torch._rules.declare import elementwise
+from tapegrad.torch._rules.parts import by_passes
 
 ROOT_PI = math.sqrt(math.pi)
 
@@ -48,7 +50,13 @@ def by_number(function: Callable[[float], float]) -> Function:
 # --- Error functions ----------------------------------------------------------------------------
 
 
-@elementwise("ErfBackward0", lambda _out, x: (2 / ROOT_PI) * np.exp(-x * x))
+@by_passes(unit_passes.density)
+def _erf_slopes(x: Value) -> Value:
+    return (2 / ROOT_PI) * np.exp(-x * x)
+
+
+@elementwise("ErfBackward0", lambda _out, x: _erf_slopes(x))
+@by_passes(unit_passes.erf, work=1)
 def erf(x: Value) -> Value:
     """2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x."""
     return _evaluate("erf", by_number(math.erf), x)

@@ -18,11 +18,14 @@ from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._ops.elementwise.kinds import FLOATS, require_kind
 from tapegrad.torch._ops.fast import logged_pair
+from tapegrad.torch._rules import loss_passes
 from tapegrad.torch._rules import losses as _losses
+from tapegrad.torch._rules.loss_passes import are_large
 from tapegrad.torch._rules.reducing import reduced, weighted, word_for
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
 
 mode_of = MODE.get
+MEAN_OF_SQUARES = loss_passes.MSE.reduced
 
 
 def _pair(
@@ -83,8 +86,11 @@ def mse_loss(
     ):
         mode = mode_of()
         if mode is None or not (mode.grad or mode.inference or mode.watchers):
-            apart = np.subtract(x, y).ravel()
-            out = np.asarray(apart.dot(apart) / x.dtype.type(x.size))
+            if are_large(x, y, {}):
+                out = np.asarray(MEAN_OF_SQUARES(x, y, "mean"))
+            else:
+                apart = np.subtract(x, y).ravel()
+                out = np.asarray(apart.dot(apart) / x.dtype.type(x.size))
             if mode is None and (input.node is not None or target.node is not None):
                 return logged_pair(_losses.MSE, MSE_NODE, out, input, target)
             return of_value(out)

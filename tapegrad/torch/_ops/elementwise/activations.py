@@ -35,14 +35,24 @@ from tapegrad.torch._ops.elementwise.activation_checks import bounds_for, check_
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, refuse_truth
 from tapegrad.torch._ops.elementwise.functions import sigmoid_of
 from tapegrad.torch._ops.fast import is_short, logged, quiet, short_single
-from tapegrad.torch._rules import special
+from tapegrad.torch._rules import special, unit_passes
 from tapegrad.torch._rules.declare import Declared, elementwise, general
-from tapegrad.torch._rules.parts import in_parts, softplus_of, sums_along, sums_of_products
+from tapegrad.torch._rules.parts import (
+    LARGE,
+    by_passes,
+    clipped,
+    in_parts,
+    is_like,
+    softplus_of,
+    sums_along,
+    sums_of_products,
+)
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._tensor.writes import write
 from tapegrad.torch._types import Dim, DType, Number, TensorLike
 
 Decorator = Callable[[Operation], Operation]
+NUMBERS = (float, int)
 
 
 def activation(
@@ -52,16 +62,22 @@ def activation(
     method: bool = False,
     inplace: bool = True,
     by_result: bool = False,
+    short: Declared | None = None,
+    numbers: Callable[..., Any] | None = None,
 ) -> Decorator:
     """Declare a function of nn.functional; `everywhere`: also of torch; `method`: of Tensor.
 
     by_result: in place, PyTorch's node differentiates by the result, and has a name of its own.
+    short: the function of floats whose entry a call makes itself; `numbers` returns the further
+    arguments that it gets for the numbers of a call, or None where the call is unusual.
     """
     within = label.replace("Backward0", "Backward1") if by_result else label
 
     def decorate(compute: Operation) -> Operation:
         word, compute = compute.__name__, refusing(compute)
         call = operation(label, method=method, function=everywhere and not inplace)(compute)
+        if short is not None:
+            call = _shortened(call, short, label, numbers or (lambda *given: given))
         if not inplace:
             return call
         call = with_inplace(call, compute, within)
@@ -71,6 +87,36 @@ def activation(
         return call
 
     return decorate
+
+
+def _shortened(
+    call: Operation, made: Declared, label: str, numbers: Callable[..., Any]
+) -> Operation:
+    """An activation whose usual calls make their entry here; anything unusual is `call`'s."""
+    parameters = list(inspect.signature(call).parameters.values())[1:]
+    names, usual = [p.name for p in parameters], tuple(p.default for p in parameters)
+    single = short_single(made, label, call, warns=True) if made.rule.unary else None
+    evaluate, rule, node_type = quiet(made.function), made.rule, node_class(label)
+
+    @functools.wraps(call)
+    def within(input: TensorLike, *args: Any, **words: Any) -> Any:
+        if single is not None and not args and not words:
+            return single(input)
+        given = usual
+        if args or words:
+            if len(args) > len(names) or not words.keys() <= set(names[len(args) :]):
+                return call(input, *args, **words)
+            rest = zip(names[len(args) :], usual[len(args) :], strict=True)
+            given = (*args, *(words.get(name, default) for name, default in rest))
+        if not is_short(input) or not all(type(value) in NUMBERS for value in given):
+            return call(input, *args, **words)
+        found = numbers(*given)
+        if found is None:
+            return call(input, *args, **words)
+        x = input._value
+        return logged(input, evaluate(x, *found), rule, node_type, (x, *found), {})
+
+    return within
 
 
 def with_inplace(call: Operation, compute: Operation, label: str) -> Operation:
@@ -116,6 +162,8 @@ def _kept(condition: Value, like: Value) -> Value:
 @elementwise("ReluBackward0", lambda out, _x: _kept(~(untraced(out) <= 0), out))
 def relu_of(x: Value) -> Value:
     """max(x, 0), with the slope 0 at 0."""
+    if type(x) is np.ndarray and x.size >= LARGE and x.dtype.char in "fd":
+        return np.clip(x, 0, np.inf)  # a third of the price of the maximum with a number
     return np.maximum(x, 0)
 
 
@@ -136,10 +184,14 @@ relu = register(replaces=relu)(short_single(relu_of, "ReluBackward0", relu, warn
     0,
 )
 def _between(x: Value, low: Value, high: Value) -> Value:
-    return np.minimum(np.maximum(x, low), high)
+    return clipped(x, low, high)
 
 
-@activation("HardtanhBackward0")
+@activation(
+    "HardtanhBackward0",
+    short=_between,
+    numbers=lambda low, high: (low, high) if low <= high else None,
+)
 def hardtanh(input: Value, min_val: float = -1.0, max_val: float = 1.0) -> Value:
     """x clamped to [min_val, max_val]; the gradient at the bounds is 0.
 
@@ -148,7 +200,7 @@ def hardtanh(input: Value, min_val: float = -1.0, max_val: float = 1.0) -> Value
     return _between(input, *bounds_for(input, min_val, max_val))
 
 
-@activation("HardtanhBackward0")
+@activation("HardtanhBackward0", short=_between, numbers=lambda: (0, 6))
 def relu6(input: Value) -> Value:
     """x clamped to [0, 6]."""
     return _between(input, *kinds.bounds_of(input, 0, 6))
@@ -161,7 +213,7 @@ def _is_fraction(slope: Value) -> bool:
 
 def _leaky_slopes(x: Value, slope: Value) -> Value:
     if _is_fraction(slope) and type(x) is np.ndarray:
-        return np.maximum((x > 0).astype(x.dtype), slope)
+        return np.clip((x > 0).astype(x.dtype), slope, 1)
     return np.where(x > 0, 1, slope)
 
 
@@ -173,7 +225,7 @@ def _leaky(x: Value, slope: Value) -> Value:
     return np.maximum(x, x * slope) if _is_fraction(slope) else np.where(x > 0, x, x * slope)
 
 
-@activation("LeakyReluBackward0", by_result=True)
+@activation("LeakyReluBackward0", by_result=True, short=_leaky)
 @kinds.of_kind("leaky_relu_cpu")
 def leaky_relu(input: Value, negative_slope: float = 0.01) -> Value:
     """x, and negative_slope * x below 0."""
@@ -222,6 +274,7 @@ def threshold(input: Value, threshold: float, value: float) -> Value:
 # --- exponential units --------------------------------------------------------------------------
 
 
+@by_passes(unit_passes.elu_slopes)
 @in_parts
 def _elu_slopes(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
     above = (~(x <= 0)).astype(x.dtype)  # where x is NaN the slope is that of large numbers
@@ -238,13 +291,13 @@ def _elu_slope(_out: Value, x: Value, alpha: Number, scale: Number, recording: N
 
 
 @elementwise("EluBackward0", _elu_slope, 0, 0, 0)
-@in_parts
+@by_passes(unit_passes.elu, work=1)
 def _elu(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
     low = np.expm1(np.minimum(x, 0) * recording) * (alpha * scale)
     return np.maximum(x, 0) * scale + low
 
 
-@activation("EluBackward0", by_result=True)
+@activation("EluBackward0", by_result=True, short=_elu, numbers=lambda alpha: (alpha, 1.0, 1.0))
 @kinds.of_kind("elu_cpu")
 def elu(input: Value, alpha: float = 1.0) -> Value:
     """x, and alpha * (e**x - 1) below 0."""
@@ -316,39 +369,36 @@ _ROOT_HALF, _DENSITY = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)
 _ROOT, _CUBE = math.sqrt(2 / math.pi), 0.044715
 
 
-@in_parts
-def _gelu_slopes(x: Value, out: Value) -> Value:
-    """The slopes by the result, x times the normal distribution function of x."""
-    zero = x == 0
-    below = out / (x + zero) + 0.5 * zero
-    return below + x * (_DENSITY * np.exp(-0.5 * x * x))
-
-
 def _gelu_slope(out: Value, x: Value) -> Value:
-    if type(x) is np.ndarray and type(out) is np.ndarray and x.dtype == np.float32:
-        return _gelu_slopes(x, out)
+    return _gelu_slopes(out, x)
+
+
+@by_passes(unit_passes.gelu_slopes, work=1)
+@in_parts
+def _gelu_slopes(_out: Value, x: Value) -> Value:
     return 0.5 * special.erfc(-_ROOT_HALF * x) + x * (_DENSITY * np.exp(-0.5 * x * x))
 
 
 @elementwise("GeluBackward0", _gelu_slope)
+@by_passes(unit_passes.gelu, work=1)
 @in_parts
 def _gelu(x: Value) -> Value:
     return x * (0.5 * special.erfc(-_ROOT_HALF * x))
 
 
-def _gelu_tanh_slope(_out: Value, x: Value) -> Value:
-    return _gelu_tanh_slopes(x)
+def _gelu_tanh_slope(out: Value, x: Value) -> Value:
+    return _gelu_tanh_slopes(out, x)
 
 
-@in_parts
-def _gelu_tanh_slopes(x: Value) -> Value:
+@by_passes(unit_passes.gelu_tanh_slopes, work=1)
+def _gelu_tanh_slopes(_out: Value, x: Value) -> Value:
     square = x * x
     inner = np.tanh(_ROOT * (x + _CUBE * x * square))
     return 0.5 * (1 + inner) + (0.5 * _ROOT) * x * (1 - inner * inner) * (1 + 3 * _CUBE * square)
 
 
 @elementwise("GeluBackward0", _gelu_tanh_slope)
-@in_parts
+@by_passes(unit_passes.gelu_tanh)
 def _gelu_tanh(x: Value) -> Value:
     return 0.5 * x * (1 + np.tanh(_ROOT * (x + _CUBE * x * x * x)))
 
@@ -362,17 +412,43 @@ def gelu(input: Value, approximate: str = "none") -> Value:
     return _gelu(input) if approximate == "none" else _gelu_tanh(input)
 
 
-def _silu_slope(_out: Value, x: Value) -> Value:
+_SHORT_GELUS = {
+    word: short_single(
+        made, "GeluBackward0", functools.partial(gelu, approximate=word), warns=True
+    )
+    for word, made in (("none", _gelu), ("tanh", _gelu_tanh))
+}
+
+
+def _short_gelu(general: Operation) -> Operation:
+    @functools.wraps(general)
+    def within(input: TensorLike, approximate: str = "none") -> Any:
+        call = _SHORT_GELUS.get(approximate) if type(approximate) is str else None
+        return general(input, approximate) if call is None else call(input)
+
+    return within
+
+
+gelu = _short_gelu(gelu)
+
+
+def _silu_slope(out: Value, x: Value) -> Value:
+    return _silu_slopes(out, x)
+
+
+@by_passes(unit_passes.silu_slopes, work=1)
+def _silu_slopes(_out: Value, x: Value) -> Value:
     part = sigmoid_of(x)
     return part * (1 + x * (1 - part))
 
 
 @elementwise("SiluBackward0", _silu_slope)
+@by_passes(unit_passes.silu)
 def _silu(x: Value) -> Value:
     return x / (1 + np.exp(-x))
 
 
-@activation("SiluBackward0")
+@activation("SiluBackward0", short=_silu)
 @kinds.of_kind("silu_cpu", "fVc")
 def silu(input: Value) -> Value:
     """x * sigmoid(x)."""
@@ -383,18 +459,20 @@ def _softplus_slope(_out: Value, x: Value, beta: Number, limit: Number) -> Value
     return _softplus_slopes(x, beta, limit)
 
 
+@by_passes(unit_passes.softplus_slopes, work=1)
 @in_parts
 def _softplus_slopes(x: Value, beta: Number, limit: Number) -> Value:
     return np.where(untraced(x) * beta > limit, 1, sigmoid_of(x * beta))
 
 
 @elementwise("SoftplusBackward0", _softplus_slope, 0, 0)
+@by_passes(unit_passes.softplus, work=1)
 @in_parts
 def _softplus(x: Value, beta: Number, limit: Number) -> Value:
     return np.where(x * beta > limit, x, softplus_of(x * beta) / beta)
 
 
-@activation("SoftplusBackward0", inplace=False)
+@activation("SoftplusBackward0", inplace=False, short=_softplus)
 @kinds.of_kind("softplus_cpu")
 def softplus(input: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
     """log(1 + e**(beta x)) / beta; x itself where beta x is above a threshold."""
@@ -417,20 +495,25 @@ def _mish(x: Value) -> Value:
     return x * np.tanh(softplus_of(x))
 
 
-@activation("MishBackward0")
+@activation("MishBackward0", short=_mish)
 @kinds.of_kind("mish_cpu")
 def mish(input: Value) -> Value:
     """x * tanh(softplus(x))."""
     return _mish(input)
 
 
-@elementwise("LogSigmoidBackward0", lambda _out, x: sigmoid_of(-x))
-@in_parts
+@by_passes(unit_passes.log_logistic_slopes)
+def _logsigmoid_slopes(x: Value) -> Value:
+    return sigmoid_of(-x)
+
+
+@elementwise("LogSigmoidBackward0", lambda _out, x: _logsigmoid_slopes(x))
+@by_passes(unit_passes.log_logistic, work=1)
 def _logsigmoid(x: Value) -> Value:
     return -softplus_of(-x)
 
 
-@activation("LogSigmoidBackward0", inplace=False)
+@activation("LogSigmoidBackward0", inplace=False, short=_logsigmoid)
 @kinds.of_kind("log_sigmoid_cpu")
 def logsigmoid(input: Value) -> Value:
     """log(sigmoid(x)), without overflow."""
@@ -459,12 +542,12 @@ def tanhshrink(input: Value) -> Value:
     "HardsigmoidBackward0",
     lambda _out, x: ((untraced(x) > -3) & (untraced(x) < 3)).astype(x.dtype) / 6,
 )
-@in_parts
+@by_passes(unit_passes.hardsigmoid)
 def _hardsigmoid(x: Value) -> Value:
     return np.clip(x + 3, 0, 6) / 6
 
 
-@activation("HardsigmoidBackward0")
+@activation("HardsigmoidBackward0", short=_hardsigmoid)
 @kinds.of_kind("hardsigmoid_cpu")
 def hardsigmoid(input: Value) -> Value:
     """x / 6 + 1 / 2, clamped to [0, 1]."""
@@ -472,16 +555,22 @@ def hardsigmoid(input: Value) -> Value:
 
 
 def _hardswish_slope(_out: Value, x: Value) -> Value:
+    return _hardswish_slopes(x)
+
+
+@by_passes(unit_passes.hardswish_slopes)
+def _hardswish_slopes(x: Value) -> Value:
     middle = np.where(untraced(x) < 3, x / 3 + 0.5, 1)
     return np.where(untraced(x) <= -3, 0, middle)
 
 
 @elementwise("HardswishBackward0", _hardswish_slope)
+@by_passes(unit_passes.hardswish)
 def _hardswish(x: Value) -> Value:
     return x * np.clip(x + 3, 0, 6) / 6
 
 
-@activation("HardswishBackward0")
+@activation("HardswishBackward0", short=_hardswish)
 @kinds.of_kind("hardswish_cpu")
 def hardswish(input: Value) -> Value:
     """x * hardsigmoid(x)."""
@@ -493,12 +582,17 @@ def _beyond(_out: Value, x: Value, limit: Number) -> Value:
 
 
 @elementwise("SoftshrinkBackward0", _beyond, 0)
-@in_parts
+@by_passes(unit_passes.softshrink, work=1)
 def _softshrink(x: Value, limit: Number) -> Value:
     return np.maximum(x - limit, 0) + np.minimum(x + limit, 0)
 
 
-@activation("SoftshrinkBackward0", inplace=False)
+@activation(
+    "SoftshrinkBackward0",
+    inplace=False,
+    short=_softshrink,
+    numbers=lambda limit: (limit,) if limit >= 0 else None,
+)
 @kinds.of_kind("softshrink_check")
 def softshrink(input: Value, lambd: float = 0.5) -> Value:
     """x moved towards 0 by lambd; 0 where |x| is at most lambd."""
@@ -538,7 +632,14 @@ def glu(input: Value, dim: int = -1) -> Value:
 
 
 def _softmax_vjp(g: Cotangent, out: Value, _x: Value, axis: int) -> Cotangent:
-    return out * (g - sums_of_products(g, out, axis))
+    apart = g - sums_of_products(g, out, axis)
+    return np.multiply(apart, out, **_within(apart, out))
+
+
+def _within(made: Value, *others: Value) -> dict[str, Value]:
+    """The keyword with which NumPy writes over an array that was made here: not a traced one."""
+    plain = type(made) is np.ndarray and made.ndim > 0
+    return {"out": made} if plain and all(is_like(x, made) for x in others) else {}
 
 
 def _softmax_jvp(dots: Tangent, out: Value, _x: Value, axis: int) -> Tangent:
@@ -550,13 +651,17 @@ def softmax_of(x: Value, axis: int) -> Value:
     """exp(x) over its sum along an axis."""
     if not x.size:
         return np.copy(x)
-    powers = np.exp(x - np.maximum.reduce(x, axis, keepdims=True))
+    shifted = x - np.maximum.reduce(x, axis, keepdims=True)
+    powers = np.exp(shifted, **_within(shifted))
     powers /= sums_along(powers, axis)
     return powers
 
 
 def _log_softmax_vjp(g: Cotangent, out: Value, _x: Value, axis: int) -> Cotangent:
-    return g - np.exp(out) * sums_along(g, axis)
+    sums = sums_along(g, axis)
+    powers = np.exp(out)
+    powers = np.multiply(powers, sums, **_within(powers))
+    return np.subtract(g, powers, **_within(powers, g))
 
 
 def _log_softmax_jvp(dots: Tangent, out: Value, _x: Value, axis: int) -> Tangent:
@@ -569,7 +674,8 @@ def log_softmax_of(x: Value, axis: int) -> Value:
     if not x.size:
         return np.copy(x)
     shifted = x - np.maximum.reduce(x, axis, keepdims=True)
-    return shifted - np.log(sums_along(np.exp(shifted), axis))
+    logarithms = np.log(sums_along(np.exp(shifted), axis))
+    return np.subtract(shifted, logarithms, **_within(shifted))
 
 
 def _declare_softmax(word: str, function: Declared, label: str, doc: str) -> None:

@@ -30,8 +30,9 @@ from tapegrad.torch._ops.fast import (
     logged,
     short_single,
 )
-from tapegrad.torch._rules import incomplete_gamma, special
+from tapegrad.torch._rules import incomplete_gamma, special, unit_passes
 from tapegrad.torch._rules.declare import Declared, elementwise
+from tapegrad.torch._rules.parts import by_passes, clipped, logistic_into
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Number, TensorLike
 
@@ -175,6 +176,8 @@ def _above(_out: Value, x: Value, low: Value, high: Value) -> Value:
 
 @elementwise("ClampBackward1", _inside, _below, _above, strong=True)
 def _clamped(x: Value, low: Value, high: Value) -> Value:
+    if type(low) in NUMBERS and type(high) in NUMBERS:
+        return clipped(x, low, high)
     return np.minimum(np.maximum(x, low), high)
 
 
@@ -274,7 +277,13 @@ def _rsqrt(x: Value) -> Value:
     return 1 / np.sqrt(x)
 
 
-@elementwise("SigmoidBackward0", lambda out, _x: out * (1 - out))
+@by_passes(unit_passes.logistic_slopes)
+def _sigmoid_slopes(out: Value) -> Value:
+    return out * (1 - out)
+
+
+@elementwise("SigmoidBackward0", lambda out, _x: _sigmoid_slopes(out))
+@by_passes(logistic_into)
 def sigmoid_of(x: Value) -> Value:
     """1 / (1 + exp(-x)): where exp(-x) overflows to infinity, 0 is right."""
     return 1 / (1 + np.exp(-x))

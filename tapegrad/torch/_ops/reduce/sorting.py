@@ -15,13 +15,55 @@ from tapegrad.torch._ops.reduce.extrema import taken
 from tapegrad.torch._types import TensorLike
 from tapegrad.torch.return_types import pair
 
+LONG = 64  # elements of a row from which the fastest sort is worth a check for ties
+
 
 def order_along(values: Value, axis: int, descending: bool) -> Value:
     """The stable order along an axis; NaN is the largest."""
     if not descending:
-        return np.argsort(values, axis, kind="stable")
+        return _ascending(values, axis)
     last = values.shape[axis] - 1
+    if _is_long(values, axis):
+        return _ascending(-values, axis)
     return np.flip(last - np.argsort(np.flip(values, axis), axis, kind="stable"), axis)
+
+
+def _is_long(values: Value, axis: int) -> bool:
+    """Whether rows are sorted much faster without the places of equal elements in mind."""
+    return (
+        type(values) is np.ndarray
+        and values.dtype.char in "fd"
+        and axis % values.ndim == values.ndim - 1
+        and values.shape[axis] >= LONG
+        and not np.isnan(np.add.reduce(values, None))
+    )
+
+
+def _ascending(values: Value, axis: int) -> Value:
+    """The stable order: where rows are long, a faster one, and again that of rows with ties."""
+    if not _is_long(values, axis):
+        return np.argsort(values, axis, kind="stable")
+    order = np.argsort(values, axis)
+    ordered = np.take_along_axis(values, order, axis)
+    tied = np.any(ordered[..., 1:] == ordered[..., :-1], axis=-1)
+    if np.any(tied):
+        order[tied] = np.argsort(values[tied], -1, kind="stable")
+    return order
+
+
+def _first(values: Value, axis: int, count: int, descending: bool) -> Value:
+    """The places of the first elements in the order along an axis."""
+    size = values.shape[axis]
+    if _is_long(values, axis) and 0 < 4 * count <= size:
+        given = -values if descending else values
+        bounds = np.partition(given, count - 1, -1)[..., count - 1 : count]
+        among = np.flatnonzero(given <= bounds)
+        rows = values.size // size
+        if among.size == rows * count:  # no other element is equal to the last one
+            among = among.reshape(*values.shape[:-1], count)
+            order = np.argsort(given.reshape(-1)[among], -1, kind="stable")
+            return np.take_along_axis(among, order, -1) % size
+    return np.take(order_along(values, axis, descending), np.arange(count), axis)
 
 
 def _sorted(word: str, input: Value, dim: int, descending: bool) -> Any:
@@ -61,8 +103,7 @@ def topk(input: Value, k: int, dim: int = -1, largest: bool = True, sorted: bool
     array, axis = along_one(input, dim)
     if not 0 <= k <= array.shape[axis]:
         raise RuntimeError("selected index k out of range")
-    order = order_along(untraced(array), axis, largest)
-    places = np.take(order, np.arange(k), axis)
+    places = _first(untraced(array), axis, k, largest)
     values = taken(array, places, axis)
     shape = () if not input.ndim and k else places.shape
     return pair("topk", shaped(values, shape), shaped(places, shape))

@@ -1,0 +1,210 @@
+"""Functions of large arrays go in place and part by part; small ones by their formulas.
+
+The two agree, also at zeros, bounds, infinities and NaN, and for tensors that are no whole arrays.
+"""
+
+import numpy as np
+import pytest
+
+import tapegrad.torch as torch
+from tapegrad.torch._rules import pairs, parts
+from tapegrad.torch.nn import functional
+
+UNITS = {
+    "relu": torch.relu,
+    "leaky_relu": functional.leaky_relu,
+    "hardtanh": functional.hardtanh,
+    "relu6": functional.relu6,
+    "hardswish": functional.hardswish,
+    "hardsigmoid": functional.hardsigmoid,
+    "softshrink": functional.softshrink,
+    "elu": functional.elu,
+    "elu scaled": lambda x: functional.elu(x, 0.5),
+    "celu": lambda x: functional.celu(x, 2.0),
+    "selu": functional.selu,
+    "gelu": functional.gelu,
+    "gelu tanh": lambda x: functional.gelu(x, approximate="tanh"),
+    "silu": functional.silu,
+    "mish": functional.mish,
+    "softplus": functional.softplus,
+    "softplus scaled": lambda x: functional.softplus(x, 2.0, 3.0),
+    "softplus low": lambda x: functional.softplus(x, 1.0, 1.0),
+    "logsigmoid": functional.logsigmoid,
+    "sigmoid": torch.sigmoid,
+    "erf": torch.erf,
+    "clamp": lambda x: torch.clamp(x, -1.0, 2.0),
+    "clamp in the wrong order": lambda x: torch.clamp(x, 2.0, -1.0),
+}
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 3.0, -3.0, 6.0, -30.0, 40.0, 1e-40, -1e-35, 1e-25]
+WILD = [np.nan, np.inf, -np.inf]
+TOLERANCE = {"float32": {"rtol": 2e-6, "atol": 2e-6}, "float64": {"rtol": 1e-13, "atol": 1e-14}}
+
+
+def value_and_slope(function, values):
+    x = torch.tensor(values, requires_grad=True)
+    out = function(x)
+    out.backward(torch.linspace(0.5, 1.5, len(values)).to(x.dtype))
+    return out.detach().numpy(), x.grad.numpy()
+
+
+@pytest.mark.parametrize("wild", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", UNITS)
+def test_passes_agree_with_formulas(name, dtype, wild, monkeypatch):
+    function = UNITS[name]
+    special = SPECIAL + (WILD if wild else [])
+    values = np.concatenate([np.random.default_rng(0).normal(size=5000) * 3, special])
+    large = value_and_slope(function, values.astype(dtype))
+    monkeypatch.setattr(parts, "LARGE", 1 << 60)
+    monkeypatch.setattr("tapegrad.torch._ops.elementwise.activations.LARGE", 1 << 60)
+    small = value_and_slope(function, values.astype(dtype))
+    for found, expected in zip(large, small, strict=True):
+        assert found.dtype == expected.dtype == dtype
+        np.testing.assert_allclose(found, expected, **TOLERANCE[dtype])
+
+
+def test_parts_are_joined(monkeypatch):
+    monkeypatch.setattr(parts, "ROOM", 1000)
+    values = np.random.default_rng(0).normal(size=5500).astype(np.float32)
+    for function in (functional.gelu, functional.silu, functional.softplus):
+        found = value_and_slope(function, values)
+        monkeypatch.setattr(parts, "ROOM", 1 << 18)
+        for mine, whole in zip(found, value_and_slope(function, values), strict=True):
+            np.testing.assert_array_equal(mine, whole)
+        monkeypatch.setattr(parts, "ROOM", 1000)
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_higher_derivatives_of_large_arrays_go_by_formulas(order):
+    values = np.random.default_rng(0).normal(size=5000)
+    for function in (functional.gelu, functional.silu, functional.softplus, torch.sigmoid):
+        found = []
+        for count in (5000, 100):
+            x = torch.tensor(values[:count], requires_grad=True)
+            y = function(x)
+            for _ in range(order):
+                (y,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+            found.append(y.detach().numpy()[:100])
+        np.testing.assert_allclose(*found, rtol=1e-10, atol=1e-12)
+
+
+def test_a_transposed_array_goes_by_the_formula():
+    x = torch.randn(80, 90)
+    for function in (functional.gelu, functional.hardswish, torch.sigmoid):
+        straight, turned = x.clone().requires_grad_(), x.clone().requires_grad_()
+        weight = torch.randn(90, 80)
+        (function(straight.t()) * weight).sum().backward()
+        (function(turned) * weight.t().contiguous()).sum().backward()
+        torch.testing.assert_close(straight.grad, turned.grad)
+
+
+LOSSES = {
+    "mse_loss": functional.mse_loss,
+    "l1_loss": functional.l1_loss,
+    "smooth_l1_loss": functional.smooth_l1_loss,
+    "smooth_l1_loss narrow": lambda x, y, **words: functional.smooth_l1_loss(
+        x, y, beta=0.3, **words
+    ),
+    "smooth_l1_loss sharp": lambda x, y, **words: functional.smooth_l1_loss(x, y, beta=0, **words),
+    "huber_loss": lambda x, y, **words: functional.huber_loss(x, y, delta=0.7, **words),
+    "binary_cross_entropy_with_logits": functional.binary_cross_entropy_with_logits,
+}
+
+
+@pytest.mark.parametrize("wanted", [(True, True), (True, False), (False, True)])
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_of_large_arrays_are_those_of_their_elements(name, reduction, wanted):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(60, 100)), rng.uniform(size=(60, 100))
+    values[1][0, :5] = values[0][0, :5]
+    found = []
+    for whole in (True, False):
+        x, y = (torch.tensor(v, requires_grad=w) for v, w in zip(values, wanted, strict=True))
+        if whole:
+            loss = LOSSES[name](x, y, reduction=reduction)
+        else:
+            loss = LOSSES[name](x, y, reduction="none")
+            loss = loss.mean() if reduction == "mean" else loss.sum()
+        (3 * loss).backward()
+        found.append([loss.item(), *(p.grad.numpy() for p in (x, y) if p.requires_grad)])
+    for mine, expected in zip(*found, strict=True):
+        np.testing.assert_allclose(mine, expected, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("value", WILD)
+def test_losses_of_large_arrays_with_infinities(value):
+    for name, function in LOSSES.items():
+        values = np.random.default_rng(0).uniform(size=5000)
+        values[7] = value
+        x = torch.tensor(values, requires_grad=True)
+        y = torch.full((5000,), 0.5, dtype=x.dtype)
+        function(x, y, reduction="sum").backward()
+        small = torch.tensor(values[:50], requires_grad=True)
+        function(small, y[:50], reduction="sum").backward()
+        np.testing.assert_allclose(x.grad.numpy()[:50], small.grad.numpy(), err_msg=name)
+
+
+# --- Orders and distances -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("kind", ["plain", "ties", "nan", "infinite"])
+def test_long_rows_are_sorted_stably(kind, descending):
+    values = np.random.default_rng(0).normal(size=(7, 300)).astype(np.float32)
+    if kind == "ties":
+        values[::2] = np.round(values[::2])
+        values[1, :4] = [0.0, -0.0, 0.0, -0.0]
+    elif kind == "nan":
+        values[3, ::50] = np.nan
+    elif kind == "infinite":
+        values[2, :6] = [np.inf, -np.inf] * 3
+    found = torch.sort(torch.tensor(values), 1, descending)
+    key = values if not descending else -values
+    order = np.argsort(key, 1, kind="stable")
+    if kind == "nan" and descending:  # NaN is the largest
+        order = np.lexsort((np.broadcast_to(np.arange(300), key.shape), key, ~np.isnan(key)), 1)
+    np.testing.assert_array_equal(found.indices.numpy(), order)
+    top = torch.topk(torch.tensor(values), 20, 1, largest=descending)
+    np.testing.assert_array_equal(top.indices.numpy(), order[:, :20])
+    np.testing.assert_array_equal(top.values.numpy(), np.take_along_axis(values, order[:, :20], 1))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_distances_by_products_have_the_digits_of_small_ones(dtype):
+    rng = np.random.default_rng(0)
+    x = (rng.normal(size=(60, 40)) + 100).astype(dtype)
+    y = (rng.normal(size=(70, 40)) + 100).astype(dtype)
+    y[:20] = x[:20] + (1e-3 * rng.normal(size=(20, 40))).astype(dtype)
+    y[20:25] = x[20:25]
+    assert pairs._euclidean(x, y) is not None
+    apart = x[:, None].astype(np.float64) - y
+    exact = np.sqrt(np.sum(apart * apart, -1))
+    near = {"rtol": 2e-6 if dtype == "float32" else 1e-14}
+    np.testing.assert_allclose(
+        torch.cdist(torch.tensor(x), torch.tensor(y)).numpy(), exact, **near
+    )
+    whole = np.concatenate([x, y])
+    found = functional.pdist(torch.tensor(whole)).numpy()
+    apart = (whole[:, None].astype(np.float64) - whole)[np.triu_indices(130, 1)]
+    np.testing.assert_allclose(found, np.sqrt(np.sum(apart * apart, -1)), **near)
+
+
+def test_distances_of_rows_with_infinities():
+    x, y = np.ones((60, 40)), np.zeros((70, 40))
+    x[3, 5] = np.inf
+    found = torch.cdist(torch.tensor(x), torch.tensor(y)).numpy()
+    assert np.isinf(found[3]).all()
+    np.testing.assert_allclose(np.delete(found, 3, 0), np.sqrt(40))
+
+
+def test_slopes_of_manhattan_distances():
+    values = np.random.default_rng(0).normal(size=(40, 6))
+    values[3, :4] = values[5, :4]
+    x, same = (torch.tensor(values, requires_grad=True) for _ in range(2))
+    weight = torch.randn(40 * 39 // 2, dtype=x.dtype)
+    (functional.pdist(x, 1.0) * weight).sum().backward()
+    rows, columns = np.triu_indices(40, 1)
+    apart = same[torch.tensor(rows)] - same[torch.tensor(columns)]
+    (apart.abs().sum(1) * weight).sum().backward()
+    torch.testing.assert_close(x.grad, same.grad)

@@ -35,6 +35,7 @@ from tapegrad.torch._ops.elementwise.activation_checks import bounds_for, check_
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, refuse_truth
 from tapegrad.torch._ops.elementwise.functions import sigmoid_of
 from tapegrad.torch._ops.fast import is_short, logged, quiet, short_single
+from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules import special
 from tapegrad.torch._rules.declare import Declared, elementwise, general
 from tapegrad.torch._rules.parts import in_parts, softplus_of, sums_along, sums_of_products
@@ -61,7 +62,8 @@ def activation(
 
     def decorate(compute: Operation) -> Operation:
         word, compute = compute.__name__, refusing(compute)
-        call = operation(label, method=method, function=everywhere and not inplace)(compute)
+        public = everywhere and not inplace
+        call = operation(label, method=method, function=public, settles=True)(compute)
         if not inplace:
             return call
         call = with_inplace(call, compute, within)
@@ -84,6 +86,8 @@ def with_inplace(call: Operation, compute: Operation, label: str) -> Operation:
 
     @functools.wraps(compute)
     def within(*args: Any, **kwargs: Any) -> Any:
+        if len(args) < len(names) and "inplace" not in kwargs:
+            return call(*args, **kwargs)
         given = {**dict(zip(names, args, strict=False)), **kwargs}
         if not given.pop("inplace", False):
             return call(**given)
@@ -119,7 +123,7 @@ def relu_of(x: Value) -> Value:
     return np.maximum(x, 0)
 
 
-@operation("ReluBackward0", inplace=True)
+@operation("ReluBackward0", inplace=True, settles=True)
 def relu(input: Value) -> Value:
     """max(x, 0); the gradient at 0 is 0."""
     check_dtype("relu", input)
@@ -271,7 +275,7 @@ def selu(input: Value) -> Value:
     return _elu(input, *_SELU, 1.0)
 
 
-@private("RreluWithNoiseBackward0")
+@private("RreluWithNoiseBackward0", settles=True)
 def _leaky_by(input: Value, slope: Value) -> Value:
     return _leaky(input, slope)
 
@@ -586,7 +590,7 @@ def _declare_softmax(word: str, function: Declared, label: str, doc: str) -> Non
         return shaped(function(array, axis=axis), input.shape)
 
     compute.__doc__, compute.__name__ = doc, word
-    usual = operation(label, name=word)(compute)
+    usual = operation(label, name=word, settles=True)(compute)
 
     def call(input: TensorLike, dim: Dim = None, dtype: DType = None, **words: Any) -> Any:
         if type(dim) is int and dtype is None and not words and is_short(input):
@@ -599,7 +603,7 @@ def _declare_softmax(word: str, function: Declared, label: str, doc: str) -> Non
             dim = words.pop("axis", None)
         return usual(input, dim, dtype, **words)
 
-    register(replaces=usual)(call)
+    register(replaces=usual)(settling(call, usual.trace))  # type: ignore[attr-defined]
 
 
 _declare_softmax(

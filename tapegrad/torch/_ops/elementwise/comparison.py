@@ -225,7 +225,7 @@ def _chosen(condition: Value, x: Value, y: Value) -> Value:
     return np.where(condition.astype(bool, copy=False), x, y)
 
 
-@operation("WhereBackward0", method=False)
+@operation("WhereBackward0", method=False, settles=True)
 def where(condition: Value, input: Value = None, other: Value = None) -> Value:
     """`input` where the condition holds, else `other`; of a condition alone its positions."""
     if input is None and other is None:

@@ -111,14 +111,14 @@ def _at_least(array: Value, count: int) -> Value:
     return array.reshape((1,) * (count - len(shape)) + shape)
 
 
-@operation("CatBackward0", method=False)
+@operation("CatBackward0", method=False, settles=True)
 def hstack(tensors: Sequence[Value]) -> Value:
     """Tensors joined along dimension 1, vectors along 0."""
     arrays = [_at_least(array, 1) for array in _require_some(tensors, "hstack")]
     return _joined(arrays, 0 if arrays[0].ndim == 1 else 1)
 
 
-@operation("CatBackward0", method=False)
+@operation("CatBackward0", method=False, settles=True)
 def vstack(tensors: Sequence[Value]) -> Value:
     """Tensors joined along dimension 0, vectors as rows."""
     arrays = [_at_least(array, 2) for array in _require_some(tensors, "vstack")]
@@ -208,7 +208,7 @@ def atleast_3d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
 # --- Repetition ---------------------------------------------------------------------------------
 
 
-@operation("RepeatBackward0", function=False)
+@operation("RepeatBackward0", function=False, settles=True)
 def repeat(self: Value, *repeats: Sizes) -> Value:
     """The tensor so many times along each dimension."""
     counts = sizes_of(repeats)
@@ -282,7 +282,7 @@ def repeat_interleave(
 # --- Flips and rotations ------------------------------------------------------------------------
 
 
-@operation("FlipBackward0")
+@operation("FlipBackward0", settles=True)
 def flip(input: Value, *dims: Dim) -> Value:
     """The elements in reverse order along these dimensions."""
     axes = [wrapped(dim, input.ndim) for dim in sizes_of(dims)]
@@ -301,7 +301,7 @@ def _flip_method(self: Tensor, *dims: Dim, **words: Any) -> Tensor:
     return flip(self, *given)
 
 
-@operation("FlipBackward0")
+@operation("FlipBackward0", settles=True)
 def fliplr(input: Value) -> Value:
     """The columns in reverse order."""
     if input.ndim < 2:
@@ -309,7 +309,7 @@ def fliplr(input: Value) -> Value:
     return np.flip(input, 1)
 
 
-@operation("FlipBackward0")
+@operation("FlipBackward0", settles=True)
 def flipud(input: Value) -> Value:
     """The rows in reverse order."""
     if input.ndim < 1:
@@ -317,7 +317,7 @@ def flipud(input: Value) -> Value:
     return np.flip(input, 0)
 
 
-@operation("RollBackward0")
+@operation("RollBackward0", settles=True)
 def roll(input: Value, shifts: Sizes, dims: Dim = None) -> Value:
     """The elements shifted along dimensions; those beyond one end come back at the other."""
     steps = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
@@ -334,7 +334,7 @@ def roll(input: Value, shifts: Sizes, dims: Dim = None) -> Value:
     return turned
 
 
-@operation("Rot90Backward0")
+@operation("Rot90Backward0", settles=True)
 def rot90(input: Value, k: int = 1, dims: Dim = (0, 1)) -> Value:
     """A rotation by k * 90 degrees in the plane of two dims, from the first to the second."""
     if len(dims) != 2:
@@ -359,13 +359,13 @@ def _triangle(array: Value, diagonal: int, word: str) -> Value:
     return np.tril(array, diagonal) if word == "tril" else np.triu(array, diagonal)
 
 
-@operation("TrilBackward0", inplace=True)
+@operation("TrilBackward0", inplace=True, settles=True)
 def tril(input: Value, diagonal: int = 0) -> Value:
     """The matrix with zeros above a diagonal."""
     return _triangle(input, diagonal, "tril")
 
 
-@operation("TriuBackward0", inplace=True)
+@operation("TriuBackward0", inplace=True, settles=True)
 def triu(input: Value, diagonal: int = 0) -> Value:
     """The matrix with zeros below a diagonal."""
     return _triangle(input, diagonal, "triu")
@@ -389,7 +389,7 @@ def _embedded(array: Value, offset: int, dim1: int, dim2: int) -> Value:
     return np.moveaxis(cast(made, array.dtype), (-2, -1), (first, second))
 
 
-@operation("DiagEmbedBackward0")
+@operation("DiagEmbedBackward0", settles=True)
 def diag_embed(input: Value, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Value:
     """Matrices whose diagonals are the last dimension, zero elsewhere."""
     return _embedded(input, offset, dim1, dim2)

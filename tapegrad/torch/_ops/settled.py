@@ -20,24 +20,25 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad import Array
 from tapegrad._core.entry import MINUS, Spec, spec_of
 from tapegrad._core.fit import fit_cotangent
 from tapegrad._core.forms import Elementwise
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.rule import Rule
 from tapegrad._core.scatter import scatter
-from tapegrad._core.settled import AllWays, Settled, SettledAll, Ways
+from tapegrad._core.settled import AllWays, Settled, SettledAll, Ways, summing
 from tapegrad._core.types import Cotangent, Function, Params, Value
 from tapegrad._core.values import Scatter
 from tapegrad.torch._dtypes import Size
 from tapegrad.torch._dtypes import dtype as torch_dtype
 from tapegrad.torch._graph.modes import MODE
-from tapegrad.torch._graph.node import Node, array_on_graph, fresh_node, is_on_graph, new
+from tapegrad.torch._graph.node import GraphTape, Node, fresh_node, new
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._rules.declare import Declared
@@ -48,6 +49,7 @@ mode_of = MODE.get
 Call = Callable[..., Any]
 Make = Callable[[list[Tensor], list[Value]], Tensor]
 
+_SMALL = 1 << 12  # elements of an array that is the same for all such calls, as of a mask
 _MOST = 1 << 12  # calls that an operation remembers; programs with more begin again
 _ONCE = object()  # stands for a call that came once
 # Parameters of these classes are told apart by their class and `==`.
@@ -76,7 +78,7 @@ def settling(general: Call, trace: Call) -> Call:
                 x = arg._value
                 if type(x) is not ndarray:
                     return general(*args, **kwargs)
-                key += x.dtype, x.shape, arg.node is None
+                key += x.dtype, x.shape, x.strides, arg.node is None
                 tensors.append(arg)
                 arrays.append(x)
                 continue
@@ -87,6 +89,15 @@ def settling(general: Call, trace: Call) -> Call:
                     key.append(math.copysign(1.0, arg))
             elif kind in _SEQUENCES and _IN_TUPLES.issuperset(map(type, arg)):
                 key += kind, *arg, len(arg)
+            elif (kind is tuple or kind is list) and all(isinstance(x, Tensor) for x in arg):
+                key.append(len(arg))
+                for part in arg:
+                    x = part._value
+                    if type(x) is not ndarray:
+                        return general(*args, **kwargs)
+                    key += x.dtype, x.shape, x.strides, part.node is None
+                    arrays.append(x)
+                tensors += arg
             else:
                 return general(*args, **kwargs)
         found = ask(tuple(key))
@@ -106,6 +117,24 @@ def settling(general: Call, trace: Call) -> Call:
 
 
 # --- What a call is settled to ------------------------------------------------------------------
+
+
+class _Probe(GraphTape):
+    """A tape of one call, which remembers the arguments that no entry keeps."""
+
+    __slots__ = ("given",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given: dict[Any, Sequence[Any]] = {}
+
+    def record(
+        self, rule: Any, out: Value, args: list[Value], slots: list[Any], params: Params
+    ) -> Any:
+        made = super().record(rule, out, args, slots, params)
+        if isinstance(made, Array):
+            self.given[made.slot] = args
+        return made
 
 
 class _Place(NamedTuple):
@@ -129,7 +158,7 @@ def _learned(
     if any(x.dtype.kind not in "fiub" for x in arrays) or type(result._value) is not ndarray:
         return False
     found = _traced(trace, args, kwargs, arrays)
-    if found is None:
+    if found is None or not _is_same_of_others(found, trace, args, kwargs, arrays):
         return False
     rule, params, places = found
     wanted = tuple(p.number >= 0 and tensors[p.number].node is not None for p in places)
@@ -142,7 +171,11 @@ def _learned(
     run = run or _function_of(rule, params)
     make = _maker(type(node), rule, run, settled, places, specs, wanted, out)
     again = make(tensors, arrays)
-    same = spec_of(again._value) is out and again._value.tobytes() == result._value.tobytes()
+    same = (
+        spec_of(again._value) is out
+        and again._value.strides == result._value.strides
+        and again._value.tobytes() == result._value.tobytes()
+    )
     return make if same else False
 
 
@@ -150,19 +183,25 @@ def _traced(
     trace: Call, args: Sequence[Any], kwargs: Params, arrays: list[Value]
 ) -> tuple[Rule, Params, list[_Place]] | None:
     """The one rule that a call has called, with its parameters and the places of its inputs."""
+    probe = _Probe()
     nodes = [fresh_node() if x.dtype.kind == "f" else None for x in arrays]
     given = iter(
-        [x if node is None else array_on_graph(x, node) for x, node in zip(arrays, nodes)]  # noqa: B905
+        [
+            x if node is None else Array(x, node, probe, spec_of(x))
+            for x, node in zip(arrays, nodes, strict=True)
+        ]
     )
-    positional = [next(given) if isinstance(arg, Tensor) else arg for arg in args]
-    words = {
-        word: next(given) if isinstance(value, Tensor) else value for word, value in kwargs.items()
-    }
+    positional = [_with(given, arg) for arg in args]
+    words = {word: _with(given, value) for word, value in kwargs.items()}
     result = trace(*positional, **words)
-    entry = result.slot._entry if is_on_graph(result) and isinstance(result.slot, Node) else None
+    made = isinstance(result, Array) and result.tape is probe and isinstance(result.slot, Node)
+    entry = result.slot._entry if made else None
     if entry is None or entry[-1] is not None or not isinstance(entry[0], Rule):
         return None
     rule, out, kept, params, slots, _ = entry
+    kept = probe.given.get(result.slot, kept)
+    lone = all(x.ndim for x in arrays)  # then numbers can come from parameters alone
+    small = _SMALL if None not in nodes else 0
     if rule.singular is not None or isinstance(out, tuple) or rule.form == "custom":
         return None
     places = []
@@ -170,12 +209,48 @@ def _traced(
         number = nodes.index(slot) if slot in nodes else -1
         if slot == -1:
             number = next((i for i, x in enumerate(arrays) if x is value), -1)
-            if number < 0 and not (value is None or isinstance(value, (int, float, np.generic))):
+            if number < 0 and not (
+                _is_number(value)
+                or (type(value) is ndarray and (value.size < small or (lone and not value.ndim)))
+            ):
                 return None
         elif number < 0:
             return None  # the cotangent of something that the operation has made of its input
-        places.append(_Place(number, value))
+        places.append(_Place(number, value if number < 0 else None))
     return (rule, dict(params), places) if all(map(_is_plain, params.values())) else None
+
+
+def _is_same_of_others(
+    found: tuple[Rule, Params, list[_Place]],
+    trace: Call,
+    args: Sequence[Any],
+    kwargs: Params,
+    arrays: list[Value],
+) -> bool:
+    """Whether the call of the rule is the same for other numbers in the arrays."""
+    others = [0.75 - x if x.dtype.kind == "f" else x for x in arrays]
+    try:
+        again = _traced(trace, args, kwargs, others)
+    except (ValueError, RuntimeError, IndexError):  # the operation refuses values
+        return False
+    if again is None or again[0] is not found[0] or again[1] != found[1]:
+        return False
+    return all(
+        one.number == two.number
+        and (one.number >= 0 or np.array_equal(one.constant, two.constant, equal_nan=False))
+        for one, two in zip(found[2], again[2], strict=True)
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or isinstance(value, (int, float, np.generic))
+
+
+def _with(arrays: Iterator[Any], arg: Any) -> Any:
+    """An argument with the next of the arrays in the place of each tensor."""
+    if isinstance(arg, (tuple, list)) and arg and isinstance(arg[0], Tensor):
+        return [next(arrays) for _ in arg]
+    return next(arrays) if isinstance(arg, Tensor) else arg
 
 
 def _is_plain(value: Any) -> bool:
@@ -195,30 +270,57 @@ def _function_of(rule: Rule, params: Params) -> Call:
     return functools.partial(function, **params) if params else function
 
 
+def settled_one(rule: Rule, x: Spec, out: Spec, params: Params) -> Settled | None:
+    """The settled call of a rule of one array that declares ways; None for what it leaves."""
+    assert rule.settle is not None
+    ways: Ways | None = rule.settle(x, out, **params)
+    if ways is None:
+        return None
+    found = Settled(params)
+    (keeps,), found.keeps_out = rule.needed((True,))
+    found.keeps_x, found.rule, found.spec = bool(keeps), rule, out
+    found.run, found.pull, found.push = ways
+    return found
+
+
+def settled_spread(rule: Rule, x: Spec, out: Spec, params: Params) -> SettledAll:
+    """The settled call of `rule`, which broadcasts an array: its cotangents are sums."""
+    total = summing(out.shape, x.shape)
+    pull = (lambda g, *_: (g,)) if total is None else (lambda g, *_: (total(g),))
+    return _settled_all(rule, [x], (True,), out, params, AllWays(pull))
+
+
 def _ways_of(
     rule: Rule, specs: list[Any], wanted: tuple[bool, ...], out: Spec, params: Params
 ) -> tuple[Settled | SettledAll, Call | None]:
     """The ways of a call, and its function if that is among them."""
     whole = all(type(spec) is Spec for spec in specs)
     if rule.settle is not None and whole and len(specs) == 1:
-        ways: Ways | None = rule.settle(specs[0], out, **params)
-        if ways is not None:
-            one = Settled(params)
-            (keeps,), one.keeps_out = rule.needed((True,))
-            one.keeps_x, one.rule, one.spec = bool(keeps), rule, out
-            one.run, one.pull, one.push = ways
-            return one, ways.run
+        one = settled_one(rule, specs[0], out, params)
+        if one is not None:
+            return one, one.run
     found: AllWays | None = None
     if rule.settle_all is not None and whole and all(spec.dtype is out.dtype for spec in specs):
         found = rule.settle_all(tuple(specs), out, wanted, **params)
     if found is None:
         found = AllWays(_pull_of(rule, specs, wanted, out, params))
-    several = SettledAll(params)
-    keeps_of, several.keeps_out = rule.needed(wanted)
-    several.keeps, several.spec, several.specs = tuple(map(bool, keeps_of)), out, tuple(specs)
-    several.strong = rule.strong
-    several.pull, several.push = found
-    return several, None
+    return _settled_all(rule, specs, wanted, out, params, found), None
+
+
+def _settled_all(
+    rule: Rule,
+    specs: list[Any],
+    wanted: tuple[bool, ...],
+    out: Spec,
+    params: Params,
+    ways: AllWays,
+) -> SettledAll:
+    made = SettledAll(params)
+    keeps, made.keeps_out = rule.needed(wanted)
+    made.keeps, made.spec, made.specs = tuple(map(bool, keeps)), out, tuple(specs)
+    made.strong = rule.strong
+    made.pull, made.push = ways
+    return made
 
 
 def _pull_of(
@@ -328,4 +430,4 @@ def _node_for(x: Tensor) -> Node:
     return node
 
 
-__all__ = ["settling"]
+__all__ = ["settled_one", "settled_spread", "settling"]

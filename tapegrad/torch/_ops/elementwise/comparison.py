@@ -22,6 +22,7 @@ from tapegrad.torch._ops.fast import (
     short_comparison,
     short_where,
 )
+from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules.declare import elementwise
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import TensorLike
@@ -238,7 +239,7 @@ def where(condition: Value, input: Value = None, other: Value = None) -> Value:
     return _chosen(condition, input, other)
 
 
-register(method=False, replaces=where)(short_where(where))
+register(method=False, replaces=where)(settling(short_where(where), where.trace))  # type: ignore[attr-defined]
 operation("WhereBackward0", function=False, name="where")(
     lambda input, condition, other: _chosen(condition, input, other)
 )

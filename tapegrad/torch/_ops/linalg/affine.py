@@ -5,6 +5,8 @@ Knows their checks and labels. Must not know modules.
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from tapegrad._core.types import Params, Value
@@ -23,6 +25,7 @@ from tapegrad.torch._ops.linalg.product_checks import (
     raise_product,
 )
 from tapegrad.torch._ops.linalg.products import product_label
+from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules.affine import ADDED_PRODUCT, AFFINE, flipped
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
 from tapegrad.torch._types import Number, TensorLike
@@ -128,6 +131,7 @@ def _linear(input: Value, weight: Value, bias: Value = None) -> Value:
     return made if len(input.shape) == 2 else np.reshape(made, (*lead, count))
 
 
+@functools.partial(settling, trace=_linear.trace)  # type: ignore[attr-defined]
 def linear(input: TensorLike, weight: TensorLike, bias: TensorLike = None) -> Tensor:
     """`input @ weight.T + bias`, as one node of the graph.
 

@@ -6,6 +6,7 @@ Knows when a product of matrices takes its short path. Must not know affine maps
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from tapegrad.torch._ops.linalg.product_checks import (
     check_vector,
     check_vectors,
 )
+from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
 from tapegrad.torch._types import TensorLike
 
@@ -54,6 +56,7 @@ def _matmul(input: Value, other: Value) -> Value:
 
 
 @register()
+@functools.partial(settling, trace=_matmul.trace)  # type: ignore[attr-defined]
 def matmul(input: TensorLike, other: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """`input @ other`: of vectors, matrices, and stacks of matrices that broadcast.
 

@@ -17,6 +17,7 @@ from tapegrad.torch._dtypes import result_of, sizes_of
 from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
 from tapegrad.torch._ops.fast import short_join
+from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._ops.shape.reshape import reshaped
 from tapegrad.torch._ops.view_paths import Index, label_of, view_of, whole
 from tapegrad.torch._tensor.tensor import Tensor
@@ -71,7 +72,7 @@ def _joined(arrays: Sequence[Value], dim: int) -> Value:
     return np.concatenate(kept, axis)
 
 
-@operation("CatBackward0", method=False)
+@operation("CatBackward0", method=False, settles=True)
 def cat(tensors: Sequence[Value], dim: int = 0) -> Value:
     """Tensors joined along one of their dimensions. RuntimeError where other sizes differ.
 
@@ -82,7 +83,7 @@ def cat(tensors: Sequence[Value], dim: int = 0) -> Value:
     return _joined(_require_list(tensors, "cat"), dim)
 
 
-@operation("StackBackward0", method=False)
+@operation("StackBackward0", method=False, settles=True)
 def stack(tensors: Sequence[Value], dim: int = 0) -> Value:
     """Tensors of one shape joined along a new dimension."""
     arrays = _require_some(tensors, "stack")
@@ -97,9 +98,11 @@ def stack(tensors: Sequence[Value], dim: int = 0) -> Value:
 
 
 cat = register("cat", "concat", "concatenate", method=False, replaces=cat)(
-    short_join(cat, np.concatenate, "CatBackward0")
+    settling(short_join(cat, np.concatenate, "CatBackward0"), cat.trace)  # type: ignore[attr-defined]
 )
-stack = register(method=False, replaces=stack)(short_join(stack, np.stack, "StackBackward0"))
+stack = register(method=False, replaces=stack)(
+    settling(short_join(stack, np.stack, "StackBackward0"), stack.trace)  # type: ignore[attr-defined]
+)
 
 
 def _at_least(array: Value, count: int) -> Value:

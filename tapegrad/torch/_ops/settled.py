@@ -58,7 +58,7 @@ _SEQUENCES = frozenset((tuple, list, Size))
 _IN_TUPLES = frozenset((int, bool, str, type(None)))
 
 
-def settling(general: Call, trace: Call) -> Call:
+def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, written out
     """An operation of which calls that come again are settled.
 
     general: the operation. trace: what it computes, a function of arrays with its parameters.
@@ -329,7 +329,7 @@ def _pull_of(
     """The pull of a rule that has no ways of its own, for calls with these specs."""
     at = wanted.index(True)
     if isinstance(rule, Elementwise) and wanted.count(True) == 1 and specs[at] is out:
-        return _pull_elementwise(rule, at, len(specs))
+        return _pull_elementwise(rule, at, specs)
 
     def pull(g: Cotangent, out: Value, *args: Value) -> list[Cotangent]:
         bars = list(rule.pull(g, out, args, params, wanted))
@@ -348,16 +348,24 @@ def _pull_of(
     return pull
 
 
-def _pull_elementwise(rule: Elementwise, at: int, count: int) -> Call:
+def _pull_elementwise(rule: Elementwise, at: int, specs: list[Any]) -> Call:
     """The pull of an elementwise rule by one argument, which has the shape of the result."""
     partial: Function | None = rule.partials[at]
-    before, after = (None,) * at, (None,) * (count - at - 1)
+    spec: Spec = specs[at]
+    before, after = (None,) * at, (None,) * (len(specs) - at - 1)
     if partial is None:
         return lambda g, *_: (*before, g, *after)
     if partial is MINUS:
         return lambda g, *_: (*before, -g, *after)
     times = rule.times if rule.strong else operator.mul
-    return lambda g, out, *args: (*before, times(g, partial(out, *args)), *after)
+
+    def pull(g: Cotangent, out: Value, *args: Value) -> tuple[Cotangent, ...]:
+        bar = times(g, partial(out, *args))
+        if bar.dtype is not spec.dtype:  # a partial may be computed in double precision
+            bar = bar.astype(spec.dtype)
+        return (*before, bar, *after)
+
+    return pull
 
 
 # --- Making the call ----------------------------------------------------------------------------

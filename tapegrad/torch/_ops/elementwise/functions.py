@@ -236,14 +236,20 @@ alias("clamp", "clip")
 
 
 @operation(
-    lambda input, min: f"ClampMinBackward{1 if isinstance(min, Tensor) else 0}", inplace=True, settles=True)
+    lambda input, min: f"ClampMinBackward{1 if isinstance(min, Tensor) else 0}",
+    inplace=True,
+    settles=True,
+)
 def clamp_min(input: Value, min: Value) -> Value:
     """The elements clamped to a lower bound."""
     return _at_least(*promoted(input, min))
 
 
 @operation(
-    lambda input, max: f"ClampMaxBackward{1 if isinstance(max, Tensor) else 0}", inplace=True, settles=True)
+    lambda input, max: f"ClampMaxBackward{1 if isinstance(max, Tensor) else 0}",
+    inplace=True,
+    settles=True,
+)
 def clamp_max(input: Value, max: Value) -> Value:
     """The elements clamped to an upper bound."""
     return _at_most(*promoted(input, max))
@@ -565,7 +571,9 @@ def _lerp(x: Value, y: Value, w: Value) -> Value:
 
 @operation(
     lambda input, end, weight: f"LerpBackward{1 if isinstance(weight, Tensor) else 0}",
-    inplace=True, settles=True)
+    inplace=True,
+    settles=True,
+)
 def lerp(input: Value, end: Value, weight: Value) -> Value:
     """input + weight * (end - input)."""
     if input.dtype != end.dtype:

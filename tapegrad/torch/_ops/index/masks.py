@@ -49,7 +49,9 @@ def masked_select(input: Value, mask: Value) -> Value:
     lambda input, mask, value: (
         "MaskedFillBackward1" if isinstance(value, Tensor) else "MaskedFillBackward0"
     ),
-    inplace=True, settles=True)
+    inplace=True,
+    settles=True,
+)
 def masked_fill(input: Value, mask: Value, value: Value) -> Value:
     """The tensor with one value where a mask is true."""
     given = _mask(mask, "masked_fill_")

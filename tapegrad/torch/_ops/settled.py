@@ -20,13 +20,13 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tapegrad import Array
-from tapegrad._core.entry import MINUS, Spec, spec_of
+from tapegrad._core.entry import MINUS, Spec, parents_of, spec_of
 from tapegrad._core.fit import fit_cotangent
 from tapegrad._core.forms import Elementwise
 from tapegrad._core.quiet import SILENT, VARIABLE
@@ -38,11 +38,11 @@ from tapegrad._core.values import Scatter
 from tapegrad.torch._dtypes import Size
 from tapegrad.torch._dtypes import dtype as torch_dtype
 from tapegrad.torch._graph.modes import MODE
-from tapegrad.torch._graph.node import GraphTape, Node, fresh_node, new
+from tapegrad.torch._graph.node import GraphTape, Node, fresh_node, new, number_of
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._rules.declare import Declared
-from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray
+from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray, node_of
 
 mode_of = MODE.get
 
@@ -50,6 +50,7 @@ Call = Callable[..., Any]
 Make = Callable[[list[Tensor], list[Value]], Tensor]
 
 _SMALL = 1 << 12  # elements of an array that is the same for all such calls, as of a mask
+_LONGEST = 12  # steps of a call
 _MOST = 1 << 12  # calls that an operation remembers; programs with more begin again
 _ONCE = object()  # stands for a call that came once
 # Parameters of these classes are told apart by their class and `==`.
@@ -70,7 +71,7 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
     def call(*args: Any, **kwargs: Any) -> Any:
         if mode_of() is not None:
             return general(*args, **kwargs)
-        key: list[Any] = []
+        key: list[Any] = [len(args)] if kwargs else []
         tensors: list[Tensor] = []
         arrays: list[Value] = []
         for arg in (*args, *kwargs, *kwargs.values()) if kwargs else args:
@@ -138,10 +139,18 @@ class _Probe(GraphTape):
 
 
 class _Place(NamedTuple):
-    """An argument of the rule: an input of the call by its number, or else a constant."""
+    """An argument of a rule: an input of the call or a result of a step, or else a constant."""
 
-    number: int  # -1: a constant
+    number: int  # -1: a constant; the results of steps are numbered after the inputs
     constant: Any
+
+
+class _Step(NamedTuple):
+    """One call of a rule."""
+
+    rule: Rule
+    params: Params
+    places: list[_Place]
 
 
 def _learned(
@@ -157,89 +166,158 @@ def _learned(
         return False
     if any(x.dtype.kind not in "fiub" for x in arrays) or type(result._value) is not ndarray:
         return False
-    found = _traced(trace, args, kwargs, arrays)
-    if found is None or not _is_same_of_others(found, trace, args, kwargs, arrays):
+    steps = _traced(trace, args, kwargs, arrays)
+    if steps is None or not _are_same_of_others(steps, trace, args, kwargs, arrays):
         return False
-    rule, params, places = found
-    wanted = tuple(p.number >= 0 and tensors[p.number].node is not None for p in places)
-    specs = [p.constant if p.number < 0 else spec_of(arrays[p.number]) for p in places]
-    out = spec_of(result._value)
-    entry = node._entry
-    if entry[0] is not rule or entry[-1] is not None or [n != -1 for n in entry[-2]] != [*wanted]:
+    ends = {node_of(tensor) for tensor in tensors}
+    nodes = [x for x in _entries_from(node, ends) or () if x not in ends]
+    make = _maker_of(steps, tensors, nodes)
+    if make is None:
         return False
-    settled, run = _ways_of(rule, specs, wanted, out, params)
-    run = run or _function_of(rule, params)
-    make = _maker(type(node), rule, run, settled, places, specs, wanted, out)
     again = make(tensors, arrays)
     same = (
-        spec_of(again._value) is out
+        spec_of(again._value) is spec_of(result._value)
         and again._value.strides == result._value.strides
         and again._value.tobytes() == result._value.tobytes()
     )
     return make if same else False
 
 
+def _entries_from(last: Node, ends: Container[Any]) -> list[Node] | None:
+    """The nodes between a result and the inputs of its call, in order; None for too many."""
+    seen, stack = {last}, [last]
+    while stack:
+        entry = stack.pop()._entry
+        if entry is None or len(seen) > _LONGEST:
+            return None
+        for parent in parents_of(entry):
+            if parent != -1 and parent not in ends and parent not in seen:
+                seen.add(parent)
+                stack.append(parent)
+    return sorted(seen, key=number_of)
+
+
 def _traced(
     trace: Call, args: Sequence[Any], kwargs: Params, arrays: list[Value]
-) -> tuple[Rule, Params, list[_Place]] | None:
-    """The one rule that a call has called, with its parameters and the places of its inputs."""
+) -> list[_Step] | None:
+    """The rules that a call has called, with their parameters and the places of its inputs."""
     probe = _Probe()
-    nodes = [fresh_node() if x.dtype.kind == "f" else None for x in arrays]
+    inputs: list[Any] = [fresh_node() if x.dtype.kind == "f" else None for x in arrays]
     given = iter(
         [
             x if node is None else Array(x, node, probe, spec_of(x))
-            for x, node in zip(arrays, nodes, strict=True)
+            for x, node in zip(arrays, inputs, strict=True)
         ]
     )
     positional = [_with(given, arg) for arg in args]
     words = {word: _with(given, value) for word, value in kwargs.items()}
     result = trace(*positional, **words)
-    made = isinstance(result, Array) and result.tape is probe and isinstance(result.slot, Node)
-    entry = result.slot._entry if made else None
-    if entry is None or entry[-1] is not None or not isinstance(entry[0], Rule):
+    if not isinstance(result, Array) or result.tape is not probe or result.slot in inputs:
         return None
-    rule, out, kept, params, slots, _ = entry
-    kept = probe.given.get(result.slot, kept)
+    nodes = _entries_from(result.slot, inputs) if isinstance(result.slot, Node) else None
+    numbers = {node: i for i, node in enumerate([*inputs, *(nodes or ())]) if node is not None}
+    steps = []
+    for node in nodes or ():
+        step = _step_of(node, probe, numbers, arrays)
+        if step is None:
+            return None
+        steps.append(step)
+    return steps or None
+
+
+def _step_of(
+    node: Node, probe: _Probe, numbers: dict[Any, int], arrays: list[Value]
+) -> _Step | None:
+    """What the entry of a node says of the call that it was made by; None for what is unusual."""
+    rule, out, kept, params, slots, y_slot = node._entry
+    if not isinstance(rule, Rule) or rule.singular is not None or rule.form == "custom":
+        return None
+    if y_slot is not None:  # the frequent layout
+        slots = (slots,) if rule.unary else (slots, y_slot)
+        kept, params = (kept,) if rule.unary else (kept, params), {}
+        if any(slot == -1 and value is None for slot, value in zip(slots, kept, strict=True)):
+            return None
+    elif isinstance(out, tuple) or not all(map(_is_plain, params.values())):
+        return None
+    kept = probe.given.get(node, kept)
     lone = all(x.ndim for x in arrays)  # then numbers can come from parameters alone
-    small = _SMALL if None not in nodes else 0
-    if rule.singular is not None or isinstance(out, tuple) or rule.form == "custom":
-        return None
+    small = _SMALL if all(x.dtype.kind == "f" for x in arrays) else 0
     places = []
     for value, slot in zip(kept, slots, strict=True):
-        number = nodes.index(slot) if slot in nodes else -1
-        if slot == -1:
+        number = numbers.get(slot, -1)
+        if number < 0:
             number = next((i for i, x in enumerate(arrays) if x is value), -1)
             if number < 0 and not (
                 _is_number(value)
                 or (type(value) is ndarray and (value.size < small or (lone and not value.ndim)))
             ):
                 return None
-        elif number < 0:
-            return None  # the cotangent of something that the operation has made of its input
         places.append(_Place(number, value if number < 0 else None))
-    return (rule, dict(params), places) if all(map(_is_plain, params.values())) else None
+    return _Step(rule, dict(params), places)
 
 
-def _is_same_of_others(
-    found: tuple[Rule, Params, list[_Place]],
-    trace: Call,
-    args: Sequence[Any],
-    kwargs: Params,
-    arrays: list[Value],
+def _are_same_of_others(
+    steps: list[_Step], trace: Call, args: Sequence[Any], kwargs: Params, arrays: list[Value]
 ) -> bool:
-    """Whether the call of the rule is the same for other numbers in the arrays."""
+    """Whether the rules are called in the same way for other numbers in the arrays."""
     others = [0.75 - x if x.dtype.kind == "f" else x for x in arrays]
     try:
         again = _traced(trace, args, kwargs, others)
     except (ValueError, RuntimeError, IndexError):  # the operation refuses values
         return False
-    if again is None or again[0] is not found[0] or again[1] != found[1]:
-        return False
-    return all(
-        one.number == two.number
-        and (one.number >= 0 or np.array_equal(one.constant, two.constant, equal_nan=False))
-        for one, two in zip(found[2], again[2], strict=True)
+    return (
+        again is not None
+        and len(again) == len(steps)
+        and all(
+            one.rule is two.rule
+            and one.params == two.params
+            and len(one.places) == len(two.places)
+            and all(map(_is_same_place, one.places, two.places))
+            for one, two in zip(steps, again, strict=True)
+        )
     )
+
+
+def _is_same_place(one: _Place, two: _Place) -> bool:
+    if one.number != two.number:
+        return False
+    return one.number >= 0 or np.array_equal(one.constant, two.constant)
+
+
+def _maker_of(steps: list[_Step], tensors: list[Tensor], nodes: list[Node]) -> Make | None:
+    """A function that makes a call of these steps; None where nodes are others than theirs.
+
+    nodes: those of a call that was made, in order of time.
+    """
+    values = [tensor._value for tensor in tensors]
+    tracked = [tensor.node is not None for tensor in tensors]
+    made: list[_Made] = []
+    left = iter(nodes)
+    for step in steps:
+        wanted = tuple(p.number >= 0 and tracked[p.number] for p in step.places)
+        specs = [p.constant if p.number < 0 else spec_of(values[p.number]) for p in step.places]
+        with np.errstate(all="ignore"):
+            out = _call(_function_of(step.rule, step.params), step.places, values)
+        if not isinstance(out, (ndarray, np.generic)):
+            return None
+        run, settled, node = _function_of(step.rule, step.params), None, None
+        if True in wanted:
+            node = next(left, None)
+            if node is None or node._entry[0] is not step.rule:
+                return None
+            settled, found = _ways_of(step.rule, specs, wanted, spec_of(out), step.params)
+            run = found or run
+        kind = None if node is None else type(node)
+        made.append(_Made(step.rule, run, kind, settled, step.places, specs, wanted, spec_of(out)))
+        values.append(out)
+        tracked.append(settled is not None)
+    if next(left, None) is not None or not tracked[-1]:
+        return None
+    return _maker(*made[0]) if len(made) == 1 else _maker_of_several(made)
+
+
+def _call(function: Call, places: list[_Place], values: list[Value]) -> Any:
+    return function(*[values[p.number] if p.number >= 0 else p.constant for p in places])
 
 
 def _is_number(value: Any) -> bool:
@@ -372,9 +450,9 @@ def _pull_elementwise(rule: Elementwise, at: int, specs: list[Any]) -> Call:
 
 
 def _maker(
-    node_type: type[Node],
     rule: Rule,
     run: Call,
+    node_type: type[Node],
     settled: Settled | SettledAll,
     places: list[_Place],
     specs: list[Any],
@@ -382,8 +460,7 @@ def _maker(
     spec: Spec,
 ) -> Make:
     """A function that makes the call: of the tensors among its arguments, and their arrays."""
-    keeps = (settled.keeps_x,) if isinstance(settled, Settled) else settled.keeps
-    keeps_out = settled.keeps_out
+    keeps, keeps_out = _kept_by(settled)
     numbers = [place.number for place in places]
     in_order = numbers == [*range(len(places))]
     if in_order and all(keeps):
@@ -428,6 +505,74 @@ def _maker(
         return result
 
     return make
+
+
+class _Made(NamedTuple):
+    """What is known of a step before it is made."""
+
+    rule: Rule
+    run: Call
+    node_type: Any  # None for a step that nothing is differentiated through
+    settled: Any
+    places: list[_Place]
+    specs: list[Any]
+    wanted: tuple[bool, ...]
+    spec: Spec
+
+
+def _maker_of_several(steps: list[_Made]) -> Make:
+    """The same for a call that is made in several steps, with a node each."""
+    plan = []
+    for rule, run, node_type, settled, places, specs, wanted, spec in steps:
+        keeps, keeps_out = _kept_by(settled)
+        parts = [
+            (place.number if keep and place.number >= 0 else -1, spec)
+            for keep, place, spec in zip(keeps or wanted, places, specs, strict=True)
+        ]
+        slots = [p.number if want else -1 for p, want in zip(places, wanted, strict=True)]
+        plan.append((rule, run, node_type, settled, places, parts, slots, keeps_out, spec))
+
+    def make(tensors: list[Tensor], arrays: list[Value]) -> Tensor:
+        values = list(arrays)
+        nodes: list[Any] = [x if x.node is None else _node_for(x) for x in tensors]
+        token = VARIABLE.set(SILENT)
+        try:
+            for rule, run, node_type, settled, places, parts, slots, keeps_out, spec in plan:
+                out = run(*[values[n] if n >= 0 else constant for n, constant in places])
+                node = None
+                if node_type is not None:
+                    node = new(node_type)
+                    node._number = next_number()
+                    node._entry = (
+                        rule,
+                        out if keeps_out else spec,
+                        tuple([values[n] if n >= 0 else part for n, part in parts]),
+                        settled,
+                        tuple([nodes[n] if n >= 0 else -1 for n in slots]),
+                        None,
+                    )
+                values.append(out)
+                nodes.append(node)
+        finally:
+            VARIABLE.reset(token)
+        result: Tensor = new(Tensor)
+        if type(out) is not ndarray:
+            result._value = np.asarray(out)
+        elif out.base is not None and owner_of(out) is owner_of(arrays[0]):
+            result._value = out.copy()
+        else:
+            result._value = out
+        result.node = node
+        return result
+
+    return make
+
+
+def _kept_by(settled: Settled | SettledAll | None) -> tuple[tuple[bool, ...], bool]:
+    """Which arguments an entry keeps, and whether it keeps the result."""
+    if settled is None:
+        return (), False
+    return (settled.keeps_x,) if isinstance(settled, Settled) else settled.keeps, settled.keeps_out
 
 
 def _node_for(x: Tensor) -> Node:

@@ -162,5 +162,5 @@ def _outer(input: Value, vec2: Value) -> Value:
     return np.reshape(x, (-1, 1)) * y
 
 
-outer = operation("MulBackward0", name="outer")(_outer)
+outer = operation("MulBackward0", name="outer", settles=True)(_outer)
 ger = operation("MulBackward0", name="ger")(_outer)

@@ -13,7 +13,14 @@ import numpy as np
 
 from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry, _Mark, wrap_kept
 from tapegrad._core.fit import fit_cotangent, is_finite
-from tapegrad._core.scatter import last_writers, scatter, scatter_once, selects_once
+from tapegrad._core.scatter import (
+    SMALL,
+    are_places,
+    last_writers,
+    scatter,
+    scatter_once,
+    selects_once,
+)
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Cotangent, Cotangents, Slot, Value
@@ -98,6 +105,15 @@ def replay_backward(
                 and (type(y) is slice or selects_once(y))
             ):
                 scatter_once(bars, owned, x_slot, y, g, x)
+            elif rule is READ and kind is np.ndarray and g.size < SMALL and are_places(y, x):
+                bar = bars[x_slot] if x_slot in owned else None
+                if bar is None:
+                    bar = np.zeros(x.shape, x.dtype)
+                    if bars[x_slot] is not None:
+                        bar += bars[x_slot]
+                    bars[x_slot] = bar
+                    owned.add(x_slot)
+                np.add.at(bar, y, g)
             elif (
                 rule is READ
                 and kind is np.float64

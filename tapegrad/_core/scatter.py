@@ -191,6 +191,17 @@ def selects_once(index: Any) -> bool:
     return len(set(places)) == len(places) and min(places) >= 0  # -1 may be another's place
 
 
+SMALL = 256  # elements up to which np.add.at is the fastest
+
+
+def are_places(index: Any, x: Any) -> bool:
+    """Whether an index of an array is arrays of integers alone, or one of them."""
+    for part in index if type(index) is tuple else (index,):
+        if type(part) is not np.ndarray or part.dtype.kind not in "iu":
+            return False
+    return bool(x.shape)
+
+
 ROW = 256  # bytes of a row, from which copying rows that are mostly distinct is the fastest
 
 
@@ -235,7 +246,7 @@ def _flat_positions(buffer: Value, index: Index, value: Value) -> tuple[Any, Any
     elements by coordinates. For other indices, and for few elements, it returns None. The
     positions count elements of the dtype, and buffer and value must be viewed as arrays of it.
     """
-    if type(buffer) is not np.ndarray or type(value) is not np.ndarray or value.size < 256:
+    if type(buffer) is not np.ndarray or type(value) is not np.ndarray or value.size < SMALL:
         return None
     parts = index if type(index) is tuple else (index,)
     whole = 0

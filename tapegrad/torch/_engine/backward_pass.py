@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar, copy_context
 from typing import Any
 
-import numpy as np
-
 from tapegrad._core.backward import replay_backward
 from tapegrad._core.entry import PROJECT, parents_of
+from tapegrad._core.quiet import SILENT, VARIABLE
+from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Cotangent
 from tapegrad.torch._engine.node_run import check_usable, free, is_singular, run_node
@@ -48,6 +48,7 @@ from tapegrad.torch._tensor.tensor import Tensor, ndarray
 ABSENT = -1
 # How many passes within passes run in one thread: Python's stack ends at some 50 of them.
 DEEP = 12
+SETTLED = frozenset((Settled, SettledAll))  # what the entries of settled calls hold
 LARGE = 256  # elements from which the core adds cotangents in place
 
 
@@ -120,7 +121,7 @@ class BackwardPass:
             nodes.append(node)
             if node._watched:
                 self.watched = True
-            _, out, _, _, x_node, y_node = entry
+            _, out, _, y, x_node, y_node = entry
             if out is FREED:
                 self.spent = True
             if y_node is not None:  # the frequent layout
@@ -131,10 +132,10 @@ class BackwardPass:
                     seen.add(y_node)
                     stack.append(y_node)
                 continue
-            if is_singular(entry):
+            if type(y) not in SETTLED and is_singular(entry):
                 self.singular = True
-            for parent in parents_of(entry):
-                if parent != -1 and parent not in seen:
+            for parent in x_node if type(x_node) is tuple else (x_node,):
+                if parent is not ABSENT and parent not in seen:
                     seen.add(parent)
                     stack.append(parent)
         nodes.sort(key=number_of)
@@ -194,16 +195,17 @@ class BackwardPass:
         before = modes.change(grad=self.create)
         token = CURRENT.set(None)
         outer = PASS.set(self)
+        # The strong product treats infinities at singular points; they need no warnings.
+        silence = VARIABLE.set(SILENT)
         if self.watched:
             self.taken = SEEN
         try:
-            # The strong product treats infinities at singular points; they need no warnings.
-            with np.errstate(all="ignore"):
-                if self.watched or self.singular or mode.anomaly is not None or mode.watchers:
-                    self._run_watched(mode)
-                else:
-                    self._run_plain()
+            if self.watched or self.singular or mode.anomaly is not None or mode.watchers:
+                self._run_watched(mode)
+            else:
+                self._run_plain()
         finally:
+            VARIABLE.reset(silence)
             PASS.reset(outer)
             CURRENT.reset(token)
             modes.restore(before)
@@ -230,7 +232,11 @@ class BackwardPass:
             if keep:
                 continue
             if y_node is None:
-                node._entry = freed(entry)
+                if type(y) is SettledAll:  # `freed`, written out
+                    if y.keeps_out or True in y.keeps:
+                        node._entry = rule, FREED, (), {}, x_node, None
+                else:
+                    node._entry = freed(entry)
             elif out is not None or x is not None or y is not None:  # `freed`, written out
                 node._entry = rule, FREED, None, None, x_node, y_node
         replay_backward(entries, bars, consume=True, large=large)

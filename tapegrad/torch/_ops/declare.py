@@ -34,6 +34,7 @@ from tapegrad.torch._graph.dual import is_above, tangent_of
 from tapegrad.torch._graph.node import Node, is_on_graph, made_since, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import count_write, owner_of
+from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules.brain_floats import concerns, in_single
 from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray, of_array, of_value
 from tapegrad.torch._tensor.views import _link_views
@@ -173,6 +174,7 @@ def operation(
     function: bool = True,
     name: str | None = None,
     exact: bool = False,
+    settles: bool = False,
 ) -> Callable[[Function], Function]:
     """Make an operation on tensors of a function of arrays, and register it.
 
@@ -180,7 +182,8 @@ def operation(
     can. several: it returns several views, which must not be written to. inplace: there is a
     method with an underscore that writes the result into the first argument. method, function:
     whether `Tensor` and `torch` have it. exact: it takes bfloat16 as it is; others, but for views,
-    compute in float32.
+    compute in float32. settles: shapes, dtypes and parameters alone decide what it calls, and it
+    refuses no values: see `settled`.
     """
 
     def decorate(compute: Function) -> Function:
@@ -215,20 +218,45 @@ def operation(
             return made if out is None else deliver(out, made)
 
         call.__name__ = call.__qualname__ = word
-        call.compute = compute  # type: ignore[attr-defined]
-        register(word, method=method, function=function)(call)
+        made: Any = call
+        if settles:
+            trace = _respelled(evaluate, spellings)
+            made = settling(call, trace)
+            made.trace = trace
+        made.compute = compute
+        register(word, method=method, function=function)(made)
         if inplace:
             add_inplace(word, evaluate, backward, spellings)
-        return call
+        return made
 
     return decorate
 
 
 def private(
-    backward: Label, *, view: bool = False, name: str | None = None, exact: bool = False
+    backward: Label,
+    *,
+    view: bool = False,
+    name: str | None = None,
+    exact: bool = False,
+    settles: bool = False,
 ) -> Callable[[Function], Function]:
     """Make an operation that is registered neither in `torch` nor as a method."""
-    return operation(backward, view=view, method=False, function=False, name=name, exact=exact)
+    return operation(
+        backward,
+        view=view,
+        method=False,
+        function=False,
+        name=name,
+        exact=exact,
+        settles=settles,
+    )
+
+
+def _respelled(compute: Function, spellings: dict[str, str]) -> Function:
+    """A function that also takes NumPy's words for its parameters."""
+    return lambda *args, **kwargs: compute(
+        *args, **{spellings.get(word, word): value for word, value in kwargs.items()}
+    )
 
 
 def _as_pytorch_does(compute: Function, word: str, *, exact: bool) -> Function:

@@ -440,6 +440,14 @@ def short_join(general: Operation, function: Function, label: str) -> Operation:
     return call
 
 
+def are_positions(index: Value, size: int) -> bool:
+    """Whether an untraced array has positions of a dimension alone, none counted from its end."""
+    if index.dtype.char != "l" or not index.shape or not index.size:
+        return False
+    found: bool = np.maximum.reduce(index.view(np.uint64), None) < size  # negative: large
+    return found
+
+
 def chosen(self: Tensor, index: Index, label: type[Node]) -> Tensor:
     """A copy of the elements at an index, which the node keeps: nothing may write to it later."""
     value = self._value
@@ -543,6 +551,7 @@ def short_cross_entropy(input: Tensor, target: Tensor, usual: bool) -> Tensor | 
 
 
 __all__ = [
+    "are_positions",
     "chosen",
     "full_like_number",
     "is_operand",

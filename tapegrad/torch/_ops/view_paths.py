@@ -16,9 +16,9 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 from tapegrad._core import types
-from tapegrad._core.entry import PROJECT, READ, Entry, Outputs, spec_of
+from tapegrad._core.entry import PROJECT, READ, Entry, Outputs, Spec, spec_of
 from tapegrad._core.forms import General
-from tapegrad._core.rule import REGISTRY
+from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.types import Cotangent, Params, Tree, Value
 from tapegrad.torch._dtypes import is_brain
 from tapegrad.torch._graph.modes import MODE, Mode, is_logging
@@ -26,12 +26,31 @@ from tapegrad.torch._graph.node import Node, fresh_node, new, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._ops.declare import finish, tell
+from tapegrad.torch._ops.settled import settled_one, settled_spread
 from tapegrad.torch._rules.brain_floats import repeated
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray
 from tapegrad.torch._tensor.views import link_view
 from tapegrad.torch._types import Number
 
 ALL = slice(None)
+
+# What the entries of views keep, by the rule, the dtype and shape of the base, and the parameters.
+_ENTRIES: dict[Any, tuple[Spec, tuple[Spec], Params]] = {}
+_MOST = 1 << 14
+
+
+def _learn_entry(key: Any, params: Params, x: Spec, out: Spec) -> tuple[Spec, tuple[Spec], Params]:
+    """What an entry keeps, with the pull that its rule settles such a view to, if it does."""
+    if len(_ENTRIES) >= _MOST:
+        _ENTRIES.clear()
+    rule: Rule = key[0]
+    settled: Params | None = None
+    if rule is Expand.rule:
+        settled = settled_spread(rule, x, out, params)
+    elif rule.settle is not None:
+        settled = settled_one(rule, x, out, params)
+    found = _ENTRIES[key] = out, (x,), params if settled is None else settled
+    return found
 
 
 class Path:
@@ -50,7 +69,12 @@ class Path:
 
     def entry(self, value: Value, out: Value, node: Node) -> Entry:
         """The entry of a view; `node` is the slot of its base."""
-        return self.rule, spec_of(out), (spec_of(value),), self.params, (node,), None
+        rule, params = self.rule, self.params
+        key = (rule, value.dtype, value.shape, *params.values())
+        found = _ENTRIES.get(key)
+        if found is None:
+            found = _learn_entry(key, params, spec_of(value), spec_of(out))
+        return rule, *found, (node,), None
 
 
 class Index(Path):
@@ -117,8 +141,9 @@ class Expand(Path):
         return _writeable(np.broadcast_to(base, self.params["shape"]), base)
 
     def entry(self, value: Value, out: Value, node: Node) -> Entry:
-        rule = repeated.rule if is_brain(value.dtype) else self.rule
-        return rule, spec_of(out), (spec_of(value),), self.params, (node,), None
+        if is_brain(value.dtype):
+            return repeated.rule, spec_of(out), (spec_of(value),), self.params, (node,), None
+        return super().entry(value, out, node)
 
 
 class Diagonal(Path):

@@ -15,7 +15,7 @@ from tapegrad._core.types import Tree, Value
 from tapegrad._core.values import Mapped, is_basic
 from tapegrad.torch._graph import modes as _modes
 from tapegrad.torch._graph.dual import is_dual
-from tapegrad.torch._graph.versions import owner_of, share_version, version_of
+from tapegrad.torch._graph.versions import owner_of, version_of
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, ndarray
 
 
@@ -79,18 +79,26 @@ def _joined(
     return Steps(first, second)
 
 
+def _arrays_below(value: Value, whole: Value) -> tuple[Value, Value]:
+    """Of the values of a view and its base, those that share memory if these are arrays."""
+    if is_dual(value) and is_dual(whole):
+        value, whole = value._value, whole._value
+    while isinstance(value, Mapped) and isinstance(whole, Mapped):
+        value, whole = value._value, whole._value
+    return value, whole
+
+
 def link_view(
     made: Tensor, source: Tensor, path: Callable[[Value], Value], several: bool = False
 ) -> None:
     """Make a tensor a view of another one, or of its base if that is a view itself."""
     value, whole = made._value, source._value
-    if is_dual(value) and is_dual(whole):
-        value, whole = value._value, whole._value
-    while isinstance(value, Mapped) and isinstance(whole, Mapped):
-        value, whole = value._value, whole._value
     if type(value) is not ndarray or type(whole) is not ndarray:
-        return
-    if value is not whole and owner_of(value) is not owner_of(whole):
+        value, whole = _arrays_below(value, whole)
+        if type(value) is not ndarray or type(whole) is not ndarray:
+            return
+    owner = whole if whole.base is None else whole.base  # the frequent cases, without a call
+    if value is not whole and value.base is not owner and owner_of(value) is not owner_of(whole):
         return  # NumPy returned a copy
     base = source._base
     if base is None:
@@ -100,8 +108,9 @@ def link_view(
         path = _joined(base._value.shape, source._view_fn, path)
     made._base = base
     made._view_fn = path
-    share_version(base, made)
-    made._inference = base._inference
+    made._version_of = base._version_of or version_of(base)
+    if base._inference:
+        made._inference = True
     if not _modes.is_logging():
         made._creation_meta = "inference" if _modes.is_inference_mode_enabled() else "no_grad"
     elif several:

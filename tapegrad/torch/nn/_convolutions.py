@@ -126,7 +126,7 @@ def _label(input: TensorLike, *_rest: Any) -> str:
     return "SqueezeBackward1" if input.ndim == dims + 1 else "ConvolutionBackward0"
 
 
-@private(_label, name="convolution")
+@private(_label, name="convolution", settles=True)
 def _convolution(
     input: Value,
     weight: Value,

@@ -50,7 +50,7 @@ def _pair(
     return rule.of(x, y, reduction, weight, **params)
 
 
-@private("MseLossBackward0", name="mse_loss")
+@private("MseLossBackward0", name="mse_loss", settles=True)
 def _mse(input: Value, target: Value, reduction: str, weight: Value = None) -> Value:
     return _pair(_losses.MSE, input, target, "mse", reduction, weight)
 
@@ -100,7 +100,9 @@ def mse_loss(
 _L1_LABELS = {"mean": "MeanBackward0", "sum": "SumBackward0", "none": "AbsBackward0"}
 
 
-@private(lambda input, target, reduction, *_: _L1_LABELS.get(reduction, "AbsBackward0"))
+@private(
+    lambda input, target, reduction, *_: _L1_LABELS.get(reduction, "AbsBackward0"), settles=True
+)
 def _l1(input: Value, target: Value, reduction: str, weight: Value = None) -> Value:
     if not np.iscomplexobj(untraced(input)) and not np.iscomplexobj(untraced(target)):
         return _pair(_losses.L1, input, target, "l1", reduction, weight)
@@ -120,7 +122,7 @@ def l1_loss(
     return _l1(input, target, word_for(size_average, reduce, reduction), weight)
 
 
-@private("SmoothL1LossBackward0")
+@private("SmoothL1LossBackward0", settles=True)
 def _smooth_l1(input: Value, target: Value, reduction: str, beta: float) -> Value:
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
@@ -139,7 +141,7 @@ def smooth_l1_loss(
     return _smooth_l1(input, target, word_for(size_average, reduce, reduction), beta)
 
 
-@private("HuberLossBackward0")
+@private("HuberLossBackward0", settles=True)
 def _huber(input: Value, target: Value, reduction: str, delta: float) -> Value:
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import Linear
-from tapegrad._core.types import Cotangent, Value
+from tapegrad._core.types import Cotangent, Index, Value
 from tapegrad._core.values import Scatter, getitem, raw_value, untraced
 from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._ops.declare import private, register
+from tapegrad.torch._ops.fast import are_positions, short_lookup
 from tapegrad.torch._rules.declare import Declared
-from tapegrad.torch._tensor.tensor import Tensor, of_value
+from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
 from tapegrad.torch._tensor.writes import overwrite
 from tapegrad.torch._types import TensorLike
 
@@ -83,6 +84,17 @@ def _embedding(weight: Value, indices: Value, padding_idx: int, by_freq: bool) -
     if by_freq:
         params["by_freq"] = True
     return _ROWS(weight, **params)
+
+
+def _rows_of_words(weight: Value, indices: TensorLike, padding_idx: int, by_freq: bool) -> Index:
+    """The index of `_embedding` where it is an array of rows without padding."""
+    given = indices._value if type(indices) is Tensor else None
+    if type(given) is not ndarray or padding_idx >= 0 or by_freq or weight.ndim != 2:
+        return None
+    return given.copy() if are_positions(given, weight.shape[0]) else None
+
+
+_embedding = short_lookup(_embedding, _rows_of_words, "EmbeddingBackward0")
 
 
 def _require_dense(sparse: bool) -> None:

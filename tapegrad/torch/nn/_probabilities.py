@@ -82,7 +82,7 @@ def binary_cross_entropy(
     return _binary(input, target, weight, word_for(size_average, reduce, reduction))
 
 
-@private("BinaryCrossEntropyWithLogitsBackward0")
+@private("BinaryCrossEntropyWithLogitsBackward0", settles=True)
 def _with_logits(
     input: Value, target: Value, weight: Value, pos_weight: Value, reduction: str
 ) -> Value:

@@ -35,6 +35,7 @@ from tapegrad.torch._ops.elementwise.activation_checks import bounds_for, check_
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, refuse_truth
 from tapegrad.torch._ops.elementwise.functions import sigmoid_of
 from tapegrad.torch._ops.fast import is_short, logged, quiet, short_single
+from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules import special, unit_passes
 from tapegrad.torch._rules.declare import Declared, elementwise, general
 from tapegrad.torch._rules.parts import (
@@ -75,7 +76,8 @@ def activation(
 
     def decorate(compute: Operation) -> Operation:
         word, compute = compute.__name__, refusing(compute)
-        call = operation(label, method=method, function=everywhere and not inplace)(compute)
+        public = everywhere and not inplace
+        call = operation(label, method=method, function=public, settles=True)(compute)
         if short is not None:
             call = _shortened(call, short, label, numbers or (lambda *given: given))
         if not inplace:
@@ -130,6 +132,8 @@ def with_inplace(call: Operation, compute: Operation, label: str) -> Operation:
 
     @functools.wraps(compute)
     def within(*args: Any, **kwargs: Any) -> Any:
+        if len(args) < len(names) and "inplace" not in kwargs:
+            return call(*args, **kwargs)
         given = {**dict(zip(names, args, strict=False)), **kwargs}
         if not given.pop("inplace", False):
             return call(**given)
@@ -167,7 +171,7 @@ def relu_of(x: Value) -> Value:
     return np.maximum(x, 0)
 
 
-@operation("ReluBackward0", inplace=True)
+@operation("ReluBackward0", inplace=True, settles=True)
 def relu(input: Value) -> Value:
     """max(x, 0); the gradient at 0 is 0."""
     check_dtype("relu", input)
@@ -324,7 +328,7 @@ def selu(input: Value) -> Value:
     return _elu(input, *_SELU, 1.0)
 
 
-@private("RreluWithNoiseBackward0")
+@private("RreluWithNoiseBackward0", settles=True)
 def _leaky_by(input: Value, slope: Value) -> Value:
     return _leaky(input, slope)
 
@@ -692,7 +696,7 @@ def _declare_softmax(word: str, function: Declared, label: str, doc: str) -> Non
         return shaped(function(array, axis=axis), input.shape)
 
     compute.__doc__, compute.__name__ = doc, word
-    usual = operation(label, name=word)(compute)
+    usual = operation(label, name=word, settles=True)(compute)
 
     def call(input: TensorLike, dim: Dim = None, dtype: DType = None, **words: Any) -> Any:
         if type(dim) is int and dtype is None and not words and is_short(input):
@@ -705,7 +709,7 @@ def _declare_softmax(word: str, function: Declared, label: str, doc: str) -> Non
             dim = words.pop("axis", None)
         return usual(input, dim, dtype, **words)
 
-    register(replaces=usual)(call)
+    register(replaces=usual)(settling(call, usual.trace))  # type: ignore[attr-defined]
 
 
 _declare_softmax(

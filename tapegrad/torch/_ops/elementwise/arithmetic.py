@@ -84,14 +84,14 @@ def copied_like(given: Value, old: Value) -> Value:
 # --- Arithmetic ---------------------------------------------------------------------------------
 
 
-@operation("AddBackward0", inplace=True)
+@operation("AddBackward0", inplace=True, settles=True)
 def add(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     """`input + alpha * other`."""
     x, y = wrapping(input, other)
     return np.add(x, scaled(y, alpha))
 
 
-@operation("SubBackward0", inplace=True)
+@operation("SubBackward0", inplace=True, settles=True)
 def sub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     """`input - alpha * other`."""
     refuse_truth(input, other)
@@ -142,7 +142,7 @@ def _rsub_name(_input: TensorLike, other: TensorLike, **_kwargs: Any) -> str:
     return "RsubBackward0" if isinstance(other, Tensor) else "RsubBackward1"
 
 
-@operation(_rsub_name)
+@operation(_rsub_name, settles=True)
 def rsub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     """`other - alpha * input`."""
     refuse_truth(input, other)
@@ -150,7 +150,7 @@ def rsub(input: Value, other: Value, *, alpha: Number = 1) -> Value:
     return _difference_from(scaled(x, alpha), y)
 
 
-@operation("MulBackward0", inplace=True)
+@operation("MulBackward0", inplace=True, settles=True)
 def mul(input: Value, other: Value) -> Value:
     """`input * other`."""
     return np.multiply(*wrapping(input, other))
@@ -180,7 +180,7 @@ def _div_name(_input: TensorLike, _other: TensorLike, *, rounding_mode: str | No
     return "DivBackward0" if rounding_mode is None else "DivBackward2"
 
 
-@operation(_div_name, inplace=True)
+@operation(_div_name, inplace=True, settles=True)
 def div(input: Value, other: Value, *, rounding_mode: str | None = None) -> Value:
     """`input / other`; rounding_mode: "trunc" towards zero, "floor" downwards."""
     if rounding_mode is None:
@@ -205,7 +205,7 @@ def _pow_name(_input: TensorLike, exponent: TensorLike) -> str:
     return "PowBackward1" if isinstance(exponent, Tensor) else "PowBackward0"
 
 
-@operation(_pow_name, inplace=True)
+@operation(_pow_name, inplace=True, settles=True)
 def pow(input: Value, exponent: Value) -> Value:  # noqa: A001
     """`input ** exponent`."""
     if isinstance(exponent, (int, float)) and not hasattr(input, "astype"):
@@ -266,7 +266,7 @@ def _single(ufunc: np.ufunc, word: str, label: str, *, warns: bool) -> None:
 
     compute.__name__ = word
     compute.__doc__ = f"Elementwise {word}."
-    general = operation(label, inplace=True, name=word)(compute)
+    general = operation(label, inplace=True, name=word, settles=True)(compute)
     register(replaces=general)(short_single(ufunc, label, general, warns=warns))
 
 
@@ -286,7 +286,7 @@ for _line in _SINGLE.replace("\n", "").split("|"):
     )
 
 
-@operation("NegBackward0", inplace=True)
+@operation("NegBackward0", inplace=True, settles=True)
 def neg(input: Value) -> Value:
     """`-input`."""
     if input.dtype.kind == "b":
@@ -302,7 +302,7 @@ _of_tensor("__neg__")(neg)
 _of_tensor("__pos__")(lambda self: self)
 
 
-@operation("AbsBackward0", inplace=True)
+@operation("AbsBackward0", inplace=True, settles=True)
 def abs(input: Value) -> Value:  # noqa: A001
     """The absolute value."""
     return np.absolute(input)
@@ -315,7 +315,7 @@ PI = math.pi
 # --- Copies -------------------------------------------------------------------------------------
 
 
-@operation("CloneBackward0")
+@operation("CloneBackward0", settles=True)
 def clone(input: Value, *, memory_format: MemoryFormat = None) -> Value:
     """A copy that passes the gradient on; in the memory order of the tensor by default."""
     # The copy of an expanded tensor is contiguous: NumPy would put the expanded axis last.

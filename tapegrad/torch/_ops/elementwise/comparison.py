@@ -22,6 +22,7 @@ from tapegrad.torch._ops.fast import (
     short_comparison,
     short_where,
 )
+from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules.declare import elementwise
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import TensorLike
@@ -225,7 +226,7 @@ def _chosen(condition: Value, x: Value, y: Value) -> Value:
     return np.where(condition.astype(bool, copy=False), x, y)
 
 
-@operation("WhereBackward0", method=False)
+@operation("WhereBackward0", method=False, settles=True)
 def where(condition: Value, input: Value = None, other: Value = None) -> Value:
     """`input` where the condition holds, else `other`; of a condition alone its positions."""
     if input is None and other is None:
@@ -238,7 +239,7 @@ def where(condition: Value, input: Value = None, other: Value = None) -> Value:
     return _chosen(condition, input, other)
 
 
-register(method=False, replaces=where)(short_where(where))
+register(method=False, replaces=where)(settling(short_where(where), where.trace))  # type: ignore[attr-defined]
 operation("WhereBackward0", function=False, name="where")(
     lambda input, condition, other: _chosen(condition, input, other)
 )

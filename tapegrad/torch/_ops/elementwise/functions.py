@@ -30,6 +30,7 @@ from tapegrad.torch._ops.fast import (
     logged,
     short_single,
 )
+from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules import incomplete_gamma, special, unit_passes
 from tapegrad.torch._rules.declare import Declared, elementwise
 from tapegrad.torch._rules.parts import by_passes, clipped, logistic_into
@@ -108,7 +109,7 @@ def require_divisor(x: Value, y: Value) -> None:
         raise RuntimeError("ZeroDivisionError")
 
 
-@operation(_label_by_tensor("Fmod"), inplace=True)
+@operation(_label_by_tensor("Fmod"), inplace=True, settles=True)
 def fmod(input: Value, other: Value) -> Value:
     """The remainder with the sign of the dividend."""
     x, y = wrapping(input, other)
@@ -116,7 +117,7 @@ def fmod(input: Value, other: Value) -> Value:
     return np.fmod(x, y)
 
 
-@operation(_label_by_tensor("Remainder"), inplace=True)
+@operation(_label_by_tensor("Remainder"), inplace=True, settles=True)
 def remainder(input: Value, other: Value) -> Value:
     """The remainder with the sign of the divisor, as Python's %."""
     x, y = wrapping(input, other)
@@ -205,7 +206,7 @@ def _label_of_clamp(input: TensorLike, min: TensorLike = None, max: TensorLike =
     return f"ClampBackward{0 if isinstance(min, Tensor) or isinstance(max, Tensor) else 1}"
 
 
-@operation(_label_of_clamp, inplace=True)
+@operation(_label_of_clamp, inplace=True, settles=True)
 def clamp(input: Value, min: Value = None, max: Value = None) -> Value:
     """The elements clamped to bounds: numbers or tensors, of which one may be None."""
     if min is None and max is None:
@@ -233,12 +234,14 @@ def _short_clamp(
 
 
 NUMBERS = (float, int)
-register(replaces=clamp)(_short_clamp)
+register(replaces=clamp)(settling(_short_clamp, clamp.trace))  # type: ignore[attr-defined]
 alias("clamp", "clip")
 
 
 @operation(
-    lambda input, min: f"ClampMinBackward{1 if isinstance(min, Tensor) else 0}", inplace=True
+    lambda input, min: f"ClampMinBackward{1 if isinstance(min, Tensor) else 0}",
+    inplace=True,
+    settles=True,
 )
 def clamp_min(input: Value, min: Value) -> Value:
     """The elements clamped to a lower bound."""
@@ -246,7 +249,9 @@ def clamp_min(input: Value, min: Value) -> Value:
 
 
 @operation(
-    lambda input, max: f"ClampMaxBackward{1 if isinstance(max, Tensor) else 0}", inplace=True
+    lambda input, max: f"ClampMaxBackward{1 if isinstance(max, Tensor) else 0}",
+    inplace=True,
+    settles=True,
 )
 def clamp_max(input: Value, max: Value) -> Value:
     """The elements clamped to an upper bound."""
@@ -267,7 +272,7 @@ def declare_single(
         return function(floating(input))
 
     compute.__doc__ = doc
-    general = operation(label, inplace=True, name=word)(compute)
+    general = operation(label, inplace=True, name=word, settles=True)(compute)
     if isinstance(function, (Declared, np.ufunc)):
         register(replaces=general)(short_single(function, label, general, warns=True))
 
@@ -311,7 +316,7 @@ for _function, _word, _label, _doc in (
     declare_single(_function, _word, f"{_label}Backward0", _doc, real_only=_real)
 
 
-@operation("PowBackward0", inplace=True)
+@operation("PowBackward0", inplace=True, settles=True)
 def square(input: Value) -> Value:
     """x * x."""
     return np.square(input if input.dtype.kind != "b" else input.astype(np.int64))
@@ -396,7 +401,7 @@ def sgn(input: Value) -> Value:
     return _sign(input)
 
 
-@operation("NanToNumBackward0", inplace=True)
+@operation("NanToNumBackward0", inplace=True, settles=True)
 def nan_to_num(
     input: Value,
     nan: float | None = None,
@@ -576,6 +581,7 @@ def _lerp(x: Value, y: Value, w: Value) -> Value:
 @operation(
     lambda input, end, weight: f"LerpBackward{1 if isinstance(weight, Tensor) else 0}",
     inplace=True,
+    settles=True,
 )
 def lerp(input: Value, end: Value, weight: Value) -> Value:
     """input + weight * (end - input)."""
@@ -586,7 +592,7 @@ def lerp(input: Value, end: Value, weight: Value) -> Value:
     return _lerp(input, end, weight)
 
 
-@operation("AddcmulBackward0", inplace=True)
+@operation("AddcmulBackward0", inplace=True, settles=True)
 def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: Number = 1) -> Value:
     """input + value * tensor1 * tensor2."""
     x, y, z = promoted(input, tensor1, tensor2)
@@ -594,7 +600,7 @@ def addcmul(input: Value, tensor1: Value, tensor2: Value, *, value: Number = 1) 
     return np.add(x, product if value == 1 else product * value)
 
 
-@operation("AddcdivBackward0", inplace=True)
+@operation("AddcdivBackward0", inplace=True, settles=True)
 def addcdiv(input: Value, tensor1: Value, tensor2: Value, *, value: Number = 1) -> Value:
     """input + value * tensor1 / tensor2."""
     x, y, z = promoted(input, tensor1, tensor2)

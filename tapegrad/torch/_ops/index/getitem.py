@@ -18,7 +18,7 @@ from tapegrad.torch._graph.node import Node
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._ops.create.fill import filled_as
 from tapegrad.torch._ops.declare import register, tell
-from tapegrad.torch._ops.fast import chosen
+from tapegrad.torch._ops.fast import are_positions, chosen
 from tapegrad.torch._ops.index.syntax import Parsed, parse
 from tapegrad.torch._ops.shape.reshape import reshaped
 from tapegrad.torch._ops.view_paths import Index, label_of, view_of
@@ -29,6 +29,7 @@ from tapegrad.torch._types import TensorLike
 SELECT = label_of("Select")
 SLICE = label_of("Slice")
 INDEX = label_of("Index")
+UNSQUEEZE = label_of("Unsqueeze")
 
 
 @register("__getitem__", function=False)
@@ -45,6 +46,9 @@ def _getitem(self: Tensor, index: types.Index) -> Tensor:
     label = _label_of_frequent(index, kind, shape)
     if label is not None:
         return view_of(self, Index(index), label)
+    places = _frequent_places(index, kind, shape)
+    if places is not None:
+        return chosen(self, places, INDEX)
     parsed = parse(index, shape)
     if parsed.chosen is None:
         return view_of(self, Index(_simple(parsed.basic)), label_of(parsed.name))
@@ -63,10 +67,16 @@ def _label_of_frequent(
         parts = index
     else:
         return None
-    if not 0 < len(parts) <= len(shape):
-        return None
-    label = None
-    for part, size in zip(parts, shape, strict=False):
+    room = len(shape)
+    label, place = None, -1
+    for part in parts:
+        if part is None:
+            label = UNSQUEEZE
+            continue
+        place += 1
+        if place == room:
+            return None
+        size = shape[place]
         if type(part) is int:
             if not -size <= part < size:
                 return None
@@ -82,6 +92,25 @@ def _label_of_frequent(
         else:
             return None
     return label
+
+
+def _frequent_places(index: types.Index, kind: type, shape: tuple[int, ...]) -> types.Index:
+    """Positions from 0, one tensor of them a dimension from the first; None for any other."""
+    if kind is Tensor:
+        parts: Any = (index,)
+    elif kind is tuple and 0 < len(index) <= len(shape):
+        parts = index
+    else:
+        return None
+    if not shape:
+        return None
+    found = []
+    for part, size in zip(parts, shape, strict=False):
+        value = part._value if type(part) is Tensor else None
+        if type(value) is not ndarray or not are_positions(value, size):
+            return None
+        found.append(value.copy())
+    return found[0] if len(found) == 1 else tuple(found)
 
 
 def _simple(index: tuple[types.Index, ...]) -> types.Index:

@@ -5,6 +5,8 @@ Knows their checks and labels. Must not know modules.
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from tapegrad._core.types import Params, Value
@@ -23,6 +25,7 @@ from tapegrad.torch._ops.linalg.product_checks import (
     raise_product,
 )
 from tapegrad.torch._ops.linalg.products import product_label
+from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules.affine import ADDED_PRODUCT, AFFINE, flipped
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
 from tapegrad.torch._types import Number, TensorLike
@@ -46,7 +49,7 @@ def _scales(beta: Number, alpha: Number) -> Params:
     return {name: value for name, value in given.items() if type(value) is not int or value != 1}
 
 
-@operation("AddmmBackward0", inplace=True)
+@operation("AddmmBackward0", inplace=True, settles=True)
 def addmm(input: Value, mat1: Value, mat2: Value, *, beta: Number = 1, alpha: Number = 1) -> Value:
     """`beta * input + alpha * (mat1 @ mat2)` of matrices; input broadcasts."""
     if len(mat1.shape) == len(mat2.shape) == 2 and mat1.shape[1] != mat2.shape[0]:
@@ -55,21 +58,21 @@ def addmm(input: Value, mat1: Value, mat2: Value, *, beta: Number = 1, alpha: Nu
     return _added(input, mat1, mat2, beta, alpha)
 
 
-@operation("AddmvBackward0", inplace=True)
+@operation("AddmvBackward0", inplace=True, settles=True)
 def addmv(input: Value, mat: Value, vec: Value, *, beta: Number = 1, alpha: Number = 1) -> Value:
     """`beta * input + alpha * (mat @ vec)`."""
     check_vector(mat, vec)
     return _added(input, mat, vec, beta, alpha)
 
 
-@operation("AddrBackward0", inplace=True)
+@operation("AddrBackward0", inplace=True, settles=True)
 def addr(input: Value, vec1: Value, vec2: Value, *, beta: Number = 1, alpha: Number = 1) -> Value:
     """`beta * input + alpha * outer(vec1, vec2)`."""
     column, row = np.reshape(vec1, (-1, 1)), np.reshape(vec2, (1, -1))
     return _added(input, column, row, beta, alpha)
 
 
-@operation("BaddbmmBackward0", inplace=True)
+@operation("BaddbmmBackward0", inplace=True, settles=True)
 def baddbmm(
     input: Value, batch1: Value, batch2: Value, *, beta: Number = 1, alpha: Number = 1
 ) -> Value:
@@ -78,7 +81,7 @@ def baddbmm(
     return _added(input, batch1, batch2, beta, alpha)
 
 
-@operation("AddbmmBackward0", inplace=True)
+@operation("AddbmmBackward0", inplace=True, settles=True)
 def addbmm(
     input: Value, batch1: Value, batch2: Value, *, beta: Number = 1, alpha: Number = 1
 ) -> Value:
@@ -99,7 +102,7 @@ def _linear_label(input: TensorLike, weight: TensorLike, bias: TensorLike = None
     return "AddmmBackward0" if input.ndim == 2 else "ViewBackward0"
 
 
-@private(_linear_label, name="linear")
+@private(_linear_label, name="linear", settles=True)
 def _linear(input: Value, weight: Value, bias: Value = None) -> Value:
     if len(weight.shape) == 1:
         if len(input.shape) == 1:
@@ -128,6 +131,7 @@ def _linear(input: Value, weight: Value, bias: Value = None) -> Value:
     return made if len(input.shape) == 2 else np.reshape(made, (*lead, count))
 
 
+@functools.partial(settling, trace=_linear.trace)  # type: ignore[attr-defined]
 def linear(input: TensorLike, weight: TensorLike, bias: TensorLike = None) -> Tensor:
     """`input @ weight.T + bias`, as one node of the graph.
 

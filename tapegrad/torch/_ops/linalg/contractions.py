@@ -56,7 +56,7 @@ def _einsum_label(equation: str, *operands: TensorLike) -> str:
     return "PermuteBackward0" if len(operands) <= 2 - bool(equation) else "ViewBackward0"
 
 
-@private(_einsum_label, name="einsum")
+@private(_einsum_label, name="einsum", settles=True)
 def _einsum(equation: str, *operands: Value) -> Value:
     arrays = operands if equation else operands[::2]
     if not equation and len(operands) % 2:
@@ -74,7 +74,7 @@ def _einsum(equation: str, *operands: Value) -> Value:
     return made.copy() if len(arrays) == 1 else made  # NumPy returns a view
 
 
-@operation("ViewBackward0", method=False)
+@operation("ViewBackward0", method=False, settles=True)
 def tensordot(a: Value, b: Value, dims: Any = 2) -> Value:
     """Sums of products over pairs of dimensions: the last of a with the first of b, or lists."""
     if hasattr(dims, "shape"):
@@ -105,7 +105,7 @@ def _check_contracted(a: Value, b: Value, dims: Any) -> None:
     check_scalar_types(a, b)
 
 
-@operation("UnsafeViewBackward0")
+@operation("UnsafeViewBackward0", settles=True)
 def kron(input: Value, other: Value) -> Value:
     """The Kronecker product: every element of `input` times the whole of `other`."""
     return np.kron(*promoted(input, other))
@@ -123,7 +123,7 @@ def cross_along(input: Value, other: Value, dim: int) -> Value:
     return np.cross(input, other, axis=dim)
 
 
-@operation("LinalgCrossBackward0")
+@operation("LinalgCrossBackward0", settles=True)
 def cross(input: Value, other: Value, dim: int | None = None) -> Value:
     """The cross products of vectors of three elements along `dim`: the first of length 3."""
     if dim is None:
@@ -189,7 +189,7 @@ def matrix_power(input: Value, n: int) -> Value:
     return made.copy() if n == 1 else made
 
 
-@operation("TraceBackward0")
+@operation("TraceBackward0", settles=True)
 def trace(input: Value) -> Value:
     """The sum of the diagonal of a matrix."""
     if len(input.shape) != 2:

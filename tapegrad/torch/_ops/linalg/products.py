@@ -6,6 +6,7 @@ Knows when a product of matrices takes its short path. Must not know affine maps
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from tapegrad.torch._ops.linalg.product_checks import (
     check_vector,
     check_vectors,
 )
+from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
 from tapegrad.torch._types import TensorLike
 
@@ -42,7 +44,7 @@ def product_label(input: TensorLike, other: TensorLike) -> str:
     return _LABELS.get((input.ndim, other.ndim), "UnsafeViewBackward0")
 
 
-@private(product_label, name="matmul")
+@private(product_label, name="matmul", settles=True)
 def _matmul(input: Value, other: Value) -> Value:
     """`input @ other`: of vectors, matrices, and stacks of matrices that broadcast."""
     if not hasattr(other, "dtype"):
@@ -54,6 +56,7 @@ def _matmul(input: Value, other: Value) -> Value:
 
 
 @register()
+@functools.partial(settling, trace=_matmul.trace)  # type: ignore[attr-defined]
 def matmul(input: TensorLike, other: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """`input @ other`: of vectors, matrices, and stacks of matrices that broadcast.
 
@@ -94,7 +97,7 @@ def _matmul_inplace(self: Tensor, other: TensorLike) -> Any:
 # --- Products of fixed dimensions ---------------------------------------------------------------
 
 
-@operation("MmBackward0")
+@operation("MmBackward0", settles=True)
 def mm(input: Value, mat2: Value) -> Value:
     """The product of two matrices."""
     check_matrices(input, mat2)
@@ -102,7 +105,7 @@ def mm(input: Value, mat2: Value) -> Value:
     return np.matmul(input, mat2)
 
 
-@operation("MvBackward0")
+@operation("MvBackward0", settles=True)
 def mv(input: Value, vec: Value) -> Value:
     """The product of a matrix and a vector."""
     if len(input.shape) != 2 or len(vec.shape) != 1:
@@ -114,14 +117,14 @@ def mv(input: Value, vec: Value) -> Value:
     return np.matmul(input, vec)
 
 
-@operation("BmmBackward0")
+@operation("BmmBackward0", settles=True)
 def bmm(input: Value, mat2: Value) -> Value:
     """The products of two stacks of matrices, pair by pair."""
     check_batches(input, mat2)
     return np.matmul(input, mat2)
 
 
-@operation("DotBackward0")
+@operation("DotBackward0", settles=True)
 def dot(input: Value, tensor: Value) -> Value:
     """The sum of the products of two vectors' elements, without a conjugate."""
     check_vectors(input, tensor)
@@ -135,7 +138,7 @@ def vdot(input: Value, other: Value) -> Value:
     return np.vdot(input, other)
 
 
-@operation("ViewBackward0")
+@operation("ViewBackward0", settles=True)
 def inner(input: Value, other: Value) -> Value:
     """Sums of products over the last dimensions of both; of a number, the product."""
     if not input.shape or not other.shape:
@@ -159,5 +162,5 @@ def _outer(input: Value, vec2: Value) -> Value:
     return np.reshape(x, (-1, 1)) * y
 
 
-outer = operation("MulBackward0", name="outer")(_outer)
+outer = operation("MulBackward0", name="outer", settles=True)(_outer)
 ger = operation("MulBackward0", name="ger")(_outer)

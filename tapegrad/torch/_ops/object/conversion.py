@@ -181,7 +181,7 @@ def _wanted(args: tuple[Any, ...], dtype: DType) -> DType:
     return dtype
 
 
-@private("ToCopyBackward0", exact=True)
+@private("ToCopyBackward0", exact=True, settles=True)
 def _to_copy(input: Value, given: np.dtype[Any]) -> Value:
     made = converted(input, given)
     return made.copy() if made is input else made

@@ -24,7 +24,7 @@ from tapegrad.torch._types import MemoryFormat
 # --- Memory -------------------------------------------------------------------------------------
 
 
-@private("CloneBackward0")
+@private("CloneBackward0", settles=True)
 def _in_order(input: Value) -> Value:
     return input.copy()
 

@@ -19,14 +19,14 @@ def _declare_running(word: str, function: Function, noun: str) -> None:
         return shaped(cast(function(array, axis=axis), array.dtype), input.shape)
 
     compute.__doc__ = f"The {noun} of the elements so far along a dimension."
-    operation(f"{word.capitalize()}Backward0", name=word, inplace=True)(compute)
+    operation(f"{word.capitalize()}Backward0", name=word, inplace=True, settles=True)(compute)
 
 
 _declare_running("cumsum", np.cumsum, "sum")
 _declare_running("cumprod", np.cumprod, "product")
 
 
-@operation("LogcumsumexpBackward0")
+@operation("LogcumsumexpBackward0", settles=True)
 def logcumsumexp(input: Value, dim: Dim) -> Value:
     """log(cumsum(exp(x))) along a dimension, without overflow."""
     array, axis = along_one(input, dim)

@@ -73,7 +73,7 @@ def _declare_extreme(word: str, reduce: Function) -> None:
         return reduce(input, axis=axes_of(dim, input.ndim), keepdims=keepdim)
 
     compute.__doc__ = f"The {_WORDS[word]} element; elements that tie share the gradient."
-    operation(f"{word.capitalize()}Backward0", name=word)(compute)
+    operation(f"{word.capitalize()}Backward0", name=word, settles=True)(compute)
 
 
 _WORDS = {"amax": "largest", "amin": "smallest", "max": "largest", "min": "smallest"}
@@ -115,9 +115,9 @@ def _declare_extremum(word: str, reduce: Function, locate: Function, pairwise: F
         return pairwise(*promoted(input, other))
 
     options: dict[str, Any] = {"method": False, "function": False, "name": word}
-    of_all = operation(f"{label}Backward1", **options)(whole)
+    of_all = operation(f"{label}Backward1", settles=True, **options)(whole)
     of_dim = operation(f"{label}Backward0", **options)(along)
-    of_two = operation(f"{label}imumBackward0", **options)(paired)
+    of_two = operation(f"{label}imumBackward0", settles=True, **options)(paired)
 
     def choose(input: TensorLike, dim: Dim = None, keepdim: bool = False, **words: Any) -> Any:
         other = words.pop("other", None)

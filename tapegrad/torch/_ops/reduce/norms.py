@@ -41,7 +41,7 @@ def _vector_norm(x: Value, ord: Number, dim: Dim, keepdim: bool) -> Value:
     return reduced_norm(x, ord, axes_of(dim, len(x.shape)), keepdim)
 
 
-@private("LinalgVectorNormBackward0", name="linalg_vector_norm")
+@private("LinalgVectorNormBackward0", name="linalg_vector_norm", settles=True)
 def vector_norm(
     x: Value, ord: Number = 2, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None
 ) -> Value:
@@ -73,7 +73,7 @@ def _matrix_norm(A: Value, ord: Any, dim: Dim, keepdim: bool) -> Value:
     return np.linalg.norm(A, ord, axes_of(dim, len(A.shape)), keepdims=keepdim)
 
 
-@private(_matrix_label, name="linalg_matrix_norm")
+@private(_matrix_label, name="linalg_matrix_norm", settles=True)
 def matrix_norm(
     A: Value, ord: Any = "fro", dim: Dim = (-2, -1), keepdim: bool = False, *, dtype: DType = None
 ) -> Value:
@@ -106,7 +106,7 @@ def _any_norm(x: Value, ord: Any, dim: Dim, keepdim: bool) -> Value:
     return _vector_norm(x, 2 if ord is None else ord, dim, keepdim)
 
 
-@private(_norm_label, name="linalg_norm")
+@private(_norm_label, name="linalg_norm", settles=True)
 def norm(
     A: Value, ord: Any = None, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None
 ) -> Value:

@@ -21,6 +21,7 @@ from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, promoted
 from tapegrad.torch._ops.fast import is_short, logged
+from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules.declare import elementwise, general
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import Axis, Dim, DType, Number, TensorLike
@@ -59,7 +60,7 @@ def counted(array: Value, dtype: DType) -> Value:
     return cast(array, np.dtype(np.int64)) if array.dtype.kind in "bui" else array
 
 
-@operation(_label_by_dim("Sum"), name="sum")
+@operation(_label_by_dim("Sum"), name="sum", settles=True)
 def _sum(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
     """The sum of all elements, or along dimensions; of integers and booleans as int64."""
     axis = axes_of(dim, input.ndim)
@@ -92,7 +93,7 @@ def _short_sum(input: TensorLike, dim: Dim = None, keepdim: bool = False, **word
     return logged(input, out, _SUM, _SUM_ALONG, (spec_of(x),), params)
 
 
-sum = register(replaces=_sum)(_short_sum)  # noqa: A001
+sum = register(replaces=_sum)(settling(_short_sum, _sum.trace))  # type: ignore[attr-defined]  # noqa: A001
 
 
 @operation("NansumBackward0")
@@ -120,7 +121,7 @@ def _count(array: Value, axis: Axis) -> int:
     return math.prod(array.shape[i] for i in axes)
 
 
-@operation(_label_by_dim("Mean"), name="mean")
+@operation(_label_by_dim("Mean"), name="mean", settles=True)
 def _mean(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
     """The mean of all elements, or along dimensions; RuntimeError for integers without dtype=."""
     array = input if dtype is None else cast(input, as_numpy(dtype))
@@ -153,7 +154,7 @@ def _short_mean(input: TensorLike, dim: Dim = None, keepdim: bool = False, **wor
     return logged(input, out, _MEAN, _MEAN_ALONG, (spec_of(x),), params)
 
 
-mean = register(replaces=_mean)(_short_mean)
+mean = register(replaces=_mean)(settling(_short_mean, _mean.trace))  # type: ignore[attr-defined]
 
 
 @operation("DivBackward0")
@@ -166,7 +167,7 @@ def nanmean(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DTyp
     return np.nansum(array, axis, keepdims=keepdim) / present
 
 
-@operation(_label_by_dim("Prod"), name="prod")
+@operation(_label_by_dim("Prod"), name="prod", settles=True)
 def _prod(input: Value, dim: Dim = None, keepdim: bool = False, *, dtype: DType = None) -> Value:
     """The product of all elements, or along a dimension."""
     array = counted(input, dtype)
@@ -235,7 +236,7 @@ def _declare_spread(word: str, label: str, root: bool) -> None:
 
     compute.__doc__ = _SPREAD.format("standard deviation" if root else "variance")
     compute_both.__doc__ = f"`{word}` and the mean, as a tuple."
-    operation(f"{label}Backward0", name=word)(compute)
+    operation(f"{label}Backward0", name=word, settles=True)(compute)
     operation(f"{label}MeanBackward0", name=f"{word}_mean", method=False)(compute_both)
 
 
@@ -340,7 +341,7 @@ def _widened(array: Value, given: np.dtype[Any]) -> Value:
     return cast(array, given)
 
 
-@operation("LinalgVectorNormBackward0")
+@operation("LinalgVectorNormBackward0", settles=True)
 def norm(
     input: Value,
     p: Number | str = "fro",
@@ -361,7 +362,7 @@ def norm(
     return vector_norm(array, 2 if p in (None, "fro") else p, axis, keepdim)
 
 
-@operation("DistBackward0")
+@operation("DistBackward0", settles=True)
 def dist(input: Value, other: Value, p: Number = 2) -> Value:
     """The p-norm of a difference."""
     x, y = promoted(input, other)
@@ -406,7 +407,7 @@ def _logsumexp(x: Value, axis: Axis, keepdims: bool) -> Value:
     return total if keepdims else np.squeeze(total, axis)
 
 
-@operation("LogsumexpBackward0")
+@operation("LogsumexpBackward0", settles=True)
 def logsumexp(input: Value, dim: Dim, keepdim: bool = False) -> Value:
     """log(sum(exp(x))) along dimensions, without overflow."""
     array = floating(input)

@@ -17,6 +17,7 @@ from tapegrad.torch._dtypes import result_of, sizes_of
 from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
 from tapegrad.torch._ops.fast import short_join
+from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._ops.shape.reshape import reshaped
 from tapegrad.torch._ops.view_paths import Index, label_of, view_of, whole
 from tapegrad.torch._tensor.tensor import Tensor
@@ -71,7 +72,7 @@ def _joined(arrays: Sequence[Value], dim: int) -> Value:
     return np.concatenate(kept, axis)
 
 
-@operation("CatBackward0", method=False)
+@operation("CatBackward0", method=False, settles=True)
 def cat(tensors: Sequence[Value], dim: int = 0) -> Value:
     """Tensors joined along one of their dimensions. RuntimeError where other sizes differ.
 
@@ -82,7 +83,7 @@ def cat(tensors: Sequence[Value], dim: int = 0) -> Value:
     return _joined(_require_list(tensors, "cat"), dim)
 
 
-@operation("StackBackward0", method=False)
+@operation("StackBackward0", method=False, settles=True)
 def stack(tensors: Sequence[Value], dim: int = 0) -> Value:
     """Tensors of one shape joined along a new dimension."""
     arrays = _require_some(tensors, "stack")
@@ -97,9 +98,11 @@ def stack(tensors: Sequence[Value], dim: int = 0) -> Value:
 
 
 cat = register("cat", "concat", "concatenate", method=False, replaces=cat)(
-    short_join(cat, np.concatenate, "CatBackward0")
+    settling(short_join(cat, np.concatenate, "CatBackward0"), cat.trace)  # type: ignore[attr-defined]
 )
-stack = register(method=False, replaces=stack)(short_join(stack, np.stack, "StackBackward0"))
+stack = register(method=False, replaces=stack)(
+    settling(short_join(stack, np.stack, "StackBackward0"), stack.trace)  # type: ignore[attr-defined]
+)
 
 
 def _at_least(array: Value, count: int) -> Value:
@@ -111,14 +114,14 @@ def _at_least(array: Value, count: int) -> Value:
     return array.reshape((1,) * (count - len(shape)) + shape)
 
 
-@operation("CatBackward0", method=False)
+@operation("CatBackward0", method=False, settles=True)
 def hstack(tensors: Sequence[Value]) -> Value:
     """Tensors joined along dimension 1, vectors along 0."""
     arrays = [_at_least(array, 1) for array in _require_some(tensors, "hstack")]
     return _joined(arrays, 0 if arrays[0].ndim == 1 else 1)
 
 
-@operation("CatBackward0", method=False)
+@operation("CatBackward0", method=False, settles=True)
 def vstack(tensors: Sequence[Value]) -> Value:
     """Tensors joined along dimension 0, vectors as rows."""
     arrays = [_at_least(array, 2) for array in _require_some(tensors, "vstack")]
@@ -208,7 +211,7 @@ def atleast_3d(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
 # --- Repetition ---------------------------------------------------------------------------------
 
 
-@operation("RepeatBackward0", function=False)
+@operation("RepeatBackward0", function=False, settles=True)
 def repeat(self: Value, *repeats: Sizes) -> Value:
     """The tensor so many times along each dimension."""
     counts = sizes_of(repeats)
@@ -282,7 +285,7 @@ def repeat_interleave(
 # --- Flips and rotations ------------------------------------------------------------------------
 
 
-@operation("FlipBackward0")
+@operation("FlipBackward0", settles=True)
 def flip(input: Value, *dims: Dim) -> Value:
     """The elements in reverse order along these dimensions."""
     axes = [wrapped(dim, input.ndim) for dim in sizes_of(dims)]
@@ -301,7 +304,7 @@ def _flip_method(self: Tensor, *dims: Dim, **words: Any) -> Tensor:
     return flip(self, *given)
 
 
-@operation("FlipBackward0")
+@operation("FlipBackward0", settles=True)
 def fliplr(input: Value) -> Value:
     """The columns in reverse order."""
     if input.ndim < 2:
@@ -309,7 +312,7 @@ def fliplr(input: Value) -> Value:
     return np.flip(input, 1)
 
 
-@operation("FlipBackward0")
+@operation("FlipBackward0", settles=True)
 def flipud(input: Value) -> Value:
     """The rows in reverse order."""
     if input.ndim < 1:
@@ -317,7 +320,7 @@ def flipud(input: Value) -> Value:
     return np.flip(input, 0)
 
 
-@operation("RollBackward0")
+@operation("RollBackward0", settles=True)
 def roll(input: Value, shifts: Sizes, dims: Dim = None) -> Value:
     """The elements shifted along dimensions; those beyond one end come back at the other."""
     steps = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
@@ -334,7 +337,7 @@ def roll(input: Value, shifts: Sizes, dims: Dim = None) -> Value:
     return turned
 
 
-@operation("Rot90Backward0")
+@operation("Rot90Backward0", settles=True)
 def rot90(input: Value, k: int = 1, dims: Dim = (0, 1)) -> Value:
     """A rotation by k * 90 degrees in the plane of two dims, from the first to the second."""
     if len(dims) != 2:
@@ -359,13 +362,13 @@ def _triangle(array: Value, diagonal: int, word: str) -> Value:
     return np.tril(array, diagonal) if word == "tril" else np.triu(array, diagonal)
 
 
-@operation("TrilBackward0", inplace=True)
+@operation("TrilBackward0", inplace=True, settles=True)
 def tril(input: Value, diagonal: int = 0) -> Value:
     """The matrix with zeros above a diagonal."""
     return _triangle(input, diagonal, "tril")
 
 
-@operation("TriuBackward0", inplace=True)
+@operation("TriuBackward0", inplace=True, settles=True)
 def triu(input: Value, diagonal: int = 0) -> Value:
     """The matrix with zeros below a diagonal."""
     return _triangle(input, diagonal, "triu")
@@ -389,7 +392,7 @@ def _embedded(array: Value, offset: int, dim1: int, dim2: int) -> Value:
     return np.moveaxis(cast(made, array.dtype), (-2, -1), (first, second))
 
 
-@operation("DiagEmbedBackward0")
+@operation("DiagEmbedBackward0", settles=True)
 def diag_embed(input: Value, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Value:
     """Matrices whose diagonals are the last dimension, zero elsewhere."""
     return _embedded(input, offset, dim1, dim2)

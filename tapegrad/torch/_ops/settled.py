@@ -1,0 +1,586 @@
+"""Calls of operations that are settled: what shapes and parameters decide is decided once.
+
+Most calls of a program come again: the same operation, of tensors of the same shapes and dtypes,
+with the same parameters. Of an operation that is declared with `settles=True` such a call is one
+call of one rule, which is found out when the call comes for the second time: the operation's
+function runs on traced arrays of the graph, and where it has logged one entry, of the arrays that
+it was given, the later calls make that entry without it. What they remember is how the result is
+computed, which values the entry keeps, and how its replay computes the cotangents. The core has
+such ways for many rules (`tapegrad._core.settled`); for the others they are made here.
+
+An operation settles if its shapes, dtypes and parameters alone decide which rule it calls, and if
+it refuses no values. Anything unusual is left to the general call: traced and batched arrays,
+profilers, hooks of saved tensors, gradients that are off, parameters that are not plain.
+
+Knows tensors, nodes and the layout of entries. Must not know which operations exist.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable, Container, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad import Array
+from tapegrad._core.entry import MINUS, Spec, parents_of, spec_of
+from tapegrad._core.fit import fit_cotangent
+from tapegrad._core.forms import Elementwise
+from tapegrad._core.quiet import SILENT, VARIABLE
+from tapegrad._core.rule import Rule
+from tapegrad._core.scatter import scatter
+from tapegrad._core.settled import AllWays, Settled, SettledAll, Ways, summing
+from tapegrad._core.types import Cotangent, Function, Params, Value
+from tapegrad._core.values import Scatter
+from tapegrad.torch._dtypes import Size
+from tapegrad.torch._dtypes import dtype as torch_dtype
+from tapegrad.torch._graph.modes import MODE
+from tapegrad.torch._graph.node import GraphTape, Node, fresh_node, new, number_of
+from tapegrad.torch._graph.order import next_number
+from tapegrad.torch._graph.versions import owner_of
+from tapegrad.torch._rules.declare import Declared
+from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray, node_of
+
+mode_of = MODE.get
+
+Call = Callable[..., Any]
+Make = Callable[[list[Tensor], list[Value]], Tensor]
+
+_SMALL = 1 << 12  # elements of an array that is the same for all such calls, as of a mask
+_LONGEST = 12  # steps of a call
+_MOST = 1 << 12  # calls that an operation remembers; programs with more begin again
+_ONCE = object()  # stands for a call that came once
+# Parameters of these classes are told apart by their class and `==`.
+_PLAIN = frozenset((int, bool, float, str, type(None), torch_dtype))
+_SEQUENCES = frozenset((tuple, list, Size))
+_IN_TUPLES = frozenset((int, bool, str, type(None)))
+
+
+def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, written out
+    """An operation of which calls that come again are settled.
+
+    general: the operation. trace: what it computes, a function of arrays with its parameters.
+    """
+    known: dict[Any, Any] = {}
+    ask = known.get
+
+    @functools.wraps(general)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if mode_of() is not None:
+            return general(*args, **kwargs)
+        key: list[Any] = [len(args)] if kwargs else []
+        tensors: list[Tensor] = []
+        arrays: list[Value] = []
+        for arg in (*args, *kwargs, *kwargs.values()) if kwargs else args:
+            if isinstance(arg, Tensor):
+                x = arg._value
+                if type(x) is not ndarray:
+                    return general(*args, **kwargs)
+                key += x.dtype, x.shape, x.strides, arg.node is None
+                tensors.append(arg)
+                arrays.append(x)
+                continue
+            kind = type(arg)
+            if kind in _PLAIN:
+                key += kind, arg
+                if kind is float and not arg:  # -0.0 == 0.0
+                    key.append(math.copysign(1.0, arg))
+            elif kind in _SEQUENCES and _IN_TUPLES.issuperset(map(type, arg)):
+                key += kind, *arg, len(arg)
+            elif (kind is tuple or kind is list) and all(isinstance(x, Tensor) for x in arg):
+                key.append(len(arg))
+                for part in arg:
+                    x = part._value
+                    if type(x) is not ndarray:
+                        return general(*args, **kwargs)
+                    key += x.dtype, x.shape, x.strides, part.node is None
+                    arrays.append(x)
+                tensors += arg
+            else:
+                return general(*args, **kwargs)
+        found = ask(tuple(key))
+        if found is not None and found is not _ONCE and found is not False:
+            made: Tensor = found(tensors, arrays)
+            return made
+        result = general(*args, **kwargs)
+        if found is not False:
+            if len(known) >= _MOST:
+                known.clear()
+            known[tuple(key)] = (
+                _ONCE if found is None else _learned(trace, args, kwargs, tensors, result)
+            )
+        return result
+
+    return call
+
+
+# --- What a call is settled to ------------------------------------------------------------------
+
+
+class _Probe(GraphTape):
+    """A tape of one call, which remembers the arguments that no entry keeps."""
+
+    __slots__ = ("given",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given: dict[Any, Sequence[Any]] = {}
+
+    def record(
+        self, rule: Any, out: Value, args: list[Value], slots: list[Any], params: Params
+    ) -> Any:
+        made = super().record(rule, out, args, slots, params)
+        if isinstance(made, Array):
+            self.given[made.slot] = args
+        return made
+
+
+class _Place(NamedTuple):
+    """An argument of a rule: an input of the call or a result of a step, or else a constant."""
+
+    number: int  # -1: a constant; the results of steps are numbered after the inputs
+    constant: Any
+
+
+class _Step(NamedTuple):
+    """One call of a rule."""
+
+    rule: Rule
+    params: Params
+    places: list[_Place]
+
+
+def _learned(
+    trace: Call, args: Sequence[Any], kwargs: Params, tensors: list[Tensor], result: Any
+) -> Make | bool:
+    """How such a call is made, of the tensors among its arguments; False if it is not settled."""
+    node = result.node if type(result) is Tensor else None
+    arrays = [tensor._value for tensor in tensors]
+    if not isinstance(node, Node) or "out" in kwargs:
+        return False
+    whole = [id(x) for x in arrays if x.dtype.kind != "f"]
+    if len(set(whole)) < len(whole):  # told apart by identity
+        return False
+    if any(x.dtype.kind not in "fiub" for x in arrays) or type(result._value) is not ndarray:
+        return False
+    steps = _traced(trace, args, kwargs, arrays)
+    if steps is None or not _are_same_of_others(steps, trace, args, kwargs, arrays):
+        return False
+    ends = {node_of(tensor) for tensor in tensors}
+    nodes = [x for x in _entries_from(node, ends) or () if x not in ends]
+    make = _maker_of(steps, tensors, nodes)
+    if make is None:
+        return False
+    again = make(tensors, arrays)
+    same = (
+        spec_of(again._value) is spec_of(result._value)
+        and again._value.strides == result._value.strides
+        and again._value.tobytes() == result._value.tobytes()
+    )
+    return make if same else False
+
+
+def _entries_from(last: Node, ends: Container[Any]) -> list[Node] | None:
+    """The nodes between a result and the inputs of its call, in order; None for too many."""
+    seen, stack = {last}, [last]
+    while stack:
+        entry = stack.pop()._entry
+        if entry is None or len(seen) > _LONGEST:
+            return None
+        for parent in parents_of(entry):
+            if parent != -1 and parent not in ends and parent not in seen:
+                seen.add(parent)
+                stack.append(parent)
+    return sorted(seen, key=number_of)
+
+
+def _traced(
+    trace: Call, args: Sequence[Any], kwargs: Params, arrays: list[Value]
+) -> list[_Step] | None:
+    """The rules that a call has called, with their parameters and the places of its inputs."""
+    probe = _Probe()
+    inputs: list[Any] = [fresh_node() if x.dtype.kind == "f" else None for x in arrays]
+    given = iter(
+        [
+            x if node is None else Array(x, node, probe, spec_of(x))
+            for x, node in zip(arrays, inputs, strict=True)
+        ]
+    )
+    positional = [_with(given, arg) for arg in args]
+    words = {word: _with(given, value) for word, value in kwargs.items()}
+    result = trace(*positional, **words)
+    if not isinstance(result, Array) or result.tape is not probe or result.slot in inputs:
+        return None
+    nodes = _entries_from(result.slot, inputs) if isinstance(result.slot, Node) else None
+    numbers = {node: i for i, node in enumerate([*inputs, *(nodes or ())]) if node is not None}
+    steps = []
+    for node in nodes or ():
+        step = _step_of(node, probe, numbers, arrays)
+        if step is None:
+            return None
+        steps.append(step)
+    return steps or None
+
+
+def _step_of(
+    node: Node, probe: _Probe, numbers: dict[Any, int], arrays: list[Value]
+) -> _Step | None:
+    """What the entry of a node says of the call that it was made by; None for what is unusual."""
+    rule, out, kept, params, slots, y_slot = node._entry
+    if not isinstance(rule, Rule) or rule.singular is not None or rule.form == "custom":
+        return None
+    if y_slot is not None:  # the frequent layout
+        slots = (slots,) if rule.unary else (slots, y_slot)
+        kept, params = (kept,) if rule.unary else (kept, params), {}
+        if any(slot == -1 and value is None for slot, value in zip(slots, kept, strict=True)):
+            return None
+    elif isinstance(out, tuple) or not all(map(_is_plain, params.values())):
+        return None
+    kept = probe.given.get(node, kept)
+    lone = all(x.ndim for x in arrays)  # then numbers can come from parameters alone
+    small = _SMALL if all(x.dtype.kind == "f" for x in arrays) else 0
+    places = []
+    for value, slot in zip(kept, slots, strict=True):
+        number = numbers.get(slot, -1)
+        if number < 0:
+            number = next((i for i, x in enumerate(arrays) if x is value), -1)
+            if number < 0 and not (
+                _is_number(value)
+                or (type(value) is ndarray and (value.size < small or (lone and not value.ndim)))
+            ):
+                return None
+        places.append(_Place(number, value if number < 0 else None))
+    return _Step(rule, dict(params), places)
+
+
+def _are_same_of_others(
+    steps: list[_Step], trace: Call, args: Sequence[Any], kwargs: Params, arrays: list[Value]
+) -> bool:
+    """Whether the rules are called in the same way for other numbers in the arrays."""
+    others = [0.75 - x if x.dtype.kind == "f" else x for x in arrays]
+    try:
+        again = _traced(trace, args, kwargs, others)
+    except (ValueError, RuntimeError, IndexError):  # the operation refuses values
+        return False
+    return (
+        again is not None
+        and len(again) == len(steps)
+        and all(
+            one.rule is two.rule
+            and one.params == two.params
+            and len(one.places) == len(two.places)
+            and all(map(_is_same_place, one.places, two.places))
+            for one, two in zip(steps, again, strict=True)
+        )
+    )
+
+
+def _is_same_place(one: _Place, two: _Place) -> bool:
+    if one.number != two.number:
+        return False
+    return one.number >= 0 or np.array_equal(one.constant, two.constant)
+
+
+def _maker_of(steps: list[_Step], tensors: list[Tensor], nodes: list[Node]) -> Make | None:
+    """A function that makes a call of these steps; None where nodes are others than theirs.
+
+    nodes: those of a call that was made, in order of time.
+    """
+    values = [tensor._value for tensor in tensors]
+    tracked = [tensor.node is not None for tensor in tensors]
+    made: list[_Made] = []
+    left = iter(nodes)
+    for step in steps:
+        wanted = tuple(p.number >= 0 and tracked[p.number] for p in step.places)
+        specs = [p.constant if p.number < 0 else spec_of(values[p.number]) for p in step.places]
+        with np.errstate(all="ignore"):
+            out = _call(_function_of(step.rule, step.params), step.places, values)
+        if not isinstance(out, (ndarray, np.generic)):
+            return None
+        run, settled, node = _function_of(step.rule, step.params), None, None
+        if True in wanted:
+            node = next(left, None)
+            if node is None or node._entry[0] is not step.rule:
+                return None
+            settled, found = _ways_of(step.rule, specs, wanted, spec_of(out), step.params)
+            run = found or run
+        kind = None if node is None else type(node)
+        made.append(_Made(step.rule, run, kind, settled, step.places, specs, wanted, spec_of(out)))
+        values.append(out)
+        tracked.append(settled is not None)
+    if next(left, None) is not None or not tracked[-1]:
+        return None
+    return _maker(*made[0]) if len(made) == 1 else _maker_of_several(made)
+
+
+def _call(function: Call, places: list[_Place], values: list[Value]) -> Any:
+    return function(*[values[p.number] if p.number >= 0 else p.constant for p in places])
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or isinstance(value, (int, float, np.generic))
+
+
+def _with(arrays: Iterator[Any], arg: Any) -> Any:
+    """An argument with the next of the arrays in the place of each tensor."""
+    if isinstance(arg, (tuple, list)) and arg and isinstance(arg[0], Tensor):
+        return [next(arrays) for _ in arg]
+    return next(arrays) if isinstance(arg, Tensor) else arg
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a parameter of a rule is the same for all calls: no array, nothing that is kept."""
+    if isinstance(value, (tuple, list)):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, (int, float, str, slice, np.dtype, type))
+
+
+def _function_of(rule: Rule, params: Params) -> Call:
+    """The rule's function of arrays, with the parameters of a call."""
+    function = rule.implementation
+    if isinstance(function, Declared):
+        function = function.function
+    if rule.sequence:
+        return lambda *arrays: function(arrays, **params)
+    return functools.partial(function, **params) if params else function
+
+
+def settled_one(rule: Rule, x: Spec, out: Spec, params: Params) -> Settled | None:
+    """The settled call of a rule of one array that declares ways; None for what it leaves."""
+    assert rule.settle is not None
+    ways: Ways | None = rule.settle(x, out, **params)
+    if ways is None:
+        return None
+    found = Settled(params)
+    (keeps,), found.keeps_out = rule.needed((True,))
+    found.keeps_x, found.rule, found.spec = bool(keeps), rule, out
+    found.run, found.pull, found.push = ways
+    return found
+
+
+def settled_spread(rule: Rule, x: Spec, out: Spec, params: Params) -> SettledAll:
+    """The settled call of `rule`, which broadcasts an array: its cotangents are sums."""
+    total = summing(out.shape, x.shape)
+    pull = (lambda g, *_: (g,)) if total is None else (lambda g, *_: (total(g),))
+    return _settled_all(rule, [x], (True,), out, params, AllWays(pull))
+
+
+def _ways_of(
+    rule: Rule, specs: list[Any], wanted: tuple[bool, ...], out: Spec, params: Params
+) -> tuple[Settled | SettledAll, Call | None]:
+    """The ways of a call, and its function if that is among them."""
+    whole = all(type(spec) is Spec for spec in specs)
+    if rule.settle is not None and whole and len(specs) == 1:
+        one = settled_one(rule, specs[0], out, params)
+        if one is not None:
+            return one, one.run
+    found: AllWays | None = None
+    if rule.settle_all is not None and whole and all(spec.dtype is out.dtype for spec in specs):
+        found = rule.settle_all(tuple(specs), out, wanted, **params)
+    if found is None:
+        found = AllWays(_pull_of(rule, specs, wanted, out, params))
+    return _settled_all(rule, specs, wanted, out, params, found), None
+
+
+def _settled_all(
+    rule: Rule,
+    specs: list[Any],
+    wanted: tuple[bool, ...],
+    out: Spec,
+    params: Params,
+    ways: AllWays,
+) -> SettledAll:
+    made = SettledAll(params)
+    keeps, made.keeps_out = rule.needed(wanted)
+    made.keeps, made.spec, made.specs = tuple(map(bool, keeps)), out, tuple(specs)
+    made.strong = rule.strong
+    made.pull, made.push = ways
+    return made
+
+
+def _pull_of(
+    rule: Rule, specs: list[Any], wanted: tuple[bool, ...], out: Spec, params: Params
+) -> Call:
+    """The pull of a rule that has no ways of its own, for calls with these specs."""
+    at = wanted.index(True)
+    if isinstance(rule, Elementwise) and wanted.count(True) == 1 and specs[at] is out:
+        return _pull_elementwise(rule, at, specs)
+
+    def pull(g: Cotangent, out: Value, *args: Value) -> list[Cotangent]:
+        bars = list(rule.pull(g, out, args, params, wanted))
+        for position, bar in enumerate(bars):
+            if bar is None:
+                continue
+            like = specs[position]
+            if type(bar) is Scatter:
+                whole: list[Any] = [None]
+                scatter(whole, set(), 0, bar.index, bar._value, like)
+                bars[position] = whole[0]
+            elif bar.shape != like.shape or bar.dtype is not like.dtype:
+                bars[position] = fit_cotangent(bar, like, rule)
+        return bars
+
+    return pull
+
+
+def _pull_elementwise(rule: Elementwise, at: int, specs: list[Any]) -> Call:
+    """The pull of an elementwise rule by one argument, which has the shape of the result."""
+    partial: Function | None = rule.partials[at]
+    spec: Spec = specs[at]
+    before, after = (None,) * at, (None,) * (len(specs) - at - 1)
+    if partial is None:
+        return lambda g, *_: (*before, g, *after)
+    if partial is MINUS:
+        return lambda g, *_: (*before, -g, *after)
+    times = rule.times if rule.strong else operator.mul
+
+    def pull(g: Cotangent, out: Value, *args: Value) -> tuple[Cotangent, ...]:
+        bar = times(g, partial(out, *args))
+        if bar.dtype is not spec.dtype:  # a partial may be computed in double precision
+            bar = bar.astype(spec.dtype)
+        return (*before, bar, *after)
+
+    return pull
+
+
+# --- Making the call ----------------------------------------------------------------------------
+
+
+def _maker(
+    rule: Rule,
+    run: Call,
+    node_type: type[Node],
+    settled: Settled | SettledAll,
+    places: list[_Place],
+    specs: list[Any],
+    wanted: tuple[bool, ...],
+    spec: Spec,
+) -> Make:
+    """A function that makes the call: of the tensors among its arguments, and their arrays."""
+    keeps, keeps_out = _kept_by(settled)
+    numbers = [place.number for place in places]
+    in_order = numbers == [*range(len(places))]
+    if in_order and all(keeps):
+        kept_of: Any = tuple
+    elif not any(keep and number >= 0 for keep, number in zip(keeps, numbers, strict=True)):
+        fixed = tuple(specs)
+        kept_of = lambda _arrays: fixed  # noqa: E731 - the choice is made once
+    else:
+        choice = [
+            (number if keep else -1, spec)
+            for keep, number, spec in zip(keeps, numbers, specs, strict=True)
+        ]
+        kept_of = lambda arrays: tuple(  # noqa: E731
+            [spec if number < 0 else arrays[number] for number, spec in choice]
+        )
+    sources = [number if want else -1 for number, want in zip(numbers, wanted, strict=True)]
+    lone = sources == [0]
+
+    def make(tensors: list[Tensor], arrays: list[Value]) -> Tensor:
+        token = VARIABLE.set(SILENT)
+        try:
+            if in_order:
+                out = run(*arrays)
+            else:
+                out = run(*[arrays[p.number] if p.number >= 0 else p.constant for p in places])
+        finally:
+            VARIABLE.reset(token)
+        result: Tensor = new(Tensor)
+        if type(out) is not ndarray:
+            result._value = np.asarray(out)
+        elif out.base is not None and owner_of(out) is owner_of(arrays[0]):
+            result._value = out.copy()
+        else:
+            result._value = out
+        result.node = node = new(node_type)
+        if lone:
+            nodes: Any = (_node_for(tensors[0]),)
+        else:
+            nodes = tuple([-1 if n < 0 else _node_for(tensors[n]) for n in sources])
+        node._number = next_number()
+        node._entry = rule, out if keeps_out else spec, kept_of(arrays), settled, nodes, None
+        return result
+
+    return make
+
+
+class _Made(NamedTuple):
+    """What is known of a step before it is made."""
+
+    rule: Rule
+    run: Call
+    node_type: Any  # None for a step that nothing is differentiated through
+    settled: Any
+    places: list[_Place]
+    specs: list[Any]
+    wanted: tuple[bool, ...]
+    spec: Spec
+
+
+def _maker_of_several(steps: list[_Made]) -> Make:
+    """The same for a call that is made in several steps, with a node each."""
+    plan = []
+    for rule, run, node_type, settled, places, specs, wanted, spec in steps:
+        keeps, keeps_out = _kept_by(settled)
+        parts = [
+            (place.number if keep and place.number >= 0 else -1, spec)
+            for keep, place, spec in zip(keeps or wanted, places, specs, strict=True)
+        ]
+        slots = [p.number if want else -1 for p, want in zip(places, wanted, strict=True)]
+        plan.append((rule, run, node_type, settled, places, parts, slots, keeps_out, spec))
+
+    def make(tensors: list[Tensor], arrays: list[Value]) -> Tensor:
+        values = list(arrays)
+        nodes: list[Any] = [x if x.node is None else _node_for(x) for x in tensors]
+        token = VARIABLE.set(SILENT)
+        try:
+            for rule, run, node_type, settled, places, parts, slots, keeps_out, spec in plan:
+                out = run(*[values[n] if n >= 0 else constant for n, constant in places])
+                node = None
+                if node_type is not None:
+                    node = new(node_type)
+                    node._number = next_number()
+                    node._entry = (
+                        rule,
+                        out if keeps_out else spec,
+                        tuple([values[n] if n >= 0 else part for n, part in parts]),
+                        settled,
+                        tuple([nodes[n] if n >= 0 else -1 for n in slots]),
+                        None,
+                    )
+                values.append(out)
+                nodes.append(node)
+        finally:
+            VARIABLE.reset(token)
+        result: Tensor = new(Tensor)
+        if type(out) is not ndarray:
+            result._value = np.asarray(out)
+        elif out.base is not None and owner_of(out) is owner_of(arrays[0]):
+            result._value = out.copy()
+        else:
+            result._value = out
+        result.node = node
+        return result
+
+    return make
+
+
+def _kept_by(settled: Settled | SettledAll | None) -> tuple[tuple[bool, ...], bool]:
+    """Which arguments an entry keeps, and whether it keeps the result."""
+    if settled is None:
+        return (), False
+    return (settled.keeps_x,) if isinstance(settled, Settled) else settled.keeps, settled.keeps_out
+
+
+def _node_for(x: Tensor) -> Node:
+    """The node of a tensor that is about to be used; RuntimeError for inference tensors."""
+    if x._inference:
+        array_of(x)
+    node: Node = accumulator_of(x) if x.node is LEAF else x.node
+    return node
+
+
+__all__ = ["settled_one", "settled_spread", "settling"]

@@ -1,0 +1,175 @@
+"""Calls of operations that come again: values, gradients and nodes are those of the first call."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tapegrad.torch as torch
+
+functional = torch.nn.functional
+DTYPES = [torch.float32, torch.float64]
+
+
+def drawn(seed, dtype=torch.float64, requires_grad=True):
+    rng = np.random.default_rng(seed)
+
+    def draw(*shape):
+        made = torch.from_numpy(rng.uniform(0.2, 1.5, shape)).to(dtype)
+        return made.requires_grad_() if requires_grad else made
+
+    return draw
+
+
+# Functions of a function that draws leaves: each is called several times with other numbers.
+CALLS = {
+    "add a row": lambda d: [(x := d(3, 4)), (y := d(4)), x + y],
+    "add a column": lambda d: [(x := d(3, 4)), (y := d(3, 1)), y + x],
+    "sub": lambda d: [(x := d(3, 4)), (y := d(1, 4)), x - y],
+    "mul by a column": lambda d: [(x := d(3, 4)), (y := d(3, 1)), x * y],
+    "div by a row": lambda d: [(x := d(3, 4)), (y := d(4)), x / y],
+    "alpha": lambda d: [(x := d(3, 4)), (y := d(4)), torch.add(x, y, alpha=2)],
+    "pow": lambda d: [(x := d(3, 4)), (y := d(4)), x**y],
+    "the same twice": lambda d: [(x := d(2, 3, 3)), torch.bmm(x, x)],
+    "sum": lambda d: [(x := d(3, 4)), x.sum(1, keepdim=True)],
+    "sum of axes": lambda d: [(x := d(2, 3, 4)), x.sum((0, 2))],
+    "mean": lambda d: [(x := d(3, 4)), x.mean(dim=-1)],
+    "var": lambda d: [(x := d(3, 4)), x.var(-1, unbiased=False)],
+    "std": lambda d: [(x := d(3, 4)), x.std(0)],
+    "prod": lambda d: [(x := d(3, 4)), x.prod(1)],
+    "amax": lambda d: [(x := d(3, 4)), x.amax(1)],
+    "max": lambda d: [(x := d(3, 4)), x.max()],
+    "logsumexp": lambda d: [(x := d(3, 4)), x.logsumexp(1)],
+    "norm": lambda d: [(x := d(3, 4)), x.norm()],
+    "norm along": lambda d: [(x := d(3, 4)), torch.linalg.norm(x, dim=1)],
+    "softmax": lambda d: [(x := d(3, 4)), torch.softmax(x, -1)],
+    "log_softmax": lambda d: [(x := d(3, 4)), functional.log_softmax(x, dim=0)],
+    "cumsum": lambda d: [(x := d(3, 4)), x.cumsum(1)],
+    "clamp": lambda d: [(x := d(3, 4)), x.clamp(0.4, 0.9)],
+    "clamp to minus zero": lambda d: [(x := d(3, 4)), (x - 1).clamp_min(-0.0)],
+    "masked_fill": lambda d: [(x := d(3, 4)), x.masked_fill(x > 0.7, -1.0)],
+    "where": lambda d: [(x := d(3, 4)), (y := d(3, 4)), torch.where(x > y, x, y)],
+    "where of a number": lambda d: [(x := d(3, 4)), torch.where(x > 0.7, x, 0.0)],
+    "tril": lambda d: [(x := d(3, 3)), x.tril()],
+    "cat": lambda d: [(x := d(3, 4)), (y := d(3, 2)), torch.cat([x, y], 1)],
+    "cat of one": lambda d: [(x := d(3, 4)), torch.cat([x, torch.ones_like(x)])],
+    "stack": lambda d: [(x := d(3, 4)), (y := d(3, 4)), torch.stack((x, y), dim=1)],
+    "matmul": lambda d: [(x := d(3, 4)), (y := d(4, 2)), x @ y],
+    "matmul of a vector": lambda d: [(x := d(3, 4)), (y := d(4)), x @ y],
+    "matmul of stacks": lambda d: [(x := d(2, 3, 4)), (y := d(4, 5)), x @ y],
+    "linear": lambda d: [(x := d(3, 4)), (w := d(2, 4)), (b := d(2)), functional.linear(x, w, b)],
+    "baddbmm": lambda d: [(x := d(2, 3, 3)), (y := d(2, 3, 3)), torch.baddbmm(x, x, y, beta=2)],
+    "einsum": lambda d: [(x := d(3, 4)), (y := d(5, 4)), torch.einsum("ij,kj->ik", x, y)],
+    "view": lambda d: [(x := d(3, 4)), x.view(2, 6)],
+    "transpose": lambda d: [(x := d(3, 4)), x.transpose(0, 1)],
+    "expand": lambda d: [(x := d(3, 1)), x.expand(2, 3, 4)],
+    "expand to itself": lambda d: [(x := d(3, 4)), x.expand(3, 4)],
+    "contiguous": lambda d: [(x := d(3, 4)), x.T.contiguous()],
+    "index": lambda d: [(x := d(3, 4)), x[torch.tensor([2, 0, 2])]],
+    "coordinates": lambda d: [(x := d(3, 4)), x[torch.tensor([2, 0, 2]), torch.tensor([1, 1, 1])]],
+    "from the end": lambda d: [(x := d(3, 4)), x[torch.tensor([-1, 2])]],
+    "new dimensions": lambda d: [(x := d(3, 4)), x[None, :, None, 1:]],
+    "gather": lambda d: [(x := d(3, 4)), x.gather(1, torch.tensor([[0, 0], [1, 3], [2, 2]]))],
+    "embedding": lambda d: [
+        (x := d(5, 4)),
+        functional.embedding(torch.tensor([[1, 1], [4, 0]]), x),
+    ],
+    "gelu": lambda d: [(x := d(3, 4)), functional.gelu(x)],
+    "silu": lambda d: [(x := d(3, 4)), functional.silu(x)],
+    "leaky_relu": lambda d: [(x := d(3, 4)), functional.leaky_relu(x - 1, 0.1)],
+    "elu": lambda d: [(x := d(3, 4)), functional.elu(x - 1)],
+    "softplus": lambda d: [(x := d(3, 4)), functional.softplus(x)],
+    "abs": lambda d: [(x := d(3, 4)), (x - 1).abs()],
+    "with logits": lambda d: [
+        (x := d(3, 4)),
+        functional.binary_cross_entropy_with_logits(x, torch.ones(3, 4, dtype=x.dtype)),
+    ],
+    "lerp": lambda d: [(x := d(3, 4)), (y := d(3, 4)), torch.lerp(x, y, 0.3)],
+    "flip": lambda d: [(x := d(3, 4)), x.flip(0)],
+    "empty": lambda d: [(x := d(0, 4)), (y := d(4)), x + y],
+    "no dimensions": lambda d: [(x := d()), (y := d(3)), x * y],
+}
+
+
+def results(call, seed, dtype):
+    """The result, its gradients, their gradients, and the names of its nodes."""
+    *leaves, out = call(drawn(seed, dtype))
+    g = torch.linspace(-1, 1, out.numel(), dtype=dtype).reshape(out.shape)
+    first = torch.autograd.grad(out, leaves, g, retain_graph=True)
+    again = torch.autograd.grad(out, leaves, g, create_graph=True)
+    total = sum((part.sin().sum() for part in again), torch.zeros((), dtype=dtype))
+    second = torch.autograd.grad(total + sum((x * x).sum() for x in leaves), leaves)
+    return out, first, again, second
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_that_come_again_are_the_first_call(name, dtype):
+    call = CALLS[name]
+    for seed in range(3):  # the first two leave what later calls are made of
+        results(call, seed, dtype)
+    found = results(call, 7, dtype)
+    with torch.profiler.profile():  # which switches the general calls on
+        expected = results(call, 7, dtype)
+    assert found[0].grad_fn.name() == expected[0].grad_fn.name()
+    assert found[0].stride() == expected[0].stride()
+    assert torch.equal(found[0], expected[0])
+    for mine, other in zip(found[1:], expected[1:], strict=True):
+        for part, wanted in zip(mine, other, strict=True):
+            assert part.dtype is wanted.dtype
+            torch.testing.assert_close(part, wanted, rtol=1e-5, atol=1e-6)
+    for part, wanted in zip(found[1], found[2], strict=True):
+        torch.testing.assert_close(part, wanted.detach(), rtol=1e-5, atol=1e-6)
+
+
+def test_a_zero_keeps_its_sign():
+    for _ in range(3):
+        x = torch.tensor([-1.0], requires_grad=True)
+        assert not np.signbit(x.clamp_min(0.0).detach().numpy())
+        assert np.signbit((x.clamp(max=-0.0) * 0).detach().numpy())
+
+
+def test_which_arguments_require_grad_is_part_of_a_call():
+    for wanted in ((True, True), (True, False), (False, True)) * 3:
+        x = torch.ones(2, 3, requires_grad=wanted[0])
+        y = torch.ones(3, requires_grad=wanted[1])
+        (x * y).sum().backward()
+        assert (x.grad is not None, y.grad is not None) == wanted
+
+
+def test_values_that_a_backward_pass_needs_are_guarded():
+    for _ in range(4):
+        x = torch.ones(2, 3, requires_grad=True)
+        y = torch.ones(3) * 2
+        z = x * y
+        y.add_(1)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            z.sum().backward()
+        z = (x * 2).softmax(1).sum()
+        z.backward()
+        with pytest.raises(RuntimeError, match="second time"):
+            z.backward()
+
+
+def test_infinite_cotangents_leave_zeros_of_other_branches():
+    for _ in range(4):
+        x = torch.tensor([[0.0, 4.0]], requires_grad=True)
+        torch.where(x > 0, x.sqrt(), x).sum().backward()
+        assert x.grad.tolist() == [[1.0, 0.25]]
+        x = torch.tensor([[0.0, 4.0]], requires_grad=True)
+        y = (x * torch.tensor([0.0])).sqrt().masked_fill(torch.tensor([[True, True]]), 1.0)
+        y.sum().backward()
+        assert x.grad.tolist() == [[0.0, 0.0]]
+
+
+def test_a_call_that_was_settled_still_serves_gradients_off_and_subclasses():
+    for _ in range(3):
+        x, y = torch.ones(2, 3, requires_grad=True), torch.ones(3)
+        assert (x + y).requires_grad
+    with torch.no_grad():
+        assert not (x + y).requires_grad
+    with torch.inference_mode():
+        assert (x + y).is_inference()
+    z = torch.func.vmap(lambda row: (row + y).sum())(torch.ones(4, 2, 3))
+    assert z.tolist() == [12.0] * 4
+    assert torch.func.grad(lambda v: (v + y).sum())(torch.ones(2, 3)).tolist() == [[1.0] * 3] * 2

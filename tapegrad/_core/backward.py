@@ -105,7 +105,13 @@ def replay_backward(
                 and (type(y) is slice or selects_once(y))
             ):
                 scatter_once(bars, owned, x_slot, y, g, x)
-            elif rule is READ and kind is np.ndarray and g.size < SMALL and are_places(y, x):
+            elif (
+                rule is READ
+                and kind is np.ndarray
+                and x_slot >= 0
+                and g.size < SMALL
+                and are_places(y, x)
+            ):
                 bar = bars[x_slot] if x_slot in owned else None
                 if bar is None:
                     bar = np.zeros(x.shape, x.dtype)

@@ -122,8 +122,9 @@ def has_nan(bar: Cotangent) -> bool:
             bar = _unrepeated(bar)
         row = bar if bar.ndim == 1 else bar.ravel("K")
         total = row.dot(row)
-        if type(total) is np.float64:  # math's function takes a third of the comparison's time
-            return isnan(total)
+        kind = type(total)
+        if kind is np.float64 or kind is np.float32:
+            return isnan(total)  # math's function takes a third of the comparison's time
     elif is_numpy(bar):
         total = bar
     else:

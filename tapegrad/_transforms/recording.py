@@ -104,6 +104,9 @@ class Recording:
                 if spec.size > LARGE:
                     self.large = True
                     self.huge = self.huge or leaf.nbytes > HUGE_BYTES
+                elif leaf.flags.writeable:  # `keep_input`, inline
+                    traced.append(array(leaf.copy("K"), slot, tape, spec))
+                    continue
                 traced.append(array(tape.keep_input(leaf), slot, tape, spec))
             elif isinstance(leaf, Traced) and leaf.tape.root is tape.root:
                 traced.append(self._linked(leaf, slot))

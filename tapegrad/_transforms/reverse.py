@@ -40,6 +40,9 @@ class IndependentOutputWarning(UserWarning):
     """
 
 
+_ONE = np.float64(1)
+
+
 # --- Transforms ---------------------------------------------------------------------------------
 
 
@@ -180,7 +183,10 @@ def _pull_scalar(
         found: list[Any] | None = [None] * len(leaves)
     else:
         spec = out.spec
-        one = np.ones(spec.shape, spec.dtype) if spec.shape else spec.dtype.type(1)
+        if spec is NUMBER:
+            one: Any = _ONE
+        else:
+            one = np.ones(spec.shape, spec.dtype) if spec.shape else spec.dtype.type(1)
         consume = recording.huge and not recording.shared and not keep
         found = recording.pull([slot], [one], out, consume)
     # No path leads from the output to an input. The first says no in the frequent case.

@@ -23,17 +23,27 @@ from tapegrad.rules.recurrence import accumulate, recurrence
 
 def _spread(values: Value, starts: Index, count: int, axis: int) -> Value:
     """The value of each segment at each of its elements."""
+    length = _even_length(starts, count)
+    if length and type(values) is np.ndarray:
+        shape = values.shape
+        made = np.empty((*shape[:axis], count, *shape[axis + 1 :]), values.dtype)
+        _by_segment(made, length, axis)[...] = np.expand_dims(values, axis + 1)
+        return made  # its own memory: what is made of it may take its place, or return it
+    return np.repeat(values, np.diff(starts, append=count), axis)
+
+
+def _even_length(starts: Index, count: int) -> int:
+    """The length of all segments, or 0 where they differ."""
     segments = len(starts)
     length = count // segments
     even = length * segments == count and (starts == np.arange(segments) * length).all()
-    if even and type(values) is np.ndarray:
-        shape = values.shape
-        wide = np.broadcast_to(
-            np.expand_dims(values, axis + 1),
-            (*shape[: axis + 1], length, *shape[axis + 1 :]),
-        )
-        return wide.reshape(*shape[:axis], count, *shape[axis + 1 :])
-    return np.repeat(values, np.diff(starts, append=count), axis)
+    return length if even else 0
+
+
+def _by_segment(x: Any, length: int, axis: int) -> Any:
+    """An array with an axis of segments of this length, and one of their elements."""
+    shape = x.shape
+    return x.reshape(*shape[:axis], shape[axis] // length, length, *shape[axis + 1 :])
 
 
 def _sums(x: Value, starts: Any = None, axis: int = 0) -> Value:
@@ -82,7 +92,11 @@ def is_ordinary(out: Value, x: Value) -> bool:
     least, most = sizes.min(initial=1), sizes.max(initial=1)
     if not (limits.smallest_normal < least and most <= limits.max):
         return False
-    return bool(np.abs(x).min(initial=1) > limits.smallest_normal)
+    tiny = limits.smallest_normal
+    # No array of sizes, which is as large as x, where all factors have one sign.
+    if x.min(initial=1) > tiny or x.max(initial=-1) < -tiny:
+        return True
+    return bool(np.abs(x).min(initial=1) > tiny)
 
 
 def products_of_others(x: Value, starts: Index, axis: int) -> Value:
@@ -108,6 +122,12 @@ PRODUCTS = general(
 def _ties(out: Value, x: Value, starts: Index, axis: int) -> Value:
     """Which elements equal the extremum of their segment."""
     out, x = untraced(out), untraced(x)
+    length = _even_length(starts, x.shape[axis])
+    if length and type(out) is type(x) is np.ndarray and not any_true(out != out):
+        # Without an array of the extrema that is as large as x.
+        found = _by_segment(x, length, axis) == np.expand_dims(out, axis + 1)
+        ties: Value = found.reshape(x.shape)
+        return ties
     best = _spread(out, starts, x.shape[axis], axis)
     ties = x == best
     if any_true(out != out):

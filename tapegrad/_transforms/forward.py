@@ -45,8 +45,9 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
     inputs = Inputs(Selection(name, argnums), tuple(primals), {})
     dots = _tangent_leaves(name, inputs, tangents)
     tape = ForwardTape(name)
-    if not all(is_numpy(raw_value(dot)) for dot in dots):
-        tape.expect_others()
+    for dot in dots:
+        if type(dot) is not np.ndarray and not is_numpy(raw_value(dot)):
+            tape.expect_others()
     token = CURRENT.set(tape)
     try:
         traced = [

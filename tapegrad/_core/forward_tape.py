@@ -18,7 +18,7 @@ from tapegrad._core.forward import push
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
-from tapegrad._core.types import Slot, Value
+from tapegrad._core.types import Slot, Tangent, Value
 from tapegrad._core.values import PLAIN_PARTS
 
 
@@ -103,6 +103,10 @@ class ForwardTape(Tape):
         self.log = _push
         self.buffers = _WrittenCells()
 
+    def expect_others(self) -> None:
+        """Tangents are arrays of another library: no test tells whether ordinary products do."""
+        self.log = _push_strongly
+
     def keep(self, constant: Value) -> Value:
         return constant  # the entry is pushed before the program can change the array
 
@@ -113,7 +117,7 @@ def _push(entry: Entry) -> None:  # noqa: C901 - the hot path, written out
         _push_general(entry)
         return
     # `forward.push`, written out for the first layout. Products are ordinary ones; where their
-    # sum has a NaN, `push` computes the tangent again with strong ones.
+    # sum has a NaN, `_pushed` computes the tangent again with strong ones.
     x_dot: Any = None if x_slot is _CONSTANT else x_slot.tangent
     y_dot: Any = None if y_slot is _CONSTANT else y_slot.tangent
     if y_dot is None:
@@ -162,9 +166,9 @@ def _push(entry: Entry) -> None:  # noqa: C901 - the hot path, written out
             sound = greatest == greatest
         else:
             sound = is_sound(total)
-        slot.tangent = total if sound else push(entry, _tangent_at)
+        slot.tangent = total if sound else _pushed(entry)
     except RAISED_BY_NUMBERS:
-        slot.tangent = push(entry, _tangent_at)
+        slot.tangent = _pushed(entry)
     finally:
         leave(token)
 
@@ -196,10 +200,23 @@ def _push_general(entry: Entry) -> None:
                 if ndarray in kinds and kinds <= _PLAIN_DOTS:
                     slot.tangent = params.push(dots, out, *args)
                     return
-        reuse = (rule is WRITE or rule is ADD) and _is_last_use(entry)
-        slot.tangent = push(entry, _tangent_at, reuse=reuse)
+        slot.tangent = _pushed(entry)
     finally:
         leave(token)
+
+
+def _push_strongly(entry: Entry) -> None:
+    token = enter(SILENT)
+    try:
+        entry[0].tangent = _pushed(entry)
+    finally:
+        leave(token)
+
+
+def _pushed(entry: Entry) -> Tangent:
+    """The tangent of the result of any entry, by strong products."""
+    reuse = (entry[1] is WRITE or entry[1] is ADD) and _is_last_use(entry)
+    return push(entry, _tangent_at, reuse=reuse)
 
 
 _PLAIN_DOTS = {ndarray, type(None)}

@@ -18,7 +18,7 @@ from tapegrad._core.forward import Step, live_steps, replay_forward
 from tapegrad._core.forward_tape import Cell, ForwardTape
 from tapegrad._core.tape import CURRENT, Tape
 from tapegrad._core.types import Function, Tree, Value
-from tapegrad._core.values import Traced, is_array
+from tapegrad._core.values import Traced, is_array, is_numpy, raw_value
 from tapegrad._errors import InputError, message, name_of
 from tapegrad._transforms.inputs import Inputs, Selection, as_cotangent, own_copy
 from tapegrad._transforms.outputs import require_known
@@ -44,6 +44,9 @@ def jvp(f: Function, primals: Tree, tangents: Tree, has_aux: bool = False) -> An
     inputs = Inputs(Selection.of_all(name, len(primals)), tuple(primals), {})
     dots = _tangent_leaves(name, inputs, tangents)
     tape = ForwardTape(name)
+    for dot in dots:
+        if type(dot) is not np.ndarray and not is_numpy(raw_value(dot)):
+            tape.expect_others()
     token = CURRENT.set(tape)
     try:
         traced = []

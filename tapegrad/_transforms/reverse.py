@@ -350,12 +350,13 @@ class Pullback(LinearMap):
 
 def as_tangent(dot: Tangent, like: Value, call: str, what: str) -> Tangent:
     """A tangent or cotangent given by a user, checked against its value and cast to its dtype."""
-    if type(dot) is np.ndarray:  # the frequent cases
-        if dot.shape == like.shape and dot.dtype is like.dtype:
+    kind: Any = type(dot)
+    if kind is float:
+        dot, kind = np.float64(dot), np.float64
+    if kind is np.ndarray or kind is np.float64:  # the frequent cases
+        if dot.dtype is like.dtype and dot.shape == like.shape:
             return dot
-    elif type(dot) is float and type(like) is np.float64:
-        return np.float64(dot)
-    if is_plain_number(dot) and not isinstance(dot, (bool, np.generic)):
+    elif is_plain_number(dot) and not isinstance(dot, (bool, np.generic)):
         dot = np.complex128(dot) if isinstance(dot, complex) else np.float64(dot)
     if not is_array(dot) or dot.dtype.kind not in "iufc":
         raise InputError(

@@ -290,8 +290,11 @@ class Array(Traced, NdarrayInterface):
         if kind is slice and index.step is None:  # `writes._stays`, written out
             start, stop = index.start, index.stop
             simple = (start is None or type(start) is int) and (stop is None or type(stop) is int)
+        elif kind is tuple and all_basic(index):
+            simple = True
         elif kind is tuple or kind is np.ndarray:
-            index, simple, advanced = self._settled_index(index)
+            index, simple = self._settled_index(index)
+            advanced = simple
         else:
             simple = kind is int
         if not simple:
@@ -335,20 +338,15 @@ class Array(Traced, NdarrayInterface):
         tape.log((slot, READ, None, spec, index, whole, None))
         return made
 
-    def _settled_index(self, index: Any) -> tuple[Any, bool, bool]:
-        """An index with copies of its arrays, whether it is a plain one, and whether it has any.
+    def _settled_index(self, index: Any) -> tuple[Any, bool]:
+        """An index with copies of its arrays, and whether it has only these and basic parts.
 
         The program may write to the arrays later. Of another index nothing is copied here.
         """
-        if type(index) is tuple:
-            if all_basic(index):
-                return index, True, False
-            copied = copied_index(index)
-        else:
-            copied = index.copy()
+        copied = copied_index(index) if type(index) is tuple else index.copy()
         if copied is None or type(self._value) is not np.ndarray:
-            return index, False, False
-        return copied, True, True
+            return index, False
+        return copied, True
 
     def __setitem__(self, index: Index, value: Value) -> None:
         if not self.spec.shape and issubclass(type(untraced(self)), np.generic):
@@ -762,8 +760,10 @@ class Part(Rearrangement):
         raise ValueError(f"{self.rule.name}: its result cannot be written to. Copy it first.")
 
 
+ARRAYS = frozenset({Array, View, Rearrangement, Part})
+
 # Of arguments of these types, none has a turn before a traced array, nor has to be converted.
-PLAIN_TYPES = frozenset({Array, View, Rearrangement, Part, np.ndarray})
+PLAIN_TYPES = ARRAYS | {np.ndarray}
 
 for _kind in (View, Rearrangement, Part):
     _kind.__name__ = _kind.__qualname__ = "Array"

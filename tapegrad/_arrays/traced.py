@@ -537,13 +537,15 @@ class View(Array):
         while view.is_view and not hasattr(view, "_placed"):
             unknown.append(view)
             view = view.parent
-        source, at = view._placed or (view, None) if view.is_view else (view, None)
+        source: Any = view
+        at: Any = None
+        if view.is_view and view._placed is not None:
+            source, at = view._placed
         while unknown:
             view = unknown.pop()
             at = view._selected(_positions(source.spec) if at is None else at)
-            if at is None:
-                source = view
             view._placed = None if at is None else (source, at)
+            source = view if at is None else source
         return source, at
 
     def _selected(self, at: Any) -> Any:
@@ -636,7 +638,9 @@ class View(Array):
         """`self[index] = value`, as a write to the root."""
         view: Any = self
         while view.is_view:
-            source, at = view.placed() if _is_placed(index) and view._is_deep() else (None, None)
+            source, at = view.parent, None
+            if _is_placed(index) and view._is_deep():
+                source, at = view.placed()
             if at is None:
                 index, value = view._passed_on(index, value)
                 view = view.parent

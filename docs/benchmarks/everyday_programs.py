@@ -61,6 +61,11 @@ def layer_norms(xp: Any) -> Program:
     return program
 
 
+def layer_norms_start() -> list[Any]:
+    """What the first layer gets, and gains and biases."""
+    return [_random(32, 64), *[np.ones(64), np.zeros(64)] * 4]
+
+
 def lstm(xp: Any) -> Program:
     """20 steps of an LSTM with 32 units on a batch of 16, its gates cut from one product."""
     inputs = xp.asarray(_random(20, 16, 8, seed=1))
@@ -343,7 +348,7 @@ ROWS = [
     Row("attention", attention, attention_start, True),
     Row("hidden Markov", hidden_markov, hidden_markov_start, True),
     Row("N-body", bodies, bodies_start, True),
-    Row("layer norm", layer_norms, lambda: [_random(32, 64), *[np.ones(64), np.zeros(64)] * 4], True),
+    Row("layer norm", layer_norms, layer_norms_start, True),
     Row("LSTM", lstm, lstm_start, True),
     Row("stencil", stencil, lambda: _random(64, 64), True),
     Row("stencil, written", stencil_written, lambda: _random(64, 64), False),

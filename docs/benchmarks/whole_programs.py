@@ -87,10 +87,10 @@ def main() -> None:
             continue
         calls, wrong = calls_of(row)
         samples = interleave(calls, seconds)
-        cells = [
-            f"{statistics.median(samples[name]) * 1e6:.0f}" if name in samples else wrong.get(name, "-")
-            for name in names
-        ]
+        cells = [wrong.get(name, "-") for name in names]
+        for at, name in enumerate(names):
+            if name in samples:
+                cells[at] = f"{statistics.median(samples[name]) * 1e6:.0f}"
         ratios = {
             "over it": ratio(samples, "tapegrad", "forward"),
             "of PyTorch": ratio(samples, "tapegrad", "PyTorch"),

@@ -74,6 +74,8 @@ def laid_out_as(before: Any, value: Value) -> Any:
         made = (before if array else value).copy()
         made._value = inner
         return made
+    if type(before) is np.ndarray and issubclass(type(value), np.generic):
+        return np.asarray(value)
     if (
         type(before) is type(value) is np.ndarray
         and before.shape == value.shape

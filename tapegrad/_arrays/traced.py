@@ -41,6 +41,7 @@ from tapegrad._core.values import (
     in_trace,
     innermost,
     is_basic,
+    is_basic_part,
     is_inexact,
     is_ndarray,
     memory_of,
@@ -290,8 +291,11 @@ class Array(Traced, NdarrayInterface):
         if kind is slice and index.step is None:  # `writes._stays`, written out
             start, stop = index.start, index.stop
             simple = (start is None or type(start) is int) and (stop is None or type(stop) is int)
+        elif kind is tuple and all_basic(index):
+            simple = True
         elif kind is tuple or kind is np.ndarray:
-            index, simple, advanced = self._settled_index(index)
+            index, simple = self._settled_index(index)
+            advanced = simple
         else:
             simple = kind is int
         if not simple:
@@ -335,20 +339,15 @@ class Array(Traced, NdarrayInterface):
         tape.log((slot, READ, None, spec, index, whole, None))
         return made
 
-    def _settled_index(self, index: Any) -> tuple[Any, bool, bool]:
-        """An index with copies of its arrays, whether it is a plain one, and whether it has any.
+    def _settled_index(self, index: Any) -> tuple[Any, bool]:
+        """An index with copies of its arrays, and whether it has only these and basic parts.
 
         The program may write to the arrays later. Of another index nothing is copied here.
         """
-        if type(index) is tuple:
-            if all_basic(index):
-                return index, True, False
-            copied = copied_index(index)
-        else:
-            copied = index.copy()
+        copied = copied_index(index) if type(index) is tuple else index.copy()
         if copied is None or type(self._value) is not np.ndarray:
-            return index, False, False
-        return copied, True, True
+            return index, False
+        return copied, True
 
     def __setitem__(self, index: Index, value: Value) -> None:
         if not self.spec.shape and issubclass(type(untraced(self)), np.generic):
@@ -455,6 +454,9 @@ def no_rule(function: Any) -> NotDifferentiableError:
 # --- Views --------------------------------------------------------------------------------------
 
 
+_NO_SLOT = object()
+
+
 class View(Array):
     """A part of another traced array, selected by an index; it shows later writes to that array.
 
@@ -464,7 +466,7 @@ class View(Array):
     part, so that only views made by functions form chains; no method recurses along them.
     """
 
-    __slots__ = ("_at_root", "_taken", "params", "parent", "root", "seen", "taken_slot")
+    __slots__ = ("_placed", "_taken", "params", "parent", "root", "seen", "taken_slot")
 
     is_view = True
 
@@ -502,62 +504,63 @@ class View(Array):
         return self.taken_slot
 
     def _take(self) -> None:
-        """Take the view again, and before it the views in between, from the root's state."""
+        """Take the view again from the root's state, and before it those that it is taken from."""
         version = self.root.slot
-        stale: list[View] = [self]
-        view: Any = self.parent
+        stale: list[tuple[View, Any, Any]] = []
+        view: Any = self
         while view.is_view and view.seen is not version:
-            stale.append(view)
-            view = view.parent
-            if len(stale) == DEEP and view.is_view and self._take_at_root(version):
-                return
+            source, at = view.placed() if view._is_deep(version) else (view.parent, None)
+            if at is not None and getattr(view._taken, "shape", None) != at.shape:
+                at = None  # its layout is not known
+            if at is None:
+                source = view.parent
+            stale.append((view, source, at))
+            view = source
         while stale:
-            view = stale.pop()
-            view._taken, view.taken_slot = view._taken_from(view.parent)
+            view, source, at = stale.pop()
+            if at is None:
+                view._taken, view.taken_slot = view._taken_from(source)
+            else:
+                view._taken, view.taken_slot = _elements_of(source, at, view._taken)
             view.seen = version
 
-    def _take_at_root(self, version: Slot) -> bool:
-        """Take the view again from the root itself, if it is known where its elements are."""
-        before = self._taken
-        at = self.at_root()
-        if at is None or getattr(before, "shape", None) != at.shape or not at.shape:
-            return False
-        root = self.root
-        index = np.unravel_index(at, root.spec.shape)
-        self._taken = laid_out_as(before, getitem(root._value, index))
-        tape = root.tape
-        self.taken_slot = slot = tape.fresh()
-        tape.log((slot, READ, None, root.spec, index, version, None))
-        self.seen = version
-        return True
+    def placed(self) -> tuple[Any, Any]:
+        """The array before this view from which on it is known where its elements are, and where.
 
-    def at_root(self) -> Any:
-        """The positions of the view's elements among those of the root; None if not known.
-
-        They are found once for each view, from those of its parent: a program may hold a long
-        chain of views, and read or write to each.
+        That is the root, but for views with elements of their own (the real part of complex
+        numbers), which are followed by None in place of positions, as they are not known. They are
+        found once for each view, from those of its parent: a program may hold a long chain of
+        views, and read or write to each.
         """
         unknown: list[View] = []
         view: Any = self
-        while view.is_view and not hasattr(view, "_at_root"):
+        while view.is_view and not hasattr(view, "_placed"):
             unknown.append(view)
             view = view.parent
-        at: Any = view._at_root if view.is_view else _positions(view.spec)
+        source: Any = view
+        at: Any = None
+        if view.is_view and view._placed is not None:
+            source, at = view._placed
         while unknown:
             view = unknown.pop()
-            at = view._at_root = None if at is None else view._selected(at)
-        return at
+            at = view._selected(_positions(source.spec) if at is None else at)
+            view._placed = None if at is None else (source, at)
+            source = view if at is None else source
+        return source, at
 
     def _selected(self, at: Any) -> Any:
         """Of the positions of the parent's elements those of the view's, or None."""
         return at[self.params] if is_basic(self.params) else None
 
-    def _is_deep(self) -> bool:
-        """Whether there are so many views between this one and the root that none is asked."""
+    def _is_deep(self, version: Slot = _NO_SLOT) -> bool:
+        """Whether so many views lie between this one and the root that none is asked.
+
+        With a version of the root those count that are older.
+        """
         view: Any = self
         for _ in range(DEEP):
             view = view.parent
-            if not view.is_view:
+            if not view.is_view or view.seen is version:
                 return False
         return True
 
@@ -568,8 +571,10 @@ class View(Array):
         value = parent._value
         index = self.params
         out = value[index] if type(value) is np.ndarray else getitem(value, index)
-        if whole in tape.buffers and _copies(out, parent) or (
-            isinstance(out, Mapped) and out.picked
+        if (
+            whole in tape.buffers
+            and _copies(out, parent)
+            or (isinstance(out, Mapped) and out.picked)
         ):
             out = copy_like(out)
         slot = tape.fresh()
@@ -632,16 +637,17 @@ class View(Array):
     def write(self, index: Index, value: Value) -> None:
         """`self[index] = value`, as a write to the root."""
         view: Any = self
-        if (index is WHOLE or is_basic(index)) and self._is_deep():
-            at = self.at_root()
-            if at is not None:
-                value = fitted(self, ... if index is WHOLE else index, value)
-                at = at if index is WHOLE else at[index]
-                write_part(self.root, np.unravel_index(at, self.root.spec.shape), value)
-                return
         while view.is_view:
-            index, value = view._passed_on(index, value)
-            view = view.parent
+            source, at = view.parent, None
+            if _is_placed(index) and view._is_deep():
+                source, at = view.placed()
+            if at is None:
+                index, value = view._passed_on(index, value)
+                view = view.parent
+            else:
+                value = fitted(view, ... if index is WHOLE else index, value)
+                at = at if index is WHOLE else at[index]
+                index, view = np.unravel_index(at, source.spec.shape), source
         if index is WHOLE:
             view.rebind(value)
         else:
@@ -664,6 +670,25 @@ class View(Array):
 
     def __reduce__(self) -> Any:
         return NdarrayInterface.__reduce__(self)
+
+
+def _elements_of(source: Array, at: Any, before: Any) -> tuple[Any, Any]:
+    """Value and slot of the elements at positions, in the memory layout of an array."""
+    index = np.unravel_index(at, source.spec.shape)
+    taken = laid_out_as(before, getitem(source._value, index))
+    tape = source.tape
+    slot = tape.fresh()
+    tape.log((slot, READ, None, source.spec, index, source.slot, None))
+    return taken, slot
+
+
+def _is_placed(index: Index) -> bool:
+    """Whether the positions that an index selects are those that it selects of positions."""
+    if index is WHOLE or type(index) is np.ndarray or is_basic(index):
+        return True
+    return type(index) is tuple and all(
+        type(part) is np.ndarray or is_basic_part(part) for part in index
+    )
 
 
 def _copies(part: Value, whole: Array) -> bool:
@@ -762,8 +787,10 @@ class Part(Rearrangement):
         raise ValueError(f"{self.rule.name}: its result cannot be written to. Copy it first.")
 
 
+ARRAYS = frozenset({Array, View, Rearrangement, Part})
+
 # Of arguments of these types, none has a turn before a traced array, nor has to be converted.
-PLAIN_TYPES = frozenset({Array, View, Rearrangement, Part, np.ndarray})
+PLAIN_TYPES = ARRAYS | {np.ndarray}
 
 for _kind in (View, Rearrangement, Part):
     _kind.__name__ = _kind.__qualname__ = "Array"

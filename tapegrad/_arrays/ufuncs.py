@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._arrays.traced import PAIRS, UNARY, Array, no_rule
+from tapegrad._arrays.traced import ARRAYS, PAIRS, UNARY, Array, no_rule
 from tapegrad._arrays.ufunc_methods import call_method, call_with_keywords
 from tapegrad._core.forms import Elementwise, Multilinear
 from tapegrad._core.operands import as_operand, call_other
@@ -23,9 +23,30 @@ from tapegrad._core.values import Mapped, Traced, innermost
 
 def binary(rule: Elementwise, x: Value, y: Value) -> Any:
     """A two-argument elementwise call, logged in the short layout if nothing broadcasts."""
-    if type(x) is Array is type(y) and x.tape is y.tape and x.spec is not y.spec:
-        out = rule.function(x._value, y._value)  # the frequent case of a bias
-        return x.tape.record_pair(rule, out, x._value, y._value, x.slot, y.slot)
+    if type(x) in ARRAYS and type(y) in ARRAYS:  # a bias, or views: both are frequent
+        tape = x.tape
+        if tape is y.tape:
+            raw_x, raw_y = x._value, y._value
+            out = rule.function(raw_x, raw_y)
+            spec = x.spec
+            if spec is not y.spec or out.dtype is not spec.dtype:
+                if out.dtype is not spec.dtype:
+                    require_numbers(rule, out)
+                return tape.record_pair(rule, out, raw_x, raw_y, x.slot, y.slot)
+            slot = tape.fresh()
+            x_kept, y_kept, out_kept = rule.keeps[True, True]
+            tape.log(
+                (
+                    slot,
+                    rule,
+                    out if out_kept else None,
+                    raw_x if x_kept else None,
+                    raw_y if y_kept else None,
+                    x.slot,
+                    y.slot,
+                )
+            )
+            return Array(out, slot, tape, spec)
     x_tape = x.tape if isinstance(x, Traced) else None
     y_tape = y.tape if isinstance(y, Traced) else None
     tape = x_tape or y_tape

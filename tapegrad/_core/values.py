@@ -309,11 +309,15 @@ _PLAIN_BOUNDS = frozenset((int, type(None)))
 def all_basic(index: tuple[Any, ...]) -> bool:
     """Whether all parts of an index are basic and immutable: most tuples that programs write."""
     for part in index:
-        kind = type(part)
-        if kind is slice:
-            if not _PLAIN_BOUNDS.issuperset((type(part.start), type(part.stop), type(part.step))):
+        if type(part) is slice:
+            start, stop, step = part.start, part.stop, part.step
+            if (
+                (start is not None and type(start) is not int)
+                or (stop is not None and type(stop) is not int)
+                or (step is not None and type(step) is not int)
+            ):
                 return False
-        elif kind not in PLAIN_PARTS:
+        elif type(part) not in PLAIN_PARTS:
             return False
     return True
 

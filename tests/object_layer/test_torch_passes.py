@@ -145,6 +145,50 @@ def test_losses_of_large_arrays_with_infinities(value):
         np.testing.assert_allclose(x.grad.numpy()[:50], small.grad.numpy(), err_msg=name)
 
 
+# --- Norms --------------------------------------------------------------------------------------
+
+
+def normalized(x, weight, bias):
+    """Layer norm by operations that have derivatives of their own."""
+    apart = x - x.mean(-1, keepdim=True)
+    return apart / torch.sqrt((apart * apart).mean(-1, keepdim=True) + 1e-5) * weight + bias
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("mean", ["small", "large", "of some rows"])
+def test_layer_norm_of_long_rows(mean, bias):
+    rng = np.random.default_rng(0)
+    moved = {"small": 0.3, "large": 1e3, "of some rows": 1e3 * (np.arange(60) > 30)[:, None]}
+    values = rng.normal(size=(60, 100)) + moved[mean]
+    parameters = [values, rng.normal(size=100), rng.normal(size=100) * bias]
+    weight = torch.tensor(rng.normal(size=(60, 100)))
+    found = []
+    for function in (
+        lambda x, w, b: functional.layer_norm(x, (100,), w, b if bias else None),
+        normalized,
+    ):
+        leaves = [torch.tensor(value, requires_grad=True) for value in parameters]
+        out = function(*leaves)
+        (out * weight).sum().backward()
+        grads = [leaf.grad for leaf in leaves[: 2 + bias]]
+        found.append([out.detach(), *grads])
+    for mine, expected in zip(*found, strict=True):
+        torch.testing.assert_close(mine, expected, rtol=1e-9, atol=1e-10)
+
+
+def test_layer_norm_of_long_rows_keeps_the_digits_of_single_precision():
+    rng = np.random.default_rng(0)
+    values, weight = rng.normal(size=(50, 784)) + 0.5, rng.normal(size=784)
+    found = []
+    for dtype in (torch.float32, torch.float64):
+        x, w = (torch.tensor(v, dtype=dtype, requires_grad=True) for v in (values, weight))
+        out = functional.layer_norm(x, (784,), w)
+        out.backward(torch.tensor(values, dtype=dtype).cos())
+        found.append([out.detach().double(), x.grad.double(), w.grad.double()])
+    for mine, expected in zip(*found, strict=True):
+        torch.testing.assert_close(mine, expected, rtol=2e-5, atol=1e-5)
+
+
 # --- Orders and distances -----------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tapegrad.torch as torch
-from tapegrad.torch._rules import pairs, parts
+from tapegrad.torch._rules import norm_passes, pairs, parts
 from tapegrad.torch.nn import functional
 
 UNITS = {
@@ -172,6 +172,23 @@ def test_layer_norm_of_long_rows(mean, bias):
         (out * weight).sum().backward()
         grads = [leaf.grad for leaf in leaves[: 2 + bias]]
         found.append([out.detach(), *grads])
+    for mine, expected in zip(*found, strict=True):
+        torch.testing.assert_close(mine, expected, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("centred", [True, False])
+def test_norms_of_several_blocks(centred, monkeypatch):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(60, 100))
+    values[20:30] += 1e3  # rows that the passes of long rows leave to the others
+    found = []
+    for block in (1 << 20, 8000):
+        monkeypatch.setattr(norm_passes, "BLOCK", block)
+        x, w = (torch.tensor(v, requires_grad=True) for v in (values, np.linspace(1, 2, 100)))
+        norm = functional.layer_norm if centred else functional.rms_norm
+        out = norm(x, (100,), w)
+        out.backward(torch.tensor(values).sin())
+        found.append([out.detach(), x.grad, w.grad])
     for mine, expected in zip(*found, strict=True):
         torch.testing.assert_close(mine, expected, rtol=1e-9, atol=1e-10)
 

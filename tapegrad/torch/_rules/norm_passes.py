@@ -95,12 +95,13 @@ def forward(
     shape = [1 if axis - x.ndim in axes else side for axis, side in enumerate(x.shape)]
     means: Any = np.empty(shape, x.dtype) if centred else None
     variances, scales = np.empty(shape, x.dtype), np.empty(shape, x.dtype)
-    rows = not even and centred and are_rows(x, weight, axes, last)
+    in_rows = not even and centred and are_rows(x, weight, axes, last)
     for block in _blocks(x, axes):
         apart, made = x[block], out[block]
-        found = (means[block], variances[block], scales[block]) if centred else None
-        if rows and row_passes.forward(made, apart, weight, bias, eps, found):
-            continue
+        if in_rows:
+            found = means[block], variances[block], scales[block]
+            if row_passes.forward(made, apart, weight, bias, eps, found):
+                continue
         if centred:
             mean = np.divide(_sums(apart, axes, last), count, out=means[block])
             apart = np.subtract(apart, mean, out=made)
@@ -156,16 +157,16 @@ def backward(
             return None
     whole = np.empty(shape, x.dtype)
     out = whole.reshape(x.shape)
-    rows = not each and mean is not None and are_rows(x, weight, axes, last)
+    in_rows = not each and mean is not None and are_rows(x, weight, axes, last)
     of_weight: list[Any] = []
     of_bias: list[Any] = []
     for block in _blocks(x, axes):
         given, r, made = g[block], scale[block], out[block]
-        if rows:
-            sums = row_passes.backward(made, given, x[block], weight, mean[block], r)
-            if sums is not None:
-                of_weight.append(sums[0])
-                of_bias.append(sums[1])
+        if in_rows:
+            pair = row_passes.backward(made, given, x[block], weight, mean[block], r)
+            if pair is not None:
+                of_weight.append(pair[0])
+                of_bias.append(pair[1])
                 continue
         apart = x[block] if mean is None else x[block] - mean[block]
         if each:

@@ -152,7 +152,7 @@ def _following(_like: Value, slopes: Value) -> Value:
 
 def _kept(condition: Value, like: Value) -> Value:
     """A condition or slopes, from untraced values, in the dtype and on the graph of `like`."""
-    slopes = condition.astype(like.dtype)
+    slopes = condition.astype(like.dtype, copy=False)
     return slopes if type(like) is np.ndarray else _following(like, slopes)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tapegrad.torch as torch
-from tapegrad.torch._rules import pairs, parts
+from tapegrad.torch._rules import norm_passes, pairs, parts
 from tapegrad.torch.nn import functional
 
 UNITS = {
@@ -145,13 +145,91 @@ def test_losses_of_large_arrays_with_infinities(value):
         np.testing.assert_allclose(x.grad.numpy()[:50], small.grad.numpy(), err_msg=name)
 
 
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_softmax_of_large_arrays(name, dim):
+    values = np.random.default_rng(0).normal(size=(60, 90)) * 5
+    leaves = [torch.tensor(values, requires_grad=True) for _ in range(2)]
+    out = getattr(torch, name)(leaves[0], dim)
+    powers = leaves[1].exp()
+    expected = powers / powers.sum(dim, keepdim=True)
+    expected = expected if name == "softmax" else expected.log()
+    weight = torch.tensor(values[::-1].copy())
+    for result in (out, expected):
+        result.backward(weight)
+    torch.testing.assert_close(out, expected)
+    torch.testing.assert_close(leaves[0].grad, leaves[1].grad)
+    assert weight.tolist() == values[::-1].tolist()  # the gradient is not written over
+
+
+# --- Norms --------------------------------------------------------------------------------------
+
+
+def normalized(x, weight, bias):
+    """Layer norm by operations that have derivatives of their own."""
+    apart = x - x.mean(-1, keepdim=True)
+    return apart / torch.sqrt((apart * apart).mean(-1, keepdim=True) + 1e-5) * weight + bias
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("mean", ["small", "large", "of some rows"])
+def test_layer_norm_of_long_rows(mean, bias):
+    rng = np.random.default_rng(0)
+    moved = {"small": 0.3, "large": 1e3, "of some rows": 1e3 * (np.arange(60) > 30)[:, None]}
+    values = rng.normal(size=(60, 100)) + moved[mean]
+    parameters = [values, rng.normal(size=100), rng.normal(size=100) * bias]
+    weight = torch.tensor(rng.normal(size=(60, 100)))
+    found = []
+    for function in (
+        lambda x, w, b: functional.layer_norm(x, (100,), w, b if bias else None),
+        normalized,
+    ):
+        leaves = [torch.tensor(value, requires_grad=True) for value in parameters]
+        out = function(*leaves)
+        (out * weight).sum().backward()
+        grads = [leaf.grad for leaf in leaves[: 2 + bias]]
+        found.append([out.detach(), *grads])
+    for mine, expected in zip(*found, strict=True):
+        torch.testing.assert_close(mine, expected, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("centred", [True, False])
+def test_norms_of_several_blocks(centred, monkeypatch):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(60, 100))
+    values[20:30] += 1e3  # rows that the passes of long rows leave to the others
+    found = []
+    for block in (1 << 20, 8000):
+        monkeypatch.setattr(norm_passes, "BLOCK", block)
+        x, w = (torch.tensor(v, requires_grad=True) for v in (values, np.linspace(1, 2, 100)))
+        norm = functional.layer_norm if centred else functional.rms_norm
+        out = norm(x, (100,), w)
+        out.backward(torch.tensor(values).sin())
+        found.append([out.detach(), x.grad, w.grad])
+    for mine, expected in zip(*found, strict=True):
+        torch.testing.assert_close(mine, expected, rtol=1e-9, atol=1e-10)
+
+
+def test_layer_norm_of_long_rows_keeps_the_digits_of_single_precision():
+    rng = np.random.default_rng(0)
+    values, weight = rng.normal(size=(50, 784)) + 0.5, rng.normal(size=784)
+    found = []
+    for dtype in (torch.float32, torch.float64):
+        x, w = (torch.tensor(v, dtype=dtype, requires_grad=True) for v in (values, weight))
+        out = functional.layer_norm(x, (784,), w)
+        out.backward(torch.tensor(values, dtype=dtype).cos())
+        found.append([out.detach().double(), x.grad.double(), w.grad.double()])
+    for mine, expected in zip(*found, strict=True):
+        torch.testing.assert_close(mine, expected, rtol=2e-5, atol=1e-5)
+
+
 # --- Orders and distances -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("kind", ["plain", "ties", "nan", "infinite"])
 def test_long_rows_are_sorted_stably(kind, descending):
-    values = np.random.default_rng(0).normal(size=(7, 300)).astype(np.float32)
+    values = np.random.default_rng(0).normal(size=(20, 300)).astype(np.float32)
     if kind == "ties":
         values[::2] = np.round(values[::2])
         values[1, :4] = [0.0, -0.0, 0.0, -0.0]

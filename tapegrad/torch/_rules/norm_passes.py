@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.types import Value
+from tapegrad.torch._rules import row_passes
+from tapegrad.torch._rules.parts import LARGE
 
-BLOCK = 1 << 19  # bytes of what goes through all passes at once
+BLOCK = 1 << 20  # bytes of what goes through all passes at once
 
 Axes = tuple[int, ...]
 add_up = np.add.reduce
@@ -93,8 +95,13 @@ def forward(
     shape = [1 if axis - x.ndim in axes else side for axis, side in enumerate(x.shape)]
     means: Any = np.empty(shape, x.dtype) if centred else None
     variances, scales = np.empty(shape, x.dtype), np.empty(shape, x.dtype)
+    in_rows = not even and centred and are_rows(x, weight, axes, last)
     for block in _blocks(x, axes):
         apart, made = x[block], out[block]
+        if in_rows:
+            found = means[block], variances[block], scales[block]
+            if row_passes.forward(made, apart, weight, bias, eps, found):
+                continue
         if centred:
             mean = np.divide(_sums(apart, axes, last), count, out=means[block])
             apart = np.subtract(apart, mean, out=made)
@@ -109,6 +116,11 @@ def forward(
         if bias is not None:
             made += bias
     return out, means, variances, scales
+
+
+def are_rows(x: Value, weight: Value, axes: Axes, last: int) -> bool:
+    """Whether the last axes alone are normalized, with a weight for each of their elements."""
+    return last == len(axes) and weight.shape == x.shape[x.ndim - last :] and x.size >= LARGE
 
 
 def is_even(weight: Value, axes: Axes) -> bool:
@@ -145,10 +157,17 @@ def backward(
             return None
     whole = np.empty(shape, x.dtype)
     out = whole.reshape(x.shape)
+    in_rows = not each and mean is not None and are_rows(x, weight, axes, last)
     of_weight: list[Any] = []
     of_bias: list[Any] = []
     for block in _blocks(x, axes):
         given, r, made = g[block], scale[block], out[block]
+        if in_rows:
+            pair = row_passes.backward(made, given, x[block], weight, mean[block], r)
+            if pair is not None:
+                of_weight.append(pair[0])
+                of_bias.append(pair[1])
+                continue
         apart = x[block] if mean is None else x[block] - mean[block]
         if each:
             if even:

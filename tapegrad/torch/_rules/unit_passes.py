@@ -49,7 +49,7 @@ def hardswish(made: Value, x: Value) -> None:
     np.add(x, 3, made)
     np.clip(made, 0, 6, out=made)
     np.multiply(x, made, made)
-    np.divide(made, 6, made)
+    np.multiply(made, 1 / 6, made)
 
 
 def hardswish_slopes(made: Value, x: Value) -> bool:
@@ -57,7 +57,7 @@ def hardswish_slopes(made: Value, x: Value) -> bool:
     if has_nan(x):
         return True
     np.clip(x, -3, 3, out=made)
-    np.divide(made, 3, made)
+    np.multiply(made, 1 / 3, made)
     np.add(made, 0.5, made)
     beyond = np.less_equal(x, -3).view(np.int8)
     np.subtract(beyond, np.greater_equal(x, 3).view(np.int8), beyond)

@@ -156,7 +156,7 @@ def _following(_like: Value, slopes: Value) -> Value:
 
 def _kept(condition: Value, like: Value) -> Value:
     """A condition or slopes, from untraced values, in the dtype and on the graph of `like`."""
-    slopes = condition.astype(like.dtype)
+    slopes = condition.astype(like.dtype, copy=False)
     return slopes if type(like) is np.ndarray else _following(like, slopes)
 
 
@@ -637,13 +637,15 @@ def glu(input: Value, dim: int = -1) -> Value:
 
 def _softmax_vjp(g: Cotangent, out: Value, _x: Value, axis: int) -> Cotangent:
     apart = g - sums_of_products(g, out, axis)
-    return np.multiply(apart, out, **_within(apart, out))
+    if _is_large(apart) and is_like(out, apart):
+        apart *= out
+        return apart
+    return out * apart
 
 
-def _within(made: Value, *others: Value) -> dict[str, Value]:
-    """The keyword with which NumPy writes over an array that was made here: not a traced one."""
-    plain = type(made) is np.ndarray and made.ndim > 0
-    return {"out": made} if plain and all(is_like(x, made) for x in others) else {}
+def _is_large(made: Value) -> bool:
+    """Whether a step may write over an array that was made here, and gains by it."""
+    return type(made) is np.ndarray and made.size >= LARGE
 
 
 def _softmax_jvp(dots: Tangent, out: Value, _x: Value, axis: int) -> Tangent:
@@ -656,16 +658,17 @@ def softmax_of(x: Value, axis: int) -> Value:
     if not x.size:
         return np.copy(x)
     shifted = x - np.maximum.reduce(x, axis, keepdims=True)
-    powers = np.exp(shifted, **_within(shifted))
+    powers = np.exp(shifted, out=shifted) if _is_large(shifted) else np.exp(shifted)
     powers /= sums_along(powers, axis)
     return powers
 
 
 def _log_softmax_vjp(g: Cotangent, out: Value, _x: Value, axis: int) -> Cotangent:
-    sums = sums_along(g, axis)
-    powers = np.exp(out)
-    powers = np.multiply(powers, sums, **_within(powers))
-    return np.subtract(g, powers, **_within(powers, g))
+    if not _is_large(out) or not is_like(g, out):
+        return g - np.exp(out) * sums_along(g, axis)
+    bar = np.exp(out)
+    bar *= sums_along(g, axis)
+    return np.subtract(g, bar, out=bar)
 
 
 def _log_softmax_jvp(dots: Tangent, out: Value, _x: Value, axis: int) -> Tangent:
@@ -679,7 +682,10 @@ def log_softmax_of(x: Value, axis: int) -> Value:
         return np.copy(x)
     shifted = x - np.maximum.reduce(x, axis, keepdims=True)
     logarithms = np.log(sums_along(np.exp(shifted), axis))
-    return np.subtract(shifted, logarithms, **_within(shifted))
+    if not _is_large(shifted):
+        return shifted - logarithms
+    shifted -= logarithms
+    return shifted
 
 
 def _declare_softmax(word: str, function: Declared, label: str, doc: str) -> None:

@@ -12,6 +12,7 @@ from tapegrad.torch._dims import along_one, shaped
 from tapegrad.torch._ops.declare import operation
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
 from tapegrad.torch._ops.reduce.extrema import taken
+from tapegrad.torch._rules.parts import LARGE
 from tapegrad.torch._types import TensorLike
 from tapegrad.torch.return_types import pair
 
@@ -35,6 +36,7 @@ def _is_long(values: Value, axis: int) -> bool:
         and values.dtype.char in "fd"
         and axis % values.ndim == values.ndim - 1
         and values.shape[axis] >= LONG
+        and values.size >= LARGE
         and not np.isnan(np.add.reduce(values, None))
     )
 

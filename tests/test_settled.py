@@ -264,6 +264,8 @@ CHOOSING = {
     "clip, no room": lambda x: np.clip(x, 0.5, -0.5),
     "clip, one point": lambda x: np.clip(x, 0.5, 0.5),
     "clip, arrays": lambda x: np.clip(x, OTHER, OTHER + 1),
+    "clip, wider bounds": lambda x: np.clip(x[0], -0.5, np.abs(OTHER)),
+    "clip, one wider bound": lambda x: np.clip(x[0], OTHER, 3.0),
     "clip, infinite bound": lambda x: np.clip(x, -INF, 0.5),
     "clip, traced bounds": lambda x: np.clip(x, x[0], x[:, 3:]),
     "where": lambda x: np.where(SPECIAL > 0, x, x[::-1]),
@@ -292,10 +294,15 @@ def test_special_values_and_ties(call, dtype):
             with np.errstate(all="ignore"):
                 return tapegrad.vjp(call, x)[1](seed)[0]
 
+        def tangent(seed=seed):
+            with np.errstate(all="ignore"):
+                return tapegrad.jvp(call, (x,), (seed,))[1]
+
         with unsettled():
-            wanted = cotangent()
+            wanted, along = cotangent(), tangent()
         for _ in range(2):
             np.testing.assert_array_equal(cotangent(), wanted, strict=True)
+            np.testing.assert_array_equal(tangent(), along, strict=True)
 
 
 @pytest.mark.parametrize("call", CHOOSING.values(), ids=CHOOSING)

@@ -230,25 +230,30 @@ class Array(Traced, NdarrayInterface):
         raws: list[Value] = []
         slots: list[Slot] = []
         key: list[Any] = []
+        wanted: list[bool] = []
         for array in arrays:
             kind = type(array)
+            slot: Slot = -1
             if kind is float:
-                slots.append(-1)
-                key.append(NUMBER)
+                spec: Spec | None = NUMBER
             elif kind is not np.ndarray and kind in PLAIN_TYPES:
                 if array.tape is not tape:
                     return None
-                slots.append(array.slot)
+                slot = array.slot
+                spec = array.spec
                 array = array._value
-                key.append(settled_spec(array))
+                if type(array) is not np.ndarray:
+                    spec = settled_spec(array)
             else:
-                slots.append(-1)
-                key.append(settled_spec(array))
+                spec = settled_spec(array)
             raws.append(array)
+            slots.append(slot)
+            key.append(spec)
+            wanted.append(slot != -1)
         known: Any = rule.calls_of_all
         if known is None:
             return None
-        settled = known.get((*key, tuple([slot != -1 for slot in slots]), *params.items()))
+        settled = known.get((*key, tuple(wanted), *params.items()))
         if settled is None:
             return None
         out = rule.implementation(*raws, **params)

@@ -112,8 +112,9 @@ class Elementwise(Rule):
         `product`: the function is np.multiply, or computes the same. `together`: a function of
         `wanted` that gives one for all cotangents `(g, out, *args)` of a call, where they share
         work, or cost less than products with partials. It gets real arrays of one dtype, and
-        Python numbers, and returns None for a call that it leaves to the partials. Those of a
-        strong rule are asked as well where it gives a cotangent that is not finite.
+        Python numbers, and returns None for a call that it leaves to the partials; the last
+        cotangents may be left out. Those of a strong rule are asked as well where it gives one
+        that is not finite.
         """
         if len(partials) == 2 or together is not None:
             options["settle_all"] = self._settle_together
@@ -190,13 +191,33 @@ class Elementwise(Rule):
         strong = self._by_partials(self.times, wanted, sums) if self.strong else None
         if self.together is not None:
             pull = _summed(self.together(tuple(wanted)), sums, strong or pull)
-        shape, times = out.shape, self.times
+        return AllWays(pull, self._settled_push(out), strong)
 
-        def push(dots: Sequence[Tangent], out: Value, *args: Value) -> Tangent:
+    def _settled_push(self, out: Spec) -> Function:
+        """The tangent of such a call: that of each argument is multiplied as a cotangent is."""
+        shape, times, together = out.shape, self.times, self.together
+        count = len(self.partials)
+        alone: list[Function] = []
+        if together is not None:
+            each = [tuple(at == i for i in range(count)) for at in range(count)]
+            alone = [_silent(together(wanted)) for wanted in each]
+
+        def by_partials(dots: Sequence[Tangent], out: Value, *args: Value) -> Tangent:
             dot = self._pushed(times, dots, out, args)
             return dot if dot.shape == shape else np.broadcast_to(dot, shape)
 
-        return AllWays(pull, push, strong)
+        def push(dots: Sequence[Tangent], out: Value, *args: Value) -> Tangent:
+            total = None
+            for at, dot in enumerate(dots):
+                if dot is None:
+                    continue
+                terms = alone[at](dot, out, *args)
+                if terms is None or self.strong and not is_finite(terms[at]):
+                    return by_partials(dots, out, *args)
+                total = terms[at] if total is None else total + terms[at]
+            return total
+
+        return by_partials if together is None else push
 
     def _by_partials(
         self, times: Function, wanted: Sequence[bool], sums: Sequence[Function | None]
@@ -255,6 +276,19 @@ def _step(partial: Any, times: Function, total: Function | None) -> Function:
     return lambda g, out, *args: total(times(g, partial(out, *args)))
 
 
+def _silent(function: Function) -> Function:
+    """A function without NumPy's warnings: where it would warn, the partials are asked as well."""
+
+    def called(*args: Value) -> Any:
+        token = VARIABLE.set(SILENT)
+        try:
+            return function(*args)
+        finally:
+            VARIABLE.reset(token)
+
+    return called
+
+
 def _summed(
     together: Function, sums: Sequence[Function | None], by_partials: Function
 ) -> Function:
@@ -262,7 +296,7 @@ def _summed(
     none = all(total is None for total in sums)
 
     def pull(*call: Value) -> Sequence[Cotangent]:
-        token = VARIABLE.set(SILENT)  # where it warned, the partials are asked
+        token = VARIABLE.set(SILENT)  # `_silent`, written out
         try:
             found: Sequence[Cotangent] | None = together(*call)
         finally:
@@ -273,7 +307,7 @@ def _summed(
             return found
         return [
             bar if bar is None or total is None else total(bar)
-            for bar, total in zip(found, sums, strict=True)
+            for bar, total in zip(found, sums, strict=False)
         ]
 
     return pull

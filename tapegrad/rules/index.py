@@ -88,6 +88,7 @@ WHERE = linear(
     batch="align",
     settle_all=_settled_where,
     numbers=True,
+    implementation=np.where,
 )
 
 

@@ -457,15 +457,17 @@ def _clips(wanted: tuple[bool, ...]) -> Function:
     if not by_x or any(by_bounds):
         return lambda *_call: None
 
-    def pull(g: Cotangent, _out: Value, x: Value, low: Value, high: Value) -> Any:
-        if not (low < high if type(low) is type(high) is float else np.all(low < high)):
+    def pull(g: Cotangent, out: Value, x: Value, low: Value, high: Value) -> Any:
+        if x.shape != out.shape or not (
+            low < high if type(low) is type(high) is float else np.all(low < high)
+        ):
             return None
         above, below = x - low, high - x
         np.sign(above, above)
         above += np.sign(below, below)
         above *= 0.5
         above *= g
-        return above, None, None
+        return (above,)
 
     return pull
 
@@ -537,12 +539,15 @@ def _clip_call(
     **options: Any,
 ) -> tuple[Any, Sequence[Value], Params] | None:
     """The primitive call that a clip by one bound or two is, with no other option."""
-    given = min is not np._NoValue or max is not np._NoValue
-    if a_min is np._NoValue and a_max is np._NoValue:
-        a_min, a_max = None if min is np._NoValue else min, None if max is np._NoValue else max
-    elif given or a_min is np._NoValue or a_max is np._NoValue:
-        return None
     if out or options:
+        return None
+    absent = np._NoValue
+    if a_min is not absent and a_max is not absent:
+        if min is not absent or max is not absent:
+            return None
+    elif a_min is absent and a_max is absent:
+        a_min, a_max = None if min is absent else min, None if max is absent else max
+    else:
         return None
     if a_min is None or a_max is None:
         bound, function = (a_min, np.maximum) if a_max is None else (a_max, np.minimum)

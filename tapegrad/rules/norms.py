@@ -138,9 +138,13 @@ def _norm(
 def _norm_call(
     x: Value, ord: Any = None, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
 ) -> tuple[Any, Sequence[Value], Params] | None:
-    """The Euclidean norm, where the order is left out; an axis is given as it comes."""
-    if ord is not None or type(keepdims) is not bool:
+    """The Euclidean norm of an array, or along one axis."""
+    if type(keepdims) is not bool:
         return None
+    if ord is not None:
+        whole = axis is None and type(ord) is str and ord in ("fro", "f")
+        if not whole or getattr(x, "ndim", 0) != 2:
+            return None
     if axis is None:
         return EUCLIDEAN, (x,), {"keepdims": True} if keepdims else {}
     ndim = getattr(x, "ndim", 0)
@@ -203,12 +207,16 @@ def _norm_of_matrices(x: Value, order: Any, axes: tuple[int, int], keepdims: boo
 def _reduced_spectrum(values: Value, order: Any) -> Value:
     if order == "nuc":
         return np.sum(values, axis=-1)
-    return _largest(values) if order == 2 else np.min(values, axis=-1)
+    return np.max(values, axis=-1, **_INITIAL) if order == 2 else np.min(values, axis=-1)
+
+
+_INITIAL: dict[str, Any] = {"initial": 0} if NORM_OF_NOTHING_IS_ZERO else {}
 
 
 def _largest(sizes: Value, axis: int = -1, keepdims: bool = False) -> Value:
     """The largest of some sizes. That of none is zero, or NumPy's error before 2.3."""
-    initial = {"initial": 0} if NORM_OF_NOTHING_IS_ZERO else {}
+    # Where all are zero, an initial one would share the cotangent; a size of zero passes none on.
+    initial = {} if sizes.size else _INITIAL
     return np.max(sizes, axis=axis, keepdims=keepdims, **initial)
 
 

@@ -21,7 +21,17 @@ from tapegrad._tree import flatten, unflatten
 QUICK = settings(max_examples=8, suppress_health_check=list(HealthCheck))
 THOROUGH = settings(max_examples=100, suppress_health_check=list(HealthCheck))
 
-INDIRECTLY = {np.where, np.take, np.ravel, np.vstack, np.ptp, np.average, np.broadcast_arrays}
+INDIRECTLY = {
+    np.average,
+    np.broadcast_arrays,
+    np.clip,
+    np.linalg.norm,
+    np.ptp,
+    np.ravel,
+    np.take,
+    np.vstack,
+    np.where,
+}
 
 
 def is_settled(rule):
@@ -231,3 +241,119 @@ def test_a_chain_of_views_is_linear(transform):
 
     calls(10)
     assert calls(200) < 2.2 * calls(100)
+
+
+# --- calls that choose between arguments, numbers among them
+
+INF, NAN = np.inf, np.nan
+SPECIAL = np.array([[-2.0, -0.5, 0.0, 0.5], [2.0, INF, -INF, NAN]])
+OTHER = np.array([[-2.0, 0.5, 0.0, -INF], [INF, INF, -INF, 1.0]])
+CHOOSING = {
+    "maximum": lambda x: np.maximum(x, OTHER),
+    "maximum of itself": lambda x: np.maximum(x, x[::-1]),
+    "maximum, number": lambda x: np.maximum(0.5, x),
+    "maximum, integer": lambda x: np.maximum(x, 0),
+    "maximum, row": lambda x: np.maximum(x, x[0]),
+    "minimum": lambda x: np.minimum(OTHER, x),
+    "fmax": lambda x: np.fmax(x, OTHER),
+    "fmin, column": lambda x: np.fmin(x, x[:, :1]),
+    "clip": lambda x: np.clip(x, -0.5, 0.5),
+    "clip, method": lambda x: x.clip(-0.5, 2),
+    "clip, keywords": lambda x: np.clip(x, min=-0.5, max=0.5),
+    "clip, one bound": lambda x: np.clip(x, 0.0, None),
+    "clip, no room": lambda x: np.clip(x, 0.5, -0.5),
+    "clip, one point": lambda x: np.clip(x, 0.5, 0.5),
+    "clip, arrays": lambda x: np.clip(x, OTHER, OTHER + 1),
+    "clip, wider bounds": lambda x: np.clip(x[0], -0.5, np.abs(OTHER)),
+    "clip, one wider bound": lambda x: np.clip(x[0], OTHER, 3.0),
+    "clip, infinite bound": lambda x: np.clip(x, -INF, 0.5),
+    "clip, traced bounds": lambda x: np.clip(x, x[0], x[:, 3:]),
+    "where": lambda x: np.where(SPECIAL > 0, x, x[::-1]),
+    "where, number": lambda x: np.where(SPECIAL > 0, x, 0.0),
+    "where, integer": lambda x: np.where(SPECIAL > 0, 1, x),
+    "where, row": lambda x: np.where(SPECIAL[0] > 0, x, x[0]),
+    "where, integers": lambda x: np.where(np.arange(4), x, x[0]),
+    "hypot": lambda x: np.hypot(x, OTHER),
+    "hypot, number": lambda x: np.hypot(0.0, x),
+    "logaddexp": lambda x: np.logaddexp(x, OTHER),
+    "logaddexp, number": lambda x: np.logaddexp(x, 0.5),
+    "abs": lambda x: np.abs(x),
+}
+SEEDS = [np.ones((2, 4)), np.array([[0.0, 1.0, INF, -3.0], [0.0, -INF, 2.0, 0.0]])]
+
+
+@pytest.mark.parametrize("dtype", ["f", "d"])
+@pytest.mark.parametrize("call", CHOOSING.values(), ids=CHOOSING)
+def test_special_values_and_ties(call, dtype):
+    """The cotangents are those of the rule: of ties, infinities and NaN, and of infinite ones."""
+    x = SPECIAL.astype(dtype)
+    for seed in SEEDS:
+        seed = seed.astype(dtype)
+
+        def cotangent(seed=seed):
+            with np.errstate(all="ignore"):
+                return tapegrad.vjp(call, x)[1](seed)[0]
+
+        def tangent(seed=seed):
+            with np.errstate(all="ignore"):
+                return tapegrad.jvp(call, (x,), (seed,))[1]
+
+        with unsettled():
+            wanted, along = cotangent(), tangent()
+        for _ in range(2):
+            np.testing.assert_array_equal(cotangent(), wanted, strict=True)
+            np.testing.assert_array_equal(tangent(), along, strict=True)
+
+
+@pytest.mark.parametrize("call", CHOOSING.values(), ids=CHOOSING)
+def test_a_replay_of_a_choice_does_not_warn(call):
+    x = np.where(np.isfinite(SPECIAL) | np.isnan(SPECIAL), SPECIAL, np.copysign(4.0, SPECIAL))
+
+    def f(x):
+        return np.nansum(call(x))
+
+    for _ in range(3):
+        with np.errstate(all="ignore"):
+            pullback = tapegrad.vjp(f, x)[1]
+        pullback(np.float64(1))
+
+
+def test_a_number_of_a_settled_call_may_change():
+    """Calls are remembered by the classes of their numbers: the numbers themselves are kept."""
+    x = np.linspace(-1, 1, 9)
+    for bound in (0.1, 0.3, -0.2):
+        bars = tapegrad.grad(lambda x, b=bound: np.sum(np.clip(x, -0.6, b)))(x)
+        np.testing.assert_array_equal(bars, (x > -0.6) & (x < bound))
+        bars = tapegrad.grad(lambda x, b=bound: np.sum(np.maximum(x, b)))(x)
+        np.testing.assert_array_equal(bars, x > bound)
+    assert len(REGISTRY[np.maximum].calls_of_all) < 1000
+
+
+def test_the_condition_of_a_settled_choice_may_change():
+    """The derivative is that of the call: what the program writes later does not count."""
+    mask = np.array([True, False, True])
+
+    def f(x):
+        y = np.where(mask, x, 0.0)
+        mask[:] = ~mask
+        return np.sum(y * y)
+
+    x = np.arange(1.0, 4.0)
+    for _ in range(4):
+        chosen = mask.copy()
+        np.testing.assert_array_equal(tapegrad.grad(f)(x), np.where(chosen, 2 * x, 0))
+
+
+@pytest.mark.parametrize("params", [{}, {"axis": -1}, {"axis": 0, "keepdims": True}], ids=str)
+def test_a_norm_at_zero(params):
+    """The square of a norm is smooth at zero, where the norm itself is not."""
+
+    def f(x):
+        return np.sum(np.linalg.norm(x, **params) ** 2)
+
+    for x in (np.ones((2, 3)), np.zeros((2, 3)), np.array([[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]])):
+        for _ in range(3):
+            np.testing.assert_allclose(tapegrad.grad(f)(x), 2 * x, atol=1e-14)
+            np.testing.assert_allclose(
+                tapegrad.hvp(f, (x,), (np.ones((2, 3)),)), np.full((2, 3), 2.0), atol=1e-12
+            )

@@ -9,7 +9,7 @@ are untraced arrays. A write gives the array a new slot, so that the tape stays 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 
 import numpy as np
@@ -25,7 +25,7 @@ from tapegrad._core.entry import READ, Spec
 from tapegrad._core.forms import UNSUPPORTED_MODULES, linear
 from tapegrad._core.operands import as_arguments, as_operand, has_own_functions
 from tapegrad._core.rule import REGISTRY, Rule
-from tapegrad._core.settled import Settled, learn
+from tapegrad._core.settled import NUMBER, Settled, learn, settled_spec
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Index, Params, Slot, Value
 from tapegrad._core.values import (
@@ -57,6 +57,9 @@ new = object.__new__  # setting the attributes one by one costs half of `Array(.
 
 # ufunc -> (rule, whether x is kept, whether out is kept), learned at the first call.
 UNARY: dict[np.ufunc, tuple[Rule, bool, bool]] = {}
+
+# The same of ufuncs whose result is real for complex arguments too: for real ones alone.
+REAL: dict[np.ufunc, tuple[Rule, bool, bool]] = {}
 
 # ufunc -> (its call with two operands, rule), likewise.
 PAIRS: dict[np.ufunc, tuple[Callable[..., Any], Rule]] = {}
@@ -151,6 +154,8 @@ class Array(Traced, NdarrayInterface):
         # The short path: a one-argument function of a floating array keeps shape and dtype.
         if not rest and not kwargs and method == "__call__":
             short = UNARY.get(ufunc)
+            if short is None and self.spec.dtype.kind == "f":
+                short = REAL.get(ufunc)
             if short is not None:
                 rule, x_kept, out_kept = short
                 x = self._value
@@ -208,9 +213,65 @@ class Array(Traced, NdarrayInterface):
                     x = self._value
                     if type(x) is np.ndarray and slot != -1:
                         return self._settled(settled, x, slot)
+        elif rule is not None and rule.primitive is not None:
+            call = rule.primitive(*args, **kwargs)
+            made = None if call is None else self._as_primitive(*call)
+            if made is not None:
+                return made
         result = self._by_rule(function, rule, types, args, kwargs)
         if known is not None and type(self._value) is np.ndarray and isinstance(result, Array):
             learn(rule, self.spec, result._value, args, kwargs)
+        return result
+
+    def _as_primitive(self, rule: Rule, arrays: Sequence[Value], params: Params) -> Any:
+        """The result of a settled call of a rule; None for any other call."""
+        if rule.calls is not None:
+            return self._alone(rule, params) if arrays[0] is self else None
+        tape = self.tape
+        raws: list[Value] = []
+        slots: list[Slot] = []
+        key: list[Any] = []
+        wanted: list[bool] = []
+        for array in arrays:
+            kind = type(array)
+            slot: Slot = -1
+            if kind is float:
+                spec: Spec | None = NUMBER
+            elif kind is not np.ndarray and kind in PLAIN_TYPES:
+                if array.tape is not tape:
+                    return None
+                slot = array.slot
+                spec = array.spec
+                array = array._value
+                if type(array) is not np.ndarray:
+                    spec = settled_spec(array)
+            else:
+                spec = settled_spec(array)
+            raws.append(array)
+            slots.append(slot)
+            key.append(spec)
+            wanted.append(slot != -1)
+        known: Any = rule.calls_of_all
+        if known is None:
+            return None
+        settled = known.get((*key, tuple(wanted), *params.items()))
+        if settled is None:
+            return None
+        out = rule.implementation(*raws, **params)
+        return tape.log_settled(settled, rule, out, raws, tuple(slots))
+
+    def _alone(self, rule: Rule, params: Params) -> Any:
+        """The same for a rule of one array, which is this one. It is learned here."""
+        known: Any = rule.calls
+        slot = self.slot
+        x = self._value
+        if type(x) is not np.ndarray or slot == -1:
+            return None
+        settled = known.get((self.spec, (), *params.items()))
+        if settled is not None:
+            return self._settled(settled, x, slot)
+        result = rule.apply_bound([self], params)
+        learn(rule, self.spec, result._value, (self,), params)
         return result
 
     def _by_rule(
@@ -246,6 +307,8 @@ class Array(Traced, NdarrayInterface):
         at = tape.fresh()
         rule = settled.rule
         spec = settled.spec
+        if rule.singular is not None and rule.singular(out):
+            tape.root.singular = True
         tape.log(
             (
                 at,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._arrays.traced import ARRAYS, PAIRS, UNARY, Array, no_rule
+from tapegrad._arrays.traced import ARRAYS, PAIRS, REAL, UNARY, Array, no_rule
 from tapegrad._arrays.ufunc_methods import call_method, call_with_keywords
 from tapegrad._core.forms import Elementwise, Multilinear
 from tapegrad._core.operands import as_operand, call_other
@@ -64,7 +64,8 @@ def binary(rule: Elementwise, x: Value, y: Value) -> Any:
     spec = x.spec if x_in else y.spec
     out = rule.function(raw_x, raw_y)
     if (
-        out.shape != spec.shape
+        rule.together is not None
+        or out.shape != spec.shape
         or out.dtype is not spec.dtype
         or (x_in and y_in and x.spec is not y.spec)
     ):
@@ -144,14 +145,9 @@ def call_ufunc(
                 PAIRS[ufunc] = call, rule
                 return call(rule, *inputs)
         result = rule.apply(*inputs)
-        if (
-            isinstance(rule, Elementwise)
-            and rule.unary
-            and not rule.to_real
-            and isinstance(result, Array)
-        ):
+        if isinstance(rule, Elementwise) and rule.unary and isinstance(result, Array):
             x_kept, out_kept = rule.keeps[True,]
-            UNARY[ufunc] = rule, x_kept, out_kept
+            (REAL if rule.to_real else UNARY)[ufunc] = rule, x_kept, out_kept
         return result
     return call_with_keywords(rule, ufunc, inputs, kwargs)
 

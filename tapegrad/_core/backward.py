@@ -82,11 +82,13 @@ def replay_backward(
                             owned.add(at)
                     continue
             elif type(y) is SettledAll and kind is np.ndarray and not strong_zeros:
-                for at, bar in zip(x_slot, y.pull(g, out, *x)):  # noqa: B905 - strict= costs
+                found = y.pull(g, out, *x)
+                if y.strong is not None and not _all_finite(found):
+                    found = y.strong(g, out, *x)
+                    strong_zeros = not _all_finite(found)
+                for at, bar in zip(x_slot, found):  # noqa: B905 - strict= costs
                     if bar is None:
                         continue
-                    if y.strong and not is_finite(bar):
-                        strong_zeros = True
                     before = bars[at]
                     if before is None:
                         bars[at] = bar
@@ -195,6 +197,13 @@ def replay_backward(
                 bars[y_slot] = before + bar
                 if large:
                     owned.add(y_slot)
+
+
+def _all_finite(found: Iterable[Cotangent]) -> bool:
+    for bar in found:  # noqa: SIM110 - all() of a generator costs half a small operation
+        if bar is not None and not is_finite(bar):
+            return False
+    return True
 
 
 def _partial_of_numbers(rule: Any, position: int, out: Value, x: Value, y: Value) -> Any:

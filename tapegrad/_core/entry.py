@@ -102,6 +102,7 @@ class ReplayedRule(Protocol):
     singular: Callable[[Any], Any] | None  # whether a result's cotangent is a limit
     calls_of_all: dict[Any, Any] | None  # the settled calls of several arrays
     settle_all: Callable[..., Any] | None
+    numbers: bool  # such a call may have Python numbers among its arrays
 
     @property
     def times(self) -> Callable[..., Any]:

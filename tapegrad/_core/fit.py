@@ -90,9 +90,9 @@ def is_finite(bar: Cotangent) -> bool:
         if type(bar) is np.float64:
             return isfinite(bar)
         bar = raw_value(bar)
-    if not is_numpy(bar):
-        return True
-    if bar.dtype.char == "d" and bar.size <= FEW and type(bar) is np.ndarray:
+        if not is_numpy(bar):
+            return True
+    if bar.size <= FEW and bar.dtype.char == "d" and type(bar) is np.ndarray:
         row = bar if bar.ndim == 1 else bar.ravel("K")
         return isfinite(row.dot(row))  # squares: a third of the price where there are few
     total = np.add.reduce(bar, None)

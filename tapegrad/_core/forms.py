@@ -24,9 +24,10 @@ from tapegrad._core.backward import replay_backward
 from tapegrad._core.entry import MINUS, Outputs, Spec
 from tapegrad._core.fit import FEW, apart, fit_cotangent, has_nan, is_finite, is_sound, zeros_of
 from tapegrad._core.out import write_out
+from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.rule import BATCH_WORDS, REGISTRY, Rule
 from tapegrad._core.scatter import add_at, zeros_at_level_of
-from tapegrad._core.settled import AllWays, summing
+from tapegrad._core.settled import NUMBER, AllWays, summing
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import PYTHON_NUMBERS, Mapped, Scatter, Traced, untraced
@@ -103,14 +104,22 @@ class Elementwise(Rule):
         strong: bool = False,
         to_real: bool = False,
         product: bool = False,
+        together: Function | None = None,
         **options: Any,
     ) -> None:
         """`to_real`: the result is real for complex arguments too (np.absolute).
 
-        `product`: the function is np.multiply, or computes the same.
+        `product`: the function is np.multiply, or computes the same. `together`: a function of
+        `wanted` that gives one for all cotangents `(g, out, *args)` of a call, where they share
+        work, or cost less than products with partials. It gets real arrays of one dtype, and
+        Python numbers, and returns None for a call that it leaves to the partials; the last
+        cotangents may be left out. Those of a strong rule are asked as well where it gives one
+        that is not finite.
         """
-        if len(partials) == 2:
-            options["settle_all"] = self._settle_pair
+        if len(partials) == 2 or together is not None:
+            options["settle_all"] = self._settle_together
+            options["numbers"] = together is not None
+        self.together = together
         super().__init__(function, arrays=len(partials), **options)
         self.declared = len(partials)
         self.partials = [_as_partial(partial) for partial in partials]
@@ -166,27 +175,55 @@ class Elementwise(Rule):
                 bars.append(self.times(g, partial(out, *args)))
         return bars
 
-    def _settle_pair(
+    def _settle_together(
         self, specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **params: Any
     ) -> AllWays | None:
         """The ways of a call whose arguments broadcast, by sums that are known beforehand."""
-        if params or any(spec.dtype is not out.dtype for spec in specs):
+        if params or any(spec.dtype is not out.dtype and spec is not NUMBER for spec in specs):
             return None
-        sums = [summing(out.shape, spec.shape) for spec in specs]
-        times = self.times if self.strong else operator.mul
-        steps = [
-            self._settled_step(position, total, times) if want else None
-            for position, (want, total) in enumerate(zip(wanted, sums, strict=True))
+        if self.together is not None and not (out.shape and out.dtype.char in "fd"):
+            return None
+        sums = [
+            summing(out.shape, spec.shape) if want else None
+            for want, spec in zip(wanted, specs, strict=True)
         ]
-        by_x, by_y = steps
+        pull = self._by_partials(operator.mul, wanted, sums)
+        strong = self._by_partials(self.times, wanted, sums) if self.strong else None
+        if self.together is not None:
+            pull = _summed(self.together(tuple(wanted)), sums, strong or pull)
+        return AllWays(pull, self._settled_push(out), strong)
 
-        def pull(g: Cotangent, out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
-            return (
-                None if by_x is None else by_x(g, out, x, y),
-                None if by_y is None else by_y(g, out, x, y),
-            )
+    def _settled_push(self, out: Spec) -> Function:
+        """The tangent of such a call: that of each argument is multiplied as a cotangent is."""
+        if self.together is None and len(self.partials) == 2:
+            return self._settled_push_of_two(out)
+        shape, times, together = out.shape, self.times, self.together
+        count = len(self.partials)
+        alone: list[Function] = []
+        if together is not None:
+            each = [tuple(at == i for i in range(count)) for at in range(count)]
+            alone = [_silent(together(wanted)) for wanted in each]
 
-        along_x, along_y = (self._settled_step(position, None) for position in (0, 1))
+        def by_partials(dots: Sequence[Tangent], out: Value, *args: Value) -> Tangent:
+            dot = self._pushed(times, dots, out, args)
+            return dot if dot.shape == shape else np.broadcast_to(dot, shape)
+
+        def push(dots: Sequence[Tangent], out: Value, *args: Value) -> Tangent:
+            total = None
+            for at, dot in enumerate(dots):
+                if dot is None:
+                    continue
+                terms = alone[at](dot, out, *args)
+                if terms is None or self.strong and not is_finite(terms[at]):
+                    return by_partials(dots, out, *args)
+                total = terms[at] if total is None else total + terms[at]
+            return total
+
+        return by_partials if together is None else push
+
+    def _settled_push_of_two(self, out: Spec) -> Function:
+        """The same by two partials; products are strong ones if others make a NaN."""
+        along_x, along_y = (_step(partial, operator.mul, None) for partial in self.partials)
         has_product = not {None, MINUS}.issuperset(self.partials)
         shape, dtype, small = out.shape, out.dtype, out.size <= FEW
 
@@ -209,20 +246,27 @@ class Elementwise(Rule):
             made[...] = dot
             return made
 
-        return AllWays(pull, push)
+        return push
 
-    def _settled_step(
-        self, position: int, total: Function | None, times: Function = operator.mul
+    def _by_partials(
+        self, times: Function, wanted: Sequence[bool], sums: Sequence[Function | None]
     ) -> Function:
-        """The cotangent or tangent by one of two arguments; a cotangent is summed to its shape."""
-        partial = self.partials[position]
-        if partial is None:
-            return (lambda g, _out, _x, _y: g) if total is None else (lambda g, *_: total(g))
-        if partial is MINUS:
-            return (lambda g, *_: -g) if total is None else (lambda g, *_: -total(g))
-        if total is None:
-            return lambda g, out, x, y: times(g, partial(out, x, y))
-        return lambda g, out, x, y: total(times(g, partial(out, x, y)))
+        """The cotangents of a call with two arguments, or more, summed to their shapes."""
+        steps = [
+            _step(partial, times, total) if want else None
+            for partial, want, total in zip(self.partials, wanted, sums, strict=True)
+        ]
+        if len(steps) != 2:
+            return lambda *call: [None if step is None else step(*call) for step in steps]
+        by_x, by_y = steps
+
+        def pull(g: Cotangent, out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
+            return (
+                None if by_x is None else by_x(g, out, x, y),
+                None if by_y is None else by_y(g, out, x, y),
+            )
+
+        return pull
 
     def push(
         self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
@@ -249,6 +293,54 @@ class Elementwise(Rule):
             if dot is not None
         ]
         return _add_up(terms)
+
+
+def _step(partial: Any, times: Function, total: Function | None) -> Function:
+    """The cotangent of one of several arguments, summed to its shape."""
+    if partial is None:
+        return (lambda g, *_: g) if total is None else (lambda g, *_: total(g))
+    if partial is MINUS:
+        return (lambda g, *_: -g) if total is None else (lambda g, *_: -total(g))
+    if total is None:
+        return lambda g, out, *args: times(g, partial(out, *args))
+    return lambda g, out, *args: total(times(g, partial(out, *args)))
+
+
+def _silent(function: Function) -> Function:
+    """A function without NumPy's warnings: where it would warn, the partials are asked as well."""
+
+    def called(*args: Value) -> Any:
+        token = VARIABLE.set(SILENT)
+        try:
+            return function(*args)
+        finally:
+            VARIABLE.reset(token)
+
+    return called
+
+
+def _summed(
+    together: Function, sums: Sequence[Function | None], by_partials: Function
+) -> Function:
+    """The cotangents of a rule's own function, or by its partials, summed to their shapes."""
+    none = all(total is None for total in sums)
+
+    def pull(*call: Value) -> Sequence[Cotangent]:
+        token = VARIABLE.set(SILENT)  # `_silent`, written out
+        try:
+            found: Sequence[Cotangent] | None = together(*call)
+        finally:
+            VARIABLE.reset(token)
+        if found is None:
+            return by_partials(*call)
+        if none:
+            return found
+        return [
+            bar if bar is None or total is None else total(bar)
+            for bar, total in zip(found, sums, strict=False)
+        ]
+
+    return pull
 
 
 def _also_of_numbers(partial: Any) -> Function:
@@ -676,10 +768,23 @@ class Composite(Rule):
 
     form = "composite"
 
-    def __init__(self, function: Function, definition: Function, **options: Any) -> None:
+    def __init__(
+        self,
+        function: Function,
+        definition: Function,
+        *,
+        primitive: Function | None = None,
+        **options: Any,
+    ) -> None:
+        """`primitive`: of the arguments of a call, the `(rule, arrays, params)` it comes to.
+
+        None for a call that the definition makes more of. It need not look at what the arrays are:
+        where one is neither NumPy's, nor a number, nor of this tape, the definition is called.
+        """
         super().__init__(function, **options)
         self.definition = definition
         self.several = True
+        self.primitive = primitive
 
     def apply(self, *args: Any, **kwargs: Any) -> Any:
         if self.deprecated:

@@ -65,8 +65,11 @@ class Rule:
     # The ways of a call with one array, or with several, and the calls that came: see `settled`.
     settle: Function | None = None
     settle_all: Function | None = None
+    numbers = False  # whether such a call may have Python numbers among its arrays
     calls: dict[Any, Any] | None = None
     calls_of_all: dict[Any, Any] | None = None
+    # Of a composite function: the call of one primitive that a call comes to, or None.
+    primitive: Function | None = None
     times: Function
     x_partial: Function | None = None
     y_partial: Function | None = None
@@ -87,6 +90,7 @@ class Rule:
         singular: Function | None = None,
         settle: Function | None = None,
         settle_all: Function | None = None,
+        numbers: bool = False,
     ) -> None:
         self.function = function
         self.implementation = implementation or function  # a faster one for untraced values
@@ -98,6 +102,7 @@ class Rule:
             self.settle, self.calls = settle, {}
         if settle_all is not None:
             self.settle_all, self.calls_of_all = settle_all, {}
+            self.numbers = numbers
         self.batch = batch
         # Whether NumPy may return a view of the first argument. "part": a view that cannot be
         # written through; "number": a view, but a number for a 0-d array.

@@ -48,20 +48,39 @@ class AllWays(NamedTuple):
 
     pull: Callable[..., Any]  # from (g, out, *arrays): one cotangent each, None if not wanted
     push: Callable[..., Any] | None = None  # from (dots, out, *arrays)
+    # `pull` by strong products, of a function with an infinite partial: asked where `pull` gives a
+    # cotangent that is not finite.
+    strong: Callable[..., Any] | None = None
 
 
 class SettledAll(dict[str, Any]):
     """The parameters of a settled call with several arrays, with the ways of the call."""
 
-    __slots__ = ("keeps", "keeps_out", "pull", "push", "spec", "specs", "strong")
+    __slots__ = ("constants", "keeps_out", "pull", "push", "spec", "specs", "strong", "unread")
 
     spec: Spec  # of the result
     specs: tuple[Spec, ...]  # of the arrays
-    keeps: tuple[bool, ...]  # which arrays the derivatives read
+    constants: tuple[int, ...]  # which arrays are not traced, and read by the derivatives
+    unread: tuple[int, ...]  # which arrays no derivative reads
     keeps_out: bool
-    strong: bool  # a cotangent may be infinite where that of the result is not
     pull: Callable[..., Any]
     push: Callable[..., Any] | None
+    strong: Callable[..., Any] | None
+
+
+# In place of the spec of an argument that is a Python number: its value decides nothing, and it
+# gives way to the dtype of the arrays. No array has this spec.
+NUMBER = Spec((), np.dtype(object), spec_of(np.empty((), object)).family)
+_NUMBERS = frozenset((float, int))
+_ARRAYS = frozenset((np.ndarray, np.float64, np.float32, np.complex128, np.complex64))
+
+
+def settled_spec(arg: Value) -> Spec | None:
+    """By what a call with several arrays is remembered; None for what settles no call."""
+    kind = type(arg)
+    if kind is np.ndarray or kind in _ARRAYS:
+        return spec_of(arg)
+    return NUMBER if kind in _NUMBERS else None
 
 
 # Arguments of these classes have a meaning of their own alone, and are told apart by `==`.
@@ -78,9 +97,12 @@ def learn(rule: Any, x: Spec, out: Value, args: tuple[Any, ...], kwargs: dict[st
         kind = type(value)
         if kind not in _PLAIN and not (kind is tuple and _PLAIN.issuperset(map(type, value))):
             return
+    key = (x, args[1:], *kwargs.items())
+    if key in rule.calls:  # as a call that the rule leaves as it is
+        return
     if len(rule.calls) >= _MOST:
         rule.calls.clear()
-    rule.calls[(x, args[1:], *kwargs.items())] = _settled(rule, x, spec_of(out), args, kwargs)
+    rule.calls[key] = _settled(rule, x, spec_of(out), args, kwargs)
 
 
 def _settled(
@@ -104,14 +126,17 @@ def settle_all(
     """Remember, under a key, what a call with several arrays is settled to."""
     if len(rule.calls_of_all) >= _MOST:
         rule.calls_of_all.clear()
-    ways = rule.settle_all(specs, out, wanted, **params)
+    numbers = NUMBER in specs and not rule.numbers
+    ways = None if numbers else rule.settle_all(specs, out, wanted, **params)
     found = None
     if ways is not None:
         found = SettledAll(params)
         keeps, found.keeps_out = rule.needed(wanted)
-        found.keeps, found.spec, found.specs = tuple(map(bool, keeps)), out, specs
-        found.strong = rule.strong
-        found.pull, found.push = ways
+        found.spec, found.specs = out, specs
+        arrays = [at for at, spec in enumerate(specs) if spec is not NUMBER]
+        found.constants = tuple(at for at in arrays if keeps[at] and not wanted[at])
+        found.unread = tuple(at for at in arrays if not keeps[at])
+        found.pull, found.push, found.strong = ways
     rule.calls_of_all[key] = found
     return found
 
@@ -130,4 +155,15 @@ def summing(shape: tuple[int, ...], to: tuple[int, ...]) -> Callable[[Any], Any]
     return lambda g: np.add.reduce(g, axes, keepdims=True).reshape(to)
 
 
-__all__ = ["AllWays", "Settled", "SettledAll", "Spec", "Ways", "learn", "settle_all", "summing"]
+__all__ = [
+    "NUMBER",
+    "AllWays",
+    "Settled",
+    "SettledAll",
+    "Spec",
+    "Ways",
+    "learn",
+    "settle_all",
+    "settled_spec",
+    "summing",
+]

@@ -26,7 +26,7 @@ from tapegrad._core.entry import (
     parents_of,
     spec_of,
 )
-from tapegrad._core.settled import settle_all
+from tapegrad._core.settled import SettledAll, settle_all, settled_spec
 from tapegrad._core.types import Params, Slot, Value
 from tapegrad._core.values import Traced, is_array, is_inexact, is_smooth, snapshot
 from tapegrad._errors import (
@@ -290,14 +290,13 @@ class Tape:
         params: Params,
     ) -> Traced | None:
         """`record` of a call of several arrays that is settled; None if it is not."""
-        for arg in args:
-            if type(arg) is not np.ndarray:
-                return None
+        calls: Any = rule.calls_of_all
+        specs: Any = tuple(map(settled_spec, args))
+        if None in specs:
+            return None
         if type(out) is not np.ndarray and type(out) is not np.float64:
             return None
-        calls: Any = rule.calls_of_all
-        key: Any = (*map(spec_of, args), wanted)
-        specs = key[:-1]
+        key: Any = (*specs, wanted)
         if params:
             key = (*key, *params.items())
         try:
@@ -310,21 +309,25 @@ class Tape:
             settled = settle_all(rule, key, specs, wanted, spec_of(out), params)
         if settled is None:
             return None
-        kept = [
-            (arg if want else self.keep(arg)) if keeps else spec
-            for arg, want, keeps, spec in zip(args, wanted, settled.keeps, specs, strict=True)
-        ]
+        return self.log_settled(settled, rule, out, list(args), tuple(slots))
+
+    def log_settled(
+        self,
+        settled: SettledAll,
+        rule: ReplayedRule,
+        out: Value,
+        args: list[Value],
+        slots: tuple[Slot, ...],
+    ) -> Traced:
+        """Log a settled call of several arrays, and wrap its result. It changes `args`."""
+        for at in settled.constants:
+            args[at] = self.keep(args[at])
+        for at in settled.unread:
+            args[at] = settled.specs[at]
         slot = self.fresh()
         spec = settled.spec
-        entry = (
-            slot,
-            rule,
-            out if settled.keeps_out else spec,
-            tuple(kept),
-            settled,
-            tuple(slots),
-        )
-        self.log((*entry, None))
+        shown = out if settled.keeps_out else spec
+        self.log((slot, rule, shown, tuple(args), settled, slots, None))
         return self.array(out, slot, self, spec)
 
     def record_pair(
@@ -333,28 +336,17 @@ class Tape:
         """`record` for two arguments, one result and no parameters, at half the cost."""
         wanted = (x_slot != -1, y_slot != -1)
         calls = rule.calls_of_all
-        if calls is not None and type(x) is type(y) is np.ndarray:  # `_record_settled`, inline
-            settled = calls.get((spec_of(x), spec_of(y), wanted))
-            if settled is None:
-                made = self._record_settled(rule, out, (x, y), (x_slot, y_slot), wanted, {})
+        if calls is not None:
+            slots = (x_slot, y_slot)
+            x_spec = spec_of(x) if type(x) is np.ndarray else settled_spec(x)
+            y_spec = spec_of(y) if type(y) is np.ndarray else settled_spec(y)
+            settled = calls.get((x_spec, y_spec, wanted), False)
+            if type(settled) is SettledAll:
+                return self.log_settled(settled, rule, out, [x, y], slots)
+            if settled is False:
+                made = self._record_settled(rule, out, (x, y), slots, wanted, {})
                 if made is not None:
                     return made
-            else:
-                x_kept, y_kept = settled.keeps
-                x_spec, y_spec = settled.specs
-                if not x_kept:
-                    x = x_spec
-                elif x_slot == -1:
-                    x = self.keep(x)
-                if not y_kept:
-                    y = y_spec
-                elif y_slot == -1:
-                    y = self.keep(y)
-                slot = self.fresh()
-                spec = settled.spec
-                shown = out if settled.keeps_out else spec
-                self.log((slot, rule, shown, (x, y), settled, (x_slot, y_slot), None))
-                return self.array(out, slot, self, spec)
         (x_needed, y_needed), out_needed = rule.needed(wanted)
         slot = self.fresh()
         spec = spec_of(out)

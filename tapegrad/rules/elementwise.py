@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tapegrad._core.forms import composite, elementwise, general, linear
-from tapegrad._core.types import Cotangent, Tangent, Value
+from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 
 LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
@@ -121,8 +121,28 @@ def _share_of(x: Value, out: Value) -> Value:
     return np.exp(x - out) if not any_true(empty) else np.where(empty, 0, np.exp(_share(x, out)))
 
 
+def _shares(wanted: tuple[bool, ...]) -> Function:
+    """The cotangents by shares of exp(x) and exp(y); infinities are left to the partials."""
+    by_x, by_y = wanted
+
+    def pull(g: Cotangent, out: Value, x: Value, y: Value) -> tuple[Cotangent, ...] | None:
+        if np.count_nonzero(np.isfinite(out)) != out.size:
+            return None
+        return _times_exp(g, x - out) if by_x else None, _times_exp(g, y - out) if by_y else None
+
+    return pull
+
+
+def _times_exp(g: Cotangent, power: Value) -> Cotangent:
+    np.exp(power, power)
+    return np.multiply(power, g, power)
+
+
 elementwise(
-    np.logaddexp, lambda out, x, _y: _share_of(x, out), lambda out, _x, y: _share_of(y, out)
+    np.logaddexp,
+    lambda out, x, _y: _share_of(x, out),
+    lambda out, _x, y: _share_of(y, out),
+    together=_shares,
 )
 elementwise(
     np.logaddexp2,
@@ -195,7 +215,24 @@ def _nonzero(out: Value) -> Value:
     return np.where(untraced(out) == 0, 1, out)
 
 
-elementwise(np.hypot, lambda out, x, _y: x / _nonzero(out), lambda out, _x, y: y / _nonzero(out))
+def _ratios(wanted: tuple[bool, ...]) -> Function:
+    """The cotangents by the ratios of the sides to the length; 0 is left to the partials."""
+    by_x, by_y = wanted
+
+    def pull(g: Cotangent, out: Value, x: Value, y: Value) -> tuple[Cotangent, ...] | None:
+        if np.count_nonzero(out == 0):
+            return None
+        return g * (x / out) if by_x else None, g * (y / out) if by_y else None
+
+    return pull
+
+
+elementwise(
+    np.hypot,
+    lambda out, x, _y: x / _nonzero(out),
+    lambda out, _x, y: y / _nonzero(out),
+    together=_ratios,
+)
 for degrees in (np.degrees, np.rad2deg):
     elementwise(degrees, lambda _out, _x: 180 / np.pi)
 for radians in (np.radians, np.deg2rad):
@@ -252,8 +289,40 @@ def _wins(out: Value, x: Value, y: Value) -> Value:
     return (taken / np.where(other, 2, 1)).astype(out.dtype)
 
 
-for choice in (np.maximum, np.minimum, np.fmax, np.fmin):
-    elementwise(choice, _wins, lambda out, x, y: _wins(out, y, x), strong=True)
+def _halves(of_larger: bool) -> Function:
+    """Half of the cotangent for each, and the other half for the one that wins.
+
+    NaN, and two infinities, give NaN, and so are left to the partials.
+    """
+
+    def together(wanted: tuple[bool, ...]) -> Function:
+        by_x, by_y = wanted
+        first, second = (0, 1) if of_larger else (1, 0)
+
+        def pull(g: Cotangent, _out: Value, *pair: Value) -> tuple[Cotangent, ...]:
+            half = g * 0.5
+            other = pair[first] - pair[second]
+            np.sign(other, other)
+            other *= half
+            if not by_y:
+                return np.add(half, other, other), None
+            return half + other if by_x else None, np.subtract(half, other, other)
+
+        return pull
+
+    return together
+
+
+CHOICES = {
+    choice: elementwise(
+        choice,
+        _wins,
+        lambda out, x, y: _wins(out, y, x),
+        strong=True,
+        together=_halves(choice in (np.maximum, np.fmax)),
+    )
+    for choice in (np.maximum, np.minimum, np.fmax, np.fmin)
+}
 
 # --- two results
 general(

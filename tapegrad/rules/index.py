@@ -12,9 +12,10 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad._core.forms import composite, constant, linear
-from tapegrad._core.settled import AllWays, Spec, summing
-from tapegrad._core.types import Cotangent, Index, Tangent, Value
+from tapegrad._core.settled import NUMBER, AllWays, Spec, summing
+from tapegrad._core.types import Cotangent, Index, Params, Tangent, Value
 from tapegrad._core.values import getitem, is_ndarray, lift, untraced
+from tapegrad.rules.masks import chosen, parted
 
 
 def _where_x(g: Cotangent, _out: Value, condition: Value, _x: Value, _y: Value) -> Cotangent:
@@ -46,15 +47,23 @@ def _settled_where(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **_params: Any
 ) -> AllWays | None:
     """The ways of a choice between arrays of the result's dtype."""
-    _, x, y = specs
-    if not x.dtype is y.dtype is out.dtype:
+    truth, x, y = specs
+    if any(spec.dtype is not out.dtype and spec is not NUMBER for spec in (x, y)):
+        return None
+    if truth is NUMBER:
         return None
     _, by_x, by_y = wanted
     x_sum, y_sum, shape = summing(out.shape, x.shape), summing(out.shape, y.shape), out.shape
+    plain = out.dtype.char in "fd" and truth.dtype.char == "?"
 
     def pull(g: Cotangent, _out: Value, condition: Value, _x: Value, _y: Value) -> Any:
-        x_bar = np.where(condition, g, 0) if by_x else None
-        y_bar = np.where(condition, 0, g) if by_y else None
+        x_bar = y_bar = None
+        if plain and by_x and by_y:
+            x_bar, y_bar = parted(condition, g)
+        elif by_x:
+            x_bar = chosen(condition, g) if plain else np.where(condition, g, 0)
+        if by_y and y_bar is None:
+            y_bar = chosen(~condition, g) if plain else np.where(condition, 0, g)
         return (
             None,
             x_sum(x_bar) if by_x and x_sum is not None else x_bar,
@@ -78,8 +87,20 @@ WHERE = linear(
     fresh=True,
     batch="align",
     settle_all=_settled_where,
+    numbers=True,
+    implementation=np.where,
 )
-composite(np.where, _where)
+
+
+def _where_call(condition: Value, *branches: Value) -> tuple[Any, Sequence[Value], Params] | None:
+    if len(branches) != 2:
+        return None
+    if type(condition) is not np.ndarray:
+        condition = untraced(condition)
+    return WHERE, (condition, *branches), {}
+
+
+composite(np.where, _where, primitive=_where_call)
 
 # --- taking
 

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from tapegrad._core.forms import composite, general, strong_product
-from tapegrad._core.types import Cotangent, Tangent, Value
+from tapegrad._core.settled import Spec, Ways
+from tapegrad._core.types import Cotangent, Params, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 from tapegrad._numpy_versions import NORM_OF_NOTHING_IS_ZERO
 from tapegrad.rules.limits import over_zeros
 from tapegrad.rules.matrices import conjugated
+from tapegrad.rules.reduction import settled_axes
 
 # --- the root of a sum of squares
 
@@ -72,7 +74,33 @@ def _euclidean_examples(
 
 
 def _has_zeros(out: Value) -> bool:
-    return any_true(untraced(out) == 0)
+    return bool(out == 0) if type(out) is np.float64 else any_true(untraced(out) == 0)
+
+
+def _settled_euclidean(
+    x: Spec, _out: Spec, /, axis: tuple[int, ...] | None = None, keepdims: bool = False
+) -> Ways | None:
+    """The ways of a norm of real numbers; zeros are left to the rule."""
+    along = settled_axes(x, axis, {})
+    if along is None:
+        return None
+    kept = along.kept
+
+    def run(a: Any) -> Any:
+        return np.linalg.norm(a, None, axis, keepdims)
+
+    def pull(g: Cotangent, out: Value, x: Value) -> Cotangent:
+        if _has_zeros(out):
+            return _euclidean_vjp(g, out, x, axis, keepdims)
+        ratio = g / out
+        return (ratio.reshape(kept) if axis is not None else ratio) * x
+
+    def push(dot: Tangent, out: Value, x: Value) -> Tangent:
+        if _has_zeros(out):
+            return _euclidean_jvp([dot], out, x, axis, keepdims)
+        return np.add.reduce(x * dot, along.axis, None, None, keepdims) / out
+
+    return Ways(run, pull, push)
 
 
 EUCLIDEAN = general(
@@ -82,6 +110,7 @@ EUCLIDEAN = general(
     singular=_has_zeros,
     name="np.linalg.norm",
     batch=_euclidean_examples,
+    settle=_settled_euclidean,
 )
 
 
@@ -104,6 +133,24 @@ def _norm(
     if len(axes) == 2:
         return _norm_of_matrices(x, ord, (axes[0], axes[1]), keepdims)
     raise ValueError("Improper number of dimensions to norm.")
+
+
+def _norm_call(
+    x: Value, ord: Any = None, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
+) -> tuple[Any, Sequence[Value], Params] | None:
+    """The Euclidean norm of an array, or along one axis."""
+    if type(keepdims) is not bool:
+        return None
+    if ord is not None:
+        whole = axis is None and type(ord) is str and ord in ("fro", "f")
+        if not whole or getattr(x, "ndim", 0) != 2:
+            return None
+    if axis is None:
+        return EUCLIDEAN, (x,), {"keepdims": True} if keepdims else {}
+    ndim = getattr(x, "ndim", 0)
+    if type(axis) is int and -ndim <= axis < ndim:
+        return EUCLIDEAN, (x,), {"axis": (axis % ndim,), "keepdims": keepdims}
+    return None
 
 
 def _normalized(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
@@ -160,12 +207,16 @@ def _norm_of_matrices(x: Value, order: Any, axes: tuple[int, int], keepdims: boo
 def _reduced_spectrum(values: Value, order: Any) -> Value:
     if order == "nuc":
         return np.sum(values, axis=-1)
-    return _largest(values) if order == 2 else np.min(values, axis=-1)
+    return np.max(values, axis=-1, **_INITIAL) if order == 2 else np.min(values, axis=-1)
+
+
+_INITIAL: dict[str, Any] = {"initial": 0} if NORM_OF_NOTHING_IS_ZERO else {}
 
 
 def _largest(sizes: Value, axis: int = -1, keepdims: bool = False) -> Value:
     """The largest of some sizes. That of none is zero, or NumPy's error before 2.3."""
-    initial = {"initial": 0} if NORM_OF_NOTHING_IS_ZERO else {}
+    # Where all are zero, an initial one would share the cotangent; a size of zero passes none on.
+    initial = {} if sizes.size else _INITIAL
     return np.max(sizes, axis=axis, keepdims=keepdims, **initial)
 
 
@@ -185,6 +236,6 @@ def _matrix_norm(x: Value, /, *, keepdims: bool = False, ord: Any = "fro") -> Va
     return _norm(x, ord, (-2, -1), keepdims)
 
 
-composite(np.linalg.norm, _norm)
+composite(np.linalg.norm, _norm, primitive=_norm_call)
 composite(np.linalg.vector_norm, _vector_norm)
 composite(np.linalg.matrix_norm, _matrix_norm)

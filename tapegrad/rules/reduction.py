@@ -16,6 +16,7 @@ from tapegrad._core.forms import composite, elementwise, general
 from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import any_true, cast, lift, untraced
+from tapegrad.rules.elementwise import CHOICES
 
 
 def spread(
@@ -444,11 +445,41 @@ def _clip_by_high(out: Value, x: Value, low: Value, high: Value) -> Value:
 
 
 def _between(x: Value, low: Value, high: Value) -> Value:
-    return np.clip(x, low, high)
+    return x.clip(low, high) if type(x) is np.ndarray else np.clip(x, low, high)
+
+
+def _clips(wanted: tuple[bool, ...]) -> Function:
+    """The cotangent of x alone: half of it for each bound that it keeps, or gives back outside.
+
+    NaN gives NaN, and so is left to the partials, as are bounds that leave no choice.
+    """
+    by_x, *by_bounds = wanted
+    if not by_x or any(by_bounds):
+        return lambda *_call: None
+
+    def pull(g: Cotangent, out: Value, x: Value, low: Value, high: Value) -> Any:
+        if x.shape != out.shape or not (
+            low < high if type(low) is type(high) is float else np.all(low < high)
+        ):
+            return None
+        above, below = x - low, high - x
+        np.sign(above, above)
+        above += np.sign(below, below)
+        above *= 0.5
+        above *= g
+        return (above,)
+
+    return pull
 
 
 BETWEEN = elementwise(
-    _between, _clip_by_x, _clip_by_low, _clip_by_high, strong=True, name="np.clip"
+    _between,
+    _clip_by_x,
+    _clip_by_low,
+    _clip_by_high,
+    strong=True,
+    together=_clips,
+    name="np.clip",
 )
 
 
@@ -498,6 +529,32 @@ def _clip(
     return np.maximum(x, low) if high is None else BETWEEN.apply_bound([x, low, high], {})
 
 
+def _clip_call(
+    a: Value,
+    a_min: Value = np._NoValue,
+    a_max: Value = np._NoValue,
+    *out: Value,
+    min: Value = np._NoValue,
+    max: Value = np._NoValue,
+    **options: Any,
+) -> tuple[Any, Sequence[Value], Params] | None:
+    """The primitive call that a clip by one bound or two is, with no other option."""
+    if out or options:
+        return None
+    absent = np._NoValue
+    if a_min is not absent and a_max is not absent:
+        if min is not absent or max is not absent:
+            return None
+    elif a_min is absent and a_max is absent:
+        a_min, a_max = None if min is absent else min, None if max is absent else max
+    else:
+        return None
+    if a_min is None or a_max is None:
+        bound, function = (a_min, np.maximum) if a_max is None else (a_max, np.minimum)
+        return None if bound is None else (CHOICES[function], (a, bound), {})
+    return BETWEEN, (a, a_min, a_max), {}
+
+
 def _one_like(x: Value) -> Value:
     """A number of an argument's dtype, by which NumPy finds the dtype of the result.
 
@@ -516,4 +573,4 @@ def _value(x: Value, dtype: Any = None) -> Value:
     return x.astype(dtype) if hasattr(x, "dtype") else dtype.type(x)
 
 
-composite(np.clip, _clip)
+composite(np.clip, _clip, primitive=_clip_call)

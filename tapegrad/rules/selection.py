@@ -72,15 +72,19 @@ def _select(condlist: Sequence[Value], choicelist: Sequence[Value], default: Val
     dtypes = [x.dtype if hasattr(x, "dtype") else x for x in (*choices, default)]
     dtype = np.result_type(*dtypes)
     # All choices and all conditions determine the shape, even those that are not selected.
-    shapes = [np.shape(x) for x in (*choices, default, *conditions)]
-    result = np.broadcast_to(_as_dtype(default, dtype), np.broadcast_shapes(*shapes))
+    shapes = {getattr(x, "shape", ()) for x in (*choices, default, *conditions)}
+    result = _as_dtype(default, dtype)
+    if len(shapes) > 1:
+        result = np.broadcast_to(result, np.broadcast_shapes(*shapes))
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         result = np.where(condition, _as_dtype(choice, dtype), result)
     return result
 
 
 def _as_dtype(value: Value, dtype: Any) -> Value:
-    return value.astype(dtype) if hasattr(value, "astype") else np.asarray(value, dtype)
+    if not hasattr(value, "dtype"):
+        return np.asarray(value, dtype)
+    return value if value.dtype == dtype else value.astype(dtype)
 
 
 def _piecewise(x: Value, condlist: Tree, funclist: Sequence[Any], *args: Any, **kw: Any) -> Value:

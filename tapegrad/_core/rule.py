@@ -67,6 +67,7 @@ class Rule:
     settle_all: Function | None = None
     calls: dict[Any, Any] | None = None
     calls_of_all: dict[Any, Any] | None = None
+    gathers = 0  # how many arrays come first; 0: calls are not settled before they are bound
     times: Function
     x_partial: Function | None = None
     y_partial: Function | None = None
@@ -98,6 +99,10 @@ class Rule:
             self.settle, self.calls = settle, {}
         if settle_all is not None:
             self.settle_all, self.calls_of_all = settle_all, {}
+            if not isinstance(function, np.ufunc):  # these come by a path of their own
+                self.gathers = (
+                    1 if sequence else len(arrays) if not isinstance(arrays, int) else arrays
+                )
         self.batch = batch
         # Whether NumPy may return a view of the first argument. "part": a view that cannot be
         # written through; "number": a view, but a number for a 0-d array.

@@ -425,6 +425,14 @@ def _broadcast_arrays(*args: Value, subok: bool = False) -> tuple[Value, ...]:
     return tuple(np.broadcast_to(x, shape) for x in args)
 
 
+def _grid(x: Value, shape: Sequence[int]) -> Value:
+    return np.copy(np.broadcast_to(x, shape))
+
+
+# One result of np.meshgrid, from an array with an axis for each.
+GRID = linear(_grid, lambda g, _out, _x, shape: g, name="np.meshgrid", batch="shape")
+
+
 def _meshgrid(
     *xi: Value, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> Sequence[Value]:
@@ -438,6 +446,9 @@ def _meshgrid(
         shape = [1] * len(xi)
         shape[place] = -1
         grids.append(np.reshape(x, shape))
+    if copy and not sparse:
+        whole = np.broadcast_shapes(*(x.shape for x in grids))
+        return tuple(GRID.apply_bound([x], {"shape": whole}) for x in grids)
     made = grids if sparse else np.broadcast_arrays(*grids)
     if copy:
         return tuple(np.copy(x) for x in made)

@@ -62,6 +62,8 @@ CALLS = {
     "inner": lambda x: np.inner(x, C[0]),
     "vdot": lambda x: np.vdot(x, C) * x,
     "cumsum": lambda x: np.cumsum(x, 0),
+    "trapezoid": lambda x: np.trapezoid(x, dx=2, axis=0),
+    "meshgrid": lambda x: np.meshgrid(x[0], x[1])[0],
     "det": lambda x: np.linalg.det(x[:, :3] + 9 * np.eye(3)) * x,
 }
 X = np.random.default_rng(3).standard_normal((3, 4))
@@ -105,6 +107,67 @@ def test_every_transform_agrees_with_the_definition(transform, call, dtype):
     scale = np.max(np.abs(wanted), initial=1)
     np.testing.assert_allclose(found, wanted, rtol=1e3 * eps, atol=1e3 * eps * scale)
     assert found.dtype == wanted.dtype
+
+
+AT = np.random.default_rng(4).integers(-40, 40, (40, 60))
+LARGE = {
+    name: CALLS[name]
+    for name in (
+        "roll",
+        "roll, flat",
+        "tile",
+        "repeat",
+        "triu",
+        "pad",
+        "pad, reflect",
+        "sort",
+        "sort, flat",
+        "partition",
+        "diff, second",
+        "trace",
+        "take",
+        "take, flat",
+        "cumsum",
+        "trapezoid",
+    )
+} | {
+    "roll, two": lambda x: np.roll(x, (3, -70), (0, 1)),
+    "diag": lambda x: np.diag(np.ravel(x[:, :2]), 2),
+    "take_along_axis": lambda x: np.take_along_axis(x, AT, 0),
+    "cumsum of wide rows": lambda x: np.cumsum(x.reshape(12, 200), 0),
+    "det": lambda x: np.linalg.det(x[:, :40] + 20 * np.eye(40)) * 1e-52,
+    "det, ill-conditioned": lambda x: np.linalg.det(x[:6, :6] * 10.0 ** np.arange(6)) * x[0],
+    "sort with ties": lambda x: np.sort(np.repeat(x, 2, 0), 0),
+}
+
+
+@pytest.mark.parametrize("call", LARGE.values(), ids=LARGE)
+@pytest.mark.parametrize("transform", ["grad", "jvp"])
+def test_large_arrays_agree_with_the_definition(transform, call):
+    x = np.random.default_rng(5).standard_normal((40, 60))
+    made = TRANSFORMS[transform](weighted(call), call)
+    with unsettled():
+        wanted, value = made(x), weighted(call)(x)
+    for _ in range(3):
+        found = made(x)
+    scale = np.max(np.abs(wanted))
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-11 * scale)
+    assert tapegrad.value_and_grad(weighted(call))(x)[0] == value
+
+
+def test_positions_out_of_bounds_are_refused():
+    at = np.zeros((40, 60), int)
+
+    def f(x):
+        return np.sum(np.take_along_axis(x, at, 0))
+
+    x = np.ones((40, 60))
+    for _ in range(3):
+        tapegrad.grad(f)(x)
+    for wrong in (40, -41):
+        at[3, 3] = wrong
+        with pytest.raises(IndexError):
+            tapegrad.grad(f)(x)
 
 
 @each_call

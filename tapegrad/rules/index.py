@@ -189,20 +189,30 @@ def _settled_take_along(
     before, after = grid[:along], grid[along + 1 :]
     step = math.prod(shape[along + 1 :])
     start = np.arange(size).reshape(shape)[(slice(None),) * along + (slice(0, 1),)]
-    counted = x.dtype.char == "d"
+    counted, large = x.dtype.char == "d", at.size >= MANY
+
+    def flat(at: Value) -> Value:
+        """The positions in the flattened array, of indices that are within bounds."""
+        if not large:
+            return start + at % side * step
+        if np.minimum.reduce(at, None) < 0:
+            at = np.where(at < 0, at + side, at)
+        return at * step + start
 
     def run(x: Value, at: Value) -> Value:
-        return x[(*before, at, *after)]
+        if not large or np.maximum.reduce(at, None) >= side or np.minimum.reduce(at, None) < -side:
+            return x[(*before, at, *after)]
+        return x.take(flat(at))
 
     def pull(g: Cotangent, _out: Value, _x: Value, at: Value) -> Any:
         if not counted:
             return placed(shape, (*before, at, *after), g), None
-        flat = start + at % side * step
-        return np.bincount(flat.reshape(-1), g.reshape(-1), size).reshape(shape), None
+        return np.bincount(flat(at).reshape(-1), g.reshape(-1), size).reshape(shape), None
 
     return AllWays(pull, lambda dots, _out, _x, at: run(dots[0], at), run)
 
 
+MANY = 1 << 10  # positions, from which reading by one index is faster though it is made first
 TAKING: Params = {"arrays": 2, "linear": True, "fixed": (1,)}
 composite(np.take, take, settle_all=_settled_take, **TAKING)
 composite(np.take_along_axis, _take_along_axis, settle_all=_settled_take_along, **TAKING)
@@ -284,11 +294,22 @@ def _settled_diagonal(
 def _settled_diag(x: Spec, out: Spec, /, k: int = 0) -> Ways | None:
     if x.ndim != 1:
         return None
-    return moved_by_positions(x, out, lambda v: np.diag(v, k))
+    return _settled_diagflat(x, out, k=k)
 
 
 def _settled_diagflat(x: Spec, out: Spec, /, k: int = 0) -> Ways | None:
-    return moved_by_positions(x, out, lambda v: np.diagflat(v, k))
+    def run(v: Value) -> Value:
+        return np.diagflat(v, k)
+
+    ways = moved_by_positions(x, out, run)
+    if ways is not None:
+        return ways
+    shape = x.shape
+    return Ways(
+        run,
+        lambda g, _out, _x: g.diagonal(k).reshape(shape),
+        lambda dot, _out, _x: run(dot),
+    )
 
 
 linear(np.diagonal, diagonal_transpose, view="part", batch="axis", settle=_settled_diagonal)
@@ -312,11 +333,17 @@ def _settled_triangle(function: Function) -> Function:
         if ways is not None:
             return ways
         kept = np.broadcast_to(function(np.ones(x.shape[-2:], bool), k), x.shape)
+        shape, dtype = x.shape, x.dtype
+
+        def part(m: Value) -> Value:
+            made = np.zeros(shape, dtype)
+            np.copyto(made, m, where=kept)
+            return made
 
         def run(m: Value) -> Value:
-            return np.where(kept, m, 0)
+            return part(m) if m.flags.c_contiguous else function(m, k)
 
-        return Ways(run, lambda g, _out, _x: run(g), lambda dot, _out, _x: run(dot))
+        return Ways(run, lambda g, _out, _x: part(g), lambda dot, _out, _x: part(dot))
 
     return settle
 

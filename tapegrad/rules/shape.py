@@ -174,6 +174,13 @@ def _settled_roll(
     ways = moved_by_positions(x, out, lambda a: np.roll(a, shift, axis))
     if ways is not None:
         return ways
+    if type(shift) is int and axis is None:
+        there, here = (roll_moves((x.size,), s, 0) for s in (shift, -shift))
+        shape = x.shape
+        return _moved(
+            lambda a: rolled(a.reshape(-1), there).reshape(shape),
+            lambda g: rolled(g.reshape(-1), here).reshape(shape),
+        )
     if type(shift) is not int or type(axis) is not int:
         back = tuple(-s for s in shift) if isinstance(shift, tuple) else -shift
         return _moved(lambda a: np.roll(a, shift, axis), lambda g: np.roll(g, back, axis))
@@ -426,7 +433,7 @@ def _broadcast_arrays(*args: Value, subok: bool = False) -> tuple[Value, ...]:
 
 
 def _grid(x: Value, shape: Sequence[int]) -> Value:
-    return np.copy(np.broadcast_to(x, shape))
+    return np.broadcast_to(x, shape).copy()
 
 
 # One result of np.meshgrid, from an array with an axis for each.

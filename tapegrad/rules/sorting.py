@@ -158,7 +158,7 @@ def _settled_partition(
 
     def places(x: Value) -> Index:
         index = list(grid)
-        index[along] = x.argsort(along, kind="stable")
+        index[along] = stable_order(x, along)
         return tuple(index)
 
     def pull(g: Cotangent, _out: Value, x: Value) -> Cotangent:

@@ -162,7 +162,9 @@ def _settled_take(
     **others: Any,
 ) -> AllWays | None:
     x, at = specs
-    if others or mode != "raise" or at.dtype.kind != "i" or not at.ndim or not x.ndim:
+    if others or mode != "raise" or at.dtype.kind != "i" or not at.ndim or not out.size:
+        return None
+    if not x.ndim:
         return None
     along = 0 if axis is None else normalize_axis_index(axis, x.ndim)
     lead, shape = (slice(None),) * along, x.shape
@@ -171,10 +173,22 @@ def _settled_take(
     def run(x: Value, at: Value) -> Value:
         return x.take(at, axis)
 
+    dtype = x.dtype
+
     def pull(g: Cotangent, _out: Value, _x: Value, at: Value) -> Any:
         bar = placed(room, (*lead, at) if lead else at, g)
         return bar.reshape(shape) if axis is None else bar, None
 
+    def pull_rows(g: Cotangent, _out: Value, _x: Value, at: Value) -> Any:
+        rows = at.tolist()
+        if len(set(rows)) < len(rows) or min(rows) < 0:  # -1 may be another's place
+            return placed(room, at, g), None
+        bar = np.zeros(shape, dtype)
+        bar[at] = g
+        return bar, None
+
+    if not lead and axis is not None and at.ndim == 1 and at.size <= 64:
+        pull = pull_rows
     return AllWays(pull, lambda dots, _out, _x, at: run(dots[0], at), run)
 
 

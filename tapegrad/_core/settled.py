@@ -85,17 +85,21 @@ def learn(
     """Remember, under a key, how to make a call that has been made: of an array `x` first."""
     args = (args[0], *map(_frozen, args[1:]))
     kwargs = {name: _frozen(value) for name, value in kwargs.items()}
-    if not _is_plain(out, (*args[1:], *kwargs.values())):
+    if not _are_plain((*args[1:], *kwargs.values())):
         return
     if len(rule.calls) >= _MOST:
         rule.calls.clear()
-    rule.calls[key] = _settled(rule, x, spec_of(out), args, kwargs)
+    made = _settled(rule, x, spec_of(out), args, kwargs) if _is_plain(out) else None
+    rule.calls[key] = made
 
 
-def _is_plain(out: Value, others: tuple[Any, ...]) -> bool:
-    """Whether a result is NumPy's own, and arguments mean the same whenever they are equal."""
-    if type(out) is not np.ndarray and type(out) is not np.float64:
-        return False
+def _is_plain(out: Value) -> bool:
+    """Whether a result is NumPy's own."""
+    return type(out) is np.ndarray or type(out) is np.float64
+
+
+def _are_plain(others: tuple[Any, ...]) -> bool:
+    """Whether parameters mean the same whenever they are equal."""
     return all(type(value) in _PLAIN or _is_plain_tuple(value) for value in others)
 
 
@@ -186,7 +190,10 @@ def learn_all(rule: Any, key: Any, call: Gathered, out: Value, kwargs: dict[str,
     wanted = tuple([slot != -1 for slot in slots])
     rest = tuple(map(_frozen, rest))
     kwargs = {name: _frozen(value) for name, value in kwargs.items()}
-    if not _is_plain(out, (*rest, *kwargs.values())) or True not in wanted:
+    if not _are_plain((*rest, *kwargs.values())) or True not in wanted:
+        return
+    if not _is_plain(out):
+        rule.calls_of_all[key] = None  # it is not asked for again
         return
     arrays = (raws,) if rule.sequence else raws
     _, params = rule.bind((*arrays, *rest), kwargs)
@@ -223,8 +230,8 @@ def settle_all(
         found.keeps, found.spec, found.specs = tuple(map(bool, keeps)), out, specs
         found.strong = rule.strong
         found.rule = rule
-        found.pull, found.push, run = ways
-        found.run = run or (lambda *arrays: rule.call(arrays, params))
+        found.pull, found.push = ways.pull, ways.push
+        found.run = ways.run or (lambda *arrays: rule.call(arrays, params))
     rule.calls_of_all[key] = found
     return found
 

@@ -189,7 +189,7 @@ def _settled_take(
 
     if not lead and axis is not None and at.ndim == 1 and at.size <= 64:
         pull = pull_rows
-    return AllWays(pull, lambda dots, _out, _x, at: run(dots[0], at), run)
+    return AllWays(pull, lambda dots, _out, _x, at: run(dots[0], at), run=run)
 
 
 def _settled_take_along(
@@ -223,7 +223,7 @@ def _settled_take_along(
             return placed(shape, (*before, at, *after), g), None
         return np.bincount(flat(at).reshape(-1), g.reshape(-1), size).reshape(shape), None
 
-    return AllWays(pull, lambda dots, _out, _x, at: run(dots[0], at), run)
+    return AllWays(pull, lambda dots, _out, _x, at: run(dots[0], at), run=run)
 
 
 MANY = 1 << 10  # positions, from which reading by one index is faster though it is made first

@@ -67,7 +67,7 @@ def _settled_parts(cuts: Sequence[Any], wanted: Sequence[bool], join: Function) 
             ]
         )
 
-    return AllWays(pull, push, lambda *xs: join(xs))
+    return AllWays(pull, push, run=lambda *xs: join(xs))
 
 
 def _settled_concatenate(

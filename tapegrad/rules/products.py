@@ -227,7 +227,7 @@ def _settled_contraction(
             y_bar = y_bar.reshape(y_moved).transpose(y_back)
         return x_bar, y_bar
 
-    return AllWays(pull, _sum_of_two(run), run)
+    return AllWays(pull, _sum_of_two(run), run=run)
 
 
 def _sum_of_two(run: Function) -> Function:
@@ -324,7 +324,7 @@ def _settled_product(x_ndim: int, y_ndim: int, run: Function, wanted: Sequence[b
     def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
         return by_x(g, y) if want_x else None, by_y(g, x) if want_y else None
 
-    return AllWays(pull, _sum_of_two(run), run)
+    return AllWays(pull, _sum_of_two(run), run=run)
 
 
 def _settled_inner(
@@ -336,7 +336,7 @@ def _settled_inner(
     if not x.ndim or not y.ndim:
         return None
     found = _settled_contraction(x, y, out, [x.ndim - 1], [y.ndim - 1], wanted)
-    return None if found is None else AllWays(found.pull, _sum_of_two(np.inner), np.inner)
+    return None if found is None else AllWays(found.pull, _sum_of_two(np.inner), run=np.inner)
 
 
 multilinear(
@@ -376,7 +376,7 @@ def _settled_vdot(specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /)
     def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
         return g * y if by_x else None, g * x if by_y else None
 
-    return AllWays(pull, _sum_of_two(np.vdot), np.vdot)
+    return AllWays(pull, _sum_of_two(np.vdot), run=np.vdot)
 
 
 multilinear(
@@ -482,7 +482,7 @@ def _settled_outer(
     def run(x: Value, y: Value) -> Value:
         return x.reshape(-1, 1) * y.reshape(-1)
 
-    return AllWays(pull, _sum_of_two(run), run)
+    return AllWays(pull, _sum_of_two(run), run=run)
 
 
 composite(np.outer, _outer, arrays=2, settle_all=_settled_outer)
@@ -517,7 +517,7 @@ def _settled_kron(specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /)
     def run(x: Value, y: Value) -> Value:
         return (x[:, None, :, None] * y[:, None, :]).reshape(shape)
 
-    return AllWays(pull, _sum_of_two(run), run)
+    return AllWays(pull, _sum_of_two(run), run=run)
 
 
 composite(
@@ -559,7 +559,7 @@ def _settled_cross(
     def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
         return run(y, g) if by_x else None, run(g, x) if by_y else None
 
-    return AllWays(pull, _sum_of_two(run), run)
+    return AllWays(pull, _sum_of_two(run), run=run)
 
 
 def _settled_cross_of_three(

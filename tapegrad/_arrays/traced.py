@@ -25,7 +25,16 @@ from tapegrad._core.entry import READ, Spec
 from tapegrad._core.forms import UNSUPPORTED_MODULES, linear
 from tapegrad._core.operands import as_arguments, as_operand, has_own_functions
 from tapegrad._core.rule import REGISTRY, Rule
-from tapegrad._core.settled import NUMBER, Settled, learn, settled_spec
+from tapegrad._core.settled import (
+    NEW,
+    NUMBER,
+    Settled,
+    gather,
+    key_of,
+    learn,
+    learn_all,
+    settled_spec,
+)
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Index, Params, Slot, Value
 from tapegrad._core.values import (
@@ -200,28 +209,68 @@ class Array(Traced, NdarrayInterface):
     ) -> Any:
         rule = REGISTRY.get(function)
         known: Any = None
-        if rule is not None and args and args[0] is self:
-            known = rule.calls
+        if rule is not None and args:
+            if args[0] is self:
+                known = rule.calls
+            if rule.calls_of_all is not None and rule.gathers:
+                return self._of_several(function, rule, types, args, kwargs)
         if known is not None:
+            key: Any = (self.spec, args[1:], *kwargs.items())
             try:
-                settled = known.get((self.spec, args[1:], *kwargs.items()))
+                settled = known.get(key, NEW)
             except TypeError:  # an array, or a list, among the parameters
-                known = None
-            else:
-                if settled is not None:
-                    slot = self.slot
-                    x = self._value
-                    if type(x) is np.ndarray and slot != -1:
-                        return self._settled(settled, x, slot)
-        elif rule is not None and rule.primitive is not None:
+                others = key_of(args[1:], kwargs)
+                if others is None:
+                    return self._by_rule(function, rule, types, args, kwargs)
+                key = (self.spec, others, None)
+                settled = known.get(key, NEW)
+            if settled is not NEW and settled is not None:
+                slot = self.slot
+                x = self._value
+                if type(x) is np.ndarray and slot != -1:
+                    return self._settled(settled, x, slot)
+            result = self._by_rule(function, rule, types, args, kwargs)
+            if settled is NEW and type(self._value) is np.ndarray and isinstance(result, Array):
+                learn(rule, key, self.spec, result._value, args, kwargs)
+            return result
+        if rule is not None and rule.primitive is not None:
             call = rule.primitive(*args, **kwargs)
             made = None if call is None else self._as_primitive(*call)
             if made is not None:
                 return made
-        result = self._by_rule(function, rule, types, args, kwargs)
-        if known is not None and type(self._value) is np.ndarray and isinstance(result, Array):
-            learn(rule, self.spec, result._value, args, kwargs)
-        return result
+        return self._by_rule(function, rule, types, args, kwargs)
+
+    def _of_several(
+        self,
+        function: Callable[..., Any],
+        rule: Rule,
+        types: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """The result of a call of several arrays, which is settled if it came before."""
+        tape = self.tape
+        call = gather(rule, tape, PLAIN_TYPES, args)
+        if call is None:
+            return self._by_rule(function, rule, types, args, kwargs)
+        arrays, raws, slots, rest = call
+        known: Any = rule.calls_of_all
+        key: Any = (arrays, rest, *kwargs.items())
+        try:
+            settled = known.get(key, NEW)
+        except TypeError:  # an array, or a list, among the parameters
+            others = key_of(rest, kwargs)
+            if others is None:
+                return self._by_rule(function, rule, types, args, kwargs)
+            key = (arrays, others, None)
+            settled = known.get(key, NEW)
+        if settled is None or settled is NEW:
+            result = self._by_rule(function, rule, types, args, kwargs)
+            if settled is NEW and isinstance(result, Array):
+                learn_all(rule, key, call, result._value, kwargs)
+            return result
+        out = settled.run(*raws)
+        return tape.log_settled(settled, settled.rule, out, raws, tuple(slots))
 
     def _as_primitive(self, rule: Rule, arrays: Sequence[Value], params: Params) -> Any:
         """The result of a settled call of a rule; None for any other call."""
@@ -267,11 +316,13 @@ class Array(Traced, NdarrayInterface):
         x = self._value
         if type(x) is not np.ndarray or slot == -1:
             return None
-        settled = known.get((self.spec, (), *params.items()))
-        if settled is not None:
+        key = (self.spec, (), *params.items())
+        settled = known.get(key, NEW)
+        if settled is not NEW and settled is not None:
             return self._settled(settled, x, slot)
         result = rule.apply_bound([self], params)
-        learn(rule, self.spec, result._value, (self,), params)
+        if settled is NEW:
+            learn(rule, key, self.spec, result._value, (self,), params)
         return result
 
     def _by_rule(

@@ -69,8 +69,14 @@ def replay_backward(
             if type(y) is Settled and (kind is np.ndarray or kind is np.float64):
                 at = x_slot[0]
                 if not strong_zeros and not (rule.in_order and slot in owned):
-                    bar = y.pull(g, out, x[0])
                     before = bars[at]
+                    if y.add is not None and type(before) is np.ndarray:
+                        if at not in owned:
+                            bars[at] = before = before.copy()
+                            owned.add(at)
+                        y.add(before, g)
+                        continue
+                    bar = y.pull(g, out, x[0])
                     if before is None:
                         bars[at] = bar
                     elif large and at in owned and type(bar) is type(before):
@@ -81,7 +87,11 @@ def replay_backward(
                         if large:
                             owned.add(at)
                     continue
-            elif type(y) is SettledAll and kind is np.ndarray and not strong_zeros:
+            elif (
+                type(y) is SettledAll
+                and (kind is np.ndarray or kind is np.float64)
+                and not strong_zeros
+            ):
                 found = y.pull(g, out, *x)
                 if y.strong is not None and not _all_finite(found):
                     found = y.strong(g, out, *x)

@@ -23,6 +23,7 @@ import numpy as np
 from tapegrad._core.backward import replay_backward
 from tapegrad._core.entry import MINUS, Outputs, Spec
 from tapegrad._core.fit import FEW, apart, fit_cotangent, has_nan, is_finite, is_sound, zeros_of
+from tapegrad._core.forward_tape import ForwardTape
 from tapegrad._core.out import write_out
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.rule import BATCH_WORDS, REGISTRY, Rule
@@ -747,9 +748,16 @@ def transpose_linear(
     The function runs once on zeros of the shapes of `likes`, on a tape of its own. It may close
     over values that another tape traces: the result is then differentiable on that tape.
     """
+    return transpose_at(function, [np.zeros(like.shape, like.dtype) for like in likes], bars)
+
+
+def transpose_at(
+    function: Callable[[list[Any]], list[Any]], values: Sequence[Value], bars: Sequence[Cotangent]
+) -> list[Any]:
+    """The same for any function, at these values of its inputs."""
     tape = Tape("transpose_linear")
     try:
-        inputs = [tape.wrap(np.zeros(like.shape, like.dtype), tape.fresh()) for like in likes]
+        inputs = [tape.wrap(value, tape.fresh()) for value in values]
         slots = [x.slot for x in inputs]
         outputs = function(list(inputs))
         table: list[Any] = [None] * (tape.fresh() + 1)
@@ -764,7 +772,11 @@ def transpose_linear(
 
 
 class Composite(Rule):
-    """A function expressed by others, which are called with the arguments as they came."""
+    """A function expressed by others, which are called with the arguments as they came.
+
+    A call that is settled has an entry of its own. What it is settled to serves NumPy's own
+    arrays; any other replay of the entry takes the definition, on a tape of its own.
+    """
 
     form = "composite"
 
@@ -774,17 +786,23 @@ class Composite(Rule):
         definition: Function,
         *,
         primitive: Function | None = None,
+        linear: bool = False,
+        fixed: Sequence[int] = (),
         **options: Any,
     ) -> None:
         """`primitive`: of the arguments of a call, the `(rule, arrays, params)` it comes to.
 
         None for a call that the definition makes more of. It need not look at what the arrays are:
         where one is neither NumPy's, nor a number, nor of this tape, the definition is called.
+
+        Of calls that are settled by `settle_all`: `linear`, whether they are linear, and `fixed`,
+        which arrays are positions.
         """
         super().__init__(function, **options)
         self.definition = definition
         self.several = True
         self.primitive = primitive
+        self._linear, self._fixed = linear, frozenset(fixed)
 
     def apply(self, *args: Any, **kwargs: Any) -> Any:
         if self.deprecated:
@@ -793,6 +811,58 @@ class Composite(Rule):
         out = kwargs.pop("out", None)
         result = self.definition(*args, **kwargs)
         return result if out is None else write_out(out, result, self.name)
+
+    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return [not self._linear or at in self._fixed for at in range(len(wanted))], False
+
+    def defined(self, args: Sequence[Value], params: Params) -> Any:
+        """The definition's result; arguments that no derivative reads may be specs."""
+        arrays = [np.zeros(x.shape, x.dtype) if type(x) is Spec else x for x in args]
+        return self.definition(*((arrays,) if self.sequence else arrays), **params)
+
+    def pull(
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
+        likes = [
+            np.zeros(x.shape, x.dtype) if type(x) is Spec else x
+            for x, want in zip(args, wanted, strict=True)
+            if want
+        ]
+        found = iter(transpose_at(lambda xs: [self._at(xs, args, params, wanted)], likes, [g]))
+        return [next(found) if want else None for want in wanted]
+
+    def _at(
+        self, given: Sequence[Value], args: Sequence[Value], params: Params, wanted: Sequence[bool]
+    ) -> Any:
+        """The definition with other values for some of the arguments."""
+        values = iter(given)
+        mixed = [next(values) if want else x for x, want in zip(args, wanted, strict=True)]
+        return self.defined(mixed, params)
+
+    def push(
+        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+    ) -> Tangent:
+        tape = ForwardTape(self.name)
+        try:
+            given = []
+            for x, dot in zip(args, dots, strict=True):
+                if dot is not None:
+                    cell = tape.fresh()
+                    cell.tangent = dot
+                    x = tape.wrap(np.zeros(x.shape, x.dtype) if type(x) is Spec else x, cell)
+                given.append(x)
+            made = self.defined(given, params)
+            if not isinstance(made, Traced) or made.tape is not tape or made.slot == -1:
+                return zeros_of(out)
+            dot = made.slot.tangent
+            return zeros_of(out) if dot is None else dot
+        finally:
+            tape.close()
 
 
 class Constant(Rule):
@@ -917,7 +987,11 @@ def general(function: Function, **options: Any) -> Rule:
 
 
 def composite(function: Function, definition: Function, **options: Any) -> Rule:
-    """Declare a function by an equivalent definition in terms of differentiable functions."""
+    """Declare a function by an equivalent definition in terms of differentiable functions.
+
+    `linear=True`: a settled call (`settle=`) is linear in its arrays together, but for those at
+    the positions `fixed=`, which are constants.
+    """
     options.setdefault("batch", "align")
     return _register(Composite(function, definition, **options))
 

@@ -70,6 +70,7 @@ class Rule:
     calls_of_all: dict[Any, Any] | None = None
     # Of a composite function: the call of one primitive that a call comes to, or None.
     primitive: Function | None = None
+    gathers = 0  # how many arrays come first; 0: calls are not settled before they are bound
     times: Function
     x_partial: Function | None = None
     y_partial: Function | None = None
@@ -103,6 +104,10 @@ class Rule:
         if settle_all is not None:
             self.settle_all, self.calls_of_all = settle_all, {}
             self.numbers = numbers
+            if not isinstance(function, np.ufunc):  # these come by a path of their own
+                self.gathers = (
+                    1 if sequence else len(arrays) if not isinstance(arrays, int) else arrays
+                )
         self.batch = batch
         # Whether NumPy may return a view of the first argument. "part": a view that cannot be
         # written through; "number": a view, but a number for a 0-d array.

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.entry import Spec, spec_of
-from tapegrad._core.types import Cotangent, Tangent, Value
+from tapegrad._core.scatter import put_at, selects_once
+from tapegrad._core.types import Cotangent, Index, Tangent, Value
 
 
 class Ways(NamedTuple):
@@ -27,42 +28,61 @@ class Ways(NamedTuple):
     run: Callable[[Any], Any]  # the result, of the array
     pull: Callable[[Cotangent, Value, Value], Cotangent]  # from (g, out, x): of x's shape, dtype
     push: Callable[[Tangent, Value, Value], Tangent] | None = None  # from (x_dot, out, x)
+    view: bool = False  # whether the result may be a view, also if the rule says nothing of views
+    # From (bar, g): adds what `pull` gives to a cotangent, if that touches a few elements alone.
+    add: Callable[[Cotangent, Cotangent], None] | None = None
 
 
 class Settled(dict[str, Any]):
     """The parameters of a settled call, as its entry holds them, with the ways of the call."""
 
-    __slots__ = ("keeps_out", "keeps_x", "pull", "push", "rule", "run", "spec")
+    __slots__ = ("add", "keeps_out", "keeps_x", "pull", "push", "rule", "run", "spec", "view")
 
     rule: Any
     spec: Spec  # of the result
     keeps_x: bool  # whether the derivatives read x
     keeps_out: bool
+    view: bool | str  # as of the rule
     run: Callable[[Any], Any]
     pull: Callable[[Cotangent, Value, Value], Cotangent]
     push: Callable[[Tangent, Value, Value], Tangent] | None
+    add: Callable[[Cotangent, Cotangent], None] | None
 
 
 class AllWays(NamedTuple):
-    """What `settle_all=` returns: the same of a call with several arrays, but for the result."""
+    """What `settle_all=` returns: the same of a call with several arrays."""
 
     pull: Callable[..., Any]  # from (g, out, *arrays): one cotangent each, None if not wanted
     push: Callable[..., Any] | None = None  # from (dots, out, *arrays)
     # `pull` by strong products, of a function with an infinite partial: asked where `pull` gives a
     # cotangent that is not finite.
     strong: Callable[..., Any] | None = None
+    run: Callable[..., Any] | None = None  # the result, of the arrays; None: as the rule calls it
 
 
 class SettledAll(dict[str, Any]):
     """The parameters of a settled call with several arrays, with the ways of the call."""
 
-    __slots__ = ("constants", "keeps_out", "pull", "push", "spec", "specs", "strong", "unread")
+    __slots__ = (
+        "constants",
+        "keeps_out",
+        "pull",
+        "push",
+        "rule",
+        "run",
+        "spec",
+        "specs",
+        "strong",
+        "unread",
+    )
 
+    rule: Any
     spec: Spec  # of the result
     specs: tuple[Spec, ...]  # of the arrays
     constants: tuple[int, ...]  # which arrays are not traced, and read by the derivatives
     unread: tuple[int, ...]  # which arrays no derivative reads
     keeps_out: bool
+    run: Callable[..., Any]
     pull: Callable[..., Any]
     push: Callable[..., Any] | None
     strong: Callable[..., Any] | None
@@ -86,23 +106,128 @@ def settled_spec(arg: Value) -> Spec | None:
 # Arguments of these classes have a meaning of their own alone, and are told apart by `==`.
 _PLAIN = frozenset((int, bool, type(None), str))
 _MOST = 1 << 12  # calls that a rule remembers; programs with more shapes begin again
+_LONGEST = 64  # items of a list that is part of a key
 
 
-def learn(rule: Any, x: Spec, out: Value, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Remember how to make a call that has been made: of an array `x` first, with the result."""
-    if type(out) is not np.ndarray and type(out) is not np.float64:
-        return
-    given = (*args[1:], *kwargs.values())
-    for value in given:
-        kind = type(value)
-        if kind not in _PLAIN and not (kind is tuple and _PLAIN.issuperset(map(type, value))):
-            return
-    key = (x, args[1:], *kwargs.items())
-    if key in rule.calls:  # as a call that the rule leaves as it is
+def learn(
+    rule: Any, key: Any, x: Spec, out: Value, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Remember, under a key, how to make a call that has been made: of an array `x` first."""
+    args = (args[0], *map(_frozen, args[1:]))
+    kwargs = {name: _frozen(value) for name, value in kwargs.items()}
+    if not _are_plain((*args[1:], *kwargs.values())):
         return
     if len(rule.calls) >= _MOST:
         rule.calls.clear()
-    rule.calls[key] = _settled(rule, x, spec_of(out), args, kwargs)
+    made = _settled(rule, x, spec_of(out), args, kwargs) if _is_plain(out) else None
+    rule.calls[key] = made
+
+
+def _is_plain(out: Value) -> bool:
+    """Whether a result is NumPy's own."""
+    return type(out) is np.ndarray or type(out) is np.float64
+
+
+def _are_plain(others: tuple[Any, ...]) -> bool:
+    """Whether parameters mean the same whenever they are equal."""
+    return all(type(value) in _PLAIN or _is_plain_tuple(value) for value in others)
+
+
+def _is_plain_tuple(value: Any) -> bool:
+    return type(value) is tuple and all(
+        type(part) in _PLAIN or _is_plain_tuple(part) for part in value
+    )
+
+
+NEW: Any = object()  # stands for a call that has not come before
+
+
+def key_of(others: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The parameters of a call as a key, also with lists among them; None with other arrays.
+
+    A list is told from a tuple: NumPy takes one or the other as an axis.
+    """
+    try:
+        return (
+            *map(_hashable, others),
+            *zip(kwargs, map(_hashable, kwargs.values()), strict=True),
+        )
+    except TypeError:
+        return None
+
+
+def _hashable(value: Any) -> Any:
+    kind = type(value)
+    if kind is list or kind is tuple:
+        if len(value) > _LONGEST:
+            raise TypeError
+        return (kind, *map(_hashable, value))
+    hash(value)
+    return value
+
+
+def _frozen(value: Any) -> Any:
+    """A parameter with tuples in place of lists, which the program may change later."""
+    kind = type(value)
+    return tuple(map(_frozen, value)) if kind is list or kind is tuple else value
+
+
+# The arrays of a call of several, some of them traced: a key of such calls, the arrays untraced,
+# their slots, and the other arguments.
+Gathered = tuple[tuple[Any, ...], list[Any], list[Any], tuple[Any, ...]]
+
+
+def gather(rule: Any, tape: Any, kinds: Any, args: tuple[Any, ...]) -> Gathered | None:
+    """The arrays of a call, if they are NumPy's or of one tape; `kinds`: the classes of traced."""
+    if rule.sequence:
+        arrays, rest = args[0], args[1:]
+        if type(arrays) is not list and type(arrays) is not tuple:
+            return None
+    else:
+        count = rule.gathers
+        if len(args) < count:
+            return None
+        arrays, rest = args[:count], args[count:]
+    key: list[Any] = []
+    raws, slots = [], []
+    for array in arrays:
+        kind = type(array)
+        if kind is np.ndarray:
+            raws.append(array)
+            slots.append(-1)
+            key.append(None)
+            key.append(spec_of(array))
+        elif kind in kinds and array.tape is tape:
+            raw = array._value
+            if type(raw) is not np.ndarray:
+                return None
+            raws.append(raw)
+            slot = array.slot
+            slots.append(slot)
+            key.append(slot is not ABSENT)
+            key.append(array.spec)
+        else:
+            return None
+    return tuple(key), raws, slots, rest
+
+
+ABSENT = -1  # the slot of what is not traced; small integers are one object
+
+
+def learn_all(rule: Any, key: Any, call: Gathered, out: Value, kwargs: dict[str, Any]) -> None:
+    """Remember, under a key, how to make a call of several arrays that has been made."""
+    _, raws, slots, rest = call
+    wanted = tuple([slot != -1 for slot in slots])
+    rest = tuple(map(_frozen, rest))
+    kwargs = {name: _frozen(value) for name, value in kwargs.items()}
+    if not _are_plain((*rest, *kwargs.values())) or True not in wanted:
+        return
+    if not _is_plain(out):
+        rule.calls_of_all[key] = None  # it is not asked for again
+        return
+    arrays = (raws,) if rule.sequence else raws
+    _, params = rule.bind((*arrays, *rest), kwargs)
+    settle_all(rule, key, tuple(map(spec_of, raws)), wanted, spec_of(out), params)
 
 
 def _settled(
@@ -116,7 +241,8 @@ def _settled(
     found = Settled(params)
     (found.keeps_x,), found.keeps_out = rule.needed((True,))
     found.rule, found.spec = rule, out
-    found.run, found.pull, found.push = ways
+    found.run, found.pull, found.push, view, found.add = ways
+    found.view = rule.view or view
     return found
 
 
@@ -132,13 +258,24 @@ def settle_all(
     if ways is not None:
         found = SettledAll(params)
         keeps, found.keeps_out = rule.needed(wanted)
-        found.spec, found.specs = out, specs
+        found.spec, found.specs, found.rule = out, specs, rule
         arrays = [at for at, spec in enumerate(specs) if spec is not NUMBER]
         found.constants = tuple(at for at in arrays if keeps[at] and not wanted[at])
         found.unread = tuple(at for at in arrays if not keeps[at])
-        found.pull, found.push, found.strong = ways
+        found.pull, found.push = ways.pull, ways.push
+        found.strong = ways.strong or (ways.pull if rule.strong else None)
+        found.run = ways.run or (lambda *arrays: rule.call(arrays, params))
     rule.calls_of_all[key] = found
     return found
+
+
+def placed(shape: tuple[int, ...], index: Index, g: Cotangent) -> Cotangent:
+    """The cotangent of an array that was read at an index: zeros elsewhere, and sums."""
+    bar = np.zeros(shape, g.dtype)
+    if selects_once(index):
+        bar[index] = g
+        return bar
+    return put_at(bar, index, g)
 
 
 def summing(shape: tuple[int, ...], to: tuple[int, ...]) -> Callable[[Any], Any] | None:
@@ -156,13 +293,19 @@ def summing(shape: tuple[int, ...], to: tuple[int, ...]) -> Callable[[Any], Any]
 
 
 __all__ = [
+    "NEW",
     "NUMBER",
     "AllWays",
+    "Gathered",
     "Settled",
     "SettledAll",
     "Spec",
     "Ways",
+    "gather",
+    "key_of",
     "learn",
+    "learn_all",
+    "placed",
     "settle_all",
     "settled_spec",
     "summing",

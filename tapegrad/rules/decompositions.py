@@ -11,6 +11,7 @@ are symmetric, and of a tangent only the symmetric part counts.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,14 @@ from tapegrad.rules.matrices import (
 
 
 def _lower_with_half_diagonal(x: Value) -> Value:
-    mask = np.tril(np.ones(x.shape[-2:])) - np.eye(x.shape[-1]) / 2
-    return x * mask.astype(x.real.dtype)
+    return x * _half_mask(x.shape[-1], x.dtype.type(0).real.dtype)
+
+
+@lru_cache(1 << 6)
+def _half_mask(count: int, dtype: np.dtype[Any]) -> Any:
+    mask = (np.tril(np.ones((count, count))) - np.eye(count) / 2).astype(dtype)
+    mask.flags.writeable = False
+    return mask
 
 
 def _cholesky_vjp(g: Cotangent, out: Value, _a: Value, upper: bool = False) -> Cotangent:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from tapegrad._core.forms import composite, general, linear
+from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.types import Cotangent, Index, Value
 from tapegrad._core.values import innermost, lift, untraced
 
@@ -89,7 +90,36 @@ def _loose_end(end: Value, name: str, dtype: Any) -> Value:
     return end.astype(dtype)
 
 
-composite(np.diff, _diff)
+def _settled_diff(x: Spec, out: Spec, /, n: int = 1, axis: int = -1, **ends: Any) -> Ways | None:
+    """The ways of differences of neighbours, as np.diff subtracts."""
+    if any(end is not np._NoValue for end in ends.values()) or not out.size or n < 1:
+        return None
+    axis = normalize_axis_index(axis, x.ndim)
+    dtype = x.dtype
+    lead: tuple[Any, ...] = (slice(None),) * axis
+    later, earlier = (*lead, slice(1, None)), (*lead, slice(None, -1))
+    first, last, inner = (*lead, 0), (*lead, -1), (*lead, slice(1, -1))
+    before, after = x.shape[:axis], x.shape[axis + 1 :]
+    shapes = [(*before, x.shape[axis] - i, *after) for i in reversed(range(n))]
+
+    def run(a: Value) -> Value:
+        for _ in shapes:
+            a = a[later] - a[earlier]
+        return a
+
+    def pull(g: Cotangent, _out: Value, _x: Value) -> Cotangent:
+        for shape in shapes:
+            bar = np.empty(shape, dtype)
+            bar[first] = -g[first]
+            bar[last] = g[last]
+            np.subtract(g[earlier], g[later], bar[inner])
+            g = bar
+        return g
+
+    return Ways(run, pull, lambda dot, _out, _x: run(dot))
+
+
+composite(np.diff, _diff, linear=True, settle=_settled_diff)
 composite(np.ediff1d, _ediff1d)
 
 # --- np.gradient
@@ -227,5 +257,30 @@ def _unwrap(
     return p + period * jumps
 
 
-composite(np.trapezoid, _trapezoid)
+def _settled_trapezoid(
+    y: Spec, out: Spec, /, x: Any = None, dx: float = 1.0, axis: int = -1
+) -> Ways | None:
+    """The ways for neighbours at one distance."""
+    if x is not None or y.dtype is not out.dtype:
+        return None
+    axis = normalize_axis_index(axis, y.ndim)
+    lead: tuple[Any, ...] = (slice(None),) * axis
+    later, earlier, new = (*lead, slice(1, None)), (*lead, slice(None, -1)), (*lead, None)
+    half, shape, dtype = dx / 2, y.shape, y.dtype
+
+    def run(y: Value) -> Value:
+        return np.trapezoid(y, dx=dx, axis=axis)
+
+    def pull(g: Cotangent, _out: Value, _y: Value) -> Cotangent:
+        bar = np.zeros(shape, dtype)
+        g = (g * half)[new]
+        bar[later] = g
+        part = bar[earlier]
+        part += g
+        return bar
+
+    return Ways(run, pull, lambda dot, _out, _y: run(dot))
+
+
+composite(np.trapezoid, _trapezoid, linear=True, settle=_settled_trapezoid)
 composite(np.unwrap, _unwrap)

@@ -5,6 +5,7 @@ Positions and conditions are constants; `x[index]` itself belongs to the traced 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,10 +13,11 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad._core.forms import composite, constant, linear
-from tapegrad._core.settled import NUMBER, AllWays, Spec, summing
-from tapegrad._core.types import Cotangent, Index, Params, Tangent, Value
+from tapegrad._core.settled import NUMBER, AllWays, Spec, Ways, placed, summing
+from tapegrad._core.types import Cotangent, Function, Index, Params, Tangent, Value
 from tapegrad._core.values import getitem, is_ndarray, lift, untraced
 from tapegrad.rules.masks import chosen, parted
+from tapegrad.rules.positions import moved_by_positions
 
 
 def _where_x(g: Cotangent, _out: Value, condition: Value, _x: Value, _y: Value) -> Cotangent:
@@ -171,8 +173,84 @@ def _extract(condition: Value, arr: Value) -> Value:
     return np.ravel(arr)[np.flatnonzero(untraced(condition))]
 
 
-composite(np.take, take)
-composite(np.take_along_axis, _take_along_axis)
+def _settled_take(
+    specs: tuple[Spec, ...],
+    out: Spec,
+    wanted: Sequence[bool],
+    /,
+    axis: int | None = None,
+    mode: str = "raise",
+    **others: Any,
+) -> AllWays | None:
+    x, at = specs
+    if others or mode != "raise" or at.dtype.kind != "i" or not at.ndim or not out.size:
+        return None
+    if not x.ndim:
+        return None
+    along = 0 if axis is None else normalize_axis_index(axis, x.ndim)
+    lead, shape = (slice(None),) * along, x.shape
+    room = (x.size,) if axis is None else shape
+
+    def run(x: Value, at: Value) -> Value:
+        return x.take(at, axis)
+
+    dtype = x.dtype
+
+    def pull(g: Cotangent, _out: Value, _x: Value, at: Value) -> Any:
+        bar = placed(room, (*lead, at) if lead else at, g)
+        return bar.reshape(shape) if axis is None else bar, None
+
+    def pull_rows(g: Cotangent, _out: Value, _x: Value, at: Value) -> Any:
+        rows = at.tolist()
+        if len(set(rows)) < len(rows) or min(rows) < 0:  # -1 may be another's place
+            return placed(room, at, g), None
+        bar = np.zeros(shape, dtype)
+        bar[at] = g
+        return bar, None
+
+    if not lead and axis is not None and at.ndim == 1 and at.size <= 64:
+        pull = pull_rows
+    return AllWays(pull, lambda dots, _out, _x, at: run(dots[0], at), run=run)
+
+
+def _settled_take_along(
+    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, axis: int | None = -1
+) -> AllWays | None:
+    x, at = specs
+    if axis is None or at.dtype.kind != "i" or x.ndim != at.ndim or not x.size:
+        return None
+    along = normalize_axis_index(axis, x.ndim)
+    grid, shape, size, side = np.indices(x.shape, sparse=True), x.shape, x.size, x.shape[along]
+    before, after = grid[:along], grid[along + 1 :]
+    step = math.prod(shape[along + 1 :])
+    start = np.arange(size).reshape(shape)[(slice(None),) * along + (slice(0, 1),)]
+    counted, large = x.dtype.char == "d", at.size >= MANY
+
+    def flat(at: Value) -> Value:
+        """The positions in the flattened array, of indices that are within bounds."""
+        if not large:
+            return start + at % side * step
+        if np.minimum.reduce(at, None) < 0:
+            at = np.where(at < 0, at + side, at)
+        return at * step + start
+
+    def run(x: Value, at: Value) -> Value:
+        if not large or np.maximum.reduce(at, None) >= side or np.minimum.reduce(at, None) < -side:
+            return x[(*before, at, *after)]
+        return x.take(flat(at))
+
+    def pull(g: Cotangent, _out: Value, _x: Value, at: Value) -> Any:
+        if not counted:
+            return placed(shape, (*before, at, *after), g), None
+        return np.bincount(flat(at).reshape(-1), g.reshape(-1), size).reshape(shape), None
+
+    return AllWays(pull, lambda dots, _out, _x, at: run(dots[0], at), run=run)
+
+
+MANY = 1 << 10  # positions, from which reading by one index is faster though it is made first
+TAKING: Params = {"arrays": 2, "linear": True, "fixed": (1,)}
+composite(np.take, take, settle_all=_settled_take, **TAKING)
+composite(np.take_along_axis, _take_along_axis, settle_all=_settled_take_along, **TAKING)
 composite(np.compress, _compress)
 composite(np.extract, _extract)
 
@@ -205,9 +283,73 @@ def _diagflat(v: Value, k: int = 0) -> Value:
     return made
 
 
-linear(np.diagonal, diagonal_transpose, view="part", batch="axis")
-composite(np.diag, _diag)
-composite(np.diagflat, _diagflat)
+def settled_diagonals(
+    x: Spec, offset: int, axis1: int, axis2: int, run: Function, *, summed: bool = False
+) -> Ways:
+    """The ways of a read of diagonals, or of their sums, whose cotangents are put there again."""
+    shape, dtype = x.shape, x.dtype
+    whole = _slice_of_diagonal(x, offset, axis1, axis2)
+    spread = summed and x.ndim > 2
+
+    def diagonals(bar: Cotangent) -> Any:
+        if whole is not None and bar.flags.c_contiguous:
+            return bar.reshape(-1)[whole]
+        part = bar.diagonal(offset, axis1, axis2)
+        part.flags.writeable = True  # it is a view of an array of ours
+        return part
+
+    def add(bar: Cotangent, g: Cotangent) -> None:
+        part = diagonals(bar)
+        part += g[..., None] if spread else g
+
+    def pull(g: Cotangent, _out: Value, _x: Value) -> Cotangent:
+        bar = np.zeros(shape, dtype)
+        diagonals(bar)[...] = g[..., None] if spread else g
+        return bar
+
+    return Ways(run, pull, lambda dot, _out, _x: run(dot), add=add)
+
+
+def _slice_of_diagonal(x: Spec, offset: int, axis1: int, axis2: int) -> slice | None:
+    """Where the diagonal of a matrix lies in its memory."""
+    if x.ndim != 2 or (axis1 % 2, axis2 % 2) != (0, 1):
+        return None
+    rows, columns = x.shape
+    count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+    start = offset if offset >= 0 else -offset * columns
+    return slice(start, start + count * (columns + 1), columns + 1) if count else slice(0)
+
+
+def _settled_diagonal(
+    x: Spec, _out: Spec, /, offset: int = 0, axis1: int = 0, axis2: int = 1
+) -> Ways:
+    return settled_diagonals(x, offset, axis1, axis2, lambda a: a.diagonal(offset, axis1, axis2))
+
+
+def _settled_diag(x: Spec, out: Spec, /, k: int = 0) -> Ways | None:
+    if x.ndim != 1:
+        return None
+    return _settled_diagflat(x, out, k=k)
+
+
+def _settled_diagflat(x: Spec, out: Spec, /, k: int = 0) -> Ways | None:
+    def run(v: Value) -> Value:
+        return np.diagflat(v, k)
+
+    ways = moved_by_positions(x, out, run)
+    if ways is not None:
+        return ways
+    shape = x.shape
+    return Ways(
+        run,
+        lambda g, _out, _x: g.diagonal(k).reshape(shape),
+        lambda dot, _out, _x: run(dot),
+    )
+
+
+linear(np.diagonal, diagonal_transpose, view="part", batch="axis", settle=_settled_diagonal)
+composite(np.diag, _diag, linear=True, settle=_settled_diag)
+composite(np.diagflat, _diagflat, linear=True, settle=_settled_diagflat)
 
 
 def _tril(m: Value, k: int = 0) -> Value:
@@ -218,8 +360,31 @@ def _triu(m: Value, k: int = 0) -> Value:
     return np.where(np.tri(*m.shape[-2:], k=k - 1, dtype=bool), 0, m)
 
 
-composite(np.tril, _tril)
-composite(np.triu, _triu)
+def _settled_triangle(function: Function) -> Function:
+    def settle(x: Spec, out: Spec, /, k: int = 0) -> Ways | None:
+        if x.ndim < 2:
+            return None
+        ways = moved_by_positions(x, out, lambda m: function(m, k))
+        if ways is not None:
+            return ways
+        kept = np.broadcast_to(function(np.ones(x.shape[-2:], bool), k), x.shape)
+        shape, dtype = x.shape, x.dtype
+
+        def part(m: Value) -> Value:
+            made = np.zeros(shape, dtype)
+            np.copyto(made, m, where=kept)
+            return made
+
+        def run(m: Value) -> Value:
+            return part(m) if m.flags.c_contiguous else function(m, k)
+
+        return Ways(run, lambda g, _out, _x: part(g), lambda dot, _out, _x: part(dot))
+
+    return settle
+
+
+composite(np.tril, _tril, linear=True, settle=_settled_triangle(np.tril))
+composite(np.triu, _triu, linear=True, settle=_settled_triangle(np.triu))
 
 # --- positions
 

@@ -67,7 +67,7 @@ def _settled_parts(cuts: Sequence[Any], wanted: Sequence[bool], join: Function) 
             ]
         )
 
-    return AllWays(pull, push)
+    return AllWays(pull, push, run=lambda *xs: join(xs))
 
 
 def _settled_concatenate(
@@ -165,11 +165,54 @@ def _append(arr: Value, values: Value, axis: int | None = None) -> Value:
     return np.concatenate([arr, values], axis=axis)
 
 
-composite(np.hstack, _hstack)
-composite(np.vstack, _vstack)
-composite(np.dstack, _dstack)
-composite(np.column_stack, _column_stack)
-composite(np.append, _append)
+def _settled_joined(axis: Function, join: Function) -> Function:
+    """The ways of a concatenation along an axis that arrays of fewer axes are given first."""
+
+    def settle(
+        specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **others: Any
+    ) -> AllWays | None:
+        if others or any(spec.dtype is not out.dtype or not spec.ndim for spec in specs):
+            return None
+        along = axis(out.ndim)
+        if all(spec.ndim == out.ndim for spec in specs):
+            return _settled_concatenate(specs, out, wanted, axis=along)
+        cuts: list[Any] = []
+        start = 0
+        for spec in specs:
+            lead = (slice(None),) * along
+            if spec.ndim == out.ndim:
+                cuts.append((*lead, slice(start, start + spec.shape[along])))
+                start += spec.shape[along]
+            else:  # np.dstack puts a new axis in front of a vector as well
+                cuts.append((0, *lead[1:], start) if out.ndim - spec.ndim > 1 else (*lead, start))
+                start += 1
+        return _settled_parts(cuts, wanted, join)
+
+    return settle
+
+
+def _settled_append(
+    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, axis: int | None = None
+) -> AllWays | None:
+    if axis is None and (specs[0].ndim != 1 or specs[1].ndim != 1):
+        return None
+    return _settled_concatenate(specs, out, wanted, axis=axis or 0)
+
+
+for _function, _definition, _axis in (
+    (np.hstack, _hstack, lambda ndim: min(ndim, 2) - 1),
+    (np.vstack, _vstack, lambda _: 0),
+    (np.dstack, _dstack, lambda _: 2),
+    (np.column_stack, _column_stack, lambda _: 1),
+):
+    composite(
+        _function,
+        _definition,
+        sequence=True,
+        linear=True,
+        settle_all=_settled_joined(_axis, _function),
+    )
+composite(np.append, _append, arrays=2, linear=True, settle_all=_settled_append)
 
 
 def _block(arrays: Tree) -> Value:

@@ -6,6 +6,7 @@ Functions that conjugate an argument themselves (vdot, vecdot, vecmat) conjugate
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from string import ascii_letters
@@ -14,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite, linear, multilinear
-from tapegrad._core.settled import AllWays, Spec
-from tapegrad._core.types import Cotangent, Tangent, Value
+from tapegrad._core.settled import AllWays, Spec, Ways
+from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._numpy_versions import CROSSES_PAIRS, HAS_MATVEC
 from tapegrad._warning import warn
+from tapegrad.rules.index import settled_diagonals
 
 
 def _shaped(x: Value) -> Value:
@@ -191,7 +193,69 @@ def _padded_to(x: Value, rank: int) -> Value:
     return np.reshape(x, (x.shape[0], *(1,) * (rank - x.ndim), *x.shape[1:]))
 
 
-multilinear(np.tensordot, _tensordot_x, _tensordot_y, batch=_tensordot_examples)
+def _settled_contraction(
+    x: Spec, y: Spec, out: Spec, x_axes: list[int], y_axes: list[int], wanted: Sequence[bool]
+) -> AllWays | None:
+    """The ways of a tensordot: products of matrices, made as NumPy makes the first of them."""
+    if not x.dtype is y.dtype is out.dtype or not (x.size and y.size and x.ndim and y.ndim):
+        return None
+    x_kept, y_kept = _others(x.ndim, x_axes), _others(y.ndim, y_axes)
+    x_order, y_order = (*x_kept, *x_axes), (*y_axes, *y_kept)
+    depth = math.prod(x.shape[i] for i in x_axes)
+    x_sides, y_sides = (x.size // depth, depth), (depth, y.size // depth)
+    sides, shape = (x_sides[0], y_sides[1]), out.shape
+    x_moved, y_moved = (
+        [spec.shape[i] for i in order] for spec, order in ((x, x_order), (y, y_order))
+    )
+    x_back, y_back = (
+        tuple(sorted(range(len(order)), key=order.__getitem__)) for order in (x_order, y_order)
+    )
+    by_x, by_y = wanted
+
+    def run(x: Value, y: Value) -> Value:
+        matrices = x.transpose(x_order).reshape(x_sides), y.transpose(y_order).reshape(y_sides)
+        return np.dot(*matrices).reshape(shape)
+
+    def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
+        g = g.reshape(sides)
+        x_bar = y_bar = None
+        if by_x:
+            x_bar = np.dot(g, y.transpose(y_order).reshape(y_sides).T)
+            x_bar = x_bar.reshape(x_moved).transpose(x_back)
+        if by_y:
+            y_bar = np.dot(x.transpose(x_order).reshape(x_sides).T, g)
+            y_bar = y_bar.reshape(y_moved).transpose(y_back)
+        return x_bar, y_bar
+
+    return AllWays(pull, _sum_of_two(run), run=run)
+
+
+def _sum_of_two(run: Function) -> Function:
+    """The tangent of a product of two arrays."""
+
+    def push(dots: Sequence[Tangent], _out: Value, x: Value, y: Value) -> Tangent:
+        x_dot, y_dot = dots
+        if x_dot is None:
+            return run(x, y_dot)
+        return run(x_dot, y) if y_dot is None else run(x_dot, y) + run(x, y_dot)
+
+    return push
+
+
+def _settled_tensordot(
+    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, axes: Any = 2
+) -> AllWays | None:
+    x, y = specs
+    return _settled_contraction(x, y, out, *_contracted(x, y, axes), wanted)
+
+
+multilinear(
+    np.tensordot,
+    _tensordot_x,
+    _tensordot_y,
+    batch=_tensordot_examples,
+    settle_all=_settled_tensordot,
+)
 composite(np.linalg.tensordot, lambda x1, x2, /, *, axes=2: np.tensordot(x1, x2, axes))
 
 
@@ -231,8 +295,66 @@ def _inner_y(g: Cotangent, out: Value, x: Value, y: Value) -> Cotangent:
     return _tensordot_y(g, out, x, y, ([-1], [-1]))
 
 
-multilinear(np.dot, _dot_x, _dot_y, signature="a, b, out", batch=_dot_examples)
-multilinear(np.inner, _inner_x, _inner_y, signature="a, b", batch=_inner_examples)
+def _settled_dot(
+    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **others: Any
+) -> AllWays | None:
+    """The ways of a product of vectors and matrices in NumPy's order; sums over one axis."""
+    x, y = specs
+    if others or not x.dtype is y.dtype is out.dtype or not 0 < x.ndim <= 2 or not 0 < y.ndim <= 2:
+        return None
+    return _settled_product(x.ndim, y.ndim, np.dot, wanted)
+
+
+def _settled_product(x_ndim: int, y_ndim: int, run: Function, wanted: Sequence[bool]) -> AllWays:
+    """The ways of x @ y, of matrices or vectors."""
+    want_x, want_y = wanted
+    if x_ndim == 1:
+        by_x: Function = operator.mul if y_ndim == 1 else (lambda g, y: np.dot(y, g))
+    elif y_ndim == 1:
+        by_x = lambda g, y: g[:, None] * y  # noqa: E731 - one of a few
+    else:
+        by_x = lambda g, y: np.dot(g, y.T)  # noqa: E731
+    if y_ndim == 1:
+        by_y: Function = operator.mul if x_ndim == 1 else (lambda g, x: np.dot(g, x))
+    elif x_ndim == 1:
+        by_y = lambda g, x: x[:, None] * g  # noqa: E731
+    else:
+        by_y = lambda g, x: np.dot(x.T, g)  # noqa: E731
+
+    def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
+        return by_x(g, y) if want_x else None, by_y(g, x) if want_y else None
+
+    return AllWays(pull, _sum_of_two(run), run=run)
+
+
+def _settled_inner(
+    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /
+) -> AllWays | None:
+    x, y = specs
+    if x.ndim == y.ndim == 1 and x.dtype is y.dtype is out.dtype:
+        return _settled_product(1, 1, np.inner, wanted)
+    if not x.ndim or not y.ndim:
+        return None
+    found = _settled_contraction(x, y, out, [x.ndim - 1], [y.ndim - 1], wanted)
+    return None if found is None else AllWays(found.pull, _sum_of_two(np.inner), run=np.inner)
+
+
+multilinear(
+    np.dot,
+    _dot_x,
+    _dot_y,
+    signature="a, b, out",
+    batch=_dot_examples,
+    settle_all=_settled_dot,
+)
+multilinear(
+    np.inner,
+    _inner_x,
+    _inner_y,
+    signature="a, b",
+    batch=_inner_examples,
+    settle_all=_settled_inner,
+)
 
 # --- products that conjugate their first argument
 
@@ -245,7 +367,26 @@ def _vdot_y(g: Cotangent, _out: Value, x: Value, _y: Value) -> Cotangent:
     return np.reshape(g * np.conjugate(_shaped(x)), _y.shape)
 
 
-multilinear(np.vdot, _vdot_x, _vdot_y, signature="a, b", batch=_vdot_examples)
+def _settled_vdot(specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /) -> AllWays | None:
+    x, y = specs
+    if x.dtype.kind == "c" or x.shape != y.shape or not x.dtype is y.dtype is out.dtype:
+        return None
+    by_x, by_y = wanted
+
+    def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
+        return g * y if by_x else None, g * x if by_y else None
+
+    return AllWays(pull, _sum_of_two(np.vdot), run=np.vdot)
+
+
+multilinear(
+    np.vdot,
+    _vdot_x,
+    _vdot_y,
+    signature="a, b",
+    batch=_vdot_examples,
+    settle_all=_settled_vdot,
+)
 
 multilinear(
     np.vecdot,
@@ -322,7 +463,29 @@ def _cross(
     return np.moveaxis(np.stack(parts), 0, axisc)
 
 
-composite(np.outer, _outer)
+def _settled_outer(
+    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **others: Any
+) -> AllWays | None:
+    """The ways of an outer product: each cotangent is a product of a matrix and a vector."""
+    x, y = specs
+    if others or not x.dtype is y.dtype is out.dtype or not (x.size and y.size):
+        return None
+    by_x, by_y = wanted
+    x_shape, y_shape = x.shape, y.shape
+
+    def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
+        return (
+            np.dot(g, y.reshape(-1)).reshape(x_shape) if by_x else None,
+            np.dot(x.reshape(-1), g).reshape(y_shape) if by_y else None,
+        )
+
+    def run(x: Value, y: Value) -> Value:
+        return x.reshape(-1, 1) * y.reshape(-1)
+
+    return AllWays(pull, _sum_of_two(run), run=run)
+
+
+composite(np.outer, _outer, arrays=2, settle_all=_settled_outer)
 
 
 def _outer_of_vectors(x1: Value, x2: Value, /) -> Value:
@@ -335,9 +498,77 @@ def _outer_of_vectors(x1: Value, x2: Value, /) -> Value:
     return _outer(x1, x2)
 
 
-composite(np.linalg.outer, _outer_of_vectors)
-composite(np.kron, _kron)
-composite(np.cross, _cross)
+def _settled_kron(specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /) -> AllWays | None:
+    """The ways of a Kronecker product of matrices: an outer product whose axes are moved."""
+    x, y = specs
+    if not x.ndim == y.ndim == 2 or not x.dtype is y.dtype is out.dtype or not out.size:
+        return None
+    by_x, by_y = wanted
+    (m, n), (p, q) = x.shape, y.shape
+    x_shape, y_shape, apart, shape = x.shape, y.shape, (m, p, n, q), out.shape
+
+    def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
+        g = g.reshape(apart).transpose(0, 2, 1, 3).reshape(m * n, p * q)
+        return (
+            np.dot(g, y.reshape(-1)).reshape(x_shape) if by_x else None,
+            np.dot(x.reshape(-1), g).reshape(y_shape) if by_y else None,
+        )
+
+    def run(x: Value, y: Value) -> Value:
+        return (x[:, None, :, None] * y[:, None, :]).reshape(shape)
+
+    return AllWays(pull, _sum_of_two(run), run=run)
+
+
+composite(
+    np.linalg.outer, _outer_of_vectors, arrays=2, settle_all=_settled_outer, signature="x1, x2"
+)
+composite(np.kron, _kron, arrays=2, settle_all=_settled_kron)
+_ABOUT = ([1, 2, 0], [2, 0, 1])
+
+
+def _settled_cross(
+    specs: tuple[Spec, ...],
+    out: Spec,
+    wanted: Sequence[bool],
+    /,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
+) -> AllWays | None:
+    """The ways of products of as many vectors of three elements, along one axis of all arrays."""
+    x, y = specs
+    along = axisa if axis is None else axis
+    same = axis is not None or axisa == axisb == axisc
+    if not same or x is not y or x.dtype is not out.dtype or x.shape[along] != 3:
+        return None
+    one, two = map(np.array, _ABOUT)
+    by_x, by_y = wanted
+
+    def crossed(x: Value, y: Value) -> Value:
+        made = x.take(one, -1) * y.take(two, -1)
+        made -= x.take(two, -1) * y.take(one, -1)
+        return made
+
+    def run(x: Value, y: Value) -> Value:
+        if along in (-1, x.ndim - 1):
+            return crossed(x, y)
+        return np.moveaxis(crossed(*(np.moveaxis(v, along, -1) for v in (x, y))), -1, along)
+
+    def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
+        return run(y, g) if by_x else None, run(g, x) if by_y else None
+
+    return AllWays(pull, _sum_of_two(run), run=run)
+
+
+def _settled_cross_of_three(
+    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, axis: int = -1
+) -> AllWays | None:
+    return _settled_cross(specs, out, wanted, axis=axis)
+
+
+composite(np.cross, _cross, arrays=2, settle_all=_settled_cross)
 
 
 def _cross_of_three(x1: Value, x2: Value, /, *, axis: int = -1) -> Value:
@@ -350,7 +581,13 @@ def _cross_of_three(x1: Value, x2: Value, /, *, axis: int = -1) -> Value:
     return _cross(x1, x2, axis=axis)
 
 
-composite(np.linalg.cross, _cross_of_three)
+composite(
+    np.linalg.cross,
+    _cross_of_three,
+    arrays=2,
+    settle_all=_settled_cross_of_three,
+    signature="x1, x2, axis",
+)
 
 # --- chains of matrices
 
@@ -448,7 +685,23 @@ def _trace(x: Value, /, *, offset: int = 0, dtype: Any = None) -> Value:
     return np.trace(x, offset, -2, -1, dtype)
 
 
-linear(np.trace, _trace_transpose, batch="axis")
+def _settled_trace(
+    x: Spec,
+    out: Spec,
+    /,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: Any = None,
+) -> Ways | None:
+    if dtype is not None or x.dtype is not out.dtype:
+        return None
+    return settled_diagonals(
+        x, offset, axis1, axis2, lambda a: a.trace(offset, axis1, axis2), summed=True
+    )
+
+
+linear(np.trace, _trace_transpose, batch="axis", settle=_settled_trace)
 composite(np.linalg.trace, _trace)
 composite(np.linalg.diagonal, lambda x, /, *, offset=0: np.diagonal(x, offset, -2, -1))
 composite(np.linalg.matrix_transpose, lambda x, /: np.swapaxes(x, -1, -2))

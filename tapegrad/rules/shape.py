@@ -27,6 +27,7 @@ from tapegrad._core.values import (
     untraced,
 )
 from tapegrad._numpy_versions import MESHGRID_IS_TUPLE, TRIMS_AXES, TRIMS_SEVERAL_AXES
+from tapegrad.rules.positions import moved_by_positions, roll_moves, rolled
 
 # --- one array, rearranged; NumPy may return a view of it
 
@@ -101,6 +102,24 @@ def _settled_shape(
     return _moved(lambda a: a.reshape(after), lambda g: g.reshape(before))
 
 
+def _settled_ravel(x: Spec, _out: Spec, /, order: Any = "C") -> Ways | None:
+    if order != "C":
+        return None
+    shape = x.shape
+    return _moved(lambda a: a.ravel(), lambda g: g.reshape(shape))._replace(view=True)
+
+
+def _settled_slices(index: tuple[Any, ...]) -> Function:
+    """Of functions that turn axes round, by a read of slices."""
+
+    def settle(x: Spec, _out: Spec, /) -> Ways | None:
+        if x.ndim < len(index):
+            return None
+        return _moved(lambda a: a[index], lambda g: g[index])._replace(view=True)
+
+    return settle
+
+
 def _settled_axes(order: Sequence[int]) -> Ways:
     order = tuple(order)
     back = tuple(sorted(range(len(order)), key=order.__getitem__))
@@ -126,6 +145,48 @@ def _settled_move(x: Spec, _out: Spec, /, source: Any, destination: Any) -> Ways
     for at, axis in sorted(zip(destinations, sources, strict=True)):
         order.insert(at, axis)
     return _settled_axes(order)
+
+
+def _settled_flip(x: Spec, _out: Spec, /, axis: int | Sequence[int] | None = None) -> Ways | None:
+    if not x.ndim:
+        return None
+    axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
+    index = tuple(slice(None, None, -1 if i in axes else None) for i in range(x.ndim))
+    return _moved(lambda a: a[index], lambda g: g[index])
+
+
+def _settled_rot90(x: Spec, _out: Spec, /, k: int = 1, axes: Sequence[int] = (0, 1)) -> Ways:
+    """As np.rot90: one or two axes are turned round, and then change places."""
+    first, second = normalize_axis_tuple(axes, x.ndim)
+    order = list(range(x.ndim))
+    if k % 2:
+        order[first], order[second] = second, first
+    turned = {0: (), 1: (first,), 2: (first, second), 3: (second,)}[k % 4]  # after the change
+    there = tuple(slice(None, None, -1 if i in turned else None) for i in range(x.ndim))
+    turned = {0: (), 1: (second,), 2: (first, second), 3: (first,)}[k % 4]
+    back = tuple(slice(None, None, -1 if i in turned else None) for i in range(x.ndim))
+    return _moved(lambda a: a.transpose(order)[there], lambda g: g.transpose(order)[back])
+
+
+def _settled_roll(
+    x: Spec, out: Spec, /, shift: Any, axis: int | Sequence[int] | None = None
+) -> Ways | None:
+    ways = moved_by_positions(x, out, lambda a: np.roll(a, shift, axis))
+    if ways is not None:
+        return ways
+    if type(shift) is int and axis is None:
+        there, here = (roll_moves((x.size,), s, 0) for s in (shift, -shift))
+        shape = x.shape
+        return _moved(
+            lambda a: rolled(a.reshape(-1), there).reshape(shape),
+            lambda g: rolled(g.reshape(-1), here).reshape(shape),
+        )
+    if type(shift) is not int or type(axis) is not int:
+        back = tuple(-s for s in shift) if isinstance(shift, tuple) else -shift
+        return _moved(lambda a: np.roll(a, shift, axis), lambda g: np.roll(g, back, axis))
+    along = normalize_axis_index(axis, x.ndim)
+    there, here = (roll_moves(x.shape, s, along) for s in (shift, -shift))
+    return _moved(lambda a: rolled(a, there), lambda g: rolled(g, here))
 
 
 # --- the same for a batch, whose examples lie along the first axis
@@ -191,7 +252,7 @@ linear(
     batch=_reshaped_examples,
     settle=_settled_shape,
 )
-composite(np.ravel, lambda a, order="C": _ravel(a, order))
+composite(np.ravel, lambda a, order="C": _ravel(a, order), linear=True, settle=_settled_ravel)
 linear(np.transpose, _transposed, view=True, batch=_transposed_examples, settle=_settled_transpose)
 linear(
     np.matrix_transpose,
@@ -230,9 +291,19 @@ linear(
     batch=_expanded_examples,
     settle=_settled_shape,
 )
-linear(np.flip, lambda g, _out, _x, axis=None: np.flip(g, axis), view="number", batch="axis")
 linear(
-    np.rot90, lambda g, _out, _x, k=1, axes=(0, 1): np.rot90(g, -k, axes), view=True, batch="axis"
+    np.flip,
+    lambda g, _out, _x, axis=None: np.flip(g, axis),
+    view="number",
+    batch="axis",
+    settle=_settled_flip,
+)
+linear(
+    np.rot90,
+    lambda g, _out, _x, k=1, axes=(0, 1): np.rot90(g, -k, axes),
+    view=True,
+    batch="axis",
+    settle=_settled_rot90,
 )
 
 
@@ -256,8 +327,9 @@ def _rollaxis(a: Value, axis: int, start: int = 0) -> Value:
     return np.moveaxis(a, axis, start - (axis < start))
 
 
-composite(np.fliplr, _fliplr)
-composite(np.flipud, _flipud)
+_BACKWARD = slice(None, None, -1)
+composite(np.fliplr, _fliplr, linear=True, settle=_settled_slices((slice(None), _BACKWARD)))
+composite(np.flipud, _flipud, linear=True, settle=_settled_slices((_BACKWARD,)))
 composite(np.rollaxis, _rollaxis)
 
 
@@ -290,7 +362,7 @@ def _rolled_by_positions(a: Value, shift: Value, axis: int) -> Value:
     return getitem(a, (*(slice(None),) * axis, positions))
 
 
-composite(np.roll, _roll)
+composite(np.roll, _roll, linear=True, settle=_settled_roll)
 linear(np.copy, lambda g, _out, _x, *_a, **_k: g, fresh=True, batch=_copied_examples)
 
 
@@ -360,6 +432,14 @@ def _broadcast_arrays(*args: Value, subok: bool = False) -> tuple[Value, ...]:
     return tuple(np.broadcast_to(x, shape) for x in args)
 
 
+def _grid(x: Value, shape: Sequence[int]) -> Value:
+    return np.broadcast_to(x, shape).copy()
+
+
+# One result of np.meshgrid, from an array with an axis for each.
+GRID = linear(_grid, lambda g, _out, _x, shape: g, name="np.meshgrid", batch="shape")
+
+
 def _meshgrid(
     *xi: Value, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> Sequence[Value]:
@@ -373,6 +453,9 @@ def _meshgrid(
         shape = [1] * len(xi)
         shape[place] = -1
         grids.append(np.reshape(x, shape))
+    if copy and not sparse:
+        whole = np.broadcast_shapes(*(x.shape for x in grids))
+        return tuple(GRID.apply_bound([x], {"shape": whole}) for x in grids)
     made = grids if sparse else np.broadcast_arrays(*grids)
     if copy:
         return tuple(np.copy(x) for x in made)
@@ -421,9 +504,47 @@ def _resize(a: Value, new_shape: Any) -> Value:
     return _own(np.reshape(np.reshape(copies, -1)[:total], shape))
 
 
-linear(np.repeat, _repeat_transpose, batch="flat")
-composite(np.tile, _tile)
-composite(np.resize, _resize)
+def _settled_repeat(
+    x: Spec, out: Spec, /, repeats: int | Sequence[int], axis: int | None = None
+) -> Ways | None:
+    ways = moved_by_positions(x, out, lambda a: np.repeat(a, repeats, axis))
+    if ways is not None or type(repeats) is not int:
+        return ways
+    shape, after = x.shape, math.prod(x.shape[axis + 1 :]) if axis is not None and axis >= 0 else 1
+    if axis is not None and axis < 0:
+        after = math.prod(x.shape[axis % x.ndim + 1 :])
+    apart = (-1, repeats, after)
+
+    def pull(g: Cotangent) -> Cotangent:
+        return np.add.reduce(g.reshape(apart), 1).reshape(shape)
+
+    return _moved(lambda a: a.repeat(repeats, axis), pull) if out.size else None
+
+
+def _settled_tile(x: Spec, out: Spec, /, reps: int | Sequence[int]) -> Ways | None:
+    """Copies along axes of their own, which are then joined to the array's."""
+    ways = moved_by_positions(x, out, lambda a: np.tile(a, reps))
+    if ways is not None or not out.size or not out.ndim:
+        return ways
+    sides = (1,) * (out.ndim - x.ndim) + x.shape
+    apart = [
+        part
+        for whole, side in zip(out.shape, sides, strict=True)
+        for part in (whole // side, side)
+    ]
+    axes, shape = tuple(range(0, 2 * out.ndim, 2)), x.shape
+    return _moved(
+        lambda a: np.tile(a, reps), lambda g: np.add.reduce(g.reshape(apart), axes).reshape(shape)
+    )
+
+
+def _settled_resize(x: Spec, out: Spec, /, new_shape: int | Sequence[int]) -> Ways | None:
+    return moved_by_positions(x, out, lambda a: np.resize(a, new_shape))
+
+
+linear(np.repeat, _repeat_transpose, batch="flat", settle=_settled_repeat)
+composite(np.tile, _tile, linear=True, settle=_settled_tile)
+composite(np.resize, _resize, linear=True, settle=_settled_resize)
 
 
 def _windows_transpose(

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from tapegrad._core.forms import composite
-from tapegrad._core.types import Function, Index, Value
+from tapegrad._core.settled import Spec, Ways
+from tapegrad._core.types import Cotangent, Function, Index, Tangent, Value
 from tapegrad._core.values import is_ndarray, is_numpy, memory_of, untraced
 from tapegrad.rules.index import picked
 
@@ -79,8 +81,100 @@ def _sort_complex(a: Value) -> Value:
     return values.astype(np.clongdouble if values.dtype.char == "g" else np.complex128)
 
 
-composite(np.sort, _sort)
-composite(np.partition, _partition)
+def _settled_sort(
+    x: Spec,
+    out: Spec,
+    /,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: Any = None,
+    **others: Any,
+) -> Ways | None:
+    """The ways of a sort, whose order is found again where a derivative asks for it."""
+    if kind is not None or order is not None or others or not x.ndim or not out.size:
+        return None
+    along = 0 if axis is None else normalize_axis_index(axis, x.ndim)
+    grid: list[Any] = list(np.indices(out.shape, sparse=True))
+    shape, dtype = x.shape, x.dtype
+
+    def run(a: Value) -> Value:
+        made = a.flatten() if axis is None else a.copy("K")
+        made.sort(along)
+        return made
+
+    def places(x: Value) -> tuple[Any, ...]:
+        index = list(grid)
+        index[along] = stable_order(x.reshape(-1) if axis is None else x, along)
+        return tuple(index)
+
+    def pull(g: Cotangent, _out: Value, x: Value) -> Cotangent:
+        x_bar = np.empty(shape, dtype)
+        (x_bar.reshape(-1) if axis is None else x_bar)[places(x)] = g
+        return x_bar
+
+    def push(dot: Tangent, _out: Value, x: Value) -> Tangent:
+        return (dot.reshape(-1) if axis is None else dot)[places(x)]
+
+    return Ways(run, pull, push)
+
+
+SHORT = 64  # elements of a row, from which NumPy's fastest sort pays
+
+
+def stable_order(x: Value, axis: int) -> Index:
+    """np.argsort with equal elements in their order; fast where there are none."""
+    if x.shape[axis] < SHORT:
+        return x.argsort(axis, kind="stable")
+    found = x.argsort(axis)
+    values = np.take_along_axis(x, found, axis)
+    lead = (slice(None),) * axis
+    rising = values[(*lead, slice(1, None))] > values[(*lead, slice(None, -1))]  # not beside NaN
+    return found if rising.all() else x.argsort(axis, kind="stable")
+
+
+composite(np.sort, _sort, settle=_settled_sort)
+
+
+def _settled_partition(
+    x: Spec,
+    out: Spec,
+    /,
+    kth: Any,
+    axis: int | None = -1,
+    kind: Any = "introselect",
+    order: Any = None,
+) -> Ways | None:
+    """The ways of a partition: where its elements come from is told by sorting both arrays."""
+    if kind != "introselect" or order is not None or axis is None or not x.ndim or not out.size:
+        return None
+    along = normalize_axis_index(axis, x.ndim)
+    grid: list[Any] = list(np.indices(x.shape, sparse=True))
+    shape, dtype = x.shape, x.dtype
+
+    def run(a: Value) -> Value:
+        made = a.copy("K")
+        made.partition(kth, along)
+        return made
+
+    def places(x: Value) -> Index:
+        index = list(grid)
+        index[along] = stable_order(x, along)
+        return tuple(index)
+
+    def pull(g: Cotangent, _out: Value, x: Value) -> Cotangent:
+        x_bar = np.empty(shape, dtype)
+        x_bar[places(x)] = g[places(run(x))]
+        return x_bar
+
+    def push(dot: Tangent, _out: Value, x: Value) -> Tangent:
+        made = np.empty(shape, dtype)
+        made[places(run(x))] = dot[places(x)]
+        return made
+
+    return Ways(run, pull, push)
+
+
+composite(np.partition, _partition, settle=_settled_partition)
 composite(np.sort_complex, _sort_complex)
 
 # --- sets

@@ -13,7 +13,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tapegrad._core.entry import ADD, PROJECT, READ, WRITE, Entry, parents_of
+from tapegrad._core.entry import ADD, PROJECT, READ, WRITE, Entry, Spec, parents_of
+from tapegrad._core.tape import Tape
 from tapegrad._core.types import Slot, Value
 from tapegrad.sparse._functions import labels_of
 from tapegrad.sparse._sets import NONE, Sets
@@ -56,7 +57,28 @@ def _labels(step: Step) -> Value | None:
         return step.given[0][step.args]
     if step.rule is WRITE:
         return _written(step)
-    return _added(step) if step.rule is ADD else labels_of(step)
+    if step.rule is ADD:
+        return _added(step)
+    if getattr(step.rule, "form", None) == "composite":
+        return _defined(step)
+    return labels_of(step)
+
+
+def _defined(step: Step) -> Value | None:
+    """The labels of a function that others express, by what these do."""
+    tape = Tape("sparse")
+    try:
+        args, labels = [], {}
+        for arg, part in zip(step.args, step.given, strict=True):
+            if part is not None:
+                slot = tape.fresh()
+                labels[slot] = part
+                arg = tape.wrap(np.zeros(arg.shape, arg.dtype) if type(arg) is Spec else arg, slot)
+            args.append(arg)
+        out = step.rule.defined(args, step.params)
+        return dependence(tape.entries, labels, step.sets).get(getattr(out, "slot", None))
+    finally:
+        tape.close()
 
 
 def _written(step: Step) -> Value:

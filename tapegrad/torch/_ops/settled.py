@@ -54,7 +54,8 @@ _LONGEST = 12  # steps of a call
 _MOST = 1 << 12  # calls that an operation remembers; programs with more begin again
 _ONCE = object()  # stands for a call that came once
 # Parameters of these classes are told apart by their class and `==`.
-_PLAIN = frozenset((int, bool, float, str, type(None), torch_dtype))
+_DTYPES = {type(np.dtype(letter)) for letter in "?bBhHiIlLqQefdFD"}
+_PLAIN = frozenset((int, bool, float, str, type(None), torch_dtype, *_DTYPES))
 _SEQUENCES = frozenset((tuple, list, Size))
 _IN_TUPLES = frozenset((int, bool, str, type(None)))
 

@@ -47,12 +47,11 @@ from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of
 mode_of = MODE.get
 
 Call = Callable[..., Any]
-Make = Callable[[list[Tensor], list[Value]], Tensor]
+Make = Callable[[Sequence[Tensor], Sequence[Value]], Tensor]
 
 _SMALL = 1 << 12  # elements of an array that is the same for all such calls, as of a mask
 _LONGEST = 12  # steps of a call
 _MOST = 1 << 12  # calls that an operation remembers; programs with more begin again
-_ONCE = object()  # stands for a call that came once
 # Parameters of these classes are told apart by their class and `==`.
 _DTYPES = {type(np.dtype(letter)) for letter in "?bBhHiIlLqQefdFD"}
 _PLAIN = frozenset((int, bool, float, str, type(None), torch_dtype, *_DTYPES))
@@ -65,13 +64,24 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
 
     general: the operation. trace: what it computes, a function of arrays with its parameters.
     """
-    known: dict[Any, Any] = {}
+    known: dict[Any, Make] = {}
+    others: dict[Any, bool] = {}  # calls that came once: whether they may be settled
     ask = known.get
 
     @functools.wraps(general)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:  # noqa: C901 - the hot path
         if mode_of() is not None:
             return general(*args, **kwargs)
+        if len(args) == 2 and not kwargs:  # two tensors: the frequent case, written out
+            first, second = args
+            if isinstance(first, Tensor) and isinstance(second, Tensor):
+                x, y = first._value, second._value
+                if type(x) is ndarray and type(y) is ndarray:
+                    pair = (x.dtype, x.shape, x.strides, first.node is None)
+                    pair += (y.dtype, y.shape, y.strides, second.node is None)
+                    found = ask(pair)
+                    if found is not None:
+                        return found(args, (x, y))
         key: list[Any] = [len(args)] if kwargs else []
         tensors: list[Tensor] = []
         arrays: list[Value] = []
@@ -102,17 +112,22 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
                 tensors += arg
             else:
                 return general(*args, **kwargs)
-        found = ask(tuple(key))
-        if found is not None and found is not _ONCE and found is not False:
-            made: Tensor = found(tensors, arrays)
-            return made
+        whole = tuple(key)
+        found = ask(whole)
+        if found is not None:
+            return found(tensors, arrays)
         result = general(*args, **kwargs)
-        if found is not False:
-            if len(known) >= _MOST:
+        came = others.get(whole)
+        if came is None:
+            if len(others) >= _MOST:
+                others.clear()
                 known.clear()
-            known[tuple(key)] = (
-                _ONCE if found is None else _learned(trace, args, kwargs, tensors, result)
-            )
+            others[whole] = True
+        elif came:
+            found = _learned(trace, args, kwargs, tensors, result)
+            others[whole] = False
+            if found is not None:
+                known[whole] = found
         return result
 
     return call
@@ -156,32 +171,32 @@ class _Step(NamedTuple):
 
 def _learned(
     trace: Call, args: Sequence[Any], kwargs: Params, tensors: list[Tensor], result: Any
-) -> Make | bool:
-    """How such a call is made, of the tensors among its arguments; False if it is not settled."""
+) -> Make | None:
+    """How such a call is made, of the tensors among its arguments; None if it is not settled."""
     node = result.node if type(result) is Tensor else None
     arrays = [tensor._value for tensor in tensors]
     if not isinstance(node, Node) or "out" in kwargs:
-        return False
+        return None
     whole = [id(x) for x in arrays if x.dtype.kind != "f"]
     if len(set(whole)) < len(whole):  # told apart by identity
-        return False
+        return None
     if any(x.dtype.kind not in "fiub" for x in arrays) or type(result._value) is not ndarray:
-        return False
+        return None
     steps = _traced(trace, args, kwargs, arrays)
     if steps is None or not _are_same_of_others(steps, trace, args, kwargs, arrays):
-        return False
+        return None
     ends = {node_of(tensor) for tensor in tensors}
     nodes = [x for x in _entries_from(node, ends) or () if x not in ends]
     make = _maker_of(steps, tensors, nodes)
     if make is None:
-        return False
+        return None
     again = make(tensors, arrays)
     same = (
         spec_of(again._value) is spec_of(result._value)
         and again._value.strides == result._value.strides
         and again._value.tobytes() == result._value.tobytes()
     )
-    return make if same else False
+    return make if same else None
 
 
 def _entries_from(last: Node, ends: Container[Any]) -> list[Node] | None:
@@ -478,9 +493,9 @@ def _maker(
             [spec if number < 0 else arrays[number] for number, spec in choice]
         )
     sources = [number if want else -1 for number, want in zip(numbers, wanted, strict=True)]
-    lone = sources == [0]
+    lone, both = sources == [0], sources == [0, 1] and len(places) == 2
 
-    def make(tensors: list[Tensor], arrays: list[Value]) -> Tensor:
+    def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Tensor:
         token = VARIABLE.set(SILENT)
         try:
             if in_order:
@@ -499,6 +514,9 @@ def _maker(
         result.node = node = new(node_type)
         if lone:
             nodes: Any = (_node_for(tensors[0]),)
+        elif both:
+            first, second = tensors
+            nodes = _node_for(first), _node_for(second)
         else:
             nodes = tuple([-1 if n < 0 else _node_for(tensors[n]) for n in sources])
         node._number = next_number()
@@ -533,7 +551,7 @@ def _maker_of_several(steps: list[_Made]) -> Make:
         slots = [p.number if want else -1 for p, want in zip(places, wanted, strict=True)]
         plan.append((rule, run, node_type, settled, places, parts, slots, keeps_out, spec))
 
-    def make(tensors: list[Tensor], arrays: list[Value]) -> Tensor:
+    def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Tensor:
         values = list(arrays)
         nodes: list[Any] = [x if x.node is None else _node_for(x) for x in tensors]
         token = VARIABLE.set(SILENT)

@@ -37,7 +37,7 @@ from tapegrad._core.types import Cotangent, Function, Params, Value
 from tapegrad._core.values import Scatter
 from tapegrad.torch._dtypes import Size
 from tapegrad.torch._dtypes import dtype as torch_dtype
-from tapegrad.torch._graph.modes import MODE
+from tapegrad.torch._graph.modes import MODE, UNLOGGED
 from tapegrad.torch._graph.node import GraphTape, Node, fresh_node, new, number_of
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import owner_of
@@ -70,15 +70,17 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
 
     @functools.wraps(general)
     def call(*args: Any, **kwargs: Any) -> Any:  # noqa: C901 - the hot path
-        if mode_of() is not None:
+        mode = mode_of()
+        if mode is not None and mode is not UNLOGGED:
             return general(*args, **kwargs)
+        off = mode is not None  # gradients: then no argument counts as one that requires grad
         if len(args) == 2 and not kwargs:  # two tensors: the frequent case, written out
             first, second = args
             if isinstance(first, Tensor) and isinstance(second, Tensor):
                 x, y = first._value, second._value
                 if type(x) is ndarray and type(y) is ndarray:
-                    pair = (x.dtype, x.shape, x.strides, first.node is None)
-                    pair += (y.dtype, y.shape, y.strides, second.node is None)
+                    pair = (x.dtype, x.shape, x.strides, off or first.node is None)
+                    pair += (y.dtype, y.shape, y.strides, off or second.node is None)
                     found = ask(pair)
                     if found is not None:
                         return found(args, (x, y))
@@ -90,7 +92,7 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
                 x = arg._value
                 if type(x) is not ndarray:
                     return general(*args, **kwargs)
-                key += x.dtype, x.shape, x.strides, arg.node is None
+                key += x.dtype, x.shape, x.strides, off or arg.node is None
                 tensors.append(arg)
                 arrays.append(x)
                 continue
@@ -107,7 +109,7 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
                     x = part._value
                     if type(x) is not ndarray:
                         return general(*args, **kwargs)
-                    key += x.dtype, x.shape, x.strides, part.node is None
+                    key += x.dtype, x.shape, x.strides, off or part.node is None
                     arrays.append(x)
                 tensors += arg
             else:
@@ -124,7 +126,7 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
                 known.clear()
             others[whole] = True
         elif came:
-            found = _learned(trace, args, kwargs, tensors, result)
+            found = _learned(trace, args, kwargs, tensors, result, off)
             others[whole] = False
             if found is not None:
                 known[whole] = found
@@ -170,12 +172,19 @@ class _Step(NamedTuple):
 
 
 def _learned(
-    trace: Call, args: Sequence[Any], kwargs: Params, tensors: list[Tensor], result: Any
+    trace: Call,
+    args: Sequence[Any],
+    kwargs: Params,
+    tensors: list[Tensor],
+    result: Any,
+    off: bool,
 ) -> Make | None:
     """How such a call is made, of the tensors among its arguments; None if it is not settled."""
-    node = result.node if type(result) is Tensor else None
     arrays = [tensor._value for tensor in tensors]
-    if not isinstance(node, Node) or "out" in kwargs:
+    tracked = [not off and tensor.node is not None for tensor in tensors]
+    if type(result) is not Tensor or "out" in kwargs or result._base is not None:
+        return None
+    if isinstance(result.node, Node) is not (True in tracked):
         return None
     whole = [id(x) for x in arrays if x.dtype.kind != "f"]
     if len(set(whole)) < len(whole):  # told apart by identity
@@ -185,9 +194,10 @@ def _learned(
     steps = _traced(trace, args, kwargs, arrays)
     if steps is None or not _are_same_of_others(steps, trace, args, kwargs, arrays):
         return None
-    ends = {node_of(tensor) for tensor in tensors}
-    nodes = [x for x in _entries_from(node, ends) or () if x not in ends]
-    make = _maker_of(steps, tensors, nodes)
+    nodes = None
+    if result.node is not None:
+        nodes = _entries_from(result.node, {node_of(tensor) for tensor in tensors})
+    make = _maker_of(steps, arrays, tracked, nodes or [])
     if make is None:
         return None
     again = make(tensors, arrays)
@@ -300,13 +310,15 @@ def _is_same_place(one: _Place, two: _Place) -> bool:
     return one.number >= 0 or np.array_equal(one.constant, two.constant)
 
 
-def _maker_of(steps: list[_Step], tensors: list[Tensor], nodes: list[Node]) -> Make | None:
+def _maker_of(
+    steps: list[_Step], arrays: list[Value], tracked: list[bool], nodes: list[Node]
+) -> Make | None:
     """A function that makes a call of these steps; None where nodes are others than theirs.
 
-    nodes: those of a call that was made, in order of time.
+    tracked: which of the arrays' tensors count as ones that require grad. nodes: those of a call
+    that was made, in order of time.
     """
-    values = [tensor._value for tensor in tensors]
-    tracked = [tensor.node is not None for tensor in tensors]
+    values, logs, tracked = list(arrays), True in tracked, list(tracked)
     made: list[_Made] = []
     left = iter(nodes)
     for step in steps:
@@ -327,9 +339,9 @@ def _maker_of(steps: list[_Step], tensors: list[Tensor], nodes: list[Node]) -> M
         made.append(_Made(step.rule, run, kind, settled, step.places, specs, wanted, spec_of(out)))
         values.append(out)
         tracked.append(settled is not None)
-    if next(left, None) is not None or not tracked[-1]:
+    if next(left, None) is not None or tracked[-1] is not logs:
         return None
-    return _maker(*made[0]) if len(made) == 1 else _maker_of_several(made)
+    return _maker(*made[0]) if logs and len(made) == 1 else _maker_of_several(made, logs)
 
 
 def _call(function: Call, places: list[_Place], values: list[Value]) -> Any:
@@ -539,8 +551,8 @@ class _Made(NamedTuple):
     spec: Spec
 
 
-def _maker_of_several(steps: list[_Made]) -> Make:
-    """The same for a call that is made in several steps, with a node each."""
+def _maker_of_several(steps: list[_Made], logs: bool) -> Make:
+    """The same for a call that is made in several steps, with a node each, or with none at all."""
     plan = []
     for rule, run, node_type, settled, places, specs, wanted, spec in steps:
         keeps, keeps_out = _kept_by(settled)
@@ -553,7 +565,9 @@ def _maker_of_several(steps: list[_Made]) -> Make:
 
     def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Tensor:
         values = list(arrays)
-        nodes: list[Any] = [x if x.node is None else _node_for(x) for x in tensors]
+        nodes: list[Any] = []
+        if logs:
+            nodes += [None if x.node is None else _node_for(x) for x in tensors]
         token = VARIABLE.set(SILENT)
         try:
             for rule, run, node_type, settled, places, parts, slots, keeps_out, spec in plan:

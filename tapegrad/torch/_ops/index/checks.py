@@ -32,9 +32,9 @@ def require_range(
     """Raise an error unless indices lie in a dimension of a size."""
     if isinstance(index, Mapped) or not index.size:
         return
-    if type(index) is np.ndarray and index.dtype.char == "l":
-        if np.maximum.reduce(index.view(np.uint64), None) < size:  # the frequent case
-            return
+    usual = type(index) is np.ndarray and index.dtype.char == "l"
+    if usual and np.maximum.reduce(index.view(np.uint64), None) < size:
+        return
     low, high = int(index.min()), int(index.max())
     if low < (-size if negative else 0) or high >= size:
         wrong = high if high >= size else low

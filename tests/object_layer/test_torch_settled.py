@@ -183,3 +183,29 @@ def test_a_call_that_was_settled_still_serves_gradients_off_and_subclasses():
     z = torch.func.vmap(lambda row: (row + y).sum())(torch.ones(4, 2, 3))
     assert z.tolist() == [12.0] * 4
     assert torch.func.grad(lambda v: (v + y).sum())(torch.ones(2, 3)).tolist() == [[1.0] * 3] * 2
+
+
+def test_a_call_that_warns_warns_each_time():
+    for _ in range(4):
+        x = torch.ones(3, 1, requires_grad=True)
+        with pytest.warns(UserWarning, match="different to the input size"):
+            functional.mse_loss(x, torch.ones(3), reduction="sum")
+
+
+def test_values_that_an_operation_refuses_are_refused_each_time():
+    target = torch.ones(3)
+    for _ in range(3):
+        functional.binary_cross_entropy(torch.full((3,), 0.5, requires_grad=True), target)
+    with pytest.raises(RuntimeError, match="between 0 and 1"):
+        functional.binary_cross_entropy(torch.full((3,), 1.5, requires_grad=True), target)
+    for _ in range(3):
+        functional.embedding(torch.tensor([0, 1]), torch.ones(2, 2, requires_grad=True))
+    with pytest.raises(IndexError, match="out of range"):
+        functional.embedding(torch.tensor([0, 2]), torch.ones(2, 2, requires_grad=True))
+
+
+def test_results_do_not_share_memory_with_their_arguments():
+    x = torch.ones(2, 3, requires_grad=True)
+    for _ in range(4):
+        for made in (x.clone(), x.repeat(1, 1), x.T.contiguous(), x.flip(0), x.roll(0, 0)):
+            assert not np.shares_memory(made.detach().numpy(), x.detach().numpy())

@@ -10,7 +10,7 @@ such ways for many rules (`tapegrad._core.settled`); for the others they are mad
 
 An operation settles if its shapes, dtypes and parameters alone decide which rule it calls, and if
 it refuses no values. Anything unusual is left to the general call: traced and batched arrays,
-profilers, hooks of saved tensors, gradients that are off, parameters that are not plain.
+profilers, hooks of saved tensors, inference mode, parameters that are not plain, calls that warn.
 
 Knows tensors, nodes and the layout of entries. Must not know which operations exist.
 """
@@ -35,6 +35,7 @@ from tapegrad._core.scatter import scatter
 from tapegrad._core.settled import AllWays, Settled, SettledAll, Ways, summing
 from tapegrad._core.types import Cotangent, Function, Params, Value
 from tapegrad._core.values import Scatter
+from tapegrad._warning import COUNT as WARNINGS
 from tapegrad.torch._dtypes import Size
 from tapegrad.torch._dtypes import dtype as torch_dtype
 from tapegrad.torch._graph.modes import MODE, UNLOGGED
@@ -79,9 +80,9 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
             if isinstance(first, Tensor) and isinstance(second, Tensor):
                 x, y = first._value, second._value
                 if type(x) is ndarray and type(y) is ndarray:
-                    pair = (x.dtype, x.shape, x.strides, off or first.node is None)
-                    pair += (y.dtype, y.shape, y.strides, off or second.node is None)
-                    found = ask(pair)
+                    one = (x.dtype, x.shape, x.strides, off or first.node is None)
+                    two = (y.dtype, y.shape, y.strides, off or second.node is None)
+                    found = ask((*one, *two))
                     if found is not None:
                         return found(args, (x, y))
         key: list[Any] = [len(args)] if kwargs else []
@@ -118,13 +119,14 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
         found = ask(whole)
         if found is not None:
             return found(tensors, arrays)
+        warned = WARNINGS[0]
         result = general(*args, **kwargs)
         came = others.get(whole)
         if came is None:
             if len(others) >= _MOST:
                 others.clear()
                 known.clear()
-            others[whole] = True
+            others[whole] = warned == WARNINGS[0]
         elif came:
             found = _learned(trace, args, kwargs, tensors, result, off)
             others[whole] = False
@@ -589,13 +591,14 @@ def _maker_of_several(steps: list[_Made], logs: bool) -> Make:
         finally:
             VARIABLE.reset(token)
         result: Tensor = new(Tensor)
+        out = values[-1]
         if type(out) is not ndarray:
             result._value = np.asarray(out)
         elif out.base is not None and owner_of(out) is owner_of(arrays[0]):
             result._value = out.copy()
         else:
             result._value = out
-        result.node = node
+        result.node = nodes[-1]
         return result
 
     return make

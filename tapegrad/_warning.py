@@ -19,11 +19,13 @@ import numpy as np
 
 # The folder of tapegrad, and that of NumPy, whose np.errstate stands between our frames.
 OURS = tuple(os.path.dirname(os.path.abspath(file)) + os.sep for file in (__file__, np.__file__))
+COUNT = [0]  # of all warnings so far: what has warned must be called again, to warn again
 CONTEXTLIB = contextlib.contextmanager.__code__.co_filename
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the innermost line outside this package, however deep the call stands in it."""
+    COUNT[0] += 1
     level = 2
     frame: Any = sys._getframe(1)
     while frame.f_back is not None and is_ours(frame.f_code.co_filename):
@@ -37,4 +39,4 @@ def is_ours(file: str) -> bool:
     return file.startswith(OURS) or file == CONTEXTLIB
 
 
-__all__ = ["is_ours", "warn"]
+__all__ = ["COUNT", "is_ours", "warn"]

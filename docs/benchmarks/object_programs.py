@@ -348,7 +348,7 @@ def batch_norm(torch: Any, medium: bool) -> Step:
     rows, size = (256, 784) if medium else (16, 16)
     draw = Numbers(torch)
     net = torch.nn.Sequential(
-        torch.nn.Linear(size, size), torch.nn.BatchNorm1d(size), torch.nn.ReLU()
+        torch.nn.Linear(size, size, bias=False), torch.nn.BatchNorm1d(size), torch.nn.ReLU()
     )
     parameters = draw.set_parameters(net)
     x = draw.constant(rows, size)

@@ -1,10 +1,13 @@
 """What the object layer costs, beside PyTorch in the same process.
 
 Run ``python docs/benchmarks/objects.py [--only ROW ...] [--quick] [--threads N]``.
-Prints one table: a row per promise, with its goal and the figure. It is a benchmark and not a
-test: the exit status is 0 whatever it finds.
+Prints one table: a row per promise, with its goal and the figure. With ``--programs`` the rows
+are the small programs of ``object_programs``, which shall take less time than PyTorch, and with
+``--programs medium`` the same at a medium size, which shall take at most 1.2 times as long. It is
+a benchmark and not a test: the exit status is 0 whatever it finds.
 
-Knows: the rows and their goals. Must not know: how calls are timed (timing).
+Knows: the rows and their goals. Must not know: how calls are timed (timing), and what the
+programs are (object_programs).
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
+PROGRAM_GOALS = {"small": 1.0, "medium": 1.2}
 GOALS = {"mlp-tanh": 1.0, "mlp-relu": 1.0, "chain": 0.6, "memory": 4.0}
 
 
@@ -98,10 +102,36 @@ def memory() -> tuple[float, str]:
     return found, f"{found:.1f}x less ({without >> 10} KiB of {with_history >> 10})"
 
 
+def print_programs(size: str, only: list[str] | None, seconds: float) -> None:
+    """Measure the programs of a size, and print a row each; gradients are compared first."""
+    import numpy as np
+    import torch as pytorch
+    from object_programs import PROGRAMS
+
+    import tapegrad.torch as torch
+
+    goal, medium = PROGRAM_GOALS[size], size == "medium"
+    met, rows = 0, only or list(PROGRAMS)
+    for name in rows:
+        steps = [PROGRAMS[name](library, medium) for library in (torch, pytorch)]
+        pairs = zip(steps[0](), steps[1](), strict=True)
+        same = all(
+            np.allclose(a.numpy(), b.numpy(), rtol=1e-3, atol=1e-4 * float(b.abs().max()) + 1e-6)
+            for a, b in pairs
+        )
+        found, text = ratio(lambda t, name=name: PROGRAMS[name](t, medium), seconds)  # type: ignore[misc]
+        met += found <= goal
+        words = "met" if found <= goal else "no"
+        differs = "" if same else ", differs"
+        print(f"{name:22} at most {goal:g}x  {words:4} {text}{differs}", flush=True)
+    print(f"{met} of {len(rows)} met")
+
+
 def main() -> None:
     """Measure the rows and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="+", choices=GOALS, default=list(GOALS))
+    parser.add_argument("--only", nargs="+", help="these rows")
+    parser.add_argument("--programs", nargs="?", choices=PROGRAM_GOALS, const="small")
     parser.add_argument("--quick", action="store_true", help="two seconds a row, not ten")
     parser.add_argument("--threads", type=int, default=1, help="0: what the libraries choose")
     options = parser.parse_args()
@@ -115,8 +145,11 @@ def main() -> None:
         "chain": lambda: ratio(chain, seconds),
         "memory": memory,
     }
+    if options.programs:
+        print_programs(options.programs, options.only, seconds / 5)
+        return
     print(f"{'row':10} {'goal':>14}  {'':4} figure")
-    for row in options.only:
+    for row in options.only or GOALS:
         found, text = measures[row]()
         least = row == "memory"
         met = found >= GOALS[row] if least else found <= GOALS[row]

@@ -191,7 +191,7 @@ def selects_once(index: Any) -> bool:
     return len(set(places)) == len(places) and min(places) >= 0  # -1 may be another's place
 
 
-SMALL = 256  # elements up to which np.add.at is the fastest
+SMALL = 1024  # elements below which np.add.at is the fastest
 
 
 def are_places(index: Any, x: Any) -> bool:

@@ -41,6 +41,16 @@ CALLS = {
     "max": lambda d: [(x := d(3, 4)), x.max()],
     "logsumexp": lambda d: [(x := d(3, 4)), x.logsumexp(1)],
     "norm": lambda d: [(x := d(3, 4)), x.norm()],
+    "max along": lambda d: [(x := d(3, 4)), x.max(1)[0]],
+    "min along": lambda d: [(x := d(3, 4)), x.min(0, keepdim=True).values],
+    "layer norm": lambda d: [(x := d(3, 4)), (w := d(4)), functional.layer_norm(x, (4,), w)],
+    "linear of stacks": lambda d: [(x := d(2, 3, 4)), (w := d(2, 4)), functional.linear(x, w)],
+    "outer": lambda d: [(x := d(3)), (y := d(4)), torch.outer(x, y)],
+    "repeat": lambda d: [(x := d(3)), x.repeat(2, 2)],
+    "double": lambda d: [(x := d(3, 4)), x.float().double()],
+    "maximum": lambda d: [(x := d(3, 4)), (y := d(4)), torch.maximum(x, y)],
+    "conv1d": lambda d: [(x := d(2, 3, 6)), (w := d(4, 3, 3)), functional.conv1d(x, w, padding=1)],
+    "max_pool": lambda d: [(x := d(2, 4, 4)), functional.max_pool2d(x, 2)],
     "norm along": lambda d: [(x := d(3, 4)), torch.linalg.norm(x, dim=1)],
     "softmax": lambda d: [(x := d(3, 4)), torch.softmax(x, -1)],
     "log_softmax": lambda d: [(x := d(3, 4)), functional.log_softmax(x, dim=0)],
@@ -173,3 +183,29 @@ def test_a_call_that_was_settled_still_serves_gradients_off_and_subclasses():
     z = torch.func.vmap(lambda row: (row + y).sum())(torch.ones(4, 2, 3))
     assert z.tolist() == [12.0] * 4
     assert torch.func.grad(lambda v: (v + y).sum())(torch.ones(2, 3)).tolist() == [[1.0] * 3] * 2
+
+
+def test_a_call_that_warns_warns_each_time():
+    for _ in range(4):
+        x = torch.ones(3, 1, requires_grad=True)
+        with pytest.warns(UserWarning, match="different to the input size"):
+            functional.mse_loss(x, torch.ones(3), reduction="sum")
+
+
+def test_values_that_an_operation_refuses_are_refused_each_time():
+    target = torch.ones(3)
+    for _ in range(3):
+        functional.binary_cross_entropy(torch.full((3,), 0.5, requires_grad=True), target)
+    with pytest.raises(RuntimeError, match="between 0 and 1"):
+        functional.binary_cross_entropy(torch.full((3,), 1.5, requires_grad=True), target)
+    for _ in range(3):
+        functional.embedding(torch.tensor([0, 1]), torch.ones(2, 2, requires_grad=True))
+    with pytest.raises(IndexError, match="out of range"):
+        functional.embedding(torch.tensor([0, 2]), torch.ones(2, 2, requires_grad=True))
+
+
+def test_results_do_not_share_memory_with_their_arguments():
+    x = torch.ones(2, 3, requires_grad=True)
+    for _ in range(4):
+        for made in (x.clone(), x.repeat(1, 1), x.T.contiguous(), x.flip(0), x.roll(0, 0)):
+            assert not np.shares_memory(made.detach().numpy(), x.detach().numpy())

@@ -13,6 +13,7 @@ import numpy as np
 from tapegrad._core.backward import SparseBars, replay_nested
 from tapegrad._core.entry import PROJECT, Outputs, Spec, parents_of
 from tapegrad._core.fit import fit_cotangent, is_finite
+from tapegrad._core.settled import SettledAll
 from tapegrad._core.types import Cotangent, Slot, Value
 from tapegrad._core.values import is_inexact
 from tapegrad.torch._graph import modes
@@ -76,8 +77,13 @@ def _check_usable(nodes: Iterable[Node]) -> None:
                 "retain_graph=True if you need to backward through the graph a second time or "
                 "if you need to access saved tensors after calling backward."
             )
-        if written:
+        if written and not _keeps_nothing(entry[3]):
             _check_unchanged(node, entry)
+
+
+def _keeps_nothing(params: Any) -> bool:
+    """Whether a settled call is one whose entry keeps no values."""
+    return type(params) is SettledAll and not params.keeps_out and True not in params.keeps
 
 
 def _check_unchanged(node: Node, entry: tuple[Any, ...]) -> None:

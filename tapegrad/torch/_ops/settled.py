@@ -10,7 +10,7 @@ such ways for many rules (`tapegrad._core.settled`); for the others they are mad
 
 An operation settles if its shapes, dtypes and parameters alone decide which rule it calls, and if
 it refuses no values. Anything unusual is left to the general call: traced and batched arrays,
-profilers, hooks of saved tensors, gradients that are off, parameters that are not plain.
+profilers, hooks of saved tensors, inference mode, parameters that are not plain, calls that warn.
 
 Knows tensors, nodes and the layout of entries. Must not know which operations exist.
 """
@@ -35,9 +35,10 @@ from tapegrad._core.scatter import scatter
 from tapegrad._core.settled import AllWays, Settled, SettledAll, Ways, summing
 from tapegrad._core.types import Cotangent, Function, Params, Value
 from tapegrad._core.values import Scatter
+from tapegrad._warning import COUNT as WARNINGS
 from tapegrad.torch._dtypes import Size
 from tapegrad.torch._dtypes import dtype as torch_dtype
-from tapegrad.torch._graph.modes import MODE
+from tapegrad.torch._graph.modes import MODE, UNLOGGED
 from tapegrad.torch._graph.node import GraphTape, Node, fresh_node, new, number_of
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import owner_of
@@ -47,14 +48,14 @@ from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of
 mode_of = MODE.get
 
 Call = Callable[..., Any]
-Make = Callable[[list[Tensor], list[Value]], Tensor]
+Make = Callable[[Sequence[Tensor], Sequence[Value]], Tensor]
 
 _SMALL = 1 << 12  # elements of an array that is the same for all such calls, as of a mask
 _LONGEST = 12  # steps of a call
 _MOST = 1 << 12  # calls that an operation remembers; programs with more begin again
-_ONCE = object()  # stands for a call that came once
 # Parameters of these classes are told apart by their class and `==`.
-_PLAIN = frozenset((int, bool, float, str, type(None), torch_dtype))
+_DTYPES = {type(np.dtype(letter)) for letter in "?bBhHiIlLqQefdFD"}
+_PLAIN = frozenset((int, bool, float, str, type(None), torch_dtype, *_DTYPES))
 _SEQUENCES = frozenset((tuple, list, Size))
 _IN_TUPLES = frozenset((int, bool, str, type(None)))
 
@@ -64,13 +65,26 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
 
     general: the operation. trace: what it computes, a function of arrays with its parameters.
     """
-    known: dict[Any, Any] = {}
+    known: dict[Any, Make] = {}
+    others: dict[Any, bool] = {}  # calls that came once: whether they may be settled
     ask = known.get
 
     @functools.wraps(general)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if mode_of() is not None:
+    def call(*args: Any, **kwargs: Any) -> Any:  # noqa: C901 - the hot path
+        mode = mode_of()
+        if mode is not None and mode is not UNLOGGED:
             return general(*args, **kwargs)
+        off = mode is not None  # gradients: then no argument counts as one that requires grad
+        if len(args) == 2 and not kwargs:  # two tensors: the frequent case, written out
+            first, second = args
+            if isinstance(first, Tensor) and isinstance(second, Tensor):
+                x, y = first._value, second._value
+                if type(x) is ndarray and type(y) is ndarray:
+                    one = (x.dtype, x.shape, x.strides, off or first.node is None)
+                    two = (y.dtype, y.shape, y.strides, off or second.node is None)
+                    found = ask((*one, *two))
+                    if found is not None:
+                        return found(args, (x, y))
         key: list[Any] = [len(args)] if kwargs else []
         tensors: list[Tensor] = []
         arrays: list[Value] = []
@@ -79,7 +93,7 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
                 x = arg._value
                 if type(x) is not ndarray:
                     return general(*args, **kwargs)
-                key += x.dtype, x.shape, x.strides, arg.node is None
+                key += x.dtype, x.shape, x.strides, off or arg.node is None
                 tensors.append(arg)
                 arrays.append(x)
                 continue
@@ -96,22 +110,28 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
                     x = part._value
                     if type(x) is not ndarray:
                         return general(*args, **kwargs)
-                    key += x.dtype, x.shape, x.strides, part.node is None
+                    key += x.dtype, x.shape, x.strides, off or part.node is None
                     arrays.append(x)
                 tensors += arg
             else:
                 return general(*args, **kwargs)
-        found = ask(tuple(key))
-        if found is not None and found is not _ONCE and found is not False:
-            made: Tensor = found(tensors, arrays)
-            return made
+        whole = tuple(key)
+        found = ask(whole)
+        if found is not None:
+            return found(tensors, arrays)
+        warned = WARNINGS[0]
         result = general(*args, **kwargs)
-        if found is not False:
-            if len(known) >= _MOST:
+        came = others.get(whole)
+        if came is None:
+            if len(others) >= _MOST:
+                others.clear()
                 known.clear()
-            known[tuple(key)] = (
-                _ONCE if found is None else _learned(trace, args, kwargs, tensors, result)
-            )
+            others[whole] = warned == WARNINGS[0]
+        elif came:
+            found = _learned(trace, args, kwargs, tensors, result, off)
+            others[whole] = False
+            if found is not None:
+                known[whole] = found
         return result
 
     return call
@@ -154,33 +174,41 @@ class _Step(NamedTuple):
 
 
 def _learned(
-    trace: Call, args: Sequence[Any], kwargs: Params, tensors: list[Tensor], result: Any
-) -> Make | bool:
-    """How such a call is made, of the tensors among its arguments; False if it is not settled."""
-    node = result.node if type(result) is Tensor else None
+    trace: Call,
+    args: Sequence[Any],
+    kwargs: Params,
+    tensors: list[Tensor],
+    result: Any,
+    off: bool,
+) -> Make | None:
+    """How such a call is made, of the tensors among its arguments; None if it is not settled."""
     arrays = [tensor._value for tensor in tensors]
-    if not isinstance(node, Node) or "out" in kwargs:
-        return False
+    tracked = [not off and tensor.node is not None for tensor in tensors]
+    if type(result) is not Tensor or "out" in kwargs or result._base is not None:
+        return None
+    if isinstance(result.node, Node) is not (True in tracked):
+        return None
     whole = [id(x) for x in arrays if x.dtype.kind != "f"]
     if len(set(whole)) < len(whole):  # told apart by identity
-        return False
+        return None
     if any(x.dtype.kind not in "fiub" for x in arrays) or type(result._value) is not ndarray:
-        return False
+        return None
     steps = _traced(trace, args, kwargs, arrays)
     if steps is None or not _are_same_of_others(steps, trace, args, kwargs, arrays):
-        return False
-    ends = {node_of(tensor) for tensor in tensors}
-    nodes = [x for x in _entries_from(node, ends) or () if x not in ends]
-    make = _maker_of(steps, tensors, nodes)
+        return None
+    nodes = None
+    if result.node is not None:
+        nodes = _entries_from(result.node, {node_of(tensor) for tensor in tensors})
+    make = _maker_of(steps, arrays, tracked, nodes or [])
     if make is None:
-        return False
+        return None
     again = make(tensors, arrays)
     same = (
         spec_of(again._value) is spec_of(result._value)
         and again._value.strides == result._value.strides
         and again._value.tobytes() == result._value.tobytes()
     )
-    return make if same else False
+    return make if same else None
 
 
 def _entries_from(last: Node, ends: Container[Any]) -> list[Node] | None:
@@ -284,13 +312,15 @@ def _is_same_place(one: _Place, two: _Place) -> bool:
     return one.number >= 0 or np.array_equal(one.constant, two.constant)
 
 
-def _maker_of(steps: list[_Step], tensors: list[Tensor], nodes: list[Node]) -> Make | None:
+def _maker_of(
+    steps: list[_Step], arrays: list[Value], tracked: list[bool], nodes: list[Node]
+) -> Make | None:
     """A function that makes a call of these steps; None where nodes are others than theirs.
 
-    nodes: those of a call that was made, in order of time.
+    tracked: which of the arrays' tensors count as ones that require grad. nodes: those of a call
+    that was made, in order of time.
     """
-    values = [tensor._value for tensor in tensors]
-    tracked = [tensor.node is not None for tensor in tensors]
+    values, logs, tracked = list(arrays), True in tracked, list(tracked)
     made: list[_Made] = []
     left = iter(nodes)
     for step in steps:
@@ -311,9 +341,9 @@ def _maker_of(steps: list[_Step], tensors: list[Tensor], nodes: list[Node]) -> M
         made.append(_Made(step.rule, run, kind, settled, step.places, specs, wanted, spec_of(out)))
         values.append(out)
         tracked.append(settled is not None)
-    if next(left, None) is not None or not tracked[-1]:
+    if next(left, None) is not None or tracked[-1] is not logs:
         return None
-    return _maker(*made[0]) if len(made) == 1 else _maker_of_several(made)
+    return _maker(*made[0]) if logs and len(made) == 1 else _maker_of_several(made, logs)
 
 
 def _call(function: Call, places: list[_Place], values: list[Value]) -> Any:
@@ -477,9 +507,9 @@ def _maker(
             [spec if number < 0 else arrays[number] for number, spec in choice]
         )
     sources = [number if want else -1 for number, want in zip(numbers, wanted, strict=True)]
-    lone = sources == [0]
+    lone, both = sources == [0], sources == [0, 1] and len(places) == 2
 
-    def make(tensors: list[Tensor], arrays: list[Value]) -> Tensor:
+    def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Tensor:
         token = VARIABLE.set(SILENT)
         try:
             if in_order:
@@ -498,6 +528,9 @@ def _maker(
         result.node = node = new(node_type)
         if lone:
             nodes: Any = (_node_for(tensors[0]),)
+        elif both:
+            first, second = tensors
+            nodes = _node_for(first), _node_for(second)
         else:
             nodes = tuple([-1 if n < 0 else _node_for(tensors[n]) for n in sources])
         node._number = next_number()
@@ -520,8 +553,8 @@ class _Made(NamedTuple):
     spec: Spec
 
 
-def _maker_of_several(steps: list[_Made]) -> Make:
-    """The same for a call that is made in several steps, with a node each."""
+def _maker_of_several(steps: list[_Made], logs: bool) -> Make:
+    """The same for a call that is made in several steps, with a node each, or with none at all."""
     plan = []
     for rule, run, node_type, settled, places, specs, wanted, spec in steps:
         keeps, keeps_out = _kept_by(settled)
@@ -532,9 +565,11 @@ def _maker_of_several(steps: list[_Made]) -> Make:
         slots = [p.number if want else -1 for p, want in zip(places, wanted, strict=True)]
         plan.append((rule, run, node_type, settled, places, parts, slots, keeps_out, spec))
 
-    def make(tensors: list[Tensor], arrays: list[Value]) -> Tensor:
+    def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Tensor:
         values = list(arrays)
-        nodes: list[Any] = [x if x.node is None else _node_for(x) for x in tensors]
+        nodes: list[Any] = []
+        if logs:
+            nodes += [None if x.node is None else _node_for(x) for x in tensors]
         token = VARIABLE.set(SILENT)
         try:
             for rule, run, node_type, settled, places, parts, slots, keeps_out, spec in plan:
@@ -556,13 +591,14 @@ def _maker_of_several(steps: list[_Made]) -> Make:
         finally:
             VARIABLE.reset(token)
         result: Tensor = new(Tensor)
+        out = values[-1]
         if type(out) is not ndarray:
             result._value = np.asarray(out)
         elif out.base is not None and owner_of(out) is owner_of(arrays[0]):
             result._value = out.copy()
         else:
             result._value = out
-        result.node = node
+        result.node = nodes[-1]
         return result
 
     return make

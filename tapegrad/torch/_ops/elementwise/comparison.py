@@ -338,6 +338,6 @@ for _word, _choose, _what in (
             return choose(x, y)
 
         compute.__doc__, compute.__name__ = f"Elementwise the {what}.", word
-        operation(f"{word.capitalize()}Backward0", name=word)(compute)
+        operation(f"{word.capitalize()}Backward0", name=word, settles=True)(compute)
 
     _declare_choice(_word, _choose, _what)

@@ -5,6 +5,8 @@ Knows arrays and errors. Must not know what is read or written there (`placed`).
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from tapegrad._core.types import Index, Value
@@ -30,6 +32,9 @@ def require_range(
     """Raise an error unless indices lie in a dimension of a size."""
     if isinstance(index, Mapped) or not index.size:
         return
+    usual = type(index) is np.ndarray and index.dtype.char == "l"
+    if usual and np.maximum.reduce(index.view(np.uint64), None) < size:
+        return
     low, high = int(index.min()), int(index.max())
     if low < (-size if negative else 0) or high >= size:
         wrong = high if high >= size else low
@@ -50,6 +55,11 @@ def at_rows(dim: int, index: Value) -> Index:
     return (*(ALL,) * dim, index) if dim else (index,)
 
 
+@functools.lru_cache(maxsize=512)
+def _sparse_grid(shape: tuple[int, ...]) -> tuple[Value, ...]:
+    return tuple(np.indices(shape, sparse=True))
+
+
 def grid_for(x: Value, dim: int, index: Value, word: str) -> tuple[Value, ...]:
     """NumPy's index for gather: `index` gives the position along `dim` for each of its elements.
 
@@ -66,7 +76,7 @@ def grid_for(x: Value, dim: int, index: Value, word: str) -> tuple[Value, ...]:
                 f"be no larger than self {list(x.shape)} apart from dimension {dim}"
             )
     require_range(index, x.shape[dim], dim, negative=False, error=RuntimeError)
-    grid = list(np.indices(index.shape, sparse=True))
+    grid = list(_sparse_grid(index.shape))
     grid[dim] = index
     return tuple(grid)
 

@@ -14,9 +14,12 @@ from tapegrad._core.types import Function, Value
 from tapegrad._core.values import getitem, untraced
 from tapegrad.torch._dims import along_one, axes_of, shaped
 from tapegrad.torch._dtypes import word_of
+from tapegrad.torch._graph.modes import MODE
+from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
-from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch._ops.fast import chosen
+from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
 from tapegrad.torch._types import Dim, TensorLike
 from tapegrad.torch.return_types import aminmax as aminmax_type
 from tapegrad.torch.return_types import pair
@@ -95,6 +98,39 @@ def aminmax(input: Value, *, dim: Dim = None, keepdim: bool = False) -> Any:
 # --- max, min: three functions of one name ------------------------------------------------------
 
 
+def _short_along(general: Function, word: str, locate: Function) -> Function:
+    """An extremum along a dimension outside of transforms, whose read is logged here."""
+    node = node_class(f"{word.capitalize()}Backward0")
+
+    def call(input: TensorLike, dim: Dim, keepdim: bool = False, **words: Any) -> Any:
+        x = input._value if isinstance(input, Tensor) and not words else None
+        if type(x) is not ndarray or MODE.get() is not None or type(dim) is not int:
+            return general(input, dim, keepdim, **words)
+        if x.ndim < 2 or x.dtype.char not in "fd" or not x.size or not -x.ndim <= dim < x.ndim:
+            return general(input, dim, keepdim)
+        axis = dim % x.ndim
+        places = locate(x, axis)
+        if keepdim:
+            places = np.expand_dims(places, axis)
+        values = chosen(input, _index_at(places, x.ndim, axis), node)
+        return pair(word, values, of_value(places))
+
+    return call
+
+
+def _index_at(places: Value, ndim: int, axis: int) -> tuple[Value, ...]:
+    """The index of the elements at places along an axis, with a copy of the places."""
+    sides = places.shape
+    index = [
+        np.arange(side).reshape((-1, *(1,) * (len(sides) - 1 - i))) for i, side in enumerate(sides)
+    ]
+    if len(sides) == ndim:
+        index[axis] = places.copy()
+    else:
+        index.insert(axis, places.copy())
+    return tuple(index)
+
+
 def _declare_extremum(word: str, reduce: Function, locate: Function, pairwise: Function) -> None:
     label = word.capitalize()
 
@@ -116,7 +152,7 @@ def _declare_extremum(word: str, reduce: Function, locate: Function, pairwise: F
 
     options: dict[str, Any] = {"method": False, "function": False, "name": word}
     of_all = operation(f"{label}Backward1", settles=True, **options)(whole)
-    of_dim = operation(f"{label}Backward0", **options)(along)
+    of_dim = _short_along(operation(f"{label}Backward0", **options)(along), word, locate)
     of_two = operation(f"{label}imumBackward0", settles=True, **options)(paired)
 
     def choose(input: TensorLike, dim: Dim = None, keepdim: bool = False, **words: Any) -> Any:

@@ -65,6 +65,7 @@ class SettledAll(dict[str, Any]):
 
     __slots__ = (
         "constants",
+        "keeps",
         "keeps_out",
         "pull",
         "push",
@@ -79,6 +80,7 @@ class SettledAll(dict[str, Any]):
     rule: Any
     spec: Spec  # of the result
     specs: tuple[Spec, ...]  # of the arrays
+    keeps: tuple[bool, ...]  # which arrays the derivatives read
     constants: tuple[int, ...]  # which arrays are not traced, and read by the derivatives
     unread: tuple[int, ...]  # which arrays no derivative reads
     keeps_out: bool
@@ -238,9 +240,14 @@ def _settled(
     ways = rule.settle(x, out, **params)
     if ways is None:
         return None
+    return settled_of_one(rule, ways, out, params)
+
+
+def settled_of_one(rule: Any, ways: Ways, out: Spec, params: Any) -> Settled:
+    """A settled call of an array with these ways."""
     found = Settled(params)
-    (found.keeps_x,), found.keeps_out = rule.needed((True,))
-    found.rule, found.spec = rule, out
+    (keeps,), found.keeps_out = rule.needed((True,))
+    found.keeps_x, found.rule, found.spec = bool(keeps), rule, out
     found.run, found.pull, found.push, view, found.add = ways
     found.view = rule.view or view
     return found
@@ -256,16 +263,30 @@ def settle_all(
     ways = None if numbers else rule.settle_all(specs, out, wanted, **params)
     found = None
     if ways is not None:
-        found = SettledAll(params)
-        keeps, found.keeps_out = rule.needed(wanted)
-        found.spec, found.specs, found.rule = out, specs, rule
-        arrays = [at for at, spec in enumerate(specs) if spec is not NUMBER]
-        found.constants = tuple(at for at in arrays if keeps[at] and not wanted[at])
-        found.unread = tuple(at for at in arrays if not keeps[at])
-        found.pull, found.push = ways.pull, ways.push
-        found.strong = ways.strong or (ways.pull if rule.strong else None)
-        found.run = ways.run or (lambda *arrays: rule.call(arrays, params))
+        found = settled_of_several(rule, ways, specs, wanted, out, params)
     rule.calls_of_all[key] = found
+    return found
+
+
+def settled_of_several(
+    rule: Any,
+    ways: AllWays,
+    specs: tuple[Spec, ...],
+    wanted: tuple[bool, ...],
+    out: Spec,
+    params: Any,
+) -> SettledAll:
+    """A settled call of several arrays with these ways."""
+    found = SettledAll(params)
+    keeps, found.keeps_out = rule.needed(wanted)
+    found.keeps = tuple(map(bool, keeps))
+    found.spec, found.specs, found.rule = out, specs, rule
+    arrays = [at for at, spec in enumerate(specs) if spec is not NUMBER]
+    found.constants = tuple(at for at in arrays if keeps[at] and not wanted[at])
+    found.unread = tuple(at for at in arrays if not keeps[at])
+    found.pull, found.push = ways.pull, ways.push
+    found.strong = ways.strong or (ways.pull if rule.strong else None)
+    found.run = ways.run or (lambda *given: rule.call(given, params))
     return found
 
 
@@ -307,6 +328,8 @@ __all__ = [
     "learn_all",
     "placed",
     "settle_all",
+    "settled_of_one",
+    "settled_of_several",
     "settled_spec",
     "summing",
 ]

@@ -32,7 +32,15 @@ from tapegrad._core.forms import Elementwise
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.rule import Rule
 from tapegrad._core.scatter import scatter
-from tapegrad._core.settled import AllWays, Settled, SettledAll, Ways, summing
+from tapegrad._core.settled import (
+    AllWays,
+    Settled,
+    SettledAll,
+    Ways,
+    settled_of_one,
+    settled_of_several,
+    summing,
+)
 from tapegrad._core.types import Cotangent, Function, Params, Value
 from tapegrad._core.values import Scatter
 from tapegrad._warning import COUNT as WARNINGS
@@ -384,11 +392,7 @@ def settled_one(rule: Rule, x: Spec, out: Spec, params: Params) -> Settled | Non
     ways: Ways | None = rule.settle(x, out, **params)
     if ways is None:
         return None
-    found = Settled(params)
-    (keeps,), found.keeps_out = rule.needed((True,))
-    found.keeps_x, found.rule, found.spec = bool(keeps), rule, out
-    found.run, found.pull, found.push = ways
-    return found
+    return settled_of_one(rule, ways, out, params)
 
 
 def settled_spread(rule: Rule, x: Spec, out: Spec, params: Params) -> SettledAll:
@@ -423,12 +427,7 @@ def _settled_all(
     params: Params,
     ways: AllWays,
 ) -> SettledAll:
-    made = SettledAll(params)
-    keeps, made.keeps_out = rule.needed(wanted)
-    made.keeps, made.spec, made.specs = tuple(map(bool, keeps)), out, tuple(specs)
-    made.strong = rule.strong
-    made.pull, made.push = ways
-    return made
+    return settled_of_several(rule, ways, tuple(specs), wanted, out, params)
 
 
 def _pull_of(

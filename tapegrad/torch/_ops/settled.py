@@ -399,7 +399,7 @@ def settled_spread(rule: Rule, x: Spec, out: Spec, params: Params) -> SettledAll
     """The settled call of `rule`, which broadcasts an array: its cotangents are sums."""
     total = summing(out.shape, x.shape)
     pull = (lambda g, *_: (g,)) if total is None else (lambda g, *_: (total(g),))
-    return _settled_all(rule, [x], (True,), out, params, AllWays(pull))
+    return settled_of_several(rule, AllWays(pull), (x,), (True,), out, params)
 
 
 def _ways_of(
@@ -416,18 +416,7 @@ def _ways_of(
         found = rule.settle_all(tuple(specs), out, wanted, **params)
     if found is None:
         found = AllWays(_pull_of(rule, specs, wanted, out, params))
-    return _settled_all(rule, specs, wanted, out, params, found), None
-
-
-def _settled_all(
-    rule: Rule,
-    specs: list[Any],
-    wanted: tuple[bool, ...],
-    out: Spec,
-    params: Params,
-    ways: AllWays,
-) -> SettledAll:
-    return settled_of_several(rule, ways, tuple(specs), wanted, out, params)
+    return settled_of_several(rule, found, tuple(specs), wanted, out, params), None
 
 
 def _pull_of(

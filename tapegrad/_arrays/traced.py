@@ -371,8 +371,8 @@ class Array(Traced, NdarrayInterface):
                 None,
             )
         )
-        if rule.view and (out.base is x or out.base is not None and out.base is x.base):
-            view = new(Rearrangement)
+        if settled.view and (out.base is x or out.base is not None and out.base is x.base):
+            view = new(Part if settled.view == "part" else Rearrangement)
             view._taken = copy_like(out) if slot in tape.buffers and _copies(out, self) else out
             view.taken_slot = at
             view.spec = spec

@@ -124,14 +124,14 @@ def replay_backward(
                 and g.size < SMALL
                 and are_places(y, x)
             ):
-                bar = bars[x_slot] if x_slot in owned else None
-                if bar is None:
-                    bar = np.zeros(x.shape, x.dtype)
-                    if bars[x_slot] is not None:
-                        bar += bars[x_slot]
-                    bars[x_slot] = bar
-                    owned.add(x_slot)
+                before = bars[x_slot]
+                if before is not None and x_slot in owned:
+                    np.add.at(before, y, g)
+                    continue
+                bar = np.zeros(x.shape, x.dtype)
                 np.add.at(bar, y, g)
+                bars[x_slot] = bar if before is None else before + bar
+                owned.add(x_slot)
             elif (
                 rule is READ
                 and kind is np.float64

@@ -23,8 +23,8 @@ def tape_rows(f: Function, *args: Tree) -> list[tuple[int, str, tuple[int, ...],
     >>> for row in tape_rows(lambda x: np.sum(x * x), np.ones(2)):
     ...     print(row[1:])
     ('input', (), 'float64[2]')
-    ('np.multiply', (1, 1), 'float64[2]')
-    ('np.sum', (2,), 'float64 scalar')
+    ('np.multiply', (0, 0), 'float64[2]')
+    ('np.sum', (1,), 'float64 scalar')
     """
     selection = Selection.of_all(f"tape of {name_of(f)}", len(args))
     inputs = Inputs(selection, args, {})

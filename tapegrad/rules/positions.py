@@ -31,7 +31,10 @@ def moved_by_positions(x: Spec, out: Spec, function: Function) -> Ways | None:
     if not x.ndim or not out.ndim:  # NumPy reads numbers, not arrays, at 0-d positions
         return None
     numbers = np.arange(count).reshape(x.shape)
-    source = function(numbers)
+    try:
+        source = function(numbers)
+    except OverflowError:  # a constant beyond the integers
+        return None
     moved = _moved(function, numbers, source)
     if moved is None:
         return None

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tapegrad
 import tapegrad.torch as torch
+from tapegrad.torch._ops import settled
 
 functional = torch.nn.functional
 DTYPES = [torch.float32, torch.float64]
@@ -202,6 +204,24 @@ def test_values_that_an_operation_refuses_are_refused_each_time():
         functional.embedding(torch.tensor([0, 1]), torch.ones(2, 2, requires_grad=True))
     with pytest.raises(IndexError, match="out of range"):
         functional.embedding(torch.tensor([0, 2]), torch.ones(2, 2, requires_grad=True))
+
+
+def test_infinities_and_nan_are_replaced_also_after_calls_without_them():
+    for values in ([1.0, 2.0, 3.0], [2.0, 3.0, 4.0], [4.0, 5.0, 6.0], [np.inf, np.nan, 1.0]):
+        x = torch.tensor(values, dtype=torch.float64, requires_grad=True)
+        made = torch.nan_to_num(x, posinf=9.0)
+        made.sum().backward()
+    assert made.tolist() == [9.0, 0.0, 1.0]
+    assert x.grad.tolist() == [0.0, 0.0, 1.0]
+
+
+def test_an_operation_that_chooses_by_special_numbers_is_not_settled():
+    def choosing(x):
+        return np.copy(x) if np.isfinite(tapegrad.stop_gradient(x)).all() else np.sin(x)
+
+    x = np.array([1.0, 2.0])
+    steps = settled._traced(choosing, (torch.tensor(x),), {}, [x])
+    assert not settled._are_same_of_others(steps, choosing, (torch.tensor(x),), {}, [x])
 
 
 def test_results_do_not_share_memory_with_their_arguments():

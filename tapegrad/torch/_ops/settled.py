@@ -299,21 +299,34 @@ def _are_same_of_others(
     steps: list[_Step], trace: Call, args: Sequence[Any], kwargs: Params, arrays: list[Value]
 ) -> bool:
     """Whether the rules are called in the same way for other numbers in the arrays."""
-    others = [0.75 - x if x.dtype.kind == "f" else x for x in arrays]
-    try:
-        again = _traced(trace, args, kwargs, others)
-    except (ValueError, RuntimeError, IndexError):  # the operation refuses values
-        return False
-    return (
-        again is not None
-        and len(again) == len(steps)
-        and all(
-            one.rule is two.rule
-            and one.params == two.params
-            and len(one.places) == len(two.places)
-            and all(map(_is_same_place, one.places, two.places))
-            for one, two in zip(steps, again, strict=True)
-        )
+    for change in _CHANGES:
+        others = [change(x) if x.dtype.kind == "f" else x for x in arrays]
+        try:
+            with np.errstate(all="ignore"):
+                again = _traced(trace, args, kwargs, others)
+        except (ValueError, RuntimeError, IndexError):  # the operation refuses values
+            return False
+        if again is None or not _are_same(steps, again):
+            return False
+    return True
+
+
+# Other numbers of an array, also special ones, by which an operation may choose what it calls.
+_CHANGES: tuple[Call, ...] = (
+    lambda x: 0.75 - x,
+    np.zeros_like,
+    lambda x: np.full_like(x, np.inf),
+    lambda x: np.full_like(x, np.nan),
+)
+
+
+def _are_same(steps: list[_Step], others: list[_Step]) -> bool:
+    return len(others) == len(steps) and all(
+        one.rule is two.rule
+        and one.params == two.params
+        and len(one.places) == len(two.places)
+        and all(map(_is_same_place, one.places, two.places))
+        for one, two in zip(steps, others, strict=True)
     )
 
 

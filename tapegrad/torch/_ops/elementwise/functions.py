@@ -401,7 +401,7 @@ def sgn(input: Value) -> Value:
     return _sign(input)
 
 
-@operation("NanToNumBackward0", inplace=True, settles=True)
+@operation("NanToNumBackward0", inplace=True)
 def nan_to_num(
     input: Value,
     nan: float | None = None,

@@ -323,3 +323,19 @@ def test_memory_order_is_numpys():
 )
 def test_what_computes_is_not_taken_for_a_move(function):
     assert moved_by_positions(spec_of(X), spec_of(function(X)), function) is None
+
+
+def test_a_padding_of_minus_zero_is_told_from_one_of_zero():
+    x = np.ones((2, 3))
+    for zero in (0, (0, 0), 0, (0, 0), -0.0, (-0.0, -0.0)):
+        out, _ = tapegrad.vjp(lambda x, zero=zero: np.pad(x, 1, constant_values=zero), x)
+    assert np.signbit(out[0]).all()
+
+
+@pytest.mark.parametrize("many", [2**70, (2**70, 1)])
+def test_a_padding_by_more_than_an_integer_holds(many):
+    x = np.ones((2, 3))
+    for _ in range(3):
+        out, pull = tapegrad.vjp(lambda x: np.pad(x, 1, constant_values=many), x)
+        np.testing.assert_array_equal(out, np.pad(x, 1, constant_values=many))
+        np.testing.assert_array_equal(pull(np.ones(out.shape))[0], x)

@@ -31,8 +31,11 @@ def moved_by_positions(x: Spec, out: Spec, function: Function) -> Ways | None:
     if not x.ndim or not out.ndim:  # NumPy reads numbers, not arrays, at 0-d positions
         return None
     numbers = np.arange(count).reshape(x.shape)
-    source = function(numbers)
-    moved = _moved(function, numbers, source)
+    try:
+        source = function(numbers)
+        moved = _moved(function, numbers, source)
+    except OverflowError:  # it puts numbers beside the elements that are beyond an integer's range
+        return None
     if moved is None:
         return None
     if moved.all():

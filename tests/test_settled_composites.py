@@ -323,3 +323,34 @@ def test_memory_order_is_numpys():
 )
 def test_what_computes_is_not_taken_for_a_move(function):
     assert moved_by_positions(spec_of(X), spec_of(function(X)), function) is None
+
+
+def test_a_padding_of_minus_zero_is_told_from_one_of_zero():
+    x = np.ones((2, 3))
+    for zero in (0, (0, 0), 0, (0, 0), -0.0, (-0.0, -0.0)):
+        out, _ = tapegrad.vjp(lambda x, zero=zero: np.pad(x, 1, constant_values=zero), x)
+    assert np.signbit(out[0]).all()
+
+
+@pytest.mark.parametrize("many", [2**70, (2**70, 1)])
+def test_a_padding_by_more_than_an_integer_holds(many):
+    x = np.ones((2, 3))
+    for _ in range(3):
+        out, pull = tapegrad.vjp(lambda x: np.pad(x, 1, constant_values=many), x)
+        np.testing.assert_array_equal(out, np.pad(x, 1, constant_values=many))
+        np.testing.assert_array_equal(pull(np.ones(out.shape))[0], x)
+
+
+@pytest.mark.parametrize("times", range(3))
+def test_a_list_that_the_program_changes_after_the_call_is_kept_as_it_was(times):
+    def rolled(x):
+        shifts, repeats = [1, 2], [1, 0, 2, 1]
+        made = np.sum(np.roll(x, shifts, [0, 1]) * C) + np.sum(np.repeat(x, repeats, 1) ** 2)
+        shifts[0], repeats[0] = 0, 7
+        return made
+
+    x = np.cos(C) + times
+    for _ in range(times):
+        tapegrad.grad(rolled)(x)
+    wanted = np.roll(C, [-1, -2], [0, 1]) + 2 * x * [1, 0, 2, 1]
+    np.testing.assert_allclose(tapegrad.grad(rolled)(x), wanted, rtol=1e-14)

@@ -186,7 +186,7 @@ class Tape:
         self.root.locked[id(array)] = _Locked(array, _checksum(array) if verify else None)
 
     def keep_params(self, params: Params) -> Params:
-        """Parameters of a call, with their arrays (where=, repeats) kept as constants are."""
+        """Parameters of a call; arrays and lists (where=, repeats) are kept as constants are."""
         for value in params.values():
             if type(value) is np.ndarray or type(value) is list:
                 return {name: self.keep(value) for name, value in params.items()}

@@ -33,9 +33,9 @@ def moved_by_positions(x: Spec, out: Spec, function: Function) -> Ways | None:
     numbers = np.arange(count).reshape(x.shape)
     try:
         source = function(numbers)
+        moved = _moved(function, numbers, source)
     except OverflowError:  # a constant beyond the integers
         return None
-    moved = _moved(function, numbers, source)
     if moved is None:
         return None
     if moved.all():

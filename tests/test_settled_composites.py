@@ -354,3 +354,18 @@ def test_a_list_that_the_program_changes_after_the_call_is_kept_as_it_was(times)
         tapegrad.grad(rolled)(x)
     wanted = np.roll(C, [-1, -2], [0, 1]) + 2 * x * [1, 0, 2, 1]
     np.testing.assert_allclose(tapegrad.grad(rolled)(x), wanted, rtol=1e-14)
+
+
+@pytest.mark.parametrize("function", [np.outer, np.kron, np.cross, np.linalg.outer, np.hypot])
+@pytest.mark.parametrize("both", [True, False])
+def test_zero_tangents_beside_infinities_stay_zero_in_settled_calls(function, both):
+    def call(x):
+        x = x[None] if function is np.kron else x
+        return function(x, x if both else np.array([[np.inf, 1.0, np.inf]])[0].reshape(x.shape))
+
+    x, dot = np.array([np.inf, 1.0, 2.0]), np.array([0.0, 1.0, 0.0])
+    with np.errstate(invalid="ignore"):
+        with unsettled():
+            wanted = tapegrad.jvp(call, (x,), (dot,))[1]
+        for _ in range(3):
+            np.testing.assert_array_equal(tapegrad.jvp(call, (x,), (dot,))[1], wanted)

@@ -218,7 +218,7 @@ class Elementwise(Rule):
                 if terms is None or self.strong and not is_finite(terms[at]):
                     return by_partials(dots, out, *args)
                 total = terms[at] if total is None else total + terms[at]
-            return total
+            return by_partials(dots, out, *args) if has_nan(total) else total
 
         return by_partials if together is None else push
 
@@ -802,7 +802,7 @@ class Composite(Rule):
         self.definition = definition
         self.several = True
         self.primitive = primitive
-        self._linear, self._fixed = linear, frozenset(fixed)
+        self.linear, self._fixed = linear, frozenset(fixed)
 
     def apply(self, *args: Any, **kwargs: Any) -> Any:
         if self.deprecated:
@@ -813,7 +813,7 @@ class Composite(Rule):
         return result if out is None else write_out(out, result, self.name)
 
     def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
-        return [not self._linear or at in self._fixed for at in range(len(wanted))], False
+        return [not self.linear or at in self._fixed for at in range(len(wanted))], False
 
     def defined(self, args: Sequence[Value], params: Params) -> Any:
         """The definition's result; arguments that no derivative reads may be specs."""

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._core.entry import Spec, spec_of
+from tapegrad._core.fit import has_nan
 from tapegrad._core.scatter import put_at, selects_once
 from tapegrad._core.types import Cotangent, Index, Tangent, Value
 
@@ -326,9 +327,21 @@ def settled_of_several(
     found.constants = tuple(at for at in arrays if keeps[at] and not wanted[at])
     found.unread = tuple(at for at in arrays if not keeps[at])
     found.pull, found.push = ways.pull, ways.push
+    if rule.form == "composite" and not rule.linear and ways.push is not None:
+        found.push = _sound(rule, ways.push, params)
     found.strong = ways.strong or (ways.pull if rule.strong else None)
     found.run = ways.run or (lambda *given: rule.call(given, params))
     return found
+
+
+def _sound(rule: Any, push: Callable[..., Any], params: Any) -> Callable[..., Any]:
+    """`push` by ordinary products; where that gives a NaN, by the rule, whose zeros are strong."""
+
+    def pushed(dots: Any, out: Value, *args: Value) -> Any:
+        dot = push(dots, out, *args)
+        return rule.push(dots, out, args, params) if has_nan(dot) else dot
+
+    return pushed
 
 
 def placed(shape: tuple[int, ...], index: Index, g: Cotangent) -> Cotangent:

@@ -530,6 +530,8 @@ def _settled_repeat(
     ways = moved_by_positions(x, out, lambda a: np.repeat(a, repeats, axis))
     if ways is not None or type(repeats) is not int:
         return ways
+    if not x.ndim:
+        axis = None
     shape, after = x.shape, math.prod(x.shape[axis + 1 :]) if axis is not None and axis >= 0 else 1
     if axis is not None and axis < 0:
         after = math.prod(x.shape[axis % x.ndim + 1 :])

@@ -357,3 +357,65 @@ def test_a_norm_at_zero(params):
             np.testing.assert_allclose(
                 tapegrad.hvp(f, (x,), (np.ones((2, 3)),)), np.full((2, 3), 2.0), atol=1e-12
             )
+
+
+# --- What a key does not tell -------------------------------------------------------------------
+
+
+def test_parameters_of_other_types_are_other_calls():
+    """Keys compare 1, 1.0 and True as equal, and 0 and -0.0."""
+    x = np.arange(6.0).reshape(2, 3)
+    for _ in range(2):
+        tapegrad.vjp(lambda x: np.roll(x, 1, 1), x)
+        tapegrad.vjp(lambda x: np.sum(x, axis=1), x)
+        tapegrad.vjp(lambda x: np.concatenate([x, x], 1), x)
+        tapegrad.vjp(lambda x: np.pad(x, 1, constant_values=0), x)
+    with pytest.raises(TypeError):
+        tapegrad.vjp(lambda x: np.roll(x, 1.0, 1.0), x)
+    with pytest.raises(TypeError):
+        tapegrad.vjp(lambda x: np.sum(x, axis=1.0), x)
+    with pytest.raises(TypeError):
+        tapegrad.vjp(lambda x: np.concatenate([x, x], 1.0), x)
+    assert np.signbit(tapegrad.vjp(lambda x: np.pad(x, 1, constant_values=-0.0), x)[0][0, 0])
+    huge, _ = tapegrad.vjp(lambda x: np.pad(x, 1, constant_values=2**70), x)
+    assert huge[0, 0] == 2.0**70
+
+
+def test_a_list_may_change_after_the_call():
+    x = np.arange(6.0).reshape(2, 3)
+
+    def rolled(x):
+        shifts = [1, 2]
+        y = np.roll(x, shifts, [0, 1])
+        shifts[0] = 0
+        return np.sum(y * y * x)
+
+    def repeated(x):
+        counts = [1, 2, 0]
+        y = np.repeat(x, counts, 1)
+        counts[:] = [3, 0, 0]
+        return np.sum(y * y)
+
+    for _ in range(3):
+        first = tapegrad.grad(rolled)(x)
+        np.testing.assert_array_equal(
+            first, tapegrad.grad(lambda x: np.sum(np.roll(x, (1, 2), (0, 1)) ** 2 * x))(x)
+        )
+        np.testing.assert_array_equal(tapegrad.grad(repeated)(x), x * [2, 4, 0])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(np.outer(x, 2 * x)[1] / 3),
+        lambda x: np.dot(x, np.outer(x, x) @ x),
+        lambda x: np.sum(np.tensordot(np.outer(x, x), x, 1)),
+        lambda x: np.sum(np.kron(x, x) ** 2),
+        lambda x: np.sum(np.diff(x, 2) ** 2) + np.trace(np.outer(x, x)),
+    ],
+)
+def test_the_first_call_gives_the_bits_of_the_later_ones(f):
+    x = np.random.default_rng(0).standard_normal(7)  # a shape that no other test has
+    gradients = [tapegrad.grad(f)(x) for _ in range(3)]
+    np.testing.assert_array_equal(gradients[0], gradients[1])
+    np.testing.assert_array_equal(gradients[0], gradients[2])

@@ -30,6 +30,7 @@ from tapegrad._core.settled import (
     NUMBER,
     Settled,
     gather,
+    is_given,
     key_of,
     learn,
     learn_all,
@@ -227,11 +228,14 @@ class Array(Traced, NdarrayInterface):
             if settled is not NEW and settled is not None:
                 slot = self.slot
                 x = self._value
-                if type(x) is np.ndarray and slot != -1:
+                if type(x) is np.ndarray and slot != -1 and is_given(settled, args[1:], kwargs):
                     return self._settled(settled, x, slot)
             result = self._by_rule(function, rule, types, args, kwargs)
             if settled is NEW and type(self._value) is np.ndarray and isinstance(result, Array):
-                learn(rule, key, self.spec, result._value, args, kwargs)
+                settled = learn(rule, key, self.spec, result._value, args, kwargs)
+                if settled is not None and self.slot != -1:
+                    with np.errstate(all="ignore"):  # so that all calls give the same bits
+                        return self._settled(settled, self._value, self.slot)
             return result
         if rule is not None and rule.primitive is not None:
             call = rule.primitive(*args, **kwargs)
@@ -264,12 +268,17 @@ class Array(Traced, NdarrayInterface):
                 return self._by_rule(function, rule, types, args, kwargs)
             key = (arrays, others, None)
             settled = known.get(key, NEW)
-        if settled is None or settled is NEW:
+        if settled is None or settled is NEW or not is_given(settled, rest, kwargs):
             result = self._by_rule(function, rule, types, args, kwargs)
-            if settled is NEW and isinstance(result, Array):
-                learn_all(rule, key, call, result._value, kwargs)
-            return result
-        out = settled.run(*raws)
+            if settled is not NEW or not isinstance(result, Array):
+                return result
+            settled = learn_all(rule, key, call, result._value, kwargs)
+            if settled is None:
+                return result
+            with np.errstate(all="ignore"):  # so that all calls give the same bits
+                out = settled.run(*raws)
+        else:
+            out = settled.run(*raws)
         return tape.log_settled(settled, settled.rule, out, raws, tuple(slots))
 
     def _as_primitive(self, rule: Rule, arrays: Sequence[Value], params: Params) -> Any:

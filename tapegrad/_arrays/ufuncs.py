@@ -29,7 +29,7 @@ def binary(rule: Elementwise, x: Value, y: Value) -> Any:
             raw_x, raw_y = x._value, y._value
             out = rule.function(raw_x, raw_y)
             spec = x.spec
-            if spec is not y.spec or out.dtype is not spec.dtype:
+            if spec is not y.spec or out.dtype is not spec.dtype or rule.together is not None:
                 if out.dtype is not spec.dtype:
                     require_numbers(rule, out)
                 return tape.record_pair(rule, out, raw_x, raw_y, x.slot, y.slot)

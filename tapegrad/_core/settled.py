@@ -12,6 +12,7 @@ Knows rules and specs. Must not know the class of traced arrays, nor which funct
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -37,9 +38,21 @@ class Ways(NamedTuple):
 class Settled(dict[str, Any]):
     """The parameters of a settled call, as its entry holds them, with the ways of the call."""
 
-    __slots__ = ("add", "keeps_out", "keeps_x", "pull", "push", "rule", "run", "spec", "view")
+    __slots__ = (
+        "add",
+        "given",
+        "keeps_out",
+        "keeps_x",
+        "pull",
+        "push",
+        "rule",
+        "run",
+        "spec",
+        "view",
+    )
 
     rule: Any
+    given: bytes | None  # the parameters as they were given, with their types
     spec: Spec  # of the result
     keeps_x: bool  # whether the derivatives read x
     keeps_out: bool
@@ -66,6 +79,7 @@ class SettledAll(dict[str, Any]):
 
     __slots__ = (
         "constants",
+        "given",
         "keeps",
         "keeps_out",
         "pull",
@@ -79,6 +93,7 @@ class SettledAll(dict[str, Any]):
     )
 
     rule: Any
+    given: bytes | None  # the parameters as they were given, with their types
     spec: Spec  # of the result
     specs: tuple[Spec, ...]  # of the arrays
     keeps: tuple[bool, ...]  # which arrays the derivatives read
@@ -114,16 +129,37 @@ _LONGEST = 64  # items of a list that is part of a key
 
 def learn(
     rule: Any, key: Any, x: Spec, out: Value, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> None:
+) -> Settled | None:
     """Remember, under a key, how to make a call that has been made: of an array `x` first."""
-    args = (args[0], *map(_frozen, args[1:]))
-    kwargs = {name: _frozen(value) for name, value in kwargs.items()}
+    others, named = args[1:], kwargs
+    args = (args[0], *map(_frozen, others))
+    kwargs = {name: _frozen(value) for name, value in named.items()}
     if not _are_plain((*args[1:], *kwargs.values())):
-        return
+        return None
     if len(rule.calls) >= _MOST:
         rule.calls.clear()
     made = _settled(rule, x, spec_of(out), args, kwargs) if _is_plain(out) else None
+    if made is not None:
+        made.given = _as_given(others, named)
     rule.calls[key] = made
+    return made
+
+
+def _as_given(others: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes | None:
+    """The parameters of a call with their types, which keys do not tell: 1.0 equals 1 and True."""
+    return marshal.dumps((others, kwargs), 2) if others or kwargs else None
+
+
+def is_given(settled: Any, others: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a call that was found by its key has the parameters of the settled call."""
+    given = settled.given
+    if given is None:
+        return True
+    try:
+        found = marshal.dumps((others, kwargs), 2)
+    except ValueError:  # numbers of NumPy's and other classes
+        return False
+    return found == given
 
 
 def _is_plain(out: Value) -> bool:
@@ -217,20 +253,25 @@ def gather(rule: Any, tape: Any, kinds: Any, args: tuple[Any, ...]) -> Gathered 
 ABSENT = -1  # the slot of what is not traced; small integers are one object
 
 
-def learn_all(rule: Any, key: Any, call: Gathered, out: Value, kwargs: dict[str, Any]) -> None:
+def learn_all(
+    rule: Any, key: Any, call: Gathered, out: Value, kwargs: dict[str, Any]
+) -> SettledAll | None:
     """Remember, under a key, how to make a call of several arrays that has been made."""
-    _, raws, slots, rest = call
+    _, raws, slots, others = call
     wanted = tuple([slot != -1 for slot in slots])
-    rest = tuple(map(_frozen, rest))
-    kwargs = {name: _frozen(value) for name, value in kwargs.items()}
+    rest, named = tuple(map(_frozen, others)), kwargs
+    kwargs = {name: _frozen(value) for name, value in named.items()}
     if not _are_plain((*rest, *kwargs.values())) or True not in wanted:
-        return
+        return None
     if not _is_plain(out):
         rule.calls_of_all[key] = None  # it is not asked for again
-        return
+        return None
     arrays = (raws,) if rule.sequence else raws
     _, params = rule.bind((*arrays, *rest), kwargs)
-    settle_all(rule, key, tuple(map(spec_of, raws)), wanted, spec_of(out), params)
+    made = settle_all(rule, key, tuple(map(spec_of, raws)), wanted, spec_of(out), params)
+    if made is not None:
+        made.given = _as_given(others, named)
+    return made
 
 
 def _settled(
@@ -248,7 +289,7 @@ def settled_of_one(rule: Any, ways: Ways, out: Spec, params: Any) -> Settled:
     """A settled call of an array with these ways."""
     found = Settled(params)
     (keeps,), found.keeps_out = rule.needed((True,))
-    found.keeps_x, found.rule, found.spec = bool(keeps), rule, out
+    found.keeps_x, found.rule, found.spec, found.given = bool(keeps), rule, out, None
     found.run, found.pull, found.push, view, found.add = ways
     found.view = rule.view or view
     return found
@@ -280,7 +321,7 @@ def settled_of_several(
     """A settled call of several arrays with these ways."""
     found = SettledAll(params)
     keeps, found.keeps_out = rule.needed(wanted)
-    found.keeps = tuple(map(bool, keeps))
+    found.keeps, found.given = tuple(map(bool, keeps)), None
     found.spec, found.specs, found.rule = out, specs, rule
     arrays = [at for at, spec in enumerate(specs) if spec is not NUMBER]
     found.constants = tuple(at for at in arrays if keeps[at] and not wanted[at])
@@ -336,6 +377,7 @@ __all__ = [
     "Spec",
     "Ways",
     "gather",
+    "is_given",
     "key_of",
     "learn",
     "learn_all",

@@ -189,12 +189,17 @@ def unbatched(value: Any) -> Any:
     return value
 
 
+# How often `any_true` was asked: what a function did then may be another thing for other values.
+ASKED = [0]
+
+
 def any_true(condition: Any) -> bool:
     """Whether a condition holds for any element, of any example that a vmap maps over.
 
     For a rule that can save work, or a warning, where a case does not occur. What it computes must
     be right wherever the case does occur, element by element.
     """
+    ASKED[0] += 1
     condition = raw_value(condition)
     if type(condition) is np.ndarray:
         return bool(np.count_nonzero(condition))  # a fifth of the price of np.any
@@ -428,6 +433,7 @@ def cast(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 __all__ = [
+    "ASKED",
     "PLAIN_PARTS",
     "PYTHON_NUMBERS",
     "Mapped",

@@ -122,6 +122,10 @@ def _cofactors(a: Value, det: Value) -> Value:
         if untraced(a) is not a:
             inverse = np.linalg.inv(a)
         return scalar(det) * transposed(inverse)
+    finite = np.isfinite(untraced(a)).all((-2, -1))
+    if any_true(~finite):  # LAPACK may look for the singular values for ever
+        found = _cofactors(np.where(scalar(finite), a, unit(a)), np.where(finite, det, 1))
+        return np.where(scalar(finite), found, np.nan)
     u, s, v = np.linalg.svd(untraced(a))
     ill = ~(s[..., -1] * _ILL_CONDITIONED > s[..., 0])
     if not any_true(ill):

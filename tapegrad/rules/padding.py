@@ -284,19 +284,11 @@ def _pad_by_function(
 _MOVING = frozenset(("constant", "edge", "symmetric", "reflect", "wrap"))
 
 
-def _has_zero(constants: Any) -> bool:
-    if type(constants) is tuple:
-        return any(map(_has_zero, constants))
-    return constants is not None and constants == 0
-
-
 def _settled_pad(
     x: Spec, out: Spec, /, pad_width: Any, mode: str = "constant", **options: Any
 ) -> Ways | None:
     if mode not in _MOVING or options.get("reflect_type", "even") != "even":
         return None
-    if _has_zero(options.get("constant_values")):
-        return None  # a later call may have -0.0 there, which is equal
 
     def run(a: Value) -> Value:
         return np.pad(a, pad_width, mode, **options)

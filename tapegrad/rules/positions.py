@@ -34,7 +34,7 @@ def moved_by_positions(x: Spec, out: Spec, function: Function) -> Ways | None:
     try:
         source = function(numbers)
         moved = _moved(function, numbers, source)
-    except OverflowError:  # it puts numbers beside the elements that are beyond an integer's range
+    except OverflowError:  # a constant beyond the integers
         return None
     if moved is None:
         return None

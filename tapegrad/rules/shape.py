@@ -14,8 +14,8 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view
 
 from tapegrad._core.forms import Linear, composite, linear
-from tapegrad._core.settled import Spec, Ways
-from tapegrad._core.types import Cotangent, Function, Value
+from tapegrad._core.settled import Spec, Ways, summing
+from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import (
     Mapped,
     Scatter,
@@ -328,6 +328,7 @@ def _rollaxis(a: Value, axis: int, start: int = 0) -> Value:
 
 
 _BACKWARD = slice(None, None, -1)
+SMALL = 1 << 12  # elements that are copied faster than a view is made of them
 composite(np.fliplr, _fliplr, linear=True, settle=_settled_slices((slice(None), _BACKWARD)))
 composite(np.flipud, _flipud, linear=True, settle=_settled_slices((_BACKWARD,)))
 composite(np.rollaxis, _rollaxis)
@@ -399,12 +400,31 @@ composite(np.atleast_3d, lambda *arrays: _at_least(3, *arrays))
 
 # --- repetition
 
+
+def _settled_broadcast(x: Spec, out: Spec, /, shape: Any, subok: bool = False) -> Ways:
+    total = summing(out.shape, x.shape)
+
+    def push(dot: Tangent, _out: Value, _x: Value) -> Tangent:
+        if out.size > SMALL:
+            return np.broadcast_to(dot, shape)
+        made = np.empty(out.shape, out.dtype)  # at a fraction of the price of np.broadcast_to
+        made[...] = dot
+        return made
+
+    return Ways(
+        lambda a: np.broadcast_to(a, shape, subok=subok),
+        lambda g, _out, _x: g if total is None else total(g),
+        push,
+    )
+
+
 linear(
     np.broadcast_to,
     lambda g, _out, _x, *_a, **_k: g,
     view="part",
     batch="shape",
     signature="array, shape, subok",
+    settle=_settled_broadcast,
 )
 
 

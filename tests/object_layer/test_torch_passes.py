@@ -286,3 +286,13 @@ def test_slopes_of_manhattan_distances():
     apart = same[torch.tensor(rows)] - same[torch.tensor(columns)]
     (apart.abs().sum(1) * weight).sum().backward()
     torch.testing.assert_close(x.grad, same.grad)
+
+
+@pytest.mark.parametrize("word", ["silu", "gelu", "hardswish", "mish", "softplus", "logsigmoid"])
+@pytest.mark.parametrize("side", [5, 100])
+def test_a_result_may_be_written_into(word, side):
+    """The pass reads the argument alone, as PyTorch's does."""
+    x = torch.randn(side, side, requires_grad=True)
+    getattr(functional, word)(x * 1).mul_(2).sum().backward()
+    (once,) = torch.autograd.grad(getattr(functional, word)(x).sum(), x)
+    torch.testing.assert_close(x.grad, 2 * once)

@@ -326,3 +326,13 @@ def test_cond_of_a_matrix_with_nan_is_numpys(p, factor):
     assert np.isnan(gradient[0]).all()
     alone = tapegrad.grad(lambda x: np.real(cond(x)))(stack[1])
     np.testing.assert_allclose(gradient[1], alone)
+
+
+def test_a_determinant_with_infinities_has_no_derivative():
+    """It is NaN; LAPACK's singular values of such a matrix may take for ever."""
+    a = np.array([[1.0, -np.inf, 0.0], [np.inf, 1.0, 2.0], [0.0, 1.0, 1.0]])
+    with np.errstate(all="ignore"):
+        assert np.isnan(tapegrad.grad(np.linalg.det)(a)).all()
+        both = tapegrad.vjp(np.linalg.det, np.stack([a, np.eye(3)]))[1](np.ones(2))[0]
+    assert np.isnan(both[0]).all()
+    np.testing.assert_array_equal(both[1], np.eye(3))

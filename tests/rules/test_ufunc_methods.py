@@ -501,8 +501,11 @@ def test_more_elements_take_no_more_calls(name):
             seen.append(len(CURRENT.get().entries))
             return np.sum(found**2)
 
-        vjp(slope, positive(count))
-        return seen
+        for _ in range(
+            2
+        ):  # a first call of its kind is logged twice, before and after it is settled
+            vjp(slope, positive(count))
+        return seen[1:]
 
     assert entries(400) == entries(40)
     assert max(entries(40)) < 60

@@ -42,7 +42,7 @@ from tapegrad._core.settled import (
     summing,
 )
 from tapegrad._core.types import Cotangent, Function, Params, Value
-from tapegrad._core.values import Scatter
+from tapegrad._core.values import ASKED, Scatter
 from tapegrad._warning import COUNT as WARNINGS
 from tapegrad.torch._dtypes import Size
 from tapegrad.torch._dtypes import dtype as torch_dtype
@@ -247,7 +247,10 @@ def _traced(
     )
     positional = [_with(given, arg) for arg in args]
     words = {word: _with(given, value) for word, value in kwargs.items()}
+    asked = ASKED[0]
     result = trace(*positional, **words)
+    if ASKED[0] != asked:
+        return None  # it looks at the values
     if not isinstance(result, Array) or result.tape is not probe or result.slot in inputs:
         return None
     nodes = _entries_from(result.slot, inputs) if isinstance(result.slot, Node) else None

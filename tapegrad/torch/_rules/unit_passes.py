@@ -20,7 +20,6 @@ from tapegrad._core.types import Value
 from tapegrad.torch._rules.parts import logistic_into, softplus_into
 from tapegrad.torch._types import Number
 
-_LEAST = 1e-30  # sizes below which a quotient of two numbers may have lost digits
 _ROOT_HALF, _DENSITY = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)
 _ROOT, _CUBE = math.sqrt(2 / math.pi), 0.044715
 
@@ -28,12 +27,6 @@ _ROOT, _CUBE = math.sqrt(2 / math.pi), 0.044715
 def has_nan(x: Value) -> bool:
     """Whether a part has a NaN: no sum of squares of other numbers is one."""
     return bool(np.isnan(np.dot(x, x)))
-
-
-def _are_sure(x: Value, room: Value) -> bool:
-    """Whether quotients by x have all their digits."""
-    np.absolute(x, room)
-    return bool(np.minimum.reduce(room) >= _LEAST)
 
 
 # --- Piecewise ----------------------------------------------------------------------------------
@@ -111,15 +104,13 @@ def silu(made: Value, x: Value) -> None:
     np.divide(x, made, made)
 
 
-def silu_slopes(made: Value, room: Value, out: Value, x: Value) -> bool:
-    """s + out * (1 - s) by s = out / x."""
-    if not _are_sure(x, room):
-        return True
-    np.divide(out, x, made)
+def silu_slopes(made: Value, room: Value, x: Value) -> None:
+    """s * (1 + x * (1 - s)), of the logistic function s."""
+    logistic_into(made, x)
     np.subtract(1, made, room)
-    np.multiply(room, out, room)
-    np.add(made, room, made)
-    return False
+    np.multiply(room, x, room)
+    np.add(room, 1, room)
+    np.multiply(made, room, made)
 
 
 def logistic_slopes(made: Value, out: Value) -> None:
@@ -225,21 +216,23 @@ def gelu(made: Value, room: Value, x: Value) -> bool:
     return False
 
 
-def gelu_slopes(made: Value, room: Value, out: Value, x: Value) -> bool:
-    """The distribution function of x, which is out / x, plus x times its density."""
-    if x.dtype.char != "f" or not _are_sure(x, room):
+def gelu_slopes(made: Value, room: Value, x: Value) -> bool:
+    """The distribution function of x plus x times its density, in float32 alone."""
+    if _erf_by(made, room, x, _TANH_OF_NORMAL, 2 * _ERF_LIMIT):
         return True
+    np.multiply(made, 0.5, made)
+    np.add(made, 0.5, made)
     np.multiply(x, x, room)
     np.multiply(room, -0.5, room)
     np.exp(room, room)
     np.multiply(room, _DENSITY, room)
     np.multiply(room, x, room)
-    np.divide(out, x, made)
     np.add(made, room, made)
     return False
 
 
-def gelu_tanh(made: Value, x: Value) -> None:
+def _share_by_tanh(made: Value, x: Value) -> None:
+    """(1 + tanh(u)) / 2, the share of x that the gelu by tanh is."""
     np.multiply(x, x, made)
     np.multiply(made, _ROOT * _CUBE, made)
     np.add(made, _ROOT, made)
@@ -247,18 +240,20 @@ def gelu_tanh(made: Value, x: Value) -> None:
     np.tanh(made, made)
     np.multiply(made, 0.5, made)
     np.add(made, 0.5, made)
+
+
+def gelu_tanh(made: Value, x: Value) -> None:
+    _share_by_tanh(made, x)
     np.multiply(made, x, made)
 
 
-def gelu_tanh_slopes(made: Value, room: Value, out: Value, x: Value) -> bool:
-    """s + 2 out (1 - s) u' by s = out / x, which is (1 + tanh(u)) / 2."""
-    if not _are_sure(x, room):
-        return True
+def gelu_tanh_slopes(made: Value, room: Value, x: Value) -> None:
+    """s + 2 x s (1 - s) u', of the share s = (1 + tanh(u)) / 2."""
+    _share_by_tanh(made, x)
     np.multiply(x, x, room)
     np.multiply(room, 6 * _ROOT * _CUBE, room)
     np.add(room, 2 * _ROOT, room)
-    np.multiply(room, out, room)
-    np.divide(out, x, made)
+    np.multiply(room, x, room)
+    np.multiply(room, made, room)
     room -= np.multiply(room, made)
     np.add(made, room, made)
-    return False

@@ -373,13 +373,13 @@ _ROOT_HALF, _DENSITY = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)
 _ROOT, _CUBE = math.sqrt(2 / math.pi), 0.044715
 
 
-def _gelu_slope(out: Value, x: Value) -> Value:
-    return _gelu_slopes(out, x)
+def _gelu_slope(_out: Value, x: Value) -> Value:
+    return _gelu_slopes(x)
 
 
 @by_passes(unit_passes.gelu_slopes, work=1)
 @in_parts
-def _gelu_slopes(_out: Value, x: Value) -> Value:
+def _gelu_slopes(x: Value) -> Value:
     return 0.5 * special.erfc(-_ROOT_HALF * x) + x * (_DENSITY * np.exp(-0.5 * x * x))
 
 
@@ -390,12 +390,12 @@ def _gelu(x: Value) -> Value:
     return x * (0.5 * special.erfc(-_ROOT_HALF * x))
 
 
-def _gelu_tanh_slope(out: Value, x: Value) -> Value:
-    return _gelu_tanh_slopes(out, x)
+def _gelu_tanh_slope(_out: Value, x: Value) -> Value:
+    return _gelu_tanh_slopes(x)
 
 
 @by_passes(unit_passes.gelu_tanh_slopes, work=1)
-def _gelu_tanh_slopes(_out: Value, x: Value) -> Value:
+def _gelu_tanh_slopes(x: Value) -> Value:
     square = x * x
     inner = np.tanh(_ROOT * (x + _CUBE * x * square))
     return 0.5 * (1 + inner) + (0.5 * _ROOT) * x * (1 - inner * inner) * (1 + 3 * _CUBE * square)
@@ -436,12 +436,12 @@ def _short_gelu(general: Operation) -> Operation:
 gelu = _short_gelu(gelu)
 
 
-def _silu_slope(out: Value, x: Value) -> Value:
-    return _silu_slopes(out, x)
+def _silu_slope(_out: Value, x: Value) -> Value:
+    return _silu_slopes(x)
 
 
 @by_passes(unit_passes.silu_slopes, work=1)
-def _silu_slopes(_out: Value, x: Value) -> Value:
+def _silu_slopes(x: Value) -> Value:
     part = sigmoid_of(x)
     return part * (1 + x * (1 - part))
 

@@ -75,6 +75,7 @@ CORE = (
     "entry",
     "fit",
     "scatter",
+    "fit",
     "settled",
     "tape",
     "out",

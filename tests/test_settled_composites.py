@@ -369,3 +369,17 @@ def test_zero_tangents_beside_infinities_stay_zero_in_settled_calls(function, bo
             wanted = tapegrad.jvp(call, (x,), (dot,))[1]
         for _ in range(3):
             np.testing.assert_array_equal(tapegrad.jvp(call, (x,), (dot,))[1], wanted)
+
+
+@pytest.mark.parametrize("function", [np.maximum, np.fmin, np.hypot, np.logaddexp, np.matmul])
+def test_a_call_of_traced_constants_alone_gives_no_cotangents(function):
+    c = C[:3, :3] * 0.3
+
+    def total(x):
+        return np.sum(function(np.zeros_like(x), c)) + np.sum(function(x, c))
+
+    for _ in range(3):
+        found = tapegrad.grad(total)(C[:3, :3] + 1)
+        np.testing.assert_array_equal(
+            found, tapegrad.grad(lambda x: np.sum(function(x, c)))(C[:3, :3] + 1)
+        )

@@ -302,7 +302,8 @@ def settle_all(
     if len(rule.calls_of_all) >= _MOST:
         rule.calls_of_all.clear()
     numbers = NUMBER in specs and not rule.numbers
-    ways = None if numbers else rule.settle_all(specs, out, wanted, **params)
+    none = numbers or True not in wanted  # traced constants: nothing is pulled to them
+    ways = None if none else rule.settle_all(specs, out, wanted, **params)
     found = None
     if ways is not None:
         found = settled_of_several(rule, ways, specs, wanted, out, params)

@@ -75,7 +75,6 @@ CORE = (
     "entry",
     "fit",
     "scatter",
-    "fit",
     "settled",
     "tape",
     "out",

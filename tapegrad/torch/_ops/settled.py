@@ -61,6 +61,7 @@ Make = Callable[[Sequence[Tensor], Sequence[Value]], Tensor]
 _SMALL = 1 << 12  # elements of an array that is the same for all such calls, as of a mask
 _LONGEST = 12  # steps of a call
 _MOST = 1 << 12  # calls that an operation remembers; programs with more begin again
+LARGEST = 1 << 16  # elements of an array, beyond which a call is not settled
 # Parameters of these classes are told apart by their class and `==`.
 _DTYPES = {type(np.dtype(letter)) for letter in "?bBhHiIlLqQefdFD"}
 _PLAIN = frozenset((int, bool, float, str, type(None), torch_dtype, *_DTYPES))
@@ -194,6 +195,8 @@ def _learned(
     tracked = [not off and tensor.node is not None for tensor in tensors]
     if type(result) is not Tensor or "out" in kwargs or result._base is not None:
         return None
+    if any(x.size > LARGEST for x in (*arrays, result._value)):
+        return None  # a few microseconds do not count there, and what is tried here takes memory
     if isinstance(result.node, Node) is not (True in tracked):
         return None
     whole = [id(x) for x in arrays if x.dtype.kind != "f"]

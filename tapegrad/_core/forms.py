@@ -752,7 +752,11 @@ def transpose_linear(
 
 
 def transpose_at(
-    function: Callable[[list[Any]], list[Any]], values: Sequence[Value], bars: Sequence[Cotangent]
+    function: Callable[[list[Any]], list[Any]],
+    values: Sequence[Value],
+    bars: Sequence[Cotangent],
+    *,
+    strong_zeros: bool = False,
 ) -> list[Any]:
     """The same for any function, at these values of its inputs."""
     tape = Tape("transpose_linear")
@@ -765,7 +769,7 @@ def transpose_at(
             if bar is not None and isinstance(out, Traced) and out.tape is tape and out.slot >= 0:
                 before = table[out.slot]
                 table[out.slot] = bar if before is None else before + bar
-        replay_backward(tape.entries, table, consume=True)
+        replay_backward(tape.entries, table, consume=True, strong_zeros=strong_zeros)
         return [table[slot] for slot in slots]
     finally:
         tape.close()
@@ -828,12 +832,40 @@ class Composite(Rule):
         params: Params,
         wanted: Sequence[bool],
     ) -> Sequence[Cotangent]:
+        return self._pulled(g, args, params, wanted, strong_zeros=False)
+
+    def pull_strongly(
+        self,
+        g: Cotangent,
+        out: Value,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+    ) -> Sequence[Cotangent]:
+        """The same where every product is a strong one, as in a replay of the definition."""
+        return self._pulled(g, args, params, wanted, strong_zeros=True)
+
+    def _pulled(
+        self,
+        g: Cotangent,
+        args: Sequence[Value],
+        params: Params,
+        wanted: Sequence[bool],
+        *,
+        strong_zeros: bool,
+    ) -> Sequence[Cotangent]:
         likes = [
             np.zeros(x.shape, x.dtype) if type(x) is Spec else x
             for x, want in zip(args, wanted, strict=True)
             if want
         ]
-        found = iter(transpose_at(lambda xs: [self._at(xs, args, params, wanted)], likes, [g]))
+        bars = transpose_at(
+            lambda given: [self._at(given, args, params, wanted)],
+            likes,
+            [g],
+            strong_zeros=strong_zeros,
+        )
+        found = iter(bars)
         return [next(found) if want else None for want in wanted]
 
     def _at(

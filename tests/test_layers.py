@@ -82,6 +82,11 @@ CORE = (
     "forward",
     "forward_tape",
     "rule",
+    "reads",
+    "elementwise",
+    "linear",
+    "general",
+    "composite",
     "forms",
     "limits",
 )

@@ -36,7 +36,7 @@ from tapegrad._core.values import (
 )
 from tapegrad._errors import RuleError
 
-# By a partial whose other argument is a Python number: see `forms._also_of_numbers`.
+# By a partial whose other argument is a Python number: see `elementwise._also_of_numbers`.
 RAISED_BY_NUMBERS = (ZeroDivisionError, OverflowError)
 
 

@@ -17,6 +17,7 @@ from tapegrad._core.forward_tape import ForwardTape
 from tapegrad._core.general import transpose_at
 from tapegrad._core.out import write_out
 from tapegrad._core.rule import Rule
+from tapegrad._core.settled import ALL
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import Traced
 
@@ -42,8 +43,9 @@ class Composite(Rule):
     ) -> None:
         """`primitive`: of the arguments of a call, the `(rule, arrays, params)` it comes to.
 
-        None for a call that the definition makes more of. It need not look at what the arrays are:
-        where one is neither NumPy's, nor a number, nor of this tape, the definition is called.
+        None for a call that the definition makes more of. It is asked once for calls of a kind: of
+        one array (`arrays=1`) with its spec in place of it, else with integers in place of all
+        arguments but those that are None, of which it returns the ones that the rule gets.
 
         Of calls that are settled by `settle_all`: `linear`, whether they are linear, and `fixed`,
         which arrays are positions.
@@ -51,7 +53,12 @@ class Composite(Rule):
         super().__init__(function, **options)
         self.definition = definition
         self.several = True
-        self.primitive = primitive
+        if primitive is not None:
+            self.primitive = primitive
+            if self._arrays == 1:
+                self.calls = {}
+            else:
+                self.calls_of_all, self.gathers = {}, ALL
         self.linear, self._fixed = linear, frozenset(fixed)
 
     def apply(self, *args: Any, **kwargs: Any) -> Any:

@@ -20,7 +20,7 @@ import numpy as np
 from tapegrad._core.entry import spec_of
 from tapegrad._core.out import write_out
 from tapegrad._core.tape import require_numbers
-from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
 from tapegrad._core.values import (
     Traced,
     as_order,
@@ -381,29 +381,22 @@ class Rule:
 
     # -- replaying -------------------------------------------------------------------------------
 
-    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
         """Which arguments, and whether the result, the derivatives by wanted arguments read."""
         return [True] * len(wanted), True
 
     def pull(
-        self,
-        g: Cotangent,
-        out: Value,
-        args: Sequence[Value],
-        params: Params,
-        wanted: Sequence[bool],
+        self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         """The cotangents of the arguments, from that of the result; None for zeros."""
         raise NotImplementedError
 
-    def push(
-        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
-    ) -> Tangent:
+    def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
         """The tangent of the result, from those of the arguments; None for zeros."""
         raise NotImplementedError
 
     def push_plainly(
-        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+        self, dots: Sequence[Tangent], out: Value, args: Values, params: Params
     ) -> Tangent:
         """`push` for finite tangents, for which ordinary products do."""
         return self.push(dots, out, args, params)

@@ -38,6 +38,8 @@ from tapegrad._errors import RuleError
 
 # By a partial whose other argument is a Python number: see `forms._also_of_numbers`.
 RAISED_BY_NUMBERS = (ZeroDivisionError, OverflowError)
+# What NumPy makes of an array without dimensions: cotangents of settled calls.
+NUMBERS = frozenset((np.float64, np.float32))
 
 
 def replay_backward(
@@ -66,7 +68,7 @@ def replay_backward(
         bars[slot] = None
         if y_slot is None:
             kind = type(g)
-            if type(y) is Settled and (kind is np.ndarray or kind is np.float64):
+            if type(y) is Settled and (kind is np.ndarray or kind in NUMBERS):
                 at = x_slot[0]
                 if not strong_zeros and not (rule.in_order and slot in owned):
                     before = bars[at]
@@ -89,7 +91,7 @@ def replay_backward(
                     continue
             elif (
                 type(y) is SettledAll
-                and (kind is np.ndarray or kind is np.float64)
+                and (kind is np.ndarray or kind in NUMBERS)
                 and not strong_zeros
             ):
                 found = y.pull(g, out, *x)
@@ -312,6 +314,8 @@ def _pull_general(
             bars[at] = g
             owned.add(at)
             return strong_zeros
+    if len(args) > len(slots):  # what a settled call keeps besides
+        args = args[: len(slots)]
     wanted = [at >= start for at in slots]
     if strong_zeros and rule.form != "custom" and _has_infinities(g):
         found = _pull_infinite(rule, g, out, args, params, wanted)

@@ -72,6 +72,9 @@ class AllWays(NamedTuple):
     # cotangent that is not finite.
     strong: Callable[..., Any] | None = None
     run: Callable[..., Any] | None = None  # the result, of the arrays; None: as the rule calls it
+    # The result, and what `pull` gets after the arrays: what a call finds that its derivative
+    # needs as well. The entry keeps it after the arrays, and whoever asks the rule drops it.
+    keep: Callable[..., tuple[Any, Any]] | None = None
 
 
 class SettledAll(dict[str, Any]):
@@ -80,6 +83,7 @@ class SettledAll(dict[str, Any]):
     __slots__ = (
         "constants",
         "given",
+        "keep",
         "keeps",
         "keeps_out",
         "pull",
@@ -101,6 +105,7 @@ class SettledAll(dict[str, Any]):
     unread: tuple[int, ...]  # which arrays no derivative reads
     keeps_out: bool
     run: Callable[..., Any]
+    keep: Callable[..., tuple[Any, Any]] | None
     pull: Callable[..., Any]
     push: Callable[..., Any] | None
     strong: Callable[..., Any] | None
@@ -327,7 +332,7 @@ def settled_of_several(
     arrays = [at for at, spec in enumerate(specs) if spec is not NUMBER]
     found.constants = tuple(at for at in arrays if keeps[at] and not wanted[at])
     found.unread = tuple(at for at in arrays if not keeps[at])
-    found.pull, found.push = ways.pull, ways.push
+    found.pull, found.push, found.keep = ways.pull, ways.push, ways.keep
     if rule.form == "composite" and not rule.linear and ways.push is not None:
         found.push = _sound(rule, ways.push, params)
     found.strong = ways.strong or (ways.pull if rule.strong else None)

@@ -51,6 +51,7 @@ from tapegrad.torch._graph.node import GraphTape, Node, fresh_node, new, number_
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._rules.declare import Declared
+from tapegrad.torch._rules.fused import Fused, Kept
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray, node_of
 
 mode_of = MODE.get
@@ -282,6 +283,7 @@ def _step_of(
     elif isinstance(out, tuple) or not all(map(_is_plain, params.values())):
         return None
     kept = probe.given.get(node, kept)
+    params = {name: value for name, value in params.items() if type(value) is not Kept}
     lone = all(x.ndim for x in arrays)  # then numbers can come from parameters alone
     small = _SMALL if all(x.dtype.kind == "f" for x in arrays) else 0
     places = []
@@ -295,7 +297,7 @@ def _step_of(
             ):
                 return None
         places.append(_Place(number, value if number < 0 else None))
-    return _Step(rule, dict(params), places)
+    return _Step(rule, params, places)
 
 
 def _are_same_of_others(
@@ -389,10 +391,10 @@ def _with(arrays: Iterator[Any], arg: Any) -> Any:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a parameter of a rule is the same for all calls: no array, nothing that is kept."""
+    """Whether a parameter of a rule is the same for all calls: no array; or what a call keeps."""
     if isinstance(value, (tuple, list)):
         return all(map(_is_plain, value))
-    return value is None or isinstance(value, (int, float, str, slice, np.dtype, type))
+    return value is None or isinstance(value, (int, float, str, slice, np.dtype, type, Kept))
 
 
 def _function_of(rule: Rule, params: Params) -> Call:
@@ -431,11 +433,13 @@ def _ways_of(
         if one is not None:
             return one, one.run
     found: AllWays | None = None
-    if rule.settle_all is not None and whole and all(spec.dtype is out.dtype for spec in specs):
+    if isinstance(rule, Fused):
+        found = rule.ways(specs, out, wanted, **params)
+    elif rule.settle_all is not None and whole and all(spec.dtype is out.dtype for spec in specs):
         found = rule.settle_all(tuple(specs), out, wanted, **params)
     if found is None:
         found = AllWays(_pull_of(rule, specs, wanted, out, params))
-    return settled_of_several(rule, found, tuple(specs), wanted, out, params), None
+    return settled_of_several(rule, found, tuple(specs), wanted, out, params), found.keep
 
 
 def _pull_of(
@@ -514,6 +518,7 @@ def _maker(
             [spec if number < 0 else arrays[number] for number, spec in choice]
         )
     sources = [number if want else -1 for number, want in zip(numbers, wanted, strict=True)]
+    keeping = isinstance(settled, SettledAll) and settled.keep is not None
     lone, both = sources == [0], sources == [0, 1] and len(places) == 2
 
     def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Tensor:
@@ -525,6 +530,10 @@ def _maker(
                 out = run(*[arrays[p.number] if p.number >= 0 else p.constant for p in places])
         finally:
             VARIABLE.reset(token)
+        kept = kept_of(arrays)
+        if keeping:
+            out, besides = out
+            kept = (*kept, besides)
         result: Tensor = new(Tensor)
         if type(out) is not ndarray:
             result._value = np.asarray(out)
@@ -541,7 +550,7 @@ def _maker(
         else:
             nodes = tuple([-1 if n < 0 else _node_for(tensors[n]) for n in sources])
         node._number = next_number()
-        node._entry = rule, out if keeps_out else spec, kept_of(arrays), settled, nodes, None
+        node._entry = rule, out if keeps_out else spec, kept, settled, nodes, None
         return result
 
     return make
@@ -570,7 +579,9 @@ def _maker_of_several(steps: list[_Made], logs: bool) -> Make:
             for keep, place, spec in zip(keeps or wanted, places, specs, strict=True)
         ]
         slots = [p.number if want else -1 for p, want in zip(places, wanted, strict=True)]
-        plan.append((rule, run, node_type, settled, places, parts, slots, keeps_out, spec))
+        keeping = isinstance(settled, SettledAll) and settled.keep is not None
+        how = (run, keeping, keeps_out)
+        plan.append((rule, how, node_type, settled, places, parts, slots, spec))
 
     def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Tensor:
         values = list(arrays)
@@ -579,8 +590,13 @@ def _maker_of_several(steps: list[_Made], logs: bool) -> Make:
             nodes += [None if x.node is None else _node_for(x) for x in tensors]
         token = VARIABLE.set(SILENT)
         try:
-            for rule, run, node_type, settled, places, parts, slots, keeps_out, spec in plan:
+            for rule, (run, keeping, keeps_out), node_type, settled, places, parts, slots, spec in (
+                plan
+            ):
                 out = run(*[values[n] if n >= 0 else constant for n, constant in places])
+                besides: tuple[Any, ...] = ()
+                if keeping:
+                    out, *besides = out
                 node = None
                 if node_type is not None:
                     node = new(node_type)
@@ -588,7 +604,7 @@ def _maker_of_several(steps: list[_Made], logs: bool) -> Make:
                     node._entry = (
                         rule,
                         out if keeps_out else spec,
-                        tuple([values[n] if n >= 0 else part for n, part in parts]),
+                        (*[values[n] if n >= 0 else part for n, part in parts], *besides),
                         settled,
                         tuple([nodes[n] if n >= 0 else -1 for n in slots]),
                         None,
@@ -618,6 +634,16 @@ def _kept_by(settled: Settled | SettledAll | None) -> tuple[tuple[bool, ...], bo
     return (settled.keeps_x,) if isinstance(settled, Settled) else settled.keeps, settled.keeps_out
 
 
+def kept_by(result: Tensor) -> Any:
+    """What the call that made a tensor keeps for its derivative; None if it keeps nothing."""
+    node = result.node
+    entry = node._entry if isinstance(node, Node) else None
+    if entry is None or type(entry[4]) is not tuple:
+        return None
+    _, _, kept, params, nodes, _ = entry
+    return kept[-1] if len(kept) > len(nodes) else params.get("kept")
+
+
 def _node_for(x: Tensor) -> Node:
     """The node of a tensor that is about to be used; RuntimeError for inference tensors."""
     if x._inference:
@@ -626,4 +652,4 @@ def _node_for(x: Tensor) -> Node:
     return node
 
 
-__all__ = ["settled_one", "settled_spread", "settling"]
+__all__ = ["kept_by", "settled_one", "settled_spread", "settling"]

@@ -19,7 +19,8 @@ from tapegrad.torch._graph.modes import no_grad
 from tapegrad.torch._ops.create.fill import C_NAMES
 from tapegrad.torch._ops.declare import private, register
 from tapegrad.torch._ops.elementwise.kinds import require_kind
-from tapegrad.torch._rules.normalizing import Kept, normalized
+from tapegrad.torch._ops.settled import kept_by
+from tapegrad.torch._rules.normalizing import moments, moments_kept, normalized
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._tensor.writes import overwrite
 
@@ -42,7 +43,7 @@ def _check_dtypes(input: Tensor, *parts: Tensor | None) -> None:
 
 def _per_channel(part: Value, ndim: int) -> Value:
     """One number a channel, in a shape that broadcasts to (n, channels, ...)."""
-    return part if part is None else np.reshape(part, (-1, *(1,) * (ndim - 2)))
+    return part if part is None or ndim == 2 else np.reshape(part, (-1, *(1,) * (ndim - 2)))
 
 
 def _check_channels(channels: int, **parts: Value) -> None:
@@ -53,18 +54,17 @@ def _check_channels(channels: int, **parts: Value) -> None:
             )
 
 
-@private("NativeBatchNormBackward0")
+@private("NativeBatchNormBackward0", settles=True)
 def _batch_norm(
-    input: Value, weight: Value, bias: Value, axes: tuple[int, ...], eps: float, kept: Kept
+    input: Value, weight: Value, bias: Value, axes: tuple[int, ...], eps: float
 ) -> Value:
     require_kind(input, "batch_norm")
-    ndim = len(input.shape)
-    return normalized(
-        input, _per_channel(weight, ndim), _per_channel(bias, ndim), axes, eps, kept=kept
-    )
+    shape = input.shape
+    aligned = None if len(shape) == 2 else (shape[1], *(1,) * (len(shape) - 2))
+    return normalized(input, weight, bias, axes, eps, aligned=aligned)
 
 
-@private("NativeBatchNormBackward0")
+@private("NativeBatchNormBackward0", settles=True)
 def _scaled(
     input: Value, mean: Value, variance: Value, weight: Value, bias: Value, eps: float
 ) -> Value:
@@ -87,10 +87,13 @@ def _is_mapped(value: Value) -> bool:
     return isinstance(value, Mapped)
 
 
-def _statistics_of(input: Tensor, axes: tuple[int, ...], kept: Kept) -> Any:
-    """Mean and variance of a call, which a traced one has not kept; both as arrays."""
+def _statistics_of(input: Tensor, axes: tuple[int, ...], eps: float, out: Tensor) -> Any:
+    """Mean and variance of a call that made `out`; both as arrays."""
     value: Any = input._value
-    if kept.found is None:
+    found = moments_kept(kept_by(out))
+    if found is None and type(value) is np.ndarray and value.dtype.itemsize != 2:
+        found = moments(value, axes, eps)
+    if found is None:
         if _is_mapped(value):
             raise RuntimeError(
                 "Batch norm got a batched tensor as input while the running_mean or running_var, "
@@ -99,7 +102,7 @@ def _statistics_of(input: Tensor, axes: tuple[int, ...], kept: Kept) -> Any:
             )
         value = raw_value(value)
         return np.mean(value, axes), np.var(value, axes)
-    return np.squeeze(kept.found.mean, axes), np.squeeze(kept.found.variance, axes)
+    return tuple(np.squeeze(part, axes) for part in found)
 
 
 def _update(running: Tensor | None, found: Value, momentum: float) -> None:
@@ -151,10 +154,9 @@ def batch_norm(
     if not training:
         return _scaled(input, running_mean, running_var, weight, bias, eps)
     axes = (-input.ndim, *range(2 - input.ndim, 0))
-    kept = Kept()
-    out = _batch_norm(input, weight, bias, axes, eps, kept)
+    out = _batch_norm(input, weight, bias, axes, eps)
     if count and (running_mean is not None or running_var is not None):
-        mean, variance = _statistics_of(input, axes, kept)
+        mean, variance = _statistics_of(input, axes, eps, out)
         part = 0.0 if momentum is None else momentum
         _update(running_mean, mean, part)
         _update(running_var, variance * _bessel(count), part)
@@ -193,10 +195,9 @@ def instance_norm(
             f"{_size_words(input.shape)}"
         )
     axes = tuple(range(2 - input.ndim, 0))
-    kept = Kept()
-    out = _batch_norm(input, weight, bias, axes, eps, kept)
+    out = _batch_norm(input, weight, bias, axes, eps)
     if running_mean is not None or running_var is not None:
-        mean, variance = _statistics_of(input, axes, kept)
+        mean, variance = _statistics_of(input, axes, eps, out)
         examples = input.shape[0] or math.nan  # no examples leave no statistics
         _update(running_mean, np.sum(mean, 0) / examples, momentum)
         _update(running_var, np.sum(variance, 0) / examples * _bessel(count), momentum)
@@ -244,7 +245,7 @@ def _last(
     return tuple(range(-len(given), 0))
 
 
-@private("NativeLayerNormBackward0")
+@private("NativeLayerNormBackward0", settles=True)
 def _layer_norm(
     input: Value, axes: tuple[int, ...], weight: Value, bias: Value, eps: float
 ) -> Value:
@@ -269,7 +270,7 @@ def layer_norm(
     return _layer_norm(input, axes, weight, bias, eps)
 
 
-@private("MulBackward0")
+@private("MulBackward0", settles=True)
 def _rms_norm(input: Value, axes: tuple[int, ...], weight: Value, eps: float) -> Value:
     return normalized(input, weight, None, axes, eps, centred=False)
 
@@ -299,16 +300,15 @@ def rms_norm(
     return _rms_norm(input, axes, weight, eps).to(input.dtype)
 
 
-@private("NativeGroupNormBackward0")
+@private("NativeGroupNormBackward0", settles=True)
 def _group_norm(input: Value, groups: int, weight: Value, bias: Value, eps: float) -> Value:
     require_kind(input, "GroupNormKernelImpl")
     shape = input.shape
     each = shape[1] // groups
     split = (shape[0], groups, each, *shape[2:])
     aligned = (groups, each, *(1,) * (len(shape) - 2))
-    factor, term = (None if part is None else np.reshape(part, aligned) for part in (weight, bias))
     axes = tuple(range(1 - len(shape), 0))
-    return normalized(input, factor, term, axes, eps, split=split)
+    return normalized(input, weight, bias, axes, eps, split=split, aligned=aligned)
 
 
 def group_norm(

@@ -52,7 +52,15 @@ from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._rules.declare import Declared
 from tapegrad.torch._rules.fused import Fused, Kept
-from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray, node_of
+from tapegrad.torch._tensor.tensor import (
+    LEAF,
+    Tensor,
+    accumulator_of,
+    array_of,
+    ndarray,
+    node_of,
+    of_value,
+)
 
 mode_of = MODE.get
 
@@ -145,6 +153,29 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
         return result
 
     return call
+
+
+def settled(function: Call) -> Call:
+    """A function of tensors that calls operations, whose calls that come again are settled.
+
+    What decides what it calls is as of an operation: shapes, dtypes and parameters alone.
+    """
+
+    def trace(*args: Any, **kwargs: Any) -> Any:
+        made = function(
+            *[_tensors(arg) for arg in args],
+            **{word: _tensors(value) for word, value in kwargs.items()},
+        )
+        return made._value if type(made) is Tensor else None
+
+    return settling(function, trace)
+
+
+def _tensors(arg: Any) -> Any:
+    """An argument with tensors in the place of arrays, also of those in a list."""
+    if isinstance(arg, list):
+        return [_tensors(part) for part in arg]
+    return of_value(arg) if isinstance(arg, (Array, ndarray)) else arg
 
 
 # --- What a call is settled to ------------------------------------------------------------------
@@ -652,4 +683,4 @@ def _node_for(x: Tensor) -> Node:
     return node
 
 
-__all__ = ["kept_by", "settled_one", "settled_spread", "settling"]
+__all__ = ["kept_by", "settled", "settled_one", "settled_spread", "settling"]

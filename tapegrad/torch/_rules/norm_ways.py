@@ -62,8 +62,8 @@ def _sums_of(norm: Norm, last: int) -> Callable[[Value], Value]:
     size = math.prod(norm.shape[len(lead) :])
     ones, flat, kept = np.ones(size, norm.dtype), (-1, size), (*lead, *(1,) * last)
     if not rest:
-        return lambda x: np.matmul(x.reshape(flat), ones).reshape(kept)
-    return lambda x: add_up(np.matmul(x.reshape(flat), ones).reshape(kept), rest, None, None, True)
+        return lambda x: np.dot(x.reshape(flat), ones).reshape(kept)
+    return lambda x: add_up(np.dot(x.reshape(flat), ones).reshape(kept), rest, None, None, True)
 
 
 def _squares_of(norm: Norm, last: int) -> Callable[[Value], Value]:
@@ -165,18 +165,18 @@ def _rows(norm: Norm) -> tuple[Callable[..., Any], Callable[..., Any]]:
         of_weight = of_bias = None
         made = np.multiply(g, y)
         if by_weight:
-            of_weight = np.matmul(ones, made).reshape(given)
+            of_weight = np.dot(ones, made).reshape(given)
         if by_bias:
-            of_bias = np.matmul(ones, g).reshape(given)
+            of_bias = np.dot(ones, g).reshape(given)
         if not by_x:
             return None, of_weight, of_bias
         column = weight.reshape(size, 1)
         shares = column * inverse
-        np.multiply(y, np.matmul(made, shares), made)
+        np.multiply(y, np.dot(made, shares), made)
         bar = np.multiply(g, weight.reshape(size))
         bar -= made
         if centred:
-            bar -= np.matmul(g, shares)
+            bar -= np.dot(g, shares)
         bar *= scale
         return bar.reshape(shape), of_weight, of_bias
 

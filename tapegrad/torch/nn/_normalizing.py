@@ -6,6 +6,7 @@ is normalized (`_rules.normalizing`).
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -16,10 +17,11 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import Mapped, Traced, raw_value
 from tapegrad._warning import warn
 from tapegrad.torch._graph.modes import no_grad
+from tapegrad.torch._graph.versions import count_write
 from tapegrad.torch._ops.create.fill import C_NAMES
-from tapegrad.torch._ops.declare import private, register
+from tapegrad.torch._ops.declare import OPERATIONS, private, register
 from tapegrad.torch._ops.elementwise.kinds import require_kind
-from tapegrad.torch._ops.settled import kept_by
+from tapegrad.torch._ops.settled import kept_by, settled
 from tapegrad.torch._rules.normalizing import moments, moments_kept, normalized
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._tensor.writes import overwrite
@@ -102,15 +104,45 @@ def _statistics_of(input: Tensor, axes: tuple[int, ...], eps: float, out: Tensor
             )
         value = raw_value(value)
         return np.mean(value, axes), np.var(value, axes)
-    return tuple(np.squeeze(part, axes) for part in found)
+    shape = [side for axis, side in enumerate(value.shape) if axis - value.ndim not in axes]
+    return tuple(part.reshape(shape) for part in found)
+
+
+def _is_plain(buffer: Tensor) -> bool:
+    """Whether a write to a buffer is one to its array: it has no history, views or transform."""
+    value = buffer._value
+    return (
+        type(value) is np.ndarray
+        and value.flags.writeable
+        and buffer.node is buffer._base is None
+        and not buffer._views
+        and not buffer._inference
+    )
+
+
+def count_batch(counter: Tensor) -> None:
+    """Add 1 to the number of batches."""
+    if _is_plain(counter):
+        counter._value += 1
+        count_write(counter)
+        return
+    with no_grad():
+        OPERATIONS["add_"](counter, 1)
 
 
 def _update(running: Tensor | None, found: Value, momentum: float) -> None:
     """Move running statistics towards those of a batch."""
-    if running is not None:
-        with no_grad():
-            before = raw_value(running._value)
-            overwrite(running, (before * (1 - momentum) + found * momentum).astype(before.dtype))
+    if running is None:
+        return
+    if _is_plain(running) and running._value.dtype == found.dtype:
+        value = running._value
+        value *= 1 - momentum
+        value += found * momentum
+        count_write(running)
+        return
+    with no_grad():
+        before = raw_value(running._value)
+        overwrite(running, (before * (1 - momentum) + found * momentum).astype(before.dtype))
 
 
 def _bessel(count: float) -> float:
@@ -138,6 +170,33 @@ def batch_norm(
     statistics are those of the input, and the running ones, if any, move towards them by
     `momentum`; else the running ones are used. ValueError for one value a channel in training.
     """
+    out = _by_channels(input, running_mean, running_var, weight, bias, training, eps)
+    if training and (running_mean is not None or running_var is not None):
+        shape = input._value.shape
+        count = math.prod(shape) // max(shape[1], 1)
+        if count:
+            mean, variance = _statistics_of(input, _but_channels(len(shape)), eps, out)
+            part = 0.0 if momentum is None else momentum
+            _update(running_mean, mean, part)
+            _update(running_var, variance * _bessel(count), part)
+    return out
+
+
+def _but_channels(ndim: int) -> tuple[int, ...]:
+    return (-ndim, *range(2 - ndim, 0))
+
+
+@settled
+def _by_channels(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    eps: float,
+) -> Any:
+    """Batch norm with its checks, but for the running statistics that move."""
     count = math.prod(input.shape) // max(input.shape[1], 1)
     if training and count == 1:
         raise ValueError(
@@ -153,14 +212,7 @@ def batch_norm(
     _check_dtypes(input, weight, bias, running_mean, running_var)
     if not training:
         return _scaled(input, running_mean, running_var, weight, bias, eps)
-    axes = (-input.ndim, *range(2 - input.ndim, 0))
-    out = _batch_norm(input, weight, bias, axes, eps)
-    if count and (running_mean is not None or running_var is not None):
-        mean, variance = _statistics_of(input, axes, eps, out)
-        part = 0.0 if momentum is None else momentum
-        _update(running_mean, mean, part)
-        _update(running_var, variance * _bessel(count), part)
-    return out
+    return _batch_norm(input, weight, bias, _but_channels(input.ndim), eps)
 
 
 def instance_norm(
@@ -253,6 +305,7 @@ def _layer_norm(
     return normalized(input, weight, bias, axes, eps)
 
 
+@settled
 def layer_norm(
     input: Tensor,
     normalized_shape: Shape,
@@ -275,6 +328,7 @@ def _rms_norm(input: Value, axes: tuple[int, ...], weight: Value, eps: float) ->
     return normalized(input, weight, None, axes, eps, centred=False)
 
 
+@settled
 def rms_norm(
     input: Tensor,
     normalized_shape: Shape,
@@ -311,6 +365,7 @@ def _group_norm(input: Value, groups: int, weight: Value, bias: Value, eps: floa
     return normalized(input, weight, bias, axes, eps, split=split, aligned=aligned)
 
 
+@settled
 def group_norm(
     input: Tensor,
     num_groups: int,
@@ -387,8 +442,10 @@ def local_response_norm(
 def _of_torch(function: Any) -> Any:
     """As `torch.<name>`, which also takes the flag for CUDA's own kernels."""
 
+    count = len(inspect.signature(function).parameters)
+
     def call(*args: Any, cudnn_enabled: bool = True, **kwargs: Any) -> Any:
-        return function(*args[: function.__code__.co_argcount], **kwargs)
+        return function(*args[:count], **kwargs)
 
     call.__name__ = call.__qualname__ = function.__name__
     call.__doc__, call.__module__ = function.__doc__, function.__module__

@@ -403,7 +403,9 @@ def _maker_of(
         tracked.append(settled is not None)
     if next(left, None) is not None or tracked[-1] is not logs:
         return None
-    return _maker(*made[0]) if logs and len(made) == 1 else _maker_of_several(made, logs)
+    if logs and len(made) == 1:
+        return _maker(len(arrays), *made[0])
+    return _maker_of_several(made, logs)
 
 
 def _call(function: Call, places: list[_Place], values: list[Value]) -> Any:
@@ -522,6 +524,7 @@ def _pull_elementwise(rule: Elementwise, at: int, specs: list[Any]) -> Call:
 
 
 def _maker(
+    count: int,
     rule: Rule,
     run: Call,
     node_type: type[Node],
@@ -531,10 +534,13 @@ def _maker(
     wanted: tuple[bool, ...],
     spec: Spec,
 ) -> Make:
-    """A function that makes the call: of the tensors among its arguments, and their arrays."""
+    """A function that makes the call: of the tensors among its arguments, and their arrays.
+
+    count: of the tensors, some of which the rule may not get.
+    """
     keeps, keeps_out = _kept_by(settled)
     numbers = [place.number for place in places]
-    in_order = numbers == [*range(len(places))]
+    in_order = numbers == [*range(count)]
     if in_order and all(keeps):
         kept_of: Any = tuple
     elif not any(keep and number >= 0 for keep, number in zip(keeps, numbers, strict=True)):
@@ -550,7 +556,7 @@ def _maker(
         )
     sources = [number if want else -1 for number, want in zip(numbers, wanted, strict=True)]
     keeping = isinstance(settled, SettledAll) and settled.keep is not None
-    lone, both = sources == [0], sources == [0, 1] and len(places) == 2
+    lone, both = sources == [0], sources == [0, 1] and count == 2
 
     def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Tensor:
         token = VARIABLE.set(SILENT)

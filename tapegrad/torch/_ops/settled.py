@@ -468,11 +468,15 @@ def _ways_of(
     found: AllWays | None = None
     if isinstance(rule, Fused):
         found = rule.ways(specs, out, wanted, **params)
-    elif rule.settle_all is not None and whole and all(spec.dtype is out.dtype for spec in specs):
+        if found is not None:
+            made = settled_of_several(rule, found, tuple(specs), wanted, out, params)
+            made.strong = found.strong  # else they need none
+            return made, found.keep or found.run
+    if found is None and rule.settle_all is not None and whole and all(spec.dtype is out.dtype for spec in specs):
         found = rule.settle_all(tuple(specs), out, wanted, **params)
     if found is None:
         found = AllWays(_pull_of(rule, specs, wanted, out, params))
-    return settled_of_several(rule, found, tuple(specs), wanted, out, params), found.keep
+    return settled_of_several(rule, found, tuple(specs), wanted, out, params), None
 
 
 def _pull_of(

@@ -21,6 +21,7 @@ import numpy as np
 from tapegrad._core.entry import Spec
 from tapegrad._core.settled import AllWays
 from tapegrad._core.types import Cotangent, Function, Value
+from tapegrad.rules.masks import chosen
 from tapegrad.torch._rules.parts import LARGE
 from tapegrad.torch._types import Number
 
@@ -29,7 +30,9 @@ Ways = Callable[..., AllWays | None]
 _ROOT, _CUBE = math.sqrt(2 / math.pi), 0.044715
 
 
-def ways_of(pull: Function, keep: Callable[..., Any] | None = None) -> Ways:
+def ways_of(
+    pull: Function, keep: Callable[..., Any] | None = None, run: Function | None = None
+) -> Ways:
     """The ways of an elementwise function of one array and numbers, where the array is small."""
 
     def ways(
@@ -41,7 +44,7 @@ def ways_of(pull: Function, keep: Callable[..., Any] | None = None) -> Ways:
         if any(wanted[1:]) or any(type(number) not in (int, float) for number in numbers):
             return None
         rest = (None,) * len(numbers)
-        return AllWays(lambda *given: (pull(*given), *rest), keep=keep)
+        return AllWays(lambda *given: (pull(*given), *rest), run=run, keep=keep)
 
     return ways
 
@@ -57,22 +60,43 @@ def pull_between(g: Cotangent, _out: Value, x: Value, low: Number, high: Number)
     """Of hardtanh: nothing at the bounds, and all at NaN."""
     beyond = np.less_equal(x, low)
     np.logical_or(beyond, np.greater_equal(x, high), beyond)
-    return np.where(beyond, 0, g)
+    np.logical_not(beyond, beyond)
+    return chosen(beyond, g)
+
+
+def run_clamped(x: Value, low: Number, high: Number) -> Value:
+    made = np.maximum(x, low)
+    return np.minimum(made, high, made)
 
 
 def pull_clamped(g: Cotangent, _out: Value, x: Value, low: Number, high: Number) -> Cotangent:
     """Of clamp: all at the bounds, and nothing at NaN."""
     within = np.greater_equal(x, low)
     np.logical_and(within, np.less_equal(x, high), within)
-    return np.where(within, g, 0)
+    return chosen(within, g)
 
 
 def pull_at_least(g: Cotangent, _out: Value, x: Value, low: Number) -> Cotangent:
-    return np.where(np.greater_equal(x, low), g, 0)
+    return chosen(np.greater_equal(x, low), g)
 
 
 def pull_at_most(g: Cotangent, _out: Value, x: Value, high: Number) -> Cotangent:
-    return np.where(np.less_equal(x, high), g, 0)
+    return chosen(np.less_equal(x, high), g)
+
+
+def run_elu(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
+    made = np.minimum(x, 0)
+    if recording != 1:
+        made *= recording
+    np.expm1(made, made)
+    share = alpha * scale
+    if share != 1:
+        made *= share
+    above = np.maximum(x, 0)
+    if scale != 1:
+        above *= scale
+    above += made
+    return above
 
 
 def pull_elu(
@@ -93,7 +117,8 @@ def pull_hardswish(g: Cotangent, _out: Value, x: Value) -> Cotangent:
     slopes = x / 3
     slopes += 0.5
     slopes *= g
-    return np.where(np.less_equal(x, -3), 0, np.where(np.less(x, 3), slopes, g))
+    middle = np.where(np.less(x, 3), slopes, g)
+    return chosen(np.logical_not(np.less_equal(x, -3)), middle)
 
 
 # --- Smooth -------------------------------------------------------------------------------------
@@ -117,6 +142,20 @@ def pull_silu(g: Cotangent, _out: Value, x: Value, divisor: Value) -> Cotangent:
     return slopes
 
 
+def run_softplus(x: Value, beta: Number, limit: Number) -> Value:
+    given = x if beta == 1 else x * beta
+    made = np.absolute(given)
+    np.negative(made, made)
+    np.exp(made, made)
+    np.log1p(made, made)
+    made += np.maximum(given, 0)
+    if beta != 1:
+        made /= beta
+    if x.dtype.char == "f" and limit >= 20:  # there the two are the same number
+        return made
+    return np.where(np.greater(given, limit), x, made)
+
+
 def pull_softplus(
     g: Cotangent, _out: Value, x: Value, beta: Number, limit: Number
 ) -> Cotangent:
@@ -125,6 +164,8 @@ def pull_softplus(
     np.exp(part, part)
     part += 1
     np.divide(g, part, part)
+    if x.dtype.char == "f" and limit >= 20:
+        return part
     return np.where(np.greater(given, limit), g, part)
 
 

@@ -302,7 +302,7 @@ def _elu_slope(_out: Value, x: Value, alpha: Number, scale: Number, recording: N
 
 
 @elementwise(
-    "EluBackward0", _elu_slope, 0, 0, 0, ways=unit_ways.ways_of(unit_ways.pull_elu)
+    "EluBackward0", _elu_slope, 0, 0, 0, ways=unit_ways.ways_of(unit_ways.pull_elu, run=unit_ways.run_elu)
 )
 @by_passes(unit_passes.elu, work=1)
 def _elu(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
@@ -485,7 +485,11 @@ def _softplus_slopes(x: Value, beta: Number, limit: Number) -> Value:
 
 
 @elementwise(
-    "SoftplusBackward0", _softplus_slope, 0, 0, ways=unit_ways.ways_of(unit_ways.pull_softplus)
+    "SoftplusBackward0",
+    _softplus_slope,
+    0,
+    0,
+    ways=unit_ways.ways_of(unit_ways.pull_softplus, run=unit_ways.run_softplus),
 )
 @by_passes(unit_passes.softplus, work=1)
 @in_parts

@@ -181,7 +181,7 @@ def _above(_out: Value, x: Value, low: Value, high: Value) -> Value:
     _below,
     _above,
     strong=True,
-    ways=unit_ways.ways_of(unit_ways.pull_clamped),
+    ways=unit_ways.ways_of(unit_ways.pull_clamped, run=unit_ways.run_clamped),
 )
 def _clamped(x: Value, low: Value, high: Value) -> Value:
     if type(low) in NUMBERS and type(high) in NUMBERS:

@@ -97,8 +97,8 @@ def _huber(x: Value, y: Value, delta: Number) -> Value:
 
 def _bounded(x: Value, y: Value, delta: Number) -> Value:
     made = x - y
-    np.maximum(made, -delta, made)
-    return np.minimum(made, delta, made)
+    np.maximum(made, -delta, out=made)
+    return np.minimum(made, delta, out=made)
 
 
 def _smooth(x: Value, y: Value, beta: Number) -> Value:
@@ -116,8 +116,8 @@ def _smooth_slopes(x: Value, y: Value, beta: Number) -> Value:
     made = x - y
     if beta != 1:
         made *= 1 / beta
-    np.maximum(made, -1, made)
-    return np.minimum(made, 1, made)
+    np.maximum(made, -1, out=made)
+    return np.minimum(made, 1, out=made)
 
 
 MSE = SmallLoss(_squares, _twice)
@@ -135,7 +135,7 @@ def _with_logits(x: Value, y: Value) -> Value:
     np.exp(low, low)
     np.log1p(low, low)
     made = np.negative(x)
-    np.maximum(made, 0, made)
+    np.maximum(made, 0, out=made)
     made += low
     np.subtract(1, y, low)
     low *= x

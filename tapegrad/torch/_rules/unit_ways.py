@@ -66,7 +66,7 @@ def pull_between(g: Cotangent, _out: Value, x: Value, low: Number, high: Number)
 
 def run_clamped(x: Value, low: Number, high: Number) -> Value:
     made = np.maximum(x, low)
-    return np.minimum(made, high, made)
+    return np.minimum(made, high, out=made)
 
 
 def pull_clamped(g: Cotangent, _out: Value, x: Value, low: Number, high: Number) -> Cotangent:

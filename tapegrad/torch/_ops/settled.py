@@ -339,6 +339,9 @@ def _step_of(
             ):
                 return None
         places.append(_Place(number, value if number < 0 else None))
+    if rule.settle is not None:  # such a call has one array, and others that were left out
+        while len(places) > 1 and places[-1] == (-1, None):
+            places.pop()
     return _Step(rule, params, places)
 
 

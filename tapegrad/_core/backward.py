@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry, _Mark, wrap_kept
+from tapegrad._core.entry import ADD, MINUS, PROJECT, READ, WRITE, Entry, _Mark, wrap_kept
 from tapegrad._core.fit import fit_cotangent, is_finite
 from tapegrad._core.scatter import (
     SMALL,
@@ -91,7 +91,7 @@ def replay_backward(
                     continue
             elif (
                 type(y) is SettledAll
-                and (kind is np.ndarray or kind in NUMBERS)
+                and (kind is np.ndarray or kind in NUMBERS or kind is list)
                 and not strong_zeros
             ):
                 found = y.pull(g, out, *x)
@@ -111,7 +111,13 @@ def replay_backward(
                         bars[at] = before + bar
                         owned.add(at)
                 continue
-            if (
+            if rule is PROJECT:
+                parts = bars[x_slot]
+                if parts is None:
+                    bars[x_slot] = parts = [None] * y
+                before = parts[x]  # one result may have several slots
+                parts[x] = g if before is None else before + g
+            elif (
                 rule is READ
                 and kind is np.ndarray
                 and x_slot >= 0

@@ -83,6 +83,11 @@ CORE = (
     "forward",
     "forward_tape",
     "rule",
+    "reads",
+    "elementwise",
+    "linear",
+    "general",
+    "composite",
     "forms",
     "limits",
 )

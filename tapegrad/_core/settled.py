@@ -41,6 +41,7 @@ class Settled(dict[str, Any]):
     __slots__ = (
         "add",
         "given",
+        "holds",
         "keeps_out",
         "keeps_x",
         "pull",
@@ -56,6 +57,7 @@ class Settled(dict[str, Any]):
     spec: Spec  # of the result
     keeps_x: bool  # whether the derivatives read x
     keeps_out: bool
+    holds: bool  # whether an entry holds arrays
     view: bool | str  # as of the rule
     run: Callable[[Any], Any]
     pull: Callable[[Cotangent, Value, Value], Cotangent]
@@ -83,6 +85,7 @@ class SettledAll(dict[str, Any]):
     __slots__ = (
         "constants",
         "given",
+        "holds",
         "keep",
         "keeps",
         "keeps_out",
@@ -104,6 +107,7 @@ class SettledAll(dict[str, Any]):
     constants: tuple[int, ...]  # which arrays are not traced, and read by the derivatives
     unread: tuple[int, ...]  # which arrays no derivative reads
     keeps_out: bool
+    holds: bool  # whether an entry holds arrays
     run: Callable[..., Any]
     keep: Callable[..., tuple[Any, Any]] | None
     pull: Callable[..., Any]
@@ -295,6 +299,7 @@ def settled_of_one(rule: Any, ways: Ways, out: Spec, params: Any) -> Settled:
     found = Settled(params)
     (keeps,), found.keeps_out = rule.needed((True,))
     found.keeps_x, found.rule, found.spec, found.given = bool(keeps), rule, out, None
+    found.holds = bool(keeps or found.keeps_out)
     found.run, found.pull, found.push, view, found.add = ways
     found.view = rule.view or view
     return found
@@ -328,6 +333,7 @@ def settled_of_several(
     found = SettledAll(params)
     keeps, found.keeps_out = rule.needed(wanted)
     found.keeps, found.given = tuple(map(bool, keeps)), None
+    found.holds = bool(found.keeps_out or True in found.keeps)
     found.spec, found.specs, found.rule = out, specs, rule
     arrays = [at for at, spec in enumerate(specs) if spec is not NUMBER]
     found.constants = tuple(at for at in arrays if keeps[at] and not wanted[at])

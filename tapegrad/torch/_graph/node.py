@@ -15,9 +15,10 @@ argument without one is -1.
 
 from __future__ import annotations
 
+import operator
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -338,8 +339,7 @@ def made_since(roots: Iterable[Node], start: int) -> list[Node]:
     return sorted(seen, key=number_of)
 
 
-def number_of(node: Node) -> int:
-    return node._number
+number_of: Callable[[Node], int] = operator.attrgetter("_number")
 
 
 # --- Freeing ------------------------------------------------------------------------------------

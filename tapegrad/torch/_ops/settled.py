@@ -206,7 +206,7 @@ class _Probe(GraphTape):
     ) -> Any:
         given = list(args)
         made = super().log_settled(settled, rule, out, args, slots)
-        self.given[made.slot] = given  # type: ignore[attr-defined]
+        self.given[made.slot] = given
         return made
 
 
@@ -350,7 +350,7 @@ def _are_same_of_others(
 ) -> bool:
     """Whether the rules are called in the same way for other numbers in the arrays."""
     for change in _CHANGES:
-        others = [change(x) if x.dtype.kind == "f" else x for x in arrays]
+        others = [_laid_out(change(x), x) if x.dtype.kind == "f" else x for x in arrays]
         try:
             with np.errstate(all="ignore"):
                 again = _traced(trace, args, kwargs, others)
@@ -359,6 +359,17 @@ def _are_same_of_others(
         if again is None or not _are_same(steps, again):
             return False
     return True
+
+
+def _laid_out(values: Value, like: Value) -> Value:
+    """Values in an array with the strides of another one, on which a copy may depend."""
+    if values.strides == like.strides or not like.size or min(like.strides) < 0:
+        return values
+    reach = sum((n - 1) * step for n, step in zip(like.shape, like.strides, strict=True))
+    memory = np.empty(reach + like.itemsize, np.uint8)
+    made = ndarray(like.shape, like.dtype, memory, 0, like.strides)
+    made[...] = values
+    return made
 
 
 # Other numbers of an array, also special ones, by which an operation may choose what it calls.

@@ -517,7 +517,9 @@ def _is_known(rule: Rule, spec: Any, out: Spec) -> bool:
     """Whether the core settles calls of a rule with such an argument."""
     if spec is NUMBER:
         return rule.numbers
-    return spec is not None and (spec.dtype is out.dtype or (rule is WHERE and spec.dtype.char == "?"))
+    return spec is not None and (
+        spec.dtype is out.dtype or (rule is WHERE and spec.dtype.char == "?")
+    )
 
 
 def _pull_of(
@@ -672,9 +674,11 @@ def _maker_of_several(steps: list[_Made], logs: bool) -> Make:
             nodes += [None if x.node is None else _node_for(x) for x in tensors]
         token = VARIABLE.set(SILENT)
         try:
-            for rule, (run, keeping, keeps_out), node_type, settled, places, parts, slots, spec in (
-                plan
-            ):
+            for rule, (
+                run,
+                keeping,
+                keeps_out,
+            ), node_type, settled, places, parts, slots, spec in plan:
                 out = run(*[values[n] if n >= 0 else constant for n, constant in places])
                 besides: tuple[Any, ...] = ()
                 if keeping:

@@ -3,8 +3,8 @@
 Knows NumPy arrays and numbers. Must not know rules; the formulas stand beside these.
 
 A small array costs as much as the calls of NumPy that it goes through. So each function here makes
-few of them, in place, and takes over from the forward pass what both passes need. A cotangent where
-the slope is 0 is chosen and not multiplied: an infinite one leaves a 0 there.
+few of them, in place, and takes over from the forward pass what both passes need. A cotangent
+where the slope is 0 is chosen and not multiplied: an infinite one leaves a 0 there.
 
 `keep(x, *numbers)` returns the result and what is kept, `pull(g, out, x, *numbers, kept)` the
 cotangent of x; one without a `keep` gets nothing.
@@ -35,9 +35,7 @@ def ways_of(
 ) -> Ways:
     """The ways of an elementwise function of one array and numbers, where the array is small."""
 
-    def ways(
-        specs: Any, out: Spec, wanted: tuple[bool, ...], **params: Any
-    ) -> AllWays | None:
+    def ways(specs: Any, out: Spec, wanted: tuple[bool, ...], **params: Any) -> AllWays | None:
         x, *numbers = specs
         if x is not out or not x.ndim or x.size >= LARGE or x.dtype.char not in "fd" or params:
             return None
@@ -156,9 +154,7 @@ def run_softplus(x: Value, beta: Number, limit: Number) -> Value:
     return np.where(np.greater(given, limit), x, made)
 
 
-def pull_softplus(
-    g: Cotangent, _out: Value, x: Value, beta: Number, limit: Number
-) -> Cotangent:
+def pull_softplus(g: Cotangent, _out: Value, x: Value, beta: Number, limit: Number) -> Cotangent:
     given = x if beta == 1 else x * beta
     part = np.negative(given)
     np.exp(part, part)

@@ -16,9 +16,9 @@ from tapegrad.torch._graph.modes import MODE
 from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
-from tapegrad.torch._ops.settled import settled
 from tapegrad.torch._ops.elementwise.kinds import FLOATS, require_kind
 from tapegrad.torch._ops.fast import logged_pair
+from tapegrad.torch._ops.settled import settled
 from tapegrad.torch._rules import loss_passes
 from tapegrad.torch._rules import losses as _losses
 from tapegrad.torch._rules.loss_passes import are_large

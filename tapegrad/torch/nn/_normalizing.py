@@ -429,7 +429,6 @@ def local_response_norm(
 
 def _of_torch(function: Any) -> Any:
     """As `torch.<name>`, which also takes the flag for CUDA's own kernels."""
-
     count = len(inspect.signature(function).parameters)
 
     def call(*args: Any, cudnn_enabled: bool = True, **kwargs: Any) -> Any:

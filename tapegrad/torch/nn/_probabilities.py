@@ -15,8 +15,8 @@ from tapegrad._core.values import raw_value, untraced
 from tapegrad._warning import warn
 from tapegrad.torch._ops.declare import private
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
-from tapegrad.torch._ops.settled import settled
 from tapegrad.torch._ops.elementwise.functions import _xlogy
+from tapegrad.torch._ops.settled import settled
 from tapegrad.torch._rules import losses as _losses
 from tapegrad.torch._rules.reducing import reduced, word_for
 from tapegrad.torch._tensor.tensor import Tensor

@@ -41,8 +41,10 @@ from tapegrad.torch._rules import special, unit_passes, unit_ways
 from tapegrad.torch._rules.declare import Declared, elementwise, general
 from tapegrad.torch._rules.parts import (
     LARGE,
+    add_up,
     by_passes,
     clipped,
+    highest,
     in_parts,
     is_like,
     softplus_of,
@@ -302,7 +304,12 @@ def _elu_slope(_out: Value, x: Value, alpha: Number, scale: Number, recording: N
 
 
 @elementwise(
-    "EluBackward0", _elu_slope, 0, 0, 0, ways=unit_ways.ways_of(unit_ways.pull_elu, run=unit_ways.run_elu)
+    "EluBackward0",
+    _elu_slope,
+    0,
+    0,
+    0,
+    ways=unit_ways.ways_of(unit_ways.pull_elu, run=unit_ways.run_elu),
 )
 @by_passes(unit_passes.elu, work=1)
 def _elu(x: Value, alpha: Number, scale: Number, recording: Number) -> Value:
@@ -446,7 +453,7 @@ def _short_gelu(general: Operation) -> Operation:
     return within
 
 
-gelu = settling(_short_gelu(gelu), gelu.trace)
+gelu = settling(_short_gelu(gelu), gelu.trace)  # type: ignore[attr-defined]
 
 
 def _silu_slope(_out: Value, x: Value) -> Value:
@@ -682,27 +689,25 @@ def _softmax_jvp(dots: Tangent, out: Value, _x: Value, axis: int) -> Tangent:
 def _sums_for(x: Spec, axis: int) -> Callable[[Value], Value]:
     """`sums_along` of arrays of one kind, as far as they are contiguous."""
     if axis not in (-1, x.ndim - 1):
-        return lambda values: np.add.reduce(values, axis, None, None, True)
+        return lambda values: add_up(values, axis, None, None, True)
     ones = np.ones((x.shape[-1], 1), x.dtype)
 
     def sums(values: Value) -> Value:
         if not values.flags.c_contiguous:
-            return np.add.reduce(values, -1, None, None, True)
+            return add_up(values, -1, None, None, True)
         return np.matmul(values, ones)
 
     return sums
 
 
-def _softmax_ways(
-    specs: Any, out: Spec, wanted: tuple[bool, ...], axis: int
-) -> AllWays | None:
+def _softmax_ways(specs: Any, out: Spec, wanted: tuple[bool, ...], axis: int) -> AllWays | None:
     (x,) = specs
     if x is not out or not x.size or x.size >= LARGE or x.dtype.char not in "fd":
         return None
     sums = _sums_for(x, axis)
 
     def run(x: Value) -> Value:
-        powers = x - np.maximum.reduce(x, axis, None, None, True)
+        powers = x - highest(x, axis, None, None, True)
         np.exp(powers, powers)
         powers /= sums(powers)
         return powers
@@ -725,7 +730,7 @@ def _log_softmax_ways(
     sums = _sums_for(x, axis)
 
     def run(x: Value) -> Value:
-        shifted = x - np.maximum.reduce(x, axis, None, None, True)
+        shifted = x - highest(x, axis, None, None, True)
         totals = sums(np.exp(shifted))
         shifted -= np.log(totals, totals)
         return shifted

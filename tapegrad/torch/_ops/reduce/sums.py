@@ -24,6 +24,7 @@ from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, promoted
 from tapegrad.torch._ops.fast import is_short, logged
 from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules.declare import elementwise, general
+from tapegrad.torch._rules.parts import add_up
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
 from tapegrad.torch._types import Axis, Dim, DType, Number, TensorLike
 
@@ -320,7 +321,7 @@ def _euclidean_ways(
     size = out.size
 
     def run(x: Value) -> Value:
-        made = np.add.reduce(np.square(x), axis, None, None, keepdims)
+        made = add_up(np.square(x), axis, None, None, keepdims)
         return np.sqrt(made, out=made) if type(made) is ndarray else np.sqrt(made)
 
     def pull(g: Cotangent, out: Value, x: Value) -> Any:
@@ -340,9 +341,7 @@ def _pull_length(g: Cotangent, out: Value, x: Value) -> Any:
     return (np.zeros_like(x) if out == 0 else x * (g / out),)
 
 
-@general(
-    "LinalgVectorNormBackward0", _euclidean_vjp, _euclidean_jvp, ways=_euclidean_ways
-)
+@general("LinalgVectorNormBackward0", _euclidean_vjp, _euclidean_jvp, ways=_euclidean_ways)
 def _euclidean(x: Value, axis: Axis, keepdims: bool) -> Value:
     """The root of the sum of squares; its derivatives of any order at zero are zero."""
     if axis is None or isinstance(axis, int):

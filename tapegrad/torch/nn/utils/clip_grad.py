@@ -38,7 +38,7 @@ def _arrays_of(tensors: list[Tensor]) -> list[Value] | None:
     kinds = set()
     arrays = []
     for tensor in tensors:
-        value = tensor._value if isinstance(tensor, Tensor) and tensor.node is None else None
+        value = tensor._value if tensor.node is None else None
         if type(value) is not np.ndarray:
             return None
         kinds.add(value.dtype.char)

@@ -33,17 +33,20 @@ from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.rule import Rule
 from tapegrad._core.scatter import scatter
 from tapegrad._core.settled import (
+    NUMBER,
     AllWays,
     Settled,
     SettledAll,
     Ways,
     settled_of_one,
     settled_of_several,
+    settled_spec,
     summing,
 )
 from tapegrad._core.types import Cotangent, Function, Params, Value
 from tapegrad._core.values import ASKED, Scatter
 from tapegrad._warning import COUNT as WARNINGS
+from tapegrad.rules.index import WHERE
 from tapegrad.torch._dtypes import Size
 from tapegrad.torch._dtypes import dtype as torch_dtype
 from tapegrad.torch._graph.modes import MODE, UNLOGGED
@@ -203,7 +206,7 @@ class _Probe(GraphTape):
     ) -> Any:
         given = list(args)
         made = super().log_settled(settled, rule, out, args, slots)
-        self.given[made.slot] = given
+        self.given[made.slot] = given  # type: ignore[attr-defined]
         return made
 
 
@@ -487,11 +490,31 @@ def _ways_of(
     found: AllWays | None = None
     if isinstance(rule, Fused):
         found = rule.ways(specs, out, wanted, **params)
-    elif rule.settle_all is not None and whole and all(spec.dtype is out.dtype for spec in specs):
-        found = rule.settle_all(tuple(specs), out, wanted, **params)
+        if found is not None:
+            made = settled_of_several(rule, found, tuple(specs), wanted, out, params)
+            made.strong = found.strong  # else they need none
+            return made, found.keep or found.run
+    if found is None and rule.settle_all is not None:
+        given = tuple(map(_spec_for, specs))
+        if all(_is_known(rule, spec, out) for spec in given):
+            found = rule.settle_all(given, out, wanted, **params)
     if found is None:
         found = AllWays(_pull_of(rule, specs, wanted, out, params))
-    return settled_of_several(rule, found, tuple(specs), wanted, out, params), found.keep
+    return settled_of_several(rule, found, tuple(specs), wanted, out, params), None
+
+
+def _spec_for(given: Any) -> Any:
+    """The spec of an argument that is a constant, or its own; None for what has none."""
+    if type(given) is Spec:
+        return given
+    return spec_of(given) if type(given) is ndarray else settled_spec(given)
+
+
+def _is_known(rule: Rule, spec: Any, out: Spec) -> bool:
+    """Whether the core settles calls of a rule with such an argument."""
+    if spec is NUMBER:
+        return rule.numbers
+    return spec is not None and (spec.dtype is out.dtype or (rule is WHERE and spec.dtype.char == "?"))
 
 
 def _pull_of(

@@ -16,6 +16,7 @@ from tapegrad._core.fit import fit_cotangent, is_finite
 from tapegrad._core.scatter import (
     SMALL,
     are_places,
+    give_part,
     last_writers,
     scatter,
     scatter_once,
@@ -140,6 +141,8 @@ def replay_backward(
                 and is_basic(y)
             ):
                 bars[x_slot][y] += g
+            elif rule is WRITE and kind is np.ndarray and is_basic(y):
+                give_part(bars, owned, slot, (x, y, x_slot), g)
             else:
                 call = (slot, rule, out, x, y, x_slot, None)
                 strong_zeros = _pull_general(bars, owned, g, call, 0, strong_zeros)

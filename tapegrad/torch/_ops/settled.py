@@ -166,6 +166,14 @@ class _Probe(GraphTape):
             self.given[made.slot] = args
         return made
 
+    def log_settled(
+        self, settled: Any, rule: Any, out: Value, args: list[Value], slots: tuple[Any, ...]
+    ) -> Any:
+        given = list(args)
+        made = super().log_settled(settled, rule, out, args, slots)
+        self.given[made.slot] = given
+        return made
+
 
 class _Place(NamedTuple):
     """An argument of a rule: an input of the call or a result of a step, or else a constant."""

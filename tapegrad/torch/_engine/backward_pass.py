@@ -235,6 +235,9 @@ class BackwardPass:
             rule, out, x, y, x_node, y_node = entry = node._entry
             if custom and isinstance(node, FunctionNode):
                 rule = node._rule_for()
+                ways = y if isinstance(out, tuple) else rule.settled()
+                entries.append((node, rule, out, x, ways, x_node, None))
+                continue
             entries.append((node, rule, out, x, y, x_node, y_node))
             if keep:
                 continue

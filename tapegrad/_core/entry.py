@@ -116,6 +116,11 @@ class ReplayedRule(Protocol):
     ) -> Sequence[Any]:
         """One cotangent (or None) an argument."""
 
+    def pull_strongly(
+        self, g: Any, out: Any, args: Sequence[Any], params: dict[str, Any], wanted: Sequence[bool]
+    ) -> Sequence[Any]:
+        """`pull` by strong products, for cotangents that may be infinite; of composites alone."""
+
     def push(
         self, dots: Sequence[Any], out: Any, args: Sequence[Any], params: dict[str, Any]
     ) -> Any:

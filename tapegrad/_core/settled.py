@@ -74,6 +74,9 @@ class AllWays(NamedTuple):
     # cotangent that is not finite.
     strong: Callable[..., Any] | None = None
     run: Callable[..., Any] | None = None  # the result, of the arrays; None: as the rule calls it
+    # The result, and what `pull` gets after the arrays: what a call finds that its derivative
+    # needs as well. The entry keeps it after the arrays, and whoever asks the rule drops it.
+    keep: Callable[..., tuple[Any, Any]] | None = None
 
 
 class SettledAll(dict[str, Any]):
@@ -83,6 +86,7 @@ class SettledAll(dict[str, Any]):
         "constants",
         "given",
         "holds",
+        "keep",
         "keeps",
         "keeps_out",
         "pull",
@@ -105,6 +109,7 @@ class SettledAll(dict[str, Any]):
     keeps_out: bool
     holds: bool  # whether an entry holds arrays
     run: Callable[..., Any]
+    keep: Callable[..., tuple[Any, Any]] | None
     pull: Callable[..., Any]
     push: Callable[..., Any] | None
     strong: Callable[..., Any] | None
@@ -328,12 +333,12 @@ def settled_of_several(
     found = SettledAll(params)
     keeps, found.keeps_out = rule.needed(wanted)
     found.keeps, found.given = tuple(map(bool, keeps)), None
-    found.holds = bool(found.keeps_out or True in found.keeps)
+    found.holds = bool(found.keeps_out or True in found.keeps or ways.keep is not None)
     found.spec, found.specs, found.rule = out, specs, rule
     arrays = [at for at, spec in enumerate(specs) if spec is not NUMBER]
     found.constants = tuple(at for at in arrays if keeps[at] and not wanted[at])
     found.unread = tuple(at for at in arrays if not keeps[at])
-    found.pull, found.push = ways.pull, ways.push
+    found.pull, found.push, found.keep = ways.pull, ways.push, ways.keep
     if rule.form == "composite" and not rule.linear and ways.push is not None:
         found.push = _sound(rule, ways.push, params)
     found.strong = ways.strong or (ways.pull if rule.strong else None)

@@ -62,11 +62,23 @@ def owner_of(value: Value) -> Value:
     return value
 
 
-def version_of(tensor: Versioned) -> Version:
-    """The counter of a tensor's writes."""
+def known_version(tensor: Versioned) -> Version | None:
+    """The counter of a tensor's writes if there is one: views get that of their base late."""
     version = tensor._version_of
+    if version is None and tensor._base is not None:
+        version = tensor._base._version_of
+        if version is not None:
+            tensor._version_of = version
+    return version
+
+
+def version_of(tensor: Versioned) -> Version:
+    """The counter of a tensor's writes, which it shares with its views."""
+    version = known_version(tensor)
     if version is None:
         version = tensor._version_of = Version()
+        if tensor._base is not None:
+            tensor._base._version_of = version
     return version
 
 

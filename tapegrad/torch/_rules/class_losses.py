@@ -98,6 +98,7 @@ def _slopes(
         slopes += valid[:, None] * (even if weight is None else even * weight)
     if reduction == "mean":
         slopes /= np.sum(counts)
+        slopes[~valid] = 0  # also where nothing counts, and the mean is NaN
     return slopes
 
 

@@ -51,6 +51,7 @@ from tapegrad.torch._rules.parts import (
     sums_along,
     sums_of_products,
 )
+from tapegrad.torch._tensor.short_writes import store_result
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._tensor.writes import write
 from tapegrad.torch._types import Dim, DType, Number, TensorLike
@@ -87,9 +88,9 @@ def activation(
             call = settling(call, trace)
         if not inplace:
             return call
-        call = with_inplace(call, compute, within)
+        own, call = call, with_inplace(call, compute, within)
         if everywhere:
-            add_inplace(word, quiet(compute), within, {}, method=method)
+            add_inplace(word, quiet(compute), within, {}, method=method, operation=own)
             register(method=False)(call)
         return call
 
@@ -143,6 +144,8 @@ def with_inplace(call: Operation, compute: Operation, label: str) -> Operation:
         if not given.pop("inplace", False):
             return call(**given)
         tensor = given.pop("input")
+        if store_result(tensor, call, (), given, node_class(label)):
+            return tensor
         arrays = {name: as_arrays(value) for name, value in given.items()}
         sources = [value for value in given.values() if isinstance(value, Tensor)]
         return write(tensor, lambda array: evaluate(array, **arrays), label, sources)

@@ -49,6 +49,7 @@ class Versioned(Protocol):
 # The versions of arrays that were ever written to in place, by the id of the array that owns the
 # memory. A backward pass finds here whether a kept value has changed.
 WRITTEN: dict[int, tuple[Any, Version]] = {}
+LATEST = [0]  # the time of the last write to any memory: no later node kept what it changed
 REMEMBERED = 256  # how many writes keep their time; after more, messages are less exact
 
 
@@ -59,11 +60,23 @@ def owner_of(value: Value) -> Value:
     return value
 
 
-def version_of(tensor: Versioned) -> Version:
-    """The counter of a tensor's writes."""
+def known_version(tensor: Versioned) -> Version | None:
+    """The counter of a tensor's writes if there is one: views get that of their base late."""
     version = tensor._version_of
+    if version is None and tensor._base is not None:
+        version = tensor._base._version_of
+        if version is not None:
+            tensor._version_of = version
+    return version
+
+
+def version_of(tensor: Versioned) -> Version:
+    """The counter of a tensor's writes, which it shares with its views."""
+    version = known_version(tensor)
     if version is None:
         version = tensor._version_of = Version()
+        if tensor._base is not None:
+            tensor._base._version_of = version
     return version
 
 
@@ -76,7 +89,8 @@ def count_write(tensor: Versioned) -> None:
     """Count a write to a tensor's memory, after which nodes must not use values kept before."""
     version = version_of(tensor)
     version.count += 1
-    version.times.append(next_number())
+    LATEST[0] = now = next_number()
+    version.times.append(now)
     version.writer = weakref.ref(tensor)
     if len(version.times) > REMEMBERED:
         del version.times[: REMEMBERED // 2]

@@ -101,7 +101,7 @@ def register(
         if replaces is not None:
             _take_place(given, replaces)
         if numpy_words:
-            given = _with_numpy_words(given)
+            given = with_numpy_words(given)
         origin = module or _module_of(given)
         for name in names or (given.__name__,):
             if method:
@@ -138,7 +138,7 @@ def _take_place(call: Operation, general: Operation) -> None:
     call.__wrapped__ = general  # type: ignore[attr-defined]
 
 
-def _with_numpy_words(call: Operation) -> Operation:
+def with_numpy_words(call: Operation) -> Operation:
     """A function that also takes NumPy's words for its parameters."""
     known = call.__code__.co_varnames
 

@@ -15,7 +15,7 @@ from tapegrad._core.types import Tree, Value
 from tapegrad._core.values import Mapped, is_basic
 from tapegrad.torch._graph import modes as _modes
 from tapegrad.torch._graph.dual import is_dual
-from tapegrad.torch._graph.versions import owner_of, version_of
+from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, ndarray
 
 
@@ -65,7 +65,7 @@ class Steps:
         return found
 
 
-def _joined(
+def joined(
     shape: tuple[int, ...], first: Callable[[Value], Value], second: Callable[[Value], Value]
 ) -> Callable[[Value], Value]:
     """The path of a view of a view; of a part of a part, which is one index, it is one step."""
@@ -105,10 +105,12 @@ def link_view(
         base = source
     else:
         assert source._view_fn is not None
-        path = _joined(base._value.shape, source._view_fn, path)
+        path = joined(base._value.shape, source._view_fn, path)
     made._base = base
     made._view_fn = path
-    made._version_of = base._version_of or version_of(base)
+    version = base._version_of
+    if version is not None:  # else it is that of the base as soon as there is one
+        made._version_of = version
     if base._inference:
         made._inference = True
     if not _modes.is_logging():
@@ -118,7 +120,7 @@ def link_view(
     elif source._creation_meta is not None:
         made._creation_meta = source._creation_meta
     if made._creation_meta is not None:
-        made._attr_version = version_of(base).count
+        made._attr_version = 0 if version is None else version.count
         alive = not base._inference or _modes.is_inference_mode_enabled()
         if (
             made.node is None
@@ -129,12 +131,16 @@ def link_view(
             made.node = LEAF  # it has no node of its own
     views = base._views
     if views is None:
-        views = base._views = []
-    elif (
-        len(views) >= 8 and len(views) & (len(views) - 1) == 0
-    ):  # drops dead references at each power of two
-        views[:] = [view for view in views if view() is not None]
+        base._views = [weakref.ref(made)]
+        return
+    if len(views) >= 8 and len(views) & (len(views) - 1) == 0:
+        drop_dead(views)  # at each power of two
     views.append(weakref.ref(made))
 
 
-__all__ = ["Steps", "link_view"]
+def drop_dead(views: list[weakref.ref[Tensor]]) -> None:
+    """Drop the references to views that are no more."""
+    views[:] = [view for view in views if view() is not None]
+
+
+__all__ = ["Steps", "drop_dead", "joined", "link_view"]

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry, _Mark, wrap_kept
+from tapegrad._core.entry import ADD, MINUS, PROJECT, READ, WRITE, Entry, _Mark, wrap_kept
 from tapegrad._core.fit import fit_cotangent, is_finite
 from tapegrad._core.scatter import (
     SMALL,
     are_places,
+    give_part,
     last_writers,
     scatter,
     scatter_once,
@@ -38,6 +39,10 @@ from tapegrad._errors import RuleError
 
 # By a partial whose other argument is a Python number: see `elementwise._also_of_numbers`.
 RAISED_BY_NUMBERS = (ZeroDivisionError, OverflowError)
+# What NumPy makes of an array without dimensions: cotangents of settled calls.
+NUMBERS = frozenset((np.float64, np.float32))
+
+ABSENT = -1  # compared by identity: a slot may be an object, for which `==` is slow
 
 
 def replay_backward(
@@ -55,7 +60,7 @@ def replay_backward(
     elements on. With `strong_zeros` every product is a strong product; without it, those of rules
     declared strong, and all products after the first infinity.
     """
-    absent = -1  # compared by identity: a slot may be an object, for which `==` is slow
+    absent = ABSENT
     owned: set[int] = set()  # slots whose buffer nobody else holds, so it can be added to in place
     for slot, rule, out, x, y, x_slot, y_slot in (
         _emptying(entries) if consume else reversed(entries)
@@ -66,7 +71,7 @@ def replay_backward(
         bars[slot] = None
         if y_slot is None:
             kind = type(g)
-            if type(y) is Settled and (kind is np.ndarray or kind is np.float64):
+            if type(y) is Settled and (kind is np.ndarray or kind in NUMBERS):
                 at = x_slot[0]
                 if not strong_zeros and not (rule.in_order and slot in owned):
                     before = bars[at]
@@ -89,7 +94,7 @@ def replay_backward(
                     continue
             elif (
                 type(y) is SettledAll
-                and (kind is np.ndarray or kind is np.float64)
+                and (kind is np.ndarray or kind in NUMBERS or kind is list)
                 and not strong_zeros
             ):
                 found = y.pull(g, out, *x)
@@ -109,10 +114,16 @@ def replay_backward(
                         bars[at] = before + bar
                         owned.add(at)
                 continue
-            if (
+            if rule is PROJECT:
+                parts = bars[x_slot]
+                if parts is None:
+                    bars[x_slot] = parts = [None] * y
+                before = parts[x]  # one result may have several slots
+                parts[x] = g if before is None else before + g
+            elif (
                 rule is READ
                 and kind is np.ndarray
-                and x_slot >= 0
+                and x_slot is not absent
                 and x.shape  # the sum of cotangents of a 0-d array is a number, no buffer
                 and (type(y) is slice or selects_once(y))
             ):
@@ -120,7 +131,7 @@ def replay_backward(
             elif (
                 rule is READ
                 and kind is np.ndarray
-                and x_slot >= 0
+                and x_slot is not absent
                 and g.size < SMALL
                 and are_places(y, x)
             ):
@@ -140,6 +151,8 @@ def replay_backward(
                 and is_basic(y)
             ):
                 bars[x_slot][y] += g
+            elif rule is WRITE and kind is np.ndarray and is_basic(y):
+                give_part(bars, owned, slot, (x, y, x_slot), g)
             else:
                 call = (slot, rule, out, x, y, x_slot, None)
                 strong_zeros = _pull_general(bars, owned, g, call, 0, strong_zeros)
@@ -286,7 +299,7 @@ def _pull_general(
     slot, rule, out, args, params, slots, _ = entry
     if type(rule) is _Mark:
         if rule is READ:
-            if slots >= start:
+            if slots is not ABSENT and slots >= start:
                 scatter(bars, owned, slots, params, g, args)
         elif rule is WRITE:
             _pull_write(bars, owned, g, entry, start)
@@ -305,14 +318,17 @@ def _pull_general(
     if rule.in_order and slot in owned and type(g) is np.ndarray:
         at = slots[0]
         rows = g.flags.c_contiguous and params.get("order") != "F"
-        if rows and at >= start and bars[at] is None:
+        if rows and at is not ABSENT and at >= start and bars[at] is None:
             # Nobody else holds g, so it takes the argument's shape itself. A view of it (reshape)
             # would not own its memory, and would be copied before it is returned.
             g.resize(args[0].shape, refcheck=False)
             bars[at] = g
             owned.add(at)
             return strong_zeros
-    wanted = [at >= start for at in slots]
+    if len(args) > len(slots):  # what a settled call keeps besides
+        args = args[: len(slots)]
+    # From the start all slots count; where a slot is an object, a comparison costs a call.
+    wanted = [at >= start for at in slots] if start else [at is not ABSENT for at in slots]
     if strong_zeros and rule.form == "composite":
         found = rule.pull_strongly(g, out, args, params, wanted)
     elif strong_zeros and rule.form != "custom" and _has_infinities(g):
@@ -325,7 +341,7 @@ def _pull_general(
             "Return one (or None) an array."
         )
     for at, bar, like in zip(slots, found, args):  # noqa: B905 - strict= costs
-        if bar is None or at < start:
+        if bar is None or at is ABSENT or (start and at < start):
             continue
         if type(bar) is not Scatter:
             if bar.shape != like.shape or bar.dtype is not like.dtype:

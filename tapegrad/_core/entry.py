@@ -135,6 +135,8 @@ class ReplayedRule(Protocol):
 class _Mark:
     """Stands as the rule of an entry that the tape itself understands."""
 
+    singular = None
+
     def __init__(self, name: str) -> None:
         self.name = name
 

@@ -75,6 +75,7 @@ class Outputs(tuple[Any, ...]):
     """The results of a primitive with several, and the slots where they live."""
 
     slots: tuple[Any, ...]
+    saved: Any  # of a settled call: what its pull needs beside the arguments
 
 
 class Named(Protocol):

@@ -66,6 +66,8 @@ class Rule:
     settle: Function | None = None
     settle_all: Function | None = None
     numbers = False  # whether such a call may have Python numbers among its arrays
+    # The parameter that holds what a call keeps for its pull; settled calls go without.
+    holder: str | None = None
     calls: dict[Any, Any] | None = None
     calls_of_all: dict[Any, Any] | None = None
     # Of a composite function: the call of one primitive that a call comes to, or None.

@@ -72,6 +72,9 @@ class AllWays(NamedTuple):
     # cotangent that is not finite.
     strong: Callable[..., Any] | None = None
     run: Callable[..., Any] | None = None  # the result, of the arrays; None: as the rule calls it
+    # Whether `run` gives one value more than the results: what `pull` needs, and gets as the
+    # attribute `saved` of `out`. Where the rule is replayed in another way, it does without.
+    saves: bool = False
 
 
 class SettledAll(dict[str, Any]):
@@ -86,6 +89,7 @@ class SettledAll(dict[str, Any]):
         "push",
         "rule",
         "run",
+        "saves",
         "spec",
         "specs",
         "strong",
@@ -100,6 +104,7 @@ class SettledAll(dict[str, Any]):
     constants: tuple[int, ...]  # which arrays are not traced, and read by the derivatives
     unread: tuple[int, ...]  # which arrays no derivative reads
     keeps_out: bool
+    saves: bool
     run: Callable[..., Any]
     pull: Callable[..., Any]
     push: Callable[..., Any] | None
@@ -305,7 +310,7 @@ def settle_all(
     none = numbers or True not in wanted  # traced constants: nothing is pulled to them
     ways = None if none else rule.settle_all(specs, out, wanted, **params)
     found = None
-    if ways is not None:
+    if ways is not None and not ways.saves:  # a tape computes the result before
         found = settled_of_several(rule, ways, specs, wanted, out, params)
     rule.calls_of_all[key] = found
     return found
@@ -327,7 +332,8 @@ def settled_of_several(
     arrays = [at for at, spec in enumerate(specs) if spec is not NUMBER]
     found.constants = tuple(at for at in arrays if keeps[at] and not wanted[at])
     found.unread = tuple(at for at in arrays if not keeps[at])
-    found.pull, found.push = ways.pull, ways.push
+    found.pull, found.push, found.saves = ways.pull, ways.push, ways.saves
+    found.keeps_out = found.keeps_out or ways.saves
     if rule.form == "composite" and not rule.linear and ways.push is not None:
         found.push = _sound(rule, ways.push, params)
     found.strong = ways.strong or (ways.pull if rule.strong else None)

@@ -7,7 +7,7 @@ import pytest
 
 import tapegrad
 import tapegrad.torch as torch
-from tapegrad.torch._ops import settled
+from tapegrad.torch._ops import learning
 
 functional = torch.nn.functional
 DTYPES = [torch.float32, torch.float64]
@@ -73,6 +73,58 @@ CALLS = {
     "baddbmm": lambda d: [(x := d(2, 3, 3)), (y := d(2, 3, 3)), torch.baddbmm(x, x, y, beta=2)],
     "einsum": lambda d: [(x := d(3, 4)), (y := d(5, 4)), torch.einsum("ij,kj->ik", x, y)],
     "view": lambda d: [(x := d(3, 4)), x.view(2, 6)],
+    "reshape with a copy": lambda d: [(x := d(3, 4)), x.t().reshape(2, 6)],
+    "flatten": lambda d: [(x := d(2, 3, 4)), x.flatten(1)],
+    "t": lambda d: [(x := d(3, 4)), x.t()],
+    "T": lambda d: [(x := d(3, 4)), x.T],
+    "permute": lambda d: [(x := d(2, 3, 4)), x.permute(2, 0, 1)],
+    "unsqueeze": lambda d: [(x := d(3, 4)), x.unsqueeze(1)],
+    "unsqueeze by a word": lambda d: [(x := d(3, 4)), x.unsqueeze(axis=1)],
+    "squeeze": lambda d: [(x := d(3, 1)), x.squeeze(1)],
+    "select": lambda d: [(x := d(3, 4)), x.select(1, -1)],
+    "narrow": lambda d: [(x := d(3, 4)), x.narrow(1, 1, 2)],
+    "diagonal": lambda d: [(x := d(3, 4)), x.diagonal(1)],
+    "movedim": lambda d: [(x := d(2, 3, 4)), x.movedim((0, 1), (1, 2))],
+    "expand of a transpose": lambda d: [(x := d(3, 4)), x.T.unsqueeze(1).expand(4, 2, 3)],
+    "an element": lambda d: [(x := d(3, 4)), x[1, -1]],
+    "a row": lambda d: [(x := d(3, 4)), x[1]],
+    "a row from the end": lambda d: [(x := d(3, 4)), x[-1]],
+    "slices": lambda d: [(x := d(3, 4)), x[1:, :-1]],
+    "steps": lambda d: [(x := d(3, 4)), x[::2, 1]],
+    "a view of a view": lambda d: [(x := d(3, 4)), x[1:].T[1:, 0]],
+    "chunk": lambda d: [(x := d(3, 4)), (y := x.chunk(2, dim=1))[0] * y[1]],
+    "one of the parts": lambda d: [(x := d(3, 4)), x.chunk(3)[1]],
+    "unbind": lambda d: [(x := d(3, 4)), (y := x.unbind(1))[0] * y[3]],
+    "split": lambda d: [(x := d(5, 4)), (y := x.split(2))[0] * y[1] + y[2]],
+    "split in lengths": lambda d: [(x := d(5, 4)), x.split([2, 3])[1]],
+    "lstm cell": lambda d: [
+        *(leaves := (d(2, 3), d(2, 3), d(2, 3), d(12, 3), d(12, 3), d(12), d(12))),
+        (pair := torch.lstm_cell(leaves[0], leaves[1:3], *leaves[3:]))[0] * 2 + pair[1],
+    ],
+    "h of an lstm cell": lambda d: [
+        *(leaves := (d(2, 3), d(2, 4), d(2, 4), d(16, 3), d(16, 4))),
+        torch.lstm_cell(leaves[0], leaves[1:3], *leaves[3:])[0],
+    ],
+    "c of an lstm cell": lambda d: [
+        *(leaves := (d(2, 3), d(2, 4), d(2, 4), d(16, 3), d(16, 4))),
+        torch.lstm_cell(leaves[0], leaves[1:3], *leaves[3:])[1],
+    ],
+    "gru cell": lambda d: [
+        *(leaves := (d(2, 3), d(2, 4), d(12, 3), d(12, 4), d(12), d(12))),
+        torch.gru_cell(*leaves),
+    ],
+    "tanh cell": lambda d: [
+        *(leaves := (d(2, 3), d(2, 4), d(4, 3), d(4, 4))),
+        torch.rnn_tanh_cell(*leaves),
+    ],
+    "relu cell": lambda d: [
+        *(leaves := (d(2, 3), d(2, 4), d(4, 3), d(4, 4), d(4), d(4))),
+        torch.rnn_relu_cell(*leaves),
+    ],
+    "masked_fill with a smaller mask": lambda d: [
+        (x := d(2, 3, 3)),
+        x.masked_fill(torch.eye(3) == 1, float("-inf")).softmax(-1),
+    ],
     "transpose": lambda d: [(x := d(3, 4)), x.transpose(0, 1)],
     "expand": lambda d: [(x := d(3, 1)), x.expand(2, 3, 4)],
     "expand to itself": lambda d: [(x := d(3, 4)), x.expand(3, 4)],
@@ -220,8 +272,8 @@ def test_an_operation_that_chooses_by_special_numbers_is_not_settled():
         return np.copy(x) if np.isfinite(tapegrad.stop_gradient(x)).all() else np.sin(x)
 
     x = np.array([1.0, 2.0])
-    steps = settled._traced(choosing, (torch.tensor(x),), {}, [x])
-    assert not settled._are_same_of_others(steps, choosing, (torch.tensor(x),), {}, [x])
+    steps = learning._traced(choosing, (torch.tensor(x),), {}, [x])
+    assert not learning._are_same_of_others(steps, choosing, (torch.tensor(x),), {}, [x])
 
 
 def test_results_do_not_share_memory_with_their_arguments():

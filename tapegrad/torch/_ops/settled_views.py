@@ -118,6 +118,20 @@ def is_usual(input: Tensor) -> bool:
     return input._creation_meta is None and not input._inference
 
 
+def _key_of(x: Value, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """By what a view of an array is remembered; None if parameters are others than integers."""
+    key: list[Any] = [x.dtype, x.shape, x.strides]
+    for arg in (*args, *kwargs.values()) if kwargs else args:
+        if type(arg) is int:
+            key.append(arg)
+        elif type(arg) in _SHAPES and _WHOLE.issuperset(map(type, arg)):
+            key.append(tuple(arg))
+        else:
+            return None
+    key += kwargs
+    return tuple(key)
+
+
 def viewing(plan: Callable[..., Plan], *, numpy_words: bool = False) -> Callable[..., Tensor]:
     """A view, of which calls that come again are settled.
 
@@ -133,14 +147,10 @@ def viewing(plan: Callable[..., Plan], *, numpy_words: bool = False) -> Callable
         x = input._value
         key: Any = None
         if type(x) is ndarray and mode_of() is None:
-            if kwargs:
-                if _WHOLE.issuperset(map(type, (*args, *kwargs.values()))):
-                    key = x.dtype, x.shape, x.strides, *args, *kwargs, *kwargs.values()
-            elif _WHOLE.issuperset(map(type, args)):
+            if not kwargs and _WHOLE.issuperset(map(type, args)):
                 key = x.dtype, x.shape, x.strides, *args
-            elif len(args) == 1 and type(args[0]) in _SHAPES:
-                if _WHOLE.issuperset(map(type, args[0])):
-                    key = x.dtype, x.shape, x.strides, "in one", *args[0]
+            else:
+                key = _key_of(x, args, kwargs)
             if key is not None and input._creation_meta is None and not input._inference:
                 found = ask(key)
                 if found is not None:
@@ -265,14 +275,11 @@ def viewing_apart(
         x = input._value
         key: Any = None
         if type(x) is ndarray and mode_of() is None:
-            if _WHOLE.issuperset(map(type, args)) and _WHOLE.issuperset(
-                map(type, kwargs.values())
-            ):
-                key = x.dtype, x.shape, x.strides, *args, *kwargs, *kwargs.values()
-                if input._creation_meta is None and not input._inference:
-                    found = ask(key)
-                    if found is not None:
-                        return _known_parts(input, x, found)
+            key = _key_of(x, args, kwargs)
+            if key is not None and input._creation_meta is None and not input._inference:
+                found = ask(key)
+                if found is not None:
+                    return _known_parts(input, x, found)
         cut = general(input, *args, **kwargs)
         if key is not None:
             learned = _learned_parts(x, cut)
@@ -291,4 +298,13 @@ def _show_result(call: Any, plan: Callable[..., Any], annotation: str) -> None:
     call.__signature__ = inspect.signature(plan).replace(return_annotation=annotation)
 
 
-__all__ = ["Known", "Plan", "is_usual", "known_view", "learned", "remember", "viewing", "viewing_apart"]
+__all__ = [
+    "Known",
+    "Plan",
+    "is_usual",
+    "known_view",
+    "learned",
+    "remember",
+    "viewing",
+    "viewing_apart",
+]

@@ -1,0 +1,417 @@
+"""Calls that are settled, made: how the result is computed, and what its entries keep.
+
+A call is a list of steps, each a call of one rule, or a result of several or a part of one. What
+shapes and dtypes decide of a step is known before: its function, which values its entry keeps, and
+how its replay computes the cotangents. The core has such ways for many rules
+(`tapegrad._core.settled`); for the others they are made here.
+
+Knows tensors, nodes and the layout of entries. Must not know how the steps of a call are found
+(`learning`), nor which operations exist.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad._core.entry import MINUS, PROJECT, READ, Outputs, Spec, spec_of
+from tapegrad._core.fit import fit_cotangent
+from tapegrad._core.forms import Elementwise
+from tapegrad._core.quiet import SILENT, VARIABLE
+from tapegrad._core.rule import Rule
+from tapegrad._core.scatter import scatter
+from tapegrad._core.settled import (
+    AllWays,
+    Settled,
+    SettledAll,
+    Ways,
+    settled_of_one,
+    settled_of_several,
+    summing,
+)
+from tapegrad._core.types import Cotangent, Function, Params, Value
+from tapegrad._core.values import Scatter
+from tapegrad.torch._graph.node import Node, new
+from tapegrad.torch._graph.order import next_number
+from tapegrad.torch._graph.versions import owner_of
+from tapegrad.torch._rules.declare import Declared
+from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray
+
+Call = Callable[..., Any]
+Make = Callable[[Sequence[Tensor], Sequence[Value]], Any]
+
+
+class Place(NamedTuple):
+    """An argument of a rule: an input of the call or a result of a step, or else a constant."""
+
+    number: int  # -1: a constant; the results of steps are numbered after the inputs
+    constant: Any
+
+
+class Step(NamedTuple):
+    """One call of a rule; PROJECT: of several results the one at an index; READ: a part."""
+
+    rule: Any
+    params: Params
+    places: list[Place]
+
+    def run(self) -> Call:
+        """The function of arrays that it calls."""
+        if self.rule is PROJECT or self.rule is READ:
+            return operator.itemgetter(self.params["index"])
+        return _function_of(self.rule, self.params)
+
+
+class Results(NamedTuple):
+    """Where the results of a call are among the values of its steps."""
+
+    numbers: list[int]
+    kind: Any  # the class of a tuple of them; None: one result alone
+
+
+class _Made(NamedTuple):
+    """What is known of a step before it is made."""
+
+    rule: Any
+    run: Call
+    node_type: Any  # None for a step that nothing is differentiated through
+    settled: Any
+    places: list[Place]
+    specs: list[Any]
+    wanted: tuple[bool, ...]
+    spec: Any  # of the result; of several: `Outputs` of them
+
+
+def maker_of(
+    steps: list[Step],
+    results: Results,
+    arrays: list[Value],
+    tracked: list[bool],
+    nodes: list[Node],
+) -> Make | None:
+    """A function that makes a call of these steps; None where nodes are others than theirs.
+
+    tracked: which of the arrays' tensors count as ones that require grad. nodes: those of a call
+    that was made, in order of time.
+    """
+    values, logs, tracked = list(arrays), True in tracked, list(tracked)
+    made: list[_Made] = []
+    left = iter(nodes)
+    for step in steps:
+        wanted = tuple(p.number >= 0 and tracked[p.number] for p in step.places)
+        specs = [p.constant if p.number < 0 else _spec_of(values[p.number]) for p in step.places]
+        run, settled, node = step.run(), None, None
+        with np.errstate(all="ignore"):
+            out = run(*[values[p.number] if p.number >= 0 else p.constant for p in step.places])
+        if not isinstance(out, (ndarray, np.generic, tuple)):
+            return None
+        spec = _spec_of(out)
+        if True in wanted:
+            node = next(left, None)
+            if node is None or node._entry[0] is not step.rule:
+                return None
+            settled, found = _settled_step(step, specs, wanted, spec)
+            run = found or run
+        kind = None if node is None else type(node)
+        made.append(_Made(step.rule, run, kind, settled, step.places, specs, wanted, spec))
+        values.append(out)
+        tracked.append(settled is not None)
+    if next(left, None) is not None or any(tracked[at] is not logs for at in results.numbers):
+        return None
+    one = len(made) == 1 and results.kind is None and not getattr(made[0].settled, "saves", False)
+    return _maker(*made[0]) if logs and one else _maker_of_several(made, results, logs)
+
+
+def _spec_of(value: Value) -> Any:
+    """The spec of a value; of several results all of theirs."""
+    if not isinstance(value, tuple):
+        return spec_of(value)
+    specs = Outputs(map(spec_of, value))
+    specs.slots = (-1,) * len(specs)  # not the nodes of the results, which hold that of the call
+    return specs
+
+
+def _settled_step(
+    step: Step, specs: list[Any], wanted: tuple[bool, ...], spec: Any
+) -> tuple[Any, Call | None]:
+    """What the entry of a step has for its parameters; its function, if there is a faster one."""
+    if step.rule is PROJECT:
+        return (step.params["index"], len(specs[0])), None
+    if step.rule is READ:
+        return step.params["index"], None
+    return _ways_of(step.rule, specs, wanted, spec, step.params)
+
+
+def _function_of(rule: Rule, params: Params) -> Call:
+    """The rule's function of arrays, with the parameters of a call."""
+    function = rule.implementation
+    if isinstance(function, Declared):
+        function = function.function
+    if rule.sequence:
+        return lambda *arrays: function(arrays, **params)
+    return functools.partial(function, **params) if params else function
+
+
+def settled_one(rule: Rule, x: Spec, out: Spec, params: Params) -> Settled | None:
+    """The settled call of a rule of one array that declares ways; None for what it leaves."""
+    assert rule.settle is not None
+    ways: Ways | None = rule.settle(x, out, **params)
+    if ways is None:
+        return None
+    return settled_of_one(rule, ways, out, params)
+
+
+def settled_spread(rule: Rule, x: Spec, out: Spec, params: Params) -> SettledAll:
+    """The settled call of `rule`, which broadcasts an array: its cotangents are sums."""
+    total = summing(out.shape, x.shape)
+    pull = (lambda g, *_: (g,)) if total is None else (lambda g, *_: (total(g),))
+    return settled_of_several(rule, AllWays(pull), (x,), (True,), out, params)
+
+
+def _ways_of(
+    rule: Rule, specs: list[Any], wanted: tuple[bool, ...], out: Any, params: Params
+) -> tuple[Settled | SettledAll, Call | None]:
+    """The ways of a call, and its function if that is among them."""
+    whole = all(type(spec) is Spec for spec in specs)
+    several = type(out) is Outputs
+    if rule.settle is not None and whole and len(specs) == 1 and not several:
+        one = settled_one(rule, specs[0], out, params)
+        if one is not None:
+            return one, one.run
+    found: AllWays | None = None
+    dtype = out[0].dtype if several else out.dtype
+    if rule.settle_all is not None and whole and all(spec.dtype is dtype for spec in specs):
+        found = rule.settle_all(tuple(specs), out, wanted, **params)
+    if found is None:
+        found = AllWays(_pull_of(rule, specs, wanted, out, params))
+    settled = settled_of_several(rule, found, tuple(specs), wanted, out, params)
+    return settled, found.run if settled.saves else None
+
+
+def _pull_of(
+    rule: Rule, specs: list[Any], wanted: tuple[bool, ...], out: Spec, params: Params
+) -> Call:
+    """The pull of a rule that has no ways of its own, for calls with these specs."""
+    at = wanted.index(True)
+    if isinstance(rule, Elementwise) and wanted.count(True) == 1 and specs[at] is out:
+        return _pull_elementwise(rule, at, specs)
+
+    def pull(g: Cotangent, out: Value, *args: Value) -> list[Cotangent]:
+        bars = list(rule.pull(g, out, args, params, wanted))
+        for position, bar in enumerate(bars):
+            if bar is None:
+                continue
+            like = specs[position]
+            if type(bar) is Scatter:
+                whole: list[Any] = [None]
+                scatter(whole, set(), 0, bar.index, bar._value, like)
+                bars[position] = whole[0]
+            elif bar.shape != like.shape or bar.dtype is not like.dtype:
+                bars[position] = fit_cotangent(bar, like, rule)
+        return bars
+
+    return pull
+
+
+def _pull_elementwise(rule: Elementwise, at: int, specs: list[Any]) -> Call:
+    """The pull of an elementwise rule by one argument, which has the shape of the result."""
+    partial: Function | None = rule.partials[at]
+    spec: Spec = specs[at]
+    before, after = (None,) * at, (None,) * (len(specs) - at - 1)
+    if partial is None:
+        return lambda g, *_: (*before, g, *after)
+    if partial is MINUS:
+        return lambda g, *_: (*before, -g, *after)
+    times = rule.times if rule.strong else operator.mul
+
+    def pull(g: Cotangent, out: Value, *args: Value) -> tuple[Cotangent, ...]:
+        bar = times(g, partial(out, *args))
+        if bar.dtype is not spec.dtype:  # a partial may be computed in double precision
+            bar = bar.astype(spec.dtype)
+        return (*before, bar, *after)
+
+    return pull
+
+
+# --- Making the call ----------------------------------------------------------------------------
+
+
+def _maker(
+    rule: Rule,
+    run: Call,
+    node_type: type[Node],
+    settled: Settled | SettledAll,
+    places: list[Place],
+    specs: list[Any],
+    wanted: tuple[bool, ...],
+    spec: Spec,
+) -> Make:
+    """A function that makes the call: of the tensors among its arguments, and their arrays."""
+    keeps, keeps_out = _kept_by(settled)
+    numbers = [place.number for place in places]
+    in_order = numbers == [*range(len(places))]
+    if in_order and all(keeps):
+        kept_of: Any = tuple
+    elif not any(keep and number >= 0 for keep, number in zip(keeps, numbers, strict=True)):
+        fixed = tuple(specs)
+        kept_of = lambda _arrays: fixed  # noqa: E731 - the choice is made once
+    else:
+        choice = [
+            (number if keep else -1, spec)
+            for keep, number, spec in zip(keeps, numbers, specs, strict=True)
+        ]
+        kept_of = lambda arrays: tuple(  # noqa: E731
+            [spec if number < 0 else arrays[number] for number, spec in choice]
+        )
+    sources = [number if want else -1 for number, want in zip(numbers, wanted, strict=True)]
+    lone, both = sources == [0], sources == [0, 1] and len(places) == 2
+
+    def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Tensor:
+        token = VARIABLE.set(SILENT)
+        try:
+            if in_order:
+                out = run(*arrays)
+            else:
+                out = run(*[arrays[p.number] if p.number >= 0 else p.constant for p in places])
+        finally:
+            VARIABLE.reset(token)
+        result: Tensor = new(Tensor)
+        if type(out) is not ndarray:
+            result._value = np.asarray(out)
+        elif out.base is not None and owner_of(out) is owner_of(arrays[0]):
+            result._value = out.copy()
+        else:
+            result._value = out
+        result.node = node = new(node_type)
+        if lone:
+            nodes: Any = (_node_for(tensors[0]),)
+        elif both:
+            first, second = tensors
+            nodes = _node_for(first), _node_for(second)
+        else:
+            nodes = tuple([-1 if n < 0 else _node_for(tensors[n]) for n in sources])
+        node._number = next_number()
+        node._entry = rule, out if keeps_out else spec, kept_of(arrays), settled, nodes, None
+        return result
+
+    return make
+
+
+def _maker_of_several(steps: list[_Made], results: Results, logs: bool) -> Make:
+    """The same for a call of several steps, each with a node or, without gradients, none at all.
+
+    Also where the results are several.
+    """
+    plan = []
+    for rule, run, node_type, settled, places, specs, wanted, spec in steps:
+        keeps, keeps_out = _kept_by(settled)
+        parts = [
+            (place.number if keep and place.number >= 0 else -1, spec)
+            for keep, place, spec in zip(keeps or wanted, places, specs, strict=True)
+        ]
+        slots = [p.number if want else -1 for p, want in zip(places, wanted, strict=True)]
+        saves = getattr(settled, "saves", False)
+        plan.append((rule, run, node_type, settled, places, parts, slots, keeps_out, spec, saves))
+
+    def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Any:
+        values = list(arrays)
+        nodes: list[Any] = []
+        if logs:
+            nodes += [None if x.node is None else _node_for(x) for x in tensors]
+        token = VARIABLE.set(SILENT)
+        try:
+            for (
+                rule,
+                run,
+                node_type,
+                settled,
+                places,
+                parts,
+                slots,
+                keeps_out,
+                spec,
+                saves,
+            ) in plan:
+                if len(places) == 1 and places[0].number >= 0:
+                    out = run(values[places[0].number])
+                else:
+                    out = run(*[values[n] if n >= 0 else constant for n, constant in places])
+                shown = out if keeps_out else spec
+                if saves:
+                    shown, out = _with_saved(spec, out)
+                elif type(shown) is tuple:
+                    shown = Outputs(out)
+                    shown.slots = spec.slots
+                node = None
+                if node_type is not None:
+                    node = new(node_type)
+                    node._number = next_number()
+                    if rule is PROJECT:
+                        node._entry = PROJECT, None, *settled, nodes[slots[0]], None
+                    elif rule is READ:
+                        node._entry = READ, None, parts[0][1], settled, nodes[slots[0]], None
+                    else:
+                        node._entry = (
+                            rule,
+                            shown,
+                            tuple([values[n] if n >= 0 else part for n, part in parts]),
+                            settled,
+                            tuple([nodes[n] if n >= 0 else -1 for n in slots]),
+                            None,
+                        )
+                values.append(out)
+                nodes.append(node)
+        finally:
+            VARIABLE.reset(token)
+        owner = owner_of(arrays[0])
+        made = [_tensor_of(values[at], nodes[at] if logs else None, owner) for at in numbers]
+        if kind is None:
+            return made[0]
+        return tuple(made) if kind is tuple else kind(*made)
+
+    numbers, kind = results
+    return make
+
+
+def _with_saved(spec: Any, out: Any) -> tuple[Outputs, Any]:
+    """What an entry has in place of results, with what the pull needs, and the results."""
+    several = type(spec) is Outputs
+    shown = Outputs(spec if several else (spec,))
+    shown.slots = (-1,) * len(shown)
+    shown.saved = out[-1]
+    return shown, out if several else out[0]
+
+
+def _tensor_of(out: Value, node: Any, owner: Value) -> Tensor:
+    """The tensor of a result; one in the memory of an argument is copied."""
+    result: Tensor = new(Tensor)
+    if type(out) is not ndarray:
+        result._value = np.asarray(out)
+    elif out.base is not None and owner_of(out) is owner:
+        result._value = out.copy()
+    else:
+        result._value = out
+    result.node = node
+    return result
+
+
+def _kept_by(settled: Any) -> tuple[tuple[bool, ...], bool]:
+    """Which arguments an entry keeps, and whether it keeps the result."""
+    if settled is None or not isinstance(settled, (Settled, SettledAll)):
+        return (), False
+    return (settled.keeps_x,) if isinstance(settled, Settled) else settled.keeps, settled.keeps_out
+
+
+def _node_for(x: Tensor) -> Node:
+    """The node of a tensor that is about to be used; RuntimeError for inference tensors."""
+    if x._inference:
+        array_of(x)
+    node: Node = accumulator_of(x) if x.node is LEAF else x.node
+    return node
+
+
+__all__ = ["Call", "Make", "Place", "Results", "Step", "maker_of", "settled_one", "settled_spread"]

@@ -2,8 +2,8 @@
 
 Knows arrays, the cells and rules. Must not know tensors or modules.
 
-A program that loops over a cell calls it with the same shapes each time, so that calls are settled:
-the forward pass keeps the gates for the pull. What is differentiated further is computed again
+A program that loops over a cell calls it with the same shapes each time: such calls are settled,
+and the forward pass keeps the gates for the pull. What is differentiated further is computed again
 from the arguments, by NumPy's functions, which log themselves.
 """
 

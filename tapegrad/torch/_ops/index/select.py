@@ -65,7 +65,7 @@ def _select_index(x: Value, dim: Dim = 0, index: TensorLike = None, *rest: Any) 
     if rest or not x.ndim or type(given) is not ndarray:
         return None
     axis, given = _rows_of(x, dim, given.copy(), "index_select")
-    return at_rows(axis, given)
+    return at_rows(axis, given) if axis else given
 
 
 register(replaces=index_select)(short_lookup(index_select, _select_index, "IndexSelectBackward0"))

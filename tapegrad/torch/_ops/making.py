@@ -269,6 +269,8 @@ def _maker(
         )
     sources = [number if want else -1 for number, want in zip(numbers, wanted, strict=True)]
     lone, both = sources == [0], sources == [0, 1] and len(places) == 2
+    if lone and in_order:
+        return _maker_of_one(rule, run, node_type, settled, specs[0], spec)
 
     def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Tensor:
         token = VARIABLE.set(SILENT)
@@ -287,15 +289,47 @@ def _maker(
         else:
             result._value = out
         result.node = node = new(node_type)
-        if lone:
-            nodes: Any = (_node_for(tensors[0]),)
-        elif both:
+        if both:
             first, second = tensors
-            nodes = _node_for(first), _node_for(second)
+            nodes: Any = _node_for(first), _node_for(second)
         else:
             nodes = tuple([-1 if n < 0 else _node_for(tensors[n]) for n in sources])
         node._number = next_number()
         node._entry = rule, out if keeps_out else spec, kept_of(arrays), settled, nodes, None
+        return result
+
+    return make
+
+
+def _maker_of_one(
+    rule: Rule,
+    run: Call,
+    node_type: type[Node],
+    settled: Settled | SettledAll,
+    x_spec: Any,
+    spec: Spec,
+) -> Make:
+    """The same for a call of one tensor: most calls are such ones."""
+    (keeps,), keeps_out = _kept_by(settled)
+    fixed = None if keeps else (x_spec,)
+
+    def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Tensor:
+        (x,) = arrays
+        token = VARIABLE.set(SILENT)
+        try:
+            out = run(x)
+        finally:
+            VARIABLE.reset(token)
+        result: Tensor = new(Tensor)
+        if type(out) is not ndarray:
+            out = np.asarray(out)
+        elif out.base is not None and owner_of(out) is owner_of(x):
+            out = out.copy()
+        result._value = out
+        result.node = node = new(node_type)
+        nodes = (_node_for(tensors[0]),)
+        node._number = next_number()
+        node._entry = rule, out if keeps_out else spec, fixed or (x,), settled, nodes, None
         return result
 
     return make

@@ -58,16 +58,31 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
         if mode is not None and mode is not UNLOGGED:
             return general(*args, **kwargs)
         off = mode is not None  # gradients: then no argument counts as one that requires grad
-        if len(args) == 2 and not kwargs:  # two tensors: the frequent case, written out
-            first, second = args
-            if isinstance(first, Tensor) and isinstance(second, Tensor):
-                x, y = first._value, second._value
-                if type(x) is ndarray and type(y) is ndarray:
-                    one = (x.dtype, x.shape, x.strides, off or first.node is None)
-                    two = (y.dtype, y.shape, y.strides, off or second.node is None)
-                    found = ask((*one, *two))
-                    if found is not None:
-                        return found(args, (x, y))
+        if not kwargs and args:  # the frequent calls, written out
+            first = args[0]
+            if isinstance(first, Tensor):
+                x = first._value
+                if type(x) is ndarray:
+                    found = None
+                    if len(args) == 1:
+                        found = ask((x.dtype, x.shape, x.strides, off or first.node is None))
+                        if found is not None:
+                            return found(args, (x,))
+                    elif len(args) == 2:
+                        second = args[1]
+                        if isinstance(second, Tensor):
+                            y = second._value
+                            if type(y) is ndarray:
+                                one = (x.dtype, x.shape, x.strides, off or first.node is None)
+                                two = (y.dtype, y.shape, y.strides, off or second.node is None)
+                                found = ask((*one, *two))
+                                if found is not None:
+                                    return found(args, (x, y))
+                        elif type(second) is int:
+                            flag = off or first.node is None
+                            found = ask((x.dtype, x.shape, x.strides, flag, int, second))
+                            if found is not None:
+                                return found((first,), (x,))
         key: list[Any] = [len(args)] if kwargs else []
         tensors: list[Tensor] = []
         arrays: list[Value] = []

@@ -16,6 +16,7 @@ ROOT = Path(tapegrad.__file__).parent
 # The tower, from the bottom up: a room may import any that stands before it, and its own files.
 # "" is the public API, tapegrad/__init__.py.
 TOWER = (
+    "_allocator",
     "_errors",
     "_numpy_versions",
     "_warning",
@@ -82,6 +83,11 @@ CORE = (
     "forward",
     "forward_tape",
     "rule",
+    "reads",
+    "elementwise",
+    "linear",
+    "general",
+    "composite",
     "forms",
     "limits",
 )

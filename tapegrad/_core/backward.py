@@ -36,8 +36,10 @@ from tapegrad._core.values import (
 )
 from tapegrad._errors import RuleError
 
-# By a partial whose other argument is a Python number: see `forms._also_of_numbers`.
+# By a partial whose other argument is a Python number: see `elementwise._also_of_numbers`.
 RAISED_BY_NUMBERS = (ZeroDivisionError, OverflowError)
+# What NumPy makes of an array without dimensions: cotangents of settled calls.
+NUMBERS = frozenset((np.float64, np.float32))
 
 
 def replay_backward(
@@ -66,7 +68,7 @@ def replay_backward(
         bars[slot] = None
         if y_slot is None:
             kind = type(g)
-            if type(y) is Settled and (kind is np.ndarray or kind is np.float64):
+            if type(y) is Settled and (kind is np.ndarray or kind in NUMBERS):
                 at = x_slot[0]
                 if not strong_zeros and not (rule.in_order and slot in owned):
                     before = bars[at]
@@ -89,7 +91,7 @@ def replay_backward(
                     continue
             elif (
                 type(y) is SettledAll
-                and (kind is np.ndarray or kind is np.float64 or kind is list)
+                and (kind is np.ndarray or kind in NUMBERS or kind is list)
                 and not strong_zeros
             ):
                 found = y.pull(g, out, *x)
@@ -318,8 +320,12 @@ def _pull_general(
             bars[at] = g
             owned.add(at)
             return strong_zeros
+    if len(args) > len(slots):  # what a settled call keeps besides
+        args = args[: len(slots)]
     wanted = [at >= start for at in slots]
-    if strong_zeros and rule.form != "custom" and _has_infinities(g):
+    if strong_zeros and rule.form == "composite":
+        found = rule.pull_strongly(g, out, args, params, wanted)
+    elif strong_zeros and rule.form != "custom" and _has_infinities(g):
         found = _pull_infinite(rule, g, out, args, params, wanted)
     else:
         found = rule.pull(g, out, args, params, wanted)
@@ -354,13 +360,36 @@ def _pull_infinite(rule: Any, g: Cotangent, *call: Any) -> list[Cotangent]:
     A pull is linear in g. So the finite part of g and the signs of its infinite part are pulled
     separately, and the result is infinite only where the pulled signs are not zero.
     """
-    infinite = np.isinf(g)
-    finite = rule.pull(np.where(infinite, 0, g), *call)
-    direction = rule.pull(np.where(infinite, np.sign(g), 0), *call)
+    finite, signs = _parts_of_infinite(g)
     return [
-        a if a is None or isinstance(a, Scatter) else np.where(b == 0, a, b * np.inf)
-        for a, b in zip(finite, direction, strict=True)
+        a if a is None or isinstance(a, Scatter) else _infinite(a, b)
+        for a, b in zip(rule.pull(finite, *call), rule.pull(signs, *call), strict=True)
     ]
+
+
+def _parts_of_infinite(g: Cotangent) -> tuple[Cotangent, Cotangent]:
+    """The finite part of a cotangent and the signs of its infinite part."""
+    infinite = np.isinf(g)
+    if g.dtype.kind == "c":  # its components are infinite each by itself
+        parts = zip(_parts_of_infinite(g.real), _parts_of_infinite(g.imag), strict=True)
+        finite, signs = (_complex(g, *part) for part in parts)
+        return np.where(infinite, finite, g), np.where(infinite, signs, 0)
+    return np.where(infinite, 0, g), np.where(infinite, np.sign(g), 0)
+
+
+def _infinite(finite: Cotangent, signs: Cotangent) -> Cotangent:
+    """A cotangent that is infinite where the signs are not zero."""
+    if signs.dtype.kind == "c":
+        parts = ((finite.real, signs.real), (finite.imag, signs.imag))
+        return _complex(signs, *(_infinite(*part) for part in parts))
+    return np.where(signs == 0, finite, signs * np.inf)
+
+
+def _complex(like: Cotangent, real: Cotangent, imag: Cotangent) -> Cotangent:
+    """A complex cotangent of two components: a sum would make NaN of infinite ones."""
+    made = np.zeros_like(like)
+    made.real, made.imag = real, imag
+    return made
 
 
 def _accumulate(bars: Cotangents, owned: set[int], slot: int, bar: Cotangent, like: Value) -> None:

@@ -30,7 +30,7 @@ from tapegrad._core.values import (
     lift,
     untraced,
 )
-from tapegrad._errors import NotDifferentiableError, name_of
+from tapegrad._errors import NotDifferentiableError, RuleError, name_of
 from tapegrad._numpy_versions import deprecated_keywords, signature_of
 
 Partial = Function | int | None
@@ -66,8 +66,6 @@ class Rule:
     settle: Function | None = None
     settle_all: Function | None = None
     numbers = False  # whether such a call may have Python numbers among its arrays
-    # The parameter that holds what a call keeps for its pull; settled calls go without.
-    holder: str | None = None
     calls: dict[Any, Any] | None = None
     calls_of_all: dict[Any, Any] | None = None
     # Of a composite function: the call of one primitive that a call comes to, or None.
@@ -433,9 +431,21 @@ def _as_part(part: Value) -> Any:
     return part if hasattr(part, "shape") else np.asarray(part)
 
 
+def register(rule: Rule) -> Rule:
+    """Declare a function by its rule; a second declaration is an error."""
+    known = REGISTRY.get(rule.function)
+    if known is not None:
+        raise RuleError(f"{rule.name}: already declared as {known.form}. Declare it once.")
+    word = rule.batch
+    if isinstance(word, str) and word not in BATCH_WORDS and not word.startswith("("):
+        raise RuleError(f"{rule.name}: unknown batch={rule.batch!r}.")
+    REGISTRY[rule.function] = rule
+    return rule
+
+
 def rules_of_form(form: str) -> Iterator[Rule]:
     """All declared rules of one form."""
     return (rule for rule in REGISTRY.values() if rule.form == form)
 
 
-__all__ = ["REGISTRY", "Function", "Partial", "Rule", "rules_of_form"]
+__all__ = ["REGISTRY", "Function", "Partial", "Rule", "register", "rules_of_form"]

@@ -41,6 +41,7 @@ class Settled(dict[str, Any]):
     __slots__ = (
         "add",
         "given",
+        "holds",
         "keeps_out",
         "keeps_x",
         "pull",
@@ -56,6 +57,7 @@ class Settled(dict[str, Any]):
     spec: Spec  # of the result
     keeps_x: bool  # whether the derivatives read x
     keeps_out: bool
+    holds: bool  # whether an entry holds arrays
     view: bool | str  # as of the rule
     run: Callable[[Any], Any]
     pull: Callable[[Cotangent, Value, Value], Cotangent]
@@ -72,9 +74,9 @@ class AllWays(NamedTuple):
     # cotangent that is not finite.
     strong: Callable[..., Any] | None = None
     run: Callable[..., Any] | None = None  # the result, of the arrays; None: as the rule calls it
-    # Whether `run` gives one value more than the results: what `pull` needs, and gets as the
-    # attribute `saved` of `out`. Where the rule is replayed in another way, it does without.
-    saves: bool = False
+    # The result, and what `pull` gets after the arrays: what a call finds that its derivative
+    # needs as well. The entry keeps it after the arrays, and whoever asks the rule drops it.
+    keep: Callable[..., tuple[Any, Any]] | None = None
 
 
 class SettledAll(dict[str, Any]):
@@ -83,13 +85,14 @@ class SettledAll(dict[str, Any]):
     __slots__ = (
         "constants",
         "given",
+        "holds",
+        "keep",
         "keeps",
         "keeps_out",
         "pull",
         "push",
         "rule",
         "run",
-        "saves",
         "spec",
         "specs",
         "strong",
@@ -104,8 +107,9 @@ class SettledAll(dict[str, Any]):
     constants: tuple[int, ...]  # which arrays are not traced, and read by the derivatives
     unread: tuple[int, ...]  # which arrays no derivative reads
     keeps_out: bool
-    saves: bool
+    holds: bool  # whether an entry holds arrays
     run: Callable[..., Any]
+    keep: Callable[..., tuple[Any, Any]] | None
     pull: Callable[..., Any]
     push: Callable[..., Any] | None
     strong: Callable[..., Any] | None
@@ -295,6 +299,7 @@ def settled_of_one(rule: Any, ways: Ways, out: Spec, params: Any) -> Settled:
     found = Settled(params)
     (keeps,), found.keeps_out = rule.needed((True,))
     found.keeps_x, found.rule, found.spec, found.given = bool(keeps), rule, out, None
+    found.holds = bool(keeps or found.keeps_out)
     found.run, found.pull, found.push, view, found.add = ways
     found.view = rule.view or view
     return found
@@ -310,7 +315,7 @@ def settle_all(
     none = numbers or True not in wanted  # traced constants: nothing is pulled to them
     ways = None if none else rule.settle_all(specs, out, wanted, **params)
     found = None
-    if ways is not None and not ways.saves:  # a tape computes the result before
+    if ways is not None:
         found = settled_of_several(rule, ways, specs, wanted, out, params)
     rule.calls_of_all[key] = found
     return found
@@ -328,12 +333,12 @@ def settled_of_several(
     found = SettledAll(params)
     keeps, found.keeps_out = rule.needed(wanted)
     found.keeps, found.given = tuple(map(bool, keeps)), None
+    found.holds = bool(found.keeps_out or True in found.keeps)
     found.spec, found.specs, found.rule = out, specs, rule
     arrays = [at for at, spec in enumerate(specs) if spec is not NUMBER]
     found.constants = tuple(at for at in arrays if keeps[at] and not wanted[at])
     found.unread = tuple(at for at in arrays if not keeps[at])
-    found.pull, found.push, found.saves = ways.pull, ways.push, ways.saves
-    found.keeps_out = found.keeps_out or ways.saves
+    found.pull, found.push, found.keep = ways.pull, ways.push, ways.keep
     if rule.form == "composite" and not rule.linear and ways.push is not None:
         found.push = _sound(rule, ways.push, params)
     found.strong = ways.strong or (ways.pull if rule.strong else None)

@@ -13,7 +13,7 @@ import numpy as np
 from tapegrad._core.backward import SparseBars, replay_nested
 from tapegrad._core.entry import PROJECT, Outputs, Spec, parents_of
 from tapegrad._core.fit import fit_cotangent, is_finite
-from tapegrad._core.settled import SettledAll
+from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.types import Cotangent, Slot, Value
 from tapegrad._core.values import is_inexact
 from tapegrad.torch._graph import modes
@@ -29,7 +29,7 @@ from tapegrad.torch._graph.node import (
     kept_values,
 )
 from tapegrad.torch._graph.order import next_number
-from tapegrad.torch._graph.versions import WRITTEN, owner_of, raise_changed
+from tapegrad.torch._graph.versions import LATEST, WRITTEN, owner_of, raise_changed
 from tapegrad.torch._methods import method_of
 from tapegrad.torch._tensor.gradients import (
     accumulate,
@@ -66,7 +66,7 @@ def check_usable(nodes: Sequence[Node]) -> None:
 
 
 def _check_usable(nodes: Iterable[Node]) -> None:
-    written = bool(WRITTEN)
+    latest = LATEST[0] if WRITTEN else 0
     for node in nodes:
         entry = node._entry
         if entry[1] is FREED:
@@ -77,13 +77,13 @@ def _check_usable(nodes: Iterable[Node]) -> None:
                 "retain_graph=True if you need to backward through the graph a second time or "
                 "if you need to access saved tensors after calling backward."
             )
-        if written and not _keeps_nothing(entry[3]):
+        if node._number <= latest and not _keeps_nothing(entry[3]):
             _check_unchanged(node, entry)
 
 
 def _keeps_nothing(params: Any) -> bool:
     """Whether a settled call is one whose entry keeps no values."""
-    return type(params) is SettledAll and not params.keeps_out and True not in params.keeps
+    return (type(params) is SettledAll or type(params) is Settled) and not params.holds
 
 
 def _check_unchanged(node: Node, entry: tuple[Any, ...]) -> None:

@@ -49,6 +49,7 @@ class Versioned(Protocol):
 # The versions of arrays that were ever written to in place, by the id of the array that owns the
 # memory. A backward pass finds here whether a kept value has changed.
 WRITTEN: dict[int, tuple[Any, Version]] = {}
+LATEST = [0]  # the time of the last write to any memory: no later node kept what it changed
 REMEMBERED = 256  # how many writes keep their time; after more, messages are less exact
 
 
@@ -88,7 +89,8 @@ def count_write(tensor: Versioned) -> None:
     """Count a write to a tensor's memory, after which nodes must not use values kept before."""
     version = version_of(tensor)
     version.count += 1
-    version.times.append(next_number())
+    LATEST[0] = now = next_number()
+    version.times.append(now)
     version.writer = weakref.ref(tensor)
     if len(version.times) > REMEMBERED:
         del version.times[: REMEMBERED // 2]

@@ -23,6 +23,7 @@ from tapegrad._core.types import Params, Value
 from tapegrad._core.values import ASKED
 from tapegrad.torch._graph.node import GraphTape, Node, fresh_node, number_of
 from tapegrad.torch._ops.making import Call, Make, Place, Results, Step, maker_of
+from tapegrad.torch._rules.fused import Kept
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, node_of
 
 _SMALL = 1 << 12  # elements of an array that is the same for all such calls, as of a mask
@@ -178,10 +179,10 @@ def _step_of(
         kept, params = (kept,) if rule.unary else (kept, params), {}
         if any(slot == -1 and value is None for slot, value in zip(slots, kept, strict=True)):
             return None
+    elif not all(map(_is_plain, params.values())):
+        return None
     else:
-        params = {word: value for word, value in params.items() if word != rule.holder}
-        if not all(map(_is_plain, params.values())):
-            return None
+        params = {name: value for name, value in params.items() if type(value) is not Kept}
     kept = probe.given.get(node, kept)
     lone = all(x.ndim for x in arrays)  # then numbers can come from parameters alone
     small = _SMALL if all(x.dtype.kind == "f" for x in arrays) else 0
@@ -263,10 +264,12 @@ def _with(arrays: Iterator[Any], arg: Any) -> Any:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a parameter of a rule is the same for all calls: no array, nothing that is kept."""
+    """Whether a parameter of a rule is the same for all calls: no array; or what a call keeps."""
     if isinstance(value, (tuple, list)):
         return all(map(_is_plain, value))
-    return value is None or isinstance(value, (int, float, str, slice, np.dtype, type(...), type))
+    return value is None or isinstance(
+        value, (int, float, str, slice, np.dtype, type(...), type, Kept)
+    )
 
 
 __all__ = ["LARGEST", "learned"]

@@ -39,6 +39,7 @@ from tapegrad.torch._graph.node import Node, new
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._rules.declare import Declared
+from tapegrad.torch._rules.fused import Fused
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray
 
 Call = Callable[..., Any]
@@ -122,8 +123,10 @@ def maker_of(
         tracked.append(settled is not None)
     if next(left, None) is not None or any(tracked[at] is not logs for at in results.numbers):
         return None
-    one = len(made) == 1 and results.kind is None and not getattr(made[0].settled, "saves", False)
-    return _maker(*made[0]) if logs and one else _maker_of_several(made, results, logs)
+    one = len(made) == 1 and results.kind is None
+    return (
+        _maker(len(arrays), *made[0]) if logs and one else _maker_of_several(made, results, logs)
+    )
 
 
 def _spec_of(value: Value) -> Any:
@@ -184,12 +187,13 @@ def _ways_of(
             return one, one.run
     found: AllWays | None = None
     dtype = out[0].dtype if several else out.dtype
-    if rule.settle_all is not None and whole and all(spec.dtype is dtype for spec in specs):
+    if isinstance(rule, Fused):
+        found = rule.ways(specs, out, wanted, **params)
+    elif rule.settle_all is not None and whole and all(spec.dtype is dtype for spec in specs):
         found = rule.settle_all(tuple(specs), out, wanted, **params)
     if found is None:
         found = AllWays(_pull_of(rule, specs, wanted, out, params))
-    settled = settled_of_several(rule, found, tuple(specs), wanted, out, params)
-    return settled, found.run if settled.saves else None
+    return settled_of_several(rule, found, tuple(specs), wanted, out, params), found.keep
 
 
 def _pull_of(
@@ -241,6 +245,7 @@ def _pull_elementwise(rule: Elementwise, at: int, specs: list[Any]) -> Call:
 
 
 def _maker(
+    count: int,
     rule: Rule,
     run: Call,
     node_type: type[Node],
@@ -250,10 +255,13 @@ def _maker(
     wanted: tuple[bool, ...],
     spec: Spec,
 ) -> Make:
-    """A function that makes the call: of the tensors among its arguments, and their arrays."""
+    """A function that makes the call: of the tensors among its arguments, and their arrays.
+
+    count: of the tensors, some of which the rule may not get.
+    """
     keeps, keeps_out = _kept_by(settled)
     numbers = [place.number for place in places]
-    in_order = numbers == [*range(len(places))]
+    in_order = numbers == [*range(count)]
     if in_order and all(keeps):
         kept_of: Any = tuple
     elif not any(keep and number >= 0 for keep, number in zip(keeps, numbers, strict=True)):
@@ -268,8 +276,9 @@ def _maker(
             [spec if number < 0 else arrays[number] for number, spec in choice]
         )
     sources = [number if want else -1 for number, want in zip(numbers, wanted, strict=True)]
-    lone, both = sources == [0], sources == [0, 1] and len(places) == 2
-    if lone and in_order:
+    keeping = _is_keeping(settled)
+    both = sources == [0, 1] and count == 2
+    if sources == [0] and in_order and not keeping:
         return _maker_of_one(rule, run, node_type, settled, specs[0], spec)
 
     def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Tensor:
@@ -281,6 +290,10 @@ def _maker(
                 out = run(*[arrays[p.number] if p.number >= 0 else p.constant for p in places])
         finally:
             VARIABLE.reset(token)
+        kept = kept_of(arrays)
+        if keeping:
+            out, besides = out
+            kept = (*kept, besides)
         result: Tensor = new(Tensor)
         if type(out) is not ndarray:
             result._value = np.asarray(out)
@@ -295,7 +308,7 @@ def _maker(
         else:
             nodes = tuple([-1 if n < 0 else _node_for(tensors[n]) for n in sources])
         node._number = next_number()
-        node._entry = rule, out if keeps_out else spec, kept_of(arrays), settled, nodes, None
+        node._entry = rule, out if keeps_out else spec, kept, settled, nodes, None
         return result
 
     return make
@@ -348,8 +361,8 @@ def _maker_of_several(steps: list[_Made], results: Results, logs: bool) -> Make:
             for keep, place, spec in zip(keeps or wanted, places, specs, strict=True)
         ]
         slots = [p.number if want else -1 for p, want in zip(places, wanted, strict=True)]
-        saves = getattr(settled, "saves", False)
-        plan.append((rule, run, node_type, settled, places, parts, slots, keeps_out, spec, saves))
+        how = run, _is_keeping(settled), keeps_out
+        plan.append((rule, how, node_type, settled, places, parts, slots, spec))
 
     def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Any:
         values = list(arrays)
@@ -358,26 +371,17 @@ def _maker_of_several(steps: list[_Made], results: Results, logs: bool) -> Make:
             nodes += [None if x.node is None else _node_for(x) for x in tensors]
         token = VARIABLE.set(SILENT)
         try:
-            for (
-                rule,
-                run,
-                node_type,
-                settled,
-                places,
-                parts,
-                slots,
-                keeps_out,
-                spec,
-                saves,
-            ) in plan:
+            for rule, how, node_type, settled, places, parts, slots, spec in plan:
+                run, keeping, keeps_out = how
                 if len(places) == 1 and places[0].number >= 0:
                     out = run(values[places[0].number])
                 else:
                     out = run(*[values[n] if n >= 0 else constant for n, constant in places])
+                besides: tuple[Any, ...] = ()
+                if keeping:
+                    out, *besides = out  # type: ignore[assignment]
                 shown = out if keeps_out else spec
-                if saves:
-                    shown, out = _with_saved(spec, out)
-                elif type(shown) is tuple:
+                if type(shown) is tuple:
                     shown = Outputs(out)
                     shown.slots = spec.slots
                 node = None
@@ -392,7 +396,7 @@ def _maker_of_several(steps: list[_Made], results: Results, logs: bool) -> Make:
                         node._entry = (
                             rule,
                             shown,
-                            tuple([values[n] if n >= 0 else part for n, part in parts]),
+                            (*[values[n] if n >= 0 else part for n, part in parts], *besides),
                             settled,
                             tuple([nodes[n] if n >= 0 else -1 for n in slots]),
                             None,
@@ -409,15 +413,6 @@ def _maker_of_several(steps: list[_Made], results: Results, logs: bool) -> Make:
 
     numbers, kind = results
     return make
-
-
-def _with_saved(spec: Any, out: Any) -> tuple[Outputs, Any]:
-    """What an entry has in place of results, with what the pull needs, and the results."""
-    several = type(spec) is Outputs
-    shown = Outputs(spec if several else (spec,))
-    shown.slots = (-1,) * len(shown)
-    shown.saved = out[-1]
-    return shown, out if several else out[0]
 
 
 def _tensor_of(out: Value, node: Any, owner: Value) -> Tensor:
@@ -438,6 +433,21 @@ def _kept_by(settled: Any) -> tuple[tuple[bool, ...], bool]:
     if settled is None or not isinstance(settled, (Settled, SettledAll)):
         return (), False
     return (settled.keeps_x,) if isinstance(settled, Settled) else settled.keeps, settled.keeps_out
+
+
+def _is_keeping(settled: Any) -> bool:
+    """Whether a step gives what its derivative needs beside its results."""
+    return isinstance(settled, SettledAll) and settled.keep is not None
+
+
+def kept_by(result: Tensor) -> Any:
+    """What the call that made a tensor keeps for its derivative; None if it keeps nothing."""
+    node = result.node
+    entry = node._entry if isinstance(node, Node) else None
+    if entry is None or type(entry[4]) is not tuple:
+        return None
+    _, _, kept, params, nodes, _ = entry
+    return kept[-1] if len(kept) > len(nodes) else params.get("kept")
 
 
 def _node_for(x: Tensor) -> Node:

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad import Array
 from tapegrad._core.types import Value
 from tapegrad._warning import COUNT as WARNINGS
 from tapegrad.torch._dtypes import Size
@@ -31,7 +32,7 @@ from tapegrad.torch._dtypes import dtype as torch_dtype
 from tapegrad.torch._graph.modes import MODE, UNLOGGED
 from tapegrad.torch._ops.learning import learned
 from tapegrad.torch._ops.making import Call, Make
-from tapegrad.torch._tensor.tensor import Tensor, ndarray
+from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
 
 mode_of = MODE.get
 
@@ -135,4 +136,27 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
     return call
 
 
-__all__ = ["settling"]
+def settled(function: Call) -> Call:
+    """A function of tensors that calls operations, whose calls that come again are settled.
+
+    What decides what it calls is as of an operation: shapes, dtypes and parameters alone.
+    """
+
+    def trace(*args: Any, **kwargs: Any) -> Any:
+        made = function(
+            *[_tensors(arg) for arg in args],
+            **{word: _tensors(value) for word, value in kwargs.items()},
+        )
+        return made._value if type(made) is Tensor else None
+
+    return settling(function, trace)
+
+
+def _tensors(arg: Any) -> Any:
+    """An argument with tensors in the place of arrays, also of those in a list."""
+    if isinstance(arg, list):
+        return [_tensors(part) for part in arg]
+    return of_value(arg) if isinstance(arg, (Array, ndarray)) else arg
+
+
+__all__ = ["settled", "settling"]

@@ -17,7 +17,7 @@ from tapegrad._core.values import raw_value, untraced
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules import loss_passes
 from tapegrad.torch._rules.loss_passes import LossPasses, are_large
-from tapegrad.torch._rules.parts import logistic_of, softplus_of, sums_along
+from tapegrad.torch._rules.parts import logistic_of, softplus_of
 from tapegrad.torch._rules.reducing import parameter, reduced, weighted
 
 NUMBERS = (np.float32, np.float64)
@@ -221,66 +221,6 @@ def log_probabilities(x: Value, axis: int) -> Value:
     """Logarithms of the softmax along an axis."""
     shifted = x - np.max(untraced(x), axis=axis, keepdims=True, initial=-np.inf)
     return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
-
-
-def class_losses(x: Value, target: Value) -> tuple[Value, Value]:
-    """The cross entropies of rows of logits with their classes, and the rows' probabilities."""
-    shifted = x - np.maximum.reduce(x, 1, keepdims=True)
-    picked = shifted[np.arange(len(target)), target]
-    powers = np.exp(shifted, out=shifted) if type(shifted) is np.ndarray else np.exp(shifted)
-    totals = sums_along(powers, 1)
-    losses = np.log(totals[:, 0]) - picked
-    powers /= totals
-    return losses, powers
-
-
-def _class_loss(x: Value, target: Value, reduction: str = "mean", kept: Value = None) -> Value:
-    return reduced(class_losses(x, target)[0], reduction)
-
-
-def _probabilities(x: Value, kept: Value) -> Value:
-    """The softmax of rows: what the forward call kept of it, where this is not differentiated."""
-    if kept is not None and type(x) is np.ndarray:
-        return kept
-    powers = np.exp(x - np.max(untraced(x), axis=1, keepdims=True))
-    return powers / np.sum(powers, axis=1, keepdims=True)
-
-
-def _pull_classes(
-    g: Cotangent, _out: Value, x: Value, target: Value, reduction: str = "mean", kept: Value = None
-) -> tuple[Cotangent, None]:
-    count = x.shape[0]
-    scale = g / count if reduction == "mean" else g if reduction == "sum" else g[:, None]
-    probabilities = _probabilities(x, kept)
-    if type(probabilities) is np.ndarray and type(scale) in (np.ndarray, np.float32, np.float64):
-        bar = probabilities * scale
-        bar[np.arange(count), target] -= scale if scale.ndim == 0 else scale[:, 0]
-        return bar, None
-    hit = target[:, None] == np.arange(x.shape[1])
-    return (probabilities - hit) * scale, None
-
-
-def _push_classes(
-    dots: Tangent,
-    _out: Value,
-    x: Value,
-    target: Value,
-    reduction: str = "mean",
-    kept: Value = None,
-) -> Tangent:
-    hit = target[:, None] == np.arange(x.shape[1])
-    return reduced(np.sum(dots[0] * (_probabilities(x, kept) - hit), axis=1), reduction)
-
-
-CLASSES = General(
-    _class_loss,
-    vjp=_pull_classes,
-    jvp=_push_classes,
-    arrays=2,
-    name="cross_entropy",
-    batch="loop",
-)
-name_nodes(CLASSES, "NllLossBackward0")
 
 
 def picked_losses(

@@ -10,17 +10,18 @@ from the arguments, by NumPy's functions, which log themselves.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import Outputs, Spec
+from tapegrad._core.entry import Spec
 from tapegrad._core.forms import General
 from tapegrad._core.settled import AllWays
 from tapegrad._core.types import Cotangent, Params, Value
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules.declare import Declared
+from tapegrad.torch._rules.fused import Fused, Kept
 from tapegrad.torch._rules.recurrent import CELLS, Values
 
 
@@ -40,20 +41,10 @@ def _stepped(arrays: Sequence[Value], mode: str) -> tuple[Values, Values]:
     return CELLS[mode].step(gates, hidden, states)
 
 
-class Kept:
-    """Holds what an untraced call that is not settled keeps for its backward pass."""
-
-    __slots__ = ("of", "saved")
-
-    def __init__(self) -> None:
-        self.of: Sequence[Value] = ()
-        self.saved: Values = ()
-
-
 def _step(*arrays: Value, mode: str, kept: Kept | None = None) -> Any:
     new, saved = _stepped(arrays, mode)
     if kept is not None and type(arrays[0]) is np.ndarray:
-        kept.of, kept.saved = arrays, saved
+        kept.found = arrays, saved
     return new if len(new) > 1 else new[0]
 
 
@@ -84,10 +75,8 @@ def _pulled(
     return result
 
 
-class OneStep(General):
+class OneStep(General, Fused):
     """The rule of a step of `count` arrays."""
-
-    holder = "kept"
 
     def __init__(self, function: Declared, count: int) -> None:
         super().__init__(
@@ -96,7 +85,6 @@ class OneStep(General):
             arrays=count,
             name="recurrent_step",
             batch="loop",
-            settle_all=_settled,
         )
         name_nodes(self, "AddBackward0")
 
@@ -112,40 +100,36 @@ class OneStep(General):
         wanted: Sequence[bool],
     ) -> Sequence[Cotangent]:
         mode, kept = params["mode"], params.get("kept")
-        if kept is not None and kept.of and all(map(operator.is_, kept.of, args)):
-            saved = kept.saved
-        else:
+        of, saved = ((), ()) if kept is None or kept.found is None else kept.found
+        if not of or not all(map(operator.is_, of, args)):
             saved = _stepped(args, mode)[1]
         bars = g if isinstance(g, (list, tuple)) else (g,)
         states = args[1 : 1 + len(bars)]
         whole = [np.zeros_like(x) if b is None else b for b, x in zip(bars, states, strict=True)]
         return _pulled(mode, args, saved, tuple(whole), wanted)
 
+    def ways(
+        self, specs: Sequence[Any], out: Any, wanted: tuple[bool, ...], **params: Any
+    ) -> AllWays | None:
+        mode, kinds = params["mode"], {getattr(spec, "dtype", None) for spec in specs}
+        if len(kinds) > 1 or any(type(spec) is not Spec for spec in specs):
+            return None
+        if mode == "LSTM":
+            return _lstm_ways(specs, wanted)
 
-def _settled(
-    specs: tuple[Spec, ...], out: Any, wanted: tuple[bool, ...], /, mode: str, **_kept: Any
-) -> AllWays | None:
-    """The ways of a step, which saves what the pull of its cell needs."""
-    if specs[0].dtype.kind != "f":
-        return None
-    if isinstance(out, Outputs):
-        run, pull = _lstm_ways(specs, wanted)
-        return AllWays(pull, run=run, saves=True)
+        def keep(*arrays: Value) -> Any:
+            (new,), saved = _stepped(arrays, mode)
+            return new, saved
 
-    def run_cell(*arrays: Value) -> Any:
-        (new,), saved = _stepped(arrays, mode)
-        return new, saved
+        def pull(g: Cotangent, _out: Value, *args: Value) -> list[Cotangent]:
+            *arrays, saved = args
+            return _pulled(mode, arrays, saved, (g,), wanted)  # type: ignore[arg-type]
 
-    def pull_cell(g: Cotangent, out: Any, *arrays: Value) -> list[Cotangent]:
-        return _pulled(mode, arrays, out.saved, (g,), wanted)
-
-    return AllWays(pull_cell, run=run_cell, saves=True)
+        return AllWays(pull, keep=keep)
 
 
-def _lstm_ways(
-    specs: tuple[Spec, ...], wanted: tuple[bool, ...]
-) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """How a step of an LSTM is computed, and pulled back, with all gates in one array."""
+def _lstm_ways(specs: Sequence[Spec], wanted: tuple[bool, ...]) -> AllWays:
+    """The ways of a step of an LSTM, with all gates in one array."""
     size, dtype = specs[1].shape[1], specs[0].dtype
     one = dtype.type(1)
     biased = len(specs) > 5
@@ -159,7 +143,7 @@ def _lstm_ways(
     zeros = np.zeros(specs[1].shape, dtype)
     x_wanted, h_wanted, c_wanted, ih_wanted, hh_wanted, *biases_wanted = wanted
 
-    def run(x: Value, h: Value, c: Value, w_ih: Value, w_hh: Value, *biases: Value) -> Any:
+    def keep(x: Value, h: Value, c: Value, w_ih: Value, w_hh: Value, *biases: Value) -> Any:
         gates = np.matmul(x, w_ih.T)
         if biased:
             gates += biases[0] + biases[1]
@@ -171,19 +155,19 @@ def _lstm_ways(
         state = gates[forget] * c
         state += gates[enter] * gates[new]
         bounded = np.tanh(state)
-        return gates[leave] * bounded, state, (gates, bounded)
+        return (gates[leave] * bounded, state), (gates, bounded)
 
     def pull(
         g: list[Cotangent],
-        out: Any,
+        _out: Any,
         x: Value,
         h: Value,
         c: Value,
         w_ih: Value,
         w_hh: Value,
-        *_biases: Value,
+        *rest: Any,
     ) -> list[Cotangent]:
-        gates, bounded = out.saved
+        gates, bounded = rest[-1]
         h_bar, c_bar = g
         bar = np.empty(shape, dtype)
         if h_bar is None:
@@ -212,7 +196,7 @@ def _lstm_ways(
             *[total if want else None for want in biases_wanted],
         ]
 
-    return run, pull
+    return AllWays(pull, keep=keep)
 
 
 def _declared(count: int) -> Declared:

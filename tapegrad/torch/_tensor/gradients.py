@@ -163,10 +163,16 @@ def accumulate(variable: Tensor, bar: Cotangent, taken: set[int], *, create: boo
             np.add(known._value, conjugated(bar), out=known._value)
 
 
+_ONES = {np.dtype(letter): np.ones((), letter) for letter in "fd"}
+
+
 def root_of(tensor: Tensor, gradient: Tensor | None) -> Cotangent:
     """The cotangent of a root: the given gradient, or 1 for a root of one element."""
     value = tensor._value
     if gradient is None:
+        one = _ONES.get(value.dtype)
+        if one is not None and type(value) is ndarray and not value.shape:
+            return one.copy()
         if spec_of(value).size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if value.dtype.kind == "c":

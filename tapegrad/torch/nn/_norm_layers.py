@@ -133,8 +133,7 @@ class _BatchNorm(_NormBase):
         self._check_input_dim(input)
         part = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
-            with no_grad():
-                self.num_batches_tracked.add_(1)
+            _normalizing.count_batch(self.num_batches_tracked)
             if self.momentum is None:
                 part = 1.0 / float(self.num_batches_tracked)
         mean, variance = self.running_mean, self.running_var

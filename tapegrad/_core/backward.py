@@ -15,6 +15,7 @@ from tapegrad._core.entry import ADD, MINUS, PROJECT, READ, WRITE, Entry, _Mark,
 from tapegrad._core.fit import fit_cotangent, is_finite
 from tapegrad._core.scatter import (
     SMALL,
+    add_rows,
     are_places,
     last_writers,
     scatter,
@@ -134,10 +135,10 @@ def replay_backward(
             ):
                 before = bars[x_slot]
                 if before is not None and x_slot in owned:
-                    np.add.at(before, y, g)
+                    add_rows(before, y, g)
                     continue
                 bar = np.zeros(x.shape, x.dtype)
-                np.add.at(bar, y, g)
+                add_rows(bar, y, g)
                 bars[x_slot] = bar if before is None else before + bar
                 owned.add(x_slot)
             elif (

@@ -202,6 +202,21 @@ def are_places(index: Any, x: Any) -> bool:
     return bool(x.shape)
 
 
+_COLUMNS = [np.arange(0)]  # of the longest row so far
+
+
+def add_rows(buffer: Any, index: Any, g: Any) -> None:
+    """np.add.at of few elements: rows of an array in order are added as a flat one, faster."""
+    width = g.size // index.size if type(index) is np.ndarray and index.size else 1
+    if width < 8 or g.size < 256 or not buffer.flags.c_contiguous or not g.flags.c_contiguous:
+        np.add.at(buffer, index, g)
+        return
+    if len(_COLUMNS[0]) < width:
+        _COLUMNS[0] = np.arange(width)
+    places = index.reshape(-1, 1).astype(np.intp, copy=False) * width + _COLUMNS[0][:width]
+    np.add.at(buffer.reshape(-1), places.reshape(-1), g.reshape(-1))
+
+
 ROW = 256  # bytes of a row, from which copying rows that are mostly distinct is the fastest
 
 

@@ -490,11 +490,18 @@ def short_lookup(general: Operation, index_for: Operation, label: str) -> Operat
     return call
 
 
-def short_reading(general: Operation, label: str, dim_at: int, default: Dim = -1) -> Operation:
+def short_reading(
+    general: Operation,
+    label: str,
+    dim_at: int,
+    default: Dim = -1,
+    locate: tuple[Function, Any] | None = None,
+) -> Operation:
     """Elements along a dimension, and their places: the read is logged here.
 
     general: an operation whose `compute` returns both. dim_at: where its parameter `dim` stands,
-    with a default of its own.
+    with a default of its own. locate: of one that takes (input, dim, keepdim), the places along
+    an axis of an array, and the class of the pair.
     """
     compute: Operation = quiet(general.compute)  # type: ignore[attr-defined]
     node = node_class(label)
@@ -508,16 +515,26 @@ def short_reading(general: Operation, label: str, dim_at: int, default: Dim = -1
         ndim = x.ndim
         if type(dim) is not int or not -ndim <= dim < ndim or not x.size:
             return general(input, *args, **words)
-        found = compute(x, *args, **words)
-        values, places = found
+        axis = dim % ndim
+        if locate is not None and ndim > 1 and len(args) == 2 and not words:
+            find, kind = locate
+            places = find(x, axis)
+            if args[1]:
+                places = places.reshape((*x.shape[:axis], 1, *x.shape[axis + 1 :]))
+            index = index_along(places, ndim, axis)
+            values = x[index]
+        else:
+            found = compute(x, *args, **words)
+            values, places = found
+            kind = type(found)
+            index = index_along(places, ndim, axis)
         made: Tensor = new(Tensor)
         made._value, made.node = values if type(values) is ndarray else np.asarray(values), None
         if input.node is not None:
             made.node = made_by = new(node)
             made_by._number = next_number()
-            index = index_along(places, ndim, dim % ndim)
             made_by._entry = READ, None, spec_of(x), index, node_for(input), None
-        return type(found)(made, of_value(places))
+        return kind(made, of_value(places))
 
     return call
 

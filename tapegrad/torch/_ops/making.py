@@ -193,7 +193,8 @@ def _ways_of(
         found = rule.settle_all(tuple(specs), out, wanted, **params)
     if found is None:
         found = AllWays(_pull_of(rule, specs, wanted, out, params))
-    return settled_of_several(rule, found, tuple(specs), wanted, out, params), found.keep
+    settled = settled_of_several(rule, found, tuple(specs), wanted, out, params)
+    return settled, found.keep or found.run
 
 
 def _pull_of(
@@ -373,8 +374,13 @@ def _maker_of_several(steps: list[_Made], results: Results, logs: bool) -> Make:
         try:
             for rule, how, node_type, settled, places, parts, slots, spec in plan:
                 run, keeping, keeps_out = how
-                if len(places) == 1 and places[0].number >= 0:
-                    out = run(values[places[0].number])
+                count = len(slots)
+                if count == 1:  # the frequent cases, written out
+                    ((n, x),) = places
+                    out = run(values[n] if n >= 0 else x)
+                elif count == 2:
+                    (m, x), (n, y) = places
+                    out = run(values[m] if m >= 0 else x, values[n] if n >= 0 else y)
                 else:
                     out = run(*[values[n] if n >= 0 else constant for n, constant in places])
                 besides: tuple[Any, ...] = ()
@@ -393,14 +399,14 @@ def _maker_of_several(steps: list[_Made], results: Results, logs: bool) -> Make:
                     elif rule is READ:
                         node._entry = READ, None, parts[0][1], settled, nodes[slots[0]], None
                     else:
-                        node._entry = (
-                            rule,
-                            shown,
-                            (*[values[n] if n >= 0 else part for n, part in parts], *besides),
-                            settled,
-                            tuple([nodes[n] if n >= 0 else -1 for n in slots]),
-                            None,
-                        )
+                        if count == 1:
+                            ((n, x),) = parts
+                            kept: Any = (values[n] if n >= 0 else x, *besides)
+                            sources: Any = (nodes[slots[0]],)
+                        else:
+                            kept = (*[values[n] if n >= 0 else x for n, x in parts], *besides)
+                            sources = tuple([nodes[n] if n >= 0 else -1 for n in slots])
+                        node._entry = rule, shown, kept, settled, sources, None
                 values.append(out)
                 nodes.append(node)
         finally:

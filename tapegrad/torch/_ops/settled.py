@@ -101,17 +101,17 @@ def settling(general: Call, trace: Call) -> Call:  # noqa: C901 - the hot path, 
                 key += kind, arg
                 if kind is float and not arg:  # -0.0 == 0.0
                     key.append(math.copysign(1.0, arg))
-            elif kind in _SEQUENCES and _IN_TUPLES.issuperset(map(type, arg)):
-                key += kind, *arg, len(arg)
-            elif (kind is tuple or kind is list) and all(isinstance(x, Tensor) for x in arg):
+            elif (kind is tuple or kind is list) and arg and isinstance(arg[0], Tensor):
                 key.append(len(arg))
                 for part in arg:
-                    x = part._value
+                    x = part._value if isinstance(part, Tensor) else None
                     if type(x) is not ndarray:
                         return general(*args, **kwargs)
                     key += x.dtype, x.shape, x.strides, off or part.node is None
                     arrays.append(x)
                 tensors += arg
+            elif kind in _SEQUENCES and _IN_TUPLES.issuperset(map(type, arg)):
+                key += kind, *arg, len(arg)
             else:
                 return general(*args, **kwargs)
         whole = tuple(key)

@@ -36,9 +36,9 @@ from tapegrad.torch._tensor.views import Steps, drop_dead, joined
 mode_of = MODE.get
 reference_to = weakref.ref
 
-# What a function that declares a view returns: a path with the class of the node, or a tensor
-# where there is nothing to view.
-Plan = tuple[Path, type[Node]] | Tensor
+# What a function that declares a view returns: a path with the class of the node; a function of
+# the tensor, where memory does not allow a view; or a tensor where there is nothing to do.
+Plan = tuple[Path, type[Node]] | Callable[[Tensor], Tensor] | Tensor
 
 _WHOLE = frozenset((int,))
 _SHAPES = frozenset((tuple, list, Size))
@@ -138,7 +138,7 @@ def viewing(plan: Callable[..., Plan], *, numpy_words: bool = False) -> Callable
     plan: a function of a tensor and parameters that checks them, and gives the path and the class
     of the node. numpy_words: keywords may be NumPy's.
     """
-    views: dict[Any, Known] = {}
+    views: dict[Any, Any] = {}
     ask = views.get
     general = with_numpy_words(plan) if numpy_words else plan
 
@@ -154,10 +154,16 @@ def viewing(plan: Callable[..., Plan], *, numpy_words: bool = False) -> Callable
             if key is not None and input._creation_meta is None and not input._inference:
                 found = ask(key)
                 if found is not None:
-                    return known_view(input, x, found)
+                    if type(found) is Known:
+                        return known_view(input, x, found)
+                    return found(input)
         planned = general(input, *args, **kwargs)
         if isinstance(planned, Tensor):
             return planned
+        if callable(planned):
+            if key is not None and len(views) < _MOST:
+                views[key] = planned
+            return planned(input)
         if key is not None:
             remember(views, key, x, *planned)
         return view_of(input, *planned)

@@ -156,6 +156,9 @@ class Permute(Path):
         return operator.methodcaller("transpose", self.params["axes"])
 
 
+_EXPANDING: Any = (["reduce_ok", "multi_index"], ["readwrite"])  # for np.nditer
+
+
 class Expand(Path):
     __slots__ = ()
     rule = REGISTRY[np.broadcast_to]
@@ -167,10 +170,19 @@ class Expand(Path):
         return _writeable(np.broadcast_to(base, self.params["shape"]), base)
 
     def quick(self, base: Value, out: Value) -> Callable[[Value], Value]:
-        if not base.flags.c_contiguous:
-            return self
         shape, dtype, strides = out.shape, out.dtype, out.strides
-        return lambda x: ndarray(shape, dtype, x, 0, strides)
+        if base.flags.c_contiguous:
+            return lambda x: ndarray(shape, dtype, x, 0, strides)
+
+        def take(x: Value) -> Value:
+            try:
+                return np.nditer((x,), *_EXPANDING, itershape=shape, order="C").itviews[0]
+            except ValueError:  # it may not be written to
+                return self(x)
+
+        made = take(base)
+        same = made.strides == strides and owner_of(made) is owner_of(base)
+        return take if same else self
 
     def entry(self, value: Value, out: Value, node: Node) -> Entry:
         if is_brain(value.dtype):

@@ -44,6 +44,10 @@ def _getitem(self: Tensor, index: types.Index) -> Tensor:
     if type(x) is ndarray and mode_of() is None and is_usual(self):
         if kind is int:
             key = x.dtype, x.shape, x.strides, index
+        elif kind is Tensor or (kind is tuple and index and type(index[0]) is Tensor):
+            places = _frequent_places(index, kind, x.shape)
+            if places is not None:
+                return chosen(self, places, INDEX)
         elif kind is slice or kind is tuple:
             key = _key_of((index,) if kind is slice else index, x)
         known = _VIEWS.get(key)

@@ -12,6 +12,7 @@ import numpy as np
 
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import getitem, untraced
+from tapegrad.torch import return_types
 from tapegrad.torch._dims import along_one, axes_of, shaped
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import operation, register
@@ -121,17 +122,20 @@ def _declare_extremum(word: str, reduce: Function, locate: Function, pairwise: F
     options: dict[str, Any] = {"method": False, "function": False, "name": word}
     of_all = operation(f"{label}Backward1", settles=True, **options)(whole)
     of_dim = operation(f"{label}Backward0", **options)(along)
-    of_dim = short_reading(of_dim, f"{label}Backward0", 0)
+    of_dim = short_reading(
+        of_dim, f"{label}Backward0", 0, locate=(locate, getattr(return_types, word))
+    )
     of_two = operation(f"{label}imumBackward0", settles=True, **options)(paired)
 
     def choose(input: TensorLike, dim: Dim = None, keepdim: bool = False, **words: Any) -> Any:
-        other = words.pop("other", None)
+        other = words.pop("other", None) if words else None
         if isinstance(dim, Tensor) or other is not None:
             return of_two(input, dim if other is None else other, **words)
-        dim = words.pop("axis", dim)
+        dim = words.pop("axis", dim) if words else dim
         if dim is None:
             return of_all(input, **words)
-        return of_dim(input, dim, words.pop("keepdims", keepdim), **words)
+        keepdim = words.pop("keepdims", keepdim) if words else keepdim
+        return of_dim(input, dim, keepdim, **words)
 
     choose.__doc__ = (
         f"The {_WORDS[word]} element of all; with `dim` a named tuple (values, indices) along it; "

@@ -92,7 +92,7 @@ def _settled_stack(
     if others or not specs[0].ndim or any(spec.dtype is not out.dtype for spec in specs):
         return None
     lead = (slice(None),) * (axis % out.ndim)
-    cuts = [(*lead, i) for i in range(len(specs))]
+    cuts: list[Any] = [(*lead, i) for i in range(len(specs))]
     shape, dtype = out.shape, out.dtype
 
     def join(xs: Sequence[Value]) -> Value:

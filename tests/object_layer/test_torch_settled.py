@@ -281,3 +281,131 @@ def test_results_do_not_share_memory_with_their_arguments():
     for _ in range(4):
         for made in (x.clone(), x.repeat(1, 1), x.T.contiguous(), x.flip(0), x.roll(0, 0)):
             assert not np.shares_memory(made.detach().numpy(), x.detach().numpy())
+
+
+def test_views_that_come_again_tell_their_parameters_apart():
+    x = torch.ones(2, 4, requires_grad=True)
+    for _ in range(3):
+        assert x.view(4, 2).shape == (4, 2)
+        assert x.squeeze(0).shape == (2, 4)
+        assert x[1].shape == (4,)
+        assert x[1:].shape == (1, 4)
+        assert x[1:2, 0].shape == (1,)
+        assert x[1, 2:].shape == (2,)
+        assert x[1, 2].shape == ()
+        assert x[:, None].shape == (2, 1, 4)
+        assert x[::2].shape == (1, 4)
+        assert x[..., 1].shape == (2,)
+        assert x[True].shape == (1, 2, 4)
+    with pytest.raises(TypeError):
+        x.view(4.0, 2)
+    with pytest.raises(TypeError):
+        x.transpose(0, 1.0)
+    with pytest.raises(RuntimeError, match="invalid for input of size 8"):
+        x.view(4, 3)
+    with pytest.raises(IndexError, match="out of bounds"):
+        x[2]
+
+
+def test_a_view_that_comes_again_shares_memory_and_version():
+    for write_base in (True, False) * 3:
+        base = torch.ones(3, 4, requires_grad=True) * 1
+        view = base[1:]
+        row = view[0]
+        assert view._base is base
+        assert row._base is base
+        (base if write_base else row).mul_(3)
+        assert base._version == view._version == row._version == 1
+        assert row.grad_fn is not None
+        assert row.tolist() == [3.0] * 4
+        kept = base.detach() if write_base else row.detach()
+        kept.add_(1)
+        assert view._version == 2
+
+
+def test_parts_that_come_again_must_not_be_written_to():
+    for _ in range(3):
+        x = torch.ones(4, 2, requires_grad=True) * 1
+        first, second = x.chunk(2)
+        assert first.grad_fn is second.grad_fn
+        assert (first.output_nr, second.output_nr) == (0, 1)
+        with pytest.raises(RuntimeError, match="output of a function that returns multiple views"):
+            first.mul_(2)
+
+
+def test_views_of_one_shape_that_differ_in_memory():
+    x = torch.arange(12.0, requires_grad=True)
+    for _ in range(3):
+        whole = x.view(3, 4)
+        turned = x.view(4, 3).t()
+        assert whole.reshape(12).tolist() == list(range(12))
+        assert turned.reshape(12).tolist() == turned.flatten().tolist()
+        assert turned.reshape(12).tolist() == [
+            *range(0, 12, 3),
+            *range(1, 12, 3),
+            *range(2, 12, 3),
+        ]
+        assert whole.reshape(12)._base is x
+        assert turned.reshape(12)._base is None
+
+
+def test_a_view_without_gradients_is_not_taken_for_one_with_them():
+    x = torch.ones(2, 3, requires_grad=True)
+    for _ in range(3):
+        assert x[0].grad_fn is not None
+        with torch.no_grad():
+            assert x[0].grad_fn is None
+            assert not x.view(6).mul(1).requires_grad
+
+
+def test_a_call_is_settled_also_where_the_core_has_settled_its_function():
+    mask = torch.eye(3) == 1
+    for _ in range(2):
+        torch.where(mask, torch.zeros(()), torch.ones(2, 3, 3, requires_grad=True))
+    arrays = [np.ones((2, 3, 3)), mask.numpy()]
+    tensors = (torch.tensor(arrays[0]), mask)
+    for _ in range(2):
+        given = (*tensors, float("-inf"))
+        traced = learning._traced(torch.Tensor.masked_fill.trace, given, {}, arrays)
+        assert traced is not None
+
+
+def test_places_along_a_dimension_may_be_written_to():
+    for call in (
+        lambda x: x.max(1),
+        lambda x: x.sort(1),
+        lambda x: x.topk(2),
+        lambda x: x.mode(1),
+    ):
+        x = torch.tensor([[3.0, 1.0, 2.0]], requires_grad=True)
+        values, places = call(x)
+        before = values.detach().clone()
+        places.zero_()
+        values.backward(torch.ones_like(values))
+        assert x.grad.sum() == before.numel()
+        assert x.grad.max() == 1
+
+
+def test_the_state_of_a_cell_may_be_written_to():
+    for _ in range(4):
+        cell = torch.nn.LSTMCell(3, 2)
+        h, c = cell(torch.ones(1, 3), (torch.zeros(1, 2), torch.zeros(1, 2)))
+        h.mul_(2)
+        (h.sum() + c.sum()).backward()
+        assert cell.weight_ih.grad.abs().sum() > 0
+
+
+def test_a_large_cell_keeps_its_gates():
+    cell = torch.nn.LSTMCell(200, 100)
+    x = torch.ones(1, 200)
+    for _ in range(3):
+        for parameter in cell.parameters():
+            parameter.grad = None
+        h, c = cell(x)
+        (h.sum() + c.sum()).backward()
+    found = cell.bias_hh.grad.clone()
+    with torch.profiler.profile():
+        cell.bias_hh.grad = None
+        h, c = cell(x)
+        (h.sum() + c.sum()).backward()
+    assert torch.equal(found, cell.bias_hh.grad)

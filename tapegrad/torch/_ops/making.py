@@ -385,7 +385,7 @@ def _maker_of_several(steps: list[_Made], results: Results, logs: bool) -> Make:
                     out = run(*[values[n] if n >= 0 else constant for n, constant in places])
                 besides: tuple[Any, ...] = ()
                 if keeping:
-                    out, *besides = out  # type: ignore[assignment]
+                    out, *besides = out
                 shown = out if keeps_out else spec
                 if type(shown) is tuple:
                     shown = Outputs(out)

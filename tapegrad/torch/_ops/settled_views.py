@@ -225,7 +225,7 @@ def _joining(shape: tuple[int, ...], dtype: Any, places: list[Any]) -> Callable[
 def _known_parts(input: Tensor, x: Value, known: KnownParts) -> tuple[Tensor, ...]:
     """Parts that have come before, of a tensor as `known_view` takes it."""
     parts, label, specs, kept, params = known
-    source = input.node
+    source, parent = input.node, None
     if source is not None:
         if source is LEAF:
             source = accumulator_of(input)
@@ -241,7 +241,8 @@ def _known_parts(input: Tensor, x: Value, known: KnownParts) -> tuple[Tensor, ..
     views = base._views
     if views is None:
         views = base._views = []
-    made, count = [], len(parts)
+    made: list[Tensor] = []
+    count = len(parts)
     for take, path in parts:
         part: Tensor = new(Tensor)
         part._value = take(x)

@@ -123,7 +123,7 @@ class OneStep(General, Fused):
 
         def pull(g: Cotangent, _out: Value, *args: Value) -> list[Cotangent]:
             *arrays, saved = args
-            return _pulled(mode, arrays, saved, (g,), wanted)  # type: ignore[arg-type]
+            return _pulled(mode, arrays, saved, (g,), wanted)
 
         return AllWays(pull, keep=keep)
 

@@ -17,6 +17,7 @@ from tapegrad._core.scatter import (
     SMALL,
     add_rows,
     are_places,
+    give_part,
     last_writers,
     scatter,
     scatter_once,
@@ -42,6 +43,8 @@ RAISED_BY_NUMBERS = (ZeroDivisionError, OverflowError)
 # What NumPy makes of an array without dimensions: cotangents of settled calls.
 NUMBERS = frozenset((np.float64, np.float32))
 
+ABSENT = -1  # compared by identity: a slot may be an object, for which `==` is slow
+
 
 def replay_backward(
     entries: list[Entry],
@@ -58,7 +61,7 @@ def replay_backward(
     elements on. With `strong_zeros` every product is a strong product; without it, those of rules
     declared strong, and all products after the first infinity.
     """
-    absent = -1  # compared by identity: a slot may be an object, for which `==` is slow
+    absent = ABSENT
     owned: set[int] = set()  # slots whose buffer nobody else holds, so it can be added to in place
     for slot, rule, out, x, y, x_slot, y_slot in (
         _emptying(entries) if consume else reversed(entries)
@@ -121,7 +124,7 @@ def replay_backward(
             elif (
                 rule is READ
                 and kind is np.ndarray
-                and x_slot >= 0
+                and x_slot is not absent
                 and x.shape  # the sum of cotangents of a 0-d array is a number, no buffer
                 and (type(y) is slice or selects_once(y))
             ):
@@ -129,7 +132,7 @@ def replay_backward(
             elif (
                 rule is READ
                 and kind is np.ndarray
-                and x_slot >= 0
+                and x_slot is not absent
                 and g.size < SMALL
                 and are_places(y, x)
             ):
@@ -149,6 +152,8 @@ def replay_backward(
                 and is_basic(y)
             ):
                 bars[x_slot][y] += g
+            elif rule is WRITE and kind is np.ndarray and is_basic(y):
+                give_part(bars, owned, slot, (x, y, x_slot), g)
             else:
                 call = (slot, rule, out, x, y, x_slot, None)
                 strong_zeros = _pull_general(bars, owned, g, call, 0, strong_zeros)
@@ -295,7 +300,7 @@ def _pull_general(
     slot, rule, out, args, params, slots, _ = entry
     if type(rule) is _Mark:
         if rule is READ:
-            if slots >= start:
+            if slots is not ABSENT and slots >= start:
                 scatter(bars, owned, slots, params, g, args)
         elif rule is WRITE:
             _pull_write(bars, owned, g, entry, start)
@@ -314,7 +319,7 @@ def _pull_general(
     if rule.in_order and slot in owned and type(g) is np.ndarray:
         at = slots[0]
         rows = g.flags.c_contiguous and params.get("order") != "F"
-        if rows and at >= start and bars[at] is None:
+        if rows and at is not ABSENT and at >= start and bars[at] is None:
             # Nobody else holds g, so it takes the argument's shape itself. A view of it (reshape)
             # would not own its memory, and would be copied before it is returned.
             g.resize(args[0].shape, refcheck=False)
@@ -323,7 +328,8 @@ def _pull_general(
             return strong_zeros
     if len(args) > len(slots):  # what a settled call keeps besides
         args = args[: len(slots)]
-    wanted = [at >= start for at in slots]
+    # From the start all slots count; where a slot is an object, a comparison costs a call.
+    wanted = [at >= start for at in slots] if start else [at is not ABSENT for at in slots]
     if strong_zeros and rule.form == "composite":
         found = rule.pull_strongly(g, out, args, params, wanted)
     elif strong_zeros and rule.form != "custom" and _has_infinities(g):
@@ -336,7 +342,7 @@ def _pull_general(
             "Return one (or None) an array."
         )
     for at, bar, like in zip(slots, found, args):  # noqa: B905 - strict= costs
-        if bar is None or at < start:
+        if bar is None or at is ABSENT or (start and at < start):
             continue
         if type(bar) is not Scatter:
             if bar.shape != like.shape or bar.dtype is not like.dtype:

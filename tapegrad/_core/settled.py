@@ -333,7 +333,7 @@ def settled_of_several(
     found = SettledAll(params)
     keeps, found.keeps_out = rule.needed(wanted)
     found.keeps, found.given = tuple(map(bool, keeps)), None
-    found.holds = bool(found.keeps_out or True in found.keeps)
+    found.holds = bool(found.keeps_out or True in found.keeps or ways.keep is not None)
     found.spec, found.specs, found.rule = out, specs, rule
     arrays = [at for at, spec in enumerate(specs) if spec is not NUMBER]
     found.constants = tuple(at for at in arrays if keeps[at] and not wanted[at])

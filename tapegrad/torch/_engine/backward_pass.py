@@ -16,11 +16,12 @@ from contextvars import ContextVar, copy_context
 from typing import Any
 
 from tapegrad._core.backward import replay_backward
-from tapegrad._core.entry import PROJECT, READ, parents_of
+from tapegrad._core.entry import PROJECT, READ, WRITE, parents_of
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import CURRENT
 from tapegrad._core.types import Cotangent
+from tapegrad._core.values import is_basic
 from tapegrad.torch._engine.node_run import check_usable, free, is_singular, run_node
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.modes import MODE, USUAL
@@ -157,7 +158,7 @@ class BackwardPass:
             if leaf._watched or variable._hooks or variable._after:
                 self.watched = True
         if self.spent or (nodes and nodes[0]._number <= LATEST[0]):
-            check_usable([node for node in nodes if node not in self.ends])
+            check_usable([n for n in nodes if n not in self.ends] if self.ends else nodes)
         return nodes
 
     def _on_the_way(self, nodes: list[Node]) -> list[Node]:
@@ -234,6 +235,9 @@ class BackwardPass:
             rule, out, x, y, x_node, y_node = entry = node._entry
             if custom and isinstance(node, FunctionNode):
                 rule = node._rule_for()
+                ways = y if isinstance(out, tuple) else rule.settled()
+                entries.append((node, rule, out, x, ways, x_node, None))
+                continue
             entries.append((node, rule, out, x, y, x_node, y_node))
             if keep:
                 continue
@@ -242,7 +246,7 @@ class BackwardPass:
                 if kind is Settled or kind is SettledAll:  # `freed`, written out
                     if y.holds:
                         node._entry = rule, FREED, (), {}, x_node, None
-                elif rule is not READ or type(y) is tuple or type(y) is ndarray:
+                elif (rule is not READ and rule is not WRITE) or not is_basic(y):
                     node._entry = freed(entry)
             elif out is not None or x is not None or y is not None:  # `freed`, written out
                 node._entry = rule, FREED, None, None, x_node, y_node

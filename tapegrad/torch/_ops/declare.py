@@ -36,6 +36,7 @@ from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import count_write, owner_of
 from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules.brain_floats import concerns, in_single
+from tapegrad.torch._tensor.short_writes import store_result
 from tapegrad.torch._tensor.tensor import Tensor, array_of, ndarray, of_array, of_value
 from tapegrad.torch._tensor.views import _link_views
 from tapegrad.torch._tensor.writes import overwrite, require_apart, write
@@ -316,11 +317,22 @@ def add_inplace(
     spellings: dict[str, str],
     *,
     method: bool = True,
+    operation: Operation | None = None,
 ) -> None:
-    """Register the operation `word_`, which writes into its first argument."""
+    """Register the operation `word_`, which writes into its first argument.
+
+    operation: the same without the write; that which is registered as `word` unless given.
+    """
     elementwise = "elementwise" in compute.__module__
+    fixed = node_class(backward) if isinstance(backward, str) else None
+    known = OPERATIONS if operation is None else {word: operation}
 
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        short = known.get(word)
+        if short is not None:
+            kind = fixed or class_for(backward, (self, *args), kwargs)
+            if store_result(self, short, args, kwargs, kind):
+                return self
         if kwargs and not spellings.keys().isdisjoint(kwargs):
             kwargs = {spellings.get(name, name): value for name, value in kwargs.items()}
         arrays = [as_arrays(arg) for arg in args]

@@ -28,6 +28,8 @@ def conjugated(value: Cotangent) -> Cotangent:
 
 def as_gradient(bar: Cotangent) -> Tensor:
     """A cotangent as a tensor, in PyTorch's convention."""
+    if type(bar) is ndarray and bar.dtype.kind == "f":
+        return of_value(bar)
     plain = isinstance(bar, (np.generic, np.ndarray))
     made = of_array(conjugated(bar)) if plain or is_on_graph(bar) else of_value(conjugated(bar))
     settled(made)  # its level of forward_ad may have ended

@@ -53,16 +53,22 @@ class Steps:
         self.first = first
         self.second = second
 
-    def __call__(self, base: Value) -> Value:
-        found = base
+    def parts(self) -> list[Callable[[Value], Value]]:
+        """The paths in order, of which none is of several steps."""
+        found: list[Callable[[Value], Value]] = []
         ahead: list[Callable[[Value], Value]] = [self]
         while ahead:  # not by recursion: a view of a view of a view has a long path
             path = ahead.pop()
             if type(path) is Steps:
                 ahead += path.second, path.first
             else:
-                found = path(found)
+                found.append(path)
         return found
+
+    def __call__(self, base: Value) -> Value:
+        for path in self.parts():
+            base = path(base)
+        return base
 
 
 def joined(

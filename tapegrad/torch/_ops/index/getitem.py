@@ -14,7 +14,7 @@ from tapegrad._core import types
 from tapegrad._core.types import Value
 from tapegrad.torch._dims import clash_of
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._graph.modes import MODE
+from tapegrad.torch._graph.modes import MODE, UNLOGGED
 from tapegrad.torch._graph.node import Node
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._ops.create.fill import filled_as
@@ -24,8 +24,9 @@ from tapegrad.torch._ops.index.syntax import Parsed, parse
 from tapegrad.torch._ops.settled_views import Known, is_usual, known_view, remember
 from tapegrad.torch._ops.shape.reshape import reshaped
 from tapegrad.torch._ops.view_paths import Index, label_of, view_of
+from tapegrad.torch._tensor.short_writes import is_held, store_part
 from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
-from tapegrad.torch._tensor.writes import overwrite, put
+from tapegrad.torch._tensor.writes import COPY_SLICES, overwrite, put
 from tapegrad.torch._types import TensorLike
 
 mode_of = MODE.get
@@ -182,10 +183,29 @@ def _simple(index: tuple[types.Index, ...]) -> types.Index:
 def _setitem(self: Tensor, index: types.Index, value: TensorLike) -> None:
     """`x[index] = value`: written into this tensor's memory, and logged."""
     mode = MODE.get()
+    if mode is None or mode is UNLOGGED:
+        part = _frequent_part(index, self._value.shape)
+        if part is not None and (isinstance(value, Tensor) or is_held(value, self)):
+            if store_part(self, part, value, COPY_SLICES):
+                return
     start = next_number() if mode is not None else 0
     _assign(self, index, value)
     if mode is not None:
         tell(mode, start, "__setitem__", (index, value), self)
+
+
+def _frequent_part(index: types.Index, shape: tuple[int, ...]) -> types.Index:
+    """An index of integers and slices that does not take all, for NumPy; None for any other."""
+    kind = type(index)
+    if kind is int:
+        return index if shape and -shape[0] <= index < shape[0] else None
+    label = _label_of_frequent(index, kind, shape)
+    if label is None or label is UNSQUEEZE:
+        return None
+    if kind is slice:
+        whole = not index.start and (index.stop is None or index.stop >= shape[0])
+        return None if whole else index
+    return _simple(index)
 
 
 def _assign(self: Tensor, index: types.Index, value: TensorLike) -> None:

@@ -53,7 +53,7 @@ class _Probe(GraphTape):
     ) -> Any:
         given = list(args)
         made = super().log_settled(settled, rule, out, args, slots)
-        self.given[made.slot] = given
+        self.given[made.slot] = given  # type: ignore[attr-defined]
         return made
 
 
@@ -197,7 +197,10 @@ def _step_of(
             ):
                 return None
         places.append(Place(number, value if number < 0 else None))
-    return Step(rule, dict(params), places)
+    if rule.settle is not None:  # such a call has one array, and others that were left out
+        while len(places) > 1 and places[-1] == (-1, None):
+            places.pop()
+    return Step(rule, params, places)
 
 
 def _are_same_of_others(

@@ -25,16 +25,19 @@ from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.rule import Rule
 from tapegrad._core.scatter import scatter
 from tapegrad._core.settled import (
+    NUMBER,
     AllWays,
     Settled,
     SettledAll,
     Ways,
     settled_of_one,
     settled_of_several,
+    settled_spec,
     summing,
 )
 from tapegrad._core.types import Cotangent, Function, Params, Value
 from tapegrad._core.values import Scatter
+from tapegrad.rules.index import WHERE
 from tapegrad.torch._graph.node import Node, new
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import owner_of
@@ -186,15 +189,34 @@ def _ways_of(
         if one is not None:
             return one, one.run
     found: AllWays | None = None
-    dtype = out[0].dtype if several else out.dtype
     if isinstance(rule, Fused):
         found = rule.ways(specs, out, wanted, **params)
-    elif rule.settle_all is not None and whole and all(spec.dtype is dtype for spec in specs):
-        found = rule.settle_all(tuple(specs), out, wanted, **params)
+        if found is not None:
+            made = settled_of_several(rule, found, tuple(specs), wanted, out, params)
+            made.strong = found.strong  # else they need none
+            return made, found.keep or found.run
+    if rule.settle_all is not None:
+        given = tuple(map(_spec_for, specs))
+        dtype = out[0].dtype if several else out.dtype
+        if all(_is_known(rule, spec, dtype) for spec in given):
+            found = rule.settle_all(given, out, wanted, **params)
     if found is None:
         found = AllWays(_pull_of(rule, specs, wanted, out, params))
-    settled = settled_of_several(rule, found, tuple(specs), wanted, out, params)
-    return settled, found.keep or found.run
+    return settled_of_several(rule, found, tuple(specs), wanted, out, params), found.run
+
+
+def _spec_for(given: Any) -> Any:
+    """The spec of an argument that is a constant, or its own; None for what has none."""
+    if type(given) is Spec:
+        return given
+    return spec_of(given) if type(given) is ndarray else settled_spec(given)
+
+
+def _is_known(rule: Rule, spec: Any, dtype: Any) -> bool:
+    """Whether the core settles calls of a rule with such an argument."""
+    if spec is NUMBER:
+        return rule.numbers
+    return spec is not None and (spec.dtype is dtype or (rule is WHERE and spec.dtype.char == "?"))
 
 
 def _pull_of(

@@ -454,6 +454,11 @@ def chosen(self: Tensor, index: Index, label: type[Node]) -> Tensor:
         if mode is not None:
             announce(found, mode, start, label, self)
         return found
+    return chosen_here(self, value, index, label)
+
+
+def chosen_here(self: Tensor, value: Value, index: Index, label: type[Node]) -> Tensor:
+    """`chosen` of an untraced array, outside of modes, at an index that is nobody's example's."""
     made: Tensor = new(Tensor)
     if type(index) is ndarray and index.dtype.char == "l" and value.flags.c_contiguous:
         made._value = value.take(index, 0)  # several times as fast, of few elements
@@ -484,8 +489,9 @@ def short_lookup(general: Operation, index_for: Operation, label: str) -> Operat
     def call(input: TensorLike, *args: Any, **words: Any) -> Any:
         if words or not isinstance(input, Tensor) or MODE.get() is not None:
             return general(input, *args, **words)
-        found = index_for(input._value, *args) if type(input._value) is ndarray else None
-        return general(input, *args) if found is None else chosen(input, found, node)
+        x = input._value
+        found = index_for(x, *args) if type(x) is ndarray else None
+        return general(input, *args) if found is None else chosen_here(input, x, found, node)
 
     return call
 
@@ -574,6 +580,7 @@ def logged_pair(rule: Rule, kind: type[Node], out: Value, input: Tensor, target:
 __all__ = [
     "are_positions",
     "chosen",
+    "chosen_here",
     "full_like_number",
     "index_along",
     "is_operand",

@@ -300,7 +300,7 @@ def _maker(
         )
     sources = [number if want else -1 for number, want in zip(numbers, wanted, strict=True)]
     keeping = _is_keeping(settled)
-    both = sources == [0, 1] and count == 2
+    both, whole = sources == [0, 1] and count == 2, sources == [*range(count)]
     if sources == [0] and in_order and not keeping:
         return _maker_of_one(rule, run, node_type, settled, specs[0], spec)
 
@@ -327,7 +327,12 @@ def _maker(
         result.node = node = new(node_type)
         if both:
             first, second = tensors
-            nodes: Any = _node_for(first), _node_for(second)
+            nodes: Any = (
+                _node_for(first) if first.node is LEAF else first.node,
+                _node_for(second) if second.node is LEAF else second.node,
+            )
+        elif whole:
+            nodes = tuple([_node_for(x) if x.node is LEAF else x.node for x in tensors])
         else:
             nodes = tuple([-1 if n < 0 else _node_for(tensors[n]) for n in sources])
         node._number = next_number()
@@ -363,7 +368,8 @@ def _maker_of_one(
             out = out.copy()
         result._value = out
         result.node = node = new(node_type)
-        nodes = (_node_for(tensors[0]),)
+        source = tensors[0].node
+        nodes = (_node_for(tensors[0]) if source is LEAF else source,)
         node._number = next_number()
         node._entry = rule, out if keeps_out else spec, fixed or (x,), settled, nodes, None
         return result
@@ -479,7 +485,10 @@ def kept_by(result: Tensor) -> Any:
 
 
 def _node_for(x: Tensor) -> Node:
-    """The node of a tensor that is about to be used; RuntimeError for inference tensors."""
+    """The node of a tensor that is about to be used; RuntimeError for inference tensors.
+
+    These may be leaves that require grad, but never have a node of an operation.
+    """
     if x._inference:
         array_of(x)
     node: Node = accumulator_of(x) if x.node is LEAF else x.node

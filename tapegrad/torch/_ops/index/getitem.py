@@ -19,7 +19,7 @@ from tapegrad.torch._graph.node import Node
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._ops.create.fill import filled_as
 from tapegrad.torch._ops.declare import register, tell
-from tapegrad.torch._ops.fast import chosen
+from tapegrad.torch._ops.fast import chosen, chosen_here
 from tapegrad.torch._ops.index.syntax import Parsed, parse
 from tapegrad.torch._ops.settled_views import Known, is_usual, known_view, remember
 from tapegrad.torch._ops.shape.reshape import reshaped
@@ -46,6 +46,8 @@ def _getitem(self: Tensor, index: types.Index) -> Tensor:
         places = _frequent_places(index, kind, x.shape)
         if places is not None:
             try:
+                if type(x) is ndarray and mode_of() is None:
+                    return chosen_here(self, x, places, INDEX)
                 return chosen(self, places, INDEX)
             except IndexError:
                 pass  # what is wrong is said below

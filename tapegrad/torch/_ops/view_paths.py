@@ -27,7 +27,7 @@ from tapegrad.torch._graph.node import Node, fresh_node, new, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._ops.declare import finish, tell
-from tapegrad.torch._ops.making import settled_one, settled_spread
+from tapegrad.torch._ops.ways import settled_one, settled_spread
 from tapegrad.torch._rules.brain_floats import repeated
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray
 from tapegrad.torch._tensor.views import link_view

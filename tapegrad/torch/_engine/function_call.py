@@ -93,31 +93,42 @@ class Backward:
         """`pull` of one result; the usual gradients are looked at once."""
         node = self.node
         given = node._run(as_gradient(g))
-        parents = node._entry[4]
         if type(given) is not tuple:
             given = (given,)
-        if len(given) == len(args) == len(node.needs_input_grad):
-            found = []
-            for gradient, like, parent in zip(given, args, parents, strict=True):
-                if type(gradient) is not Tensor or gradient.node is not None:
-                    break
-                value = gradient._value
-                if (
-                    parent is ABSENT
-                    or type(value) is not ndarray
-                    or value.dtype is not like.dtype
-                    or value.shape != like.shape
-                    or value.dtype.kind != "f"
-                ):
-                    break
-                found.append(value)
-            else:
-                return found
+        found = self._usual(given, args)
+        if found is not None:
+            return found
         found = self._with_zeros(checked(node, given, args), args)
         return [
             None if bar is None else fit_cotangent(bar, like, self)
             for bar, like in zip(found, args, strict=True)
         ]
+
+    def _usual(self, given: tuple[Any, ...], args: Sequence[Value]) -> list[Cotangent] | None:
+        """Gradients that are untraced arrays like their arguments; None if one is not so."""
+        node = self.node
+        places = node._places
+        if len(given) != len(node.needs_input_grad):
+            return None
+        if len(places) < len(given) and any(
+            gradient is not None and place not in places for place, gradient in enumerate(given)
+        ):
+            return None
+        found: list[Cotangent] = []
+        for place, like, parent in zip(places, args, node._entry[4], strict=True):
+            gradient: Any = given[place]
+            if parent is ABSENT and gradient is None:
+                found.append(None)
+                continue
+            if type(gradient) is not Tensor or gradient.node is not None or parent is ABSENT:
+                return None
+            value = gradient._value
+            if type(value) is not ndarray or value.dtype is not like.dtype:
+                return None
+            if value.shape != like.shape or value.dtype.kind != "f":
+                return None
+            found.append(value)
+        return found
 
     def pull(
         self,
@@ -154,7 +165,7 @@ def run_backward(
     node: Slot, bars: Sequence[Cotangent], outputs: Sequence[Value], inputs: Sequence[Value]
 ) -> list[Cotangent]:
     """The cotangents of a Function's tensor arguments, from those of its outputs."""
-    if node._fills and any([bar is None for bar in bars]):
+    if node._fills and any(bar is None for bar in bars):
         bars = [
             zeros_of(like) if bar is None and like is not None else bar
             for bar, like in zip(bars, outputs, strict=True)
@@ -317,7 +328,7 @@ def _log_fresh(output: Any, node: Slot, inputs: list[Tensor], parents: tuple[Slo
     if not isinstance(output, Tensor) or node._dirty or node._constant:
         return False
     value = output._value
-    if value.dtype.kind not in "fcV" or any([output is x for x in inputs]):
+    if value.dtype.kind not in "fcV" or any(output is x for x in inputs):
         return False
     likes = tuple([spec_of(x._value) for x in inputs])
     node._entry = CALLING, spec_of(value), likes, {}, parents, None

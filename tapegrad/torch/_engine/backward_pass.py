@@ -167,7 +167,14 @@ class BackwardPass:
         needed = self.needed = set(self.wanted)
         found = []
         for node in nodes:
-            if not needed.isdisjoint(parents_of(node._entry)):
+            _, _, _, _, x_node, y_node = node._entry
+            if y_node is not None:  # the frequent layout
+                depends = x_node in needed or y_node in needed
+            elif type(x_node) is tuple:
+                depends = not needed.isdisjoint(x_node)
+            else:
+                depends = x_node in needed
+            if depends:
                 needed.add(node)
                 found.append(node)
             elif node in self.wanted:

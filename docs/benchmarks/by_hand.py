@@ -59,18 +59,23 @@ def rectify(x: Any) -> None:
     clip(x, ZERO, ABOVE, x)
 
 
-def added_rows(count: int, places: Any, rows: Any) -> Any:
-    """Zeros (count, ...) to which rows of an even width are added at places, which may repeat.
+def added_rows(count: int, places: Any, rows: Any, each: int = 1) -> Any:
+    """Zeros (count, columns) to which rows are added at places, which may repeat.
 
-    np.add.at is fast for one flat array of positions, and adds two numbers as a complex one.
+    Each row is for so many places. The places are sorted by how often they occur. So one round
+    adds a row to each that has a first one, the next one to those that have a second one, which
+    are the first ones in memory. With long rows that takes a third of np.add.at's time.
     """
+    counts = np.bincount(places, None, count)
+    order = places.argsort()
+    if each > 1:
+        order //= each
+    chosen = (-counts).argsort()
+    falling, firsts = counts[chosen], (counts.cumsum() - counts)[chosen]
+    ends = count - falling[::-1].searchsorted(np.arange(1, falling[0] + 1))
+    total = rows.take(order[firsts[: ends[0]]], 0)
+    for k, end in enumerate(ends[1:].tolist(), 1):
+        total[:end] += rows.take(order[firsts[:end] + k], 0)
     made = np.zeros((count, rows.shape[1]), np.float32)
-    width = rows.shape[1] // 2
-    within, flat = np.arange(width), made.view(np.complex64).ravel()
-    values = rows.view(np.complex64)
-    step = max(1, (1 << 13) // width)
-    for start in range(0, len(places), step):
-        part = slice(start, start + step)
-        at = places[part, None] * width
-        np.add.at(flat, (at + within).ravel(), values[part].ravel())
+    made[chosen[: ends[0]]] = total
     return made

@@ -165,7 +165,7 @@ def embedding(medium: bool) -> Gradients:
         g = z.dot(w)
         g *= share
         if medium:
-            return loss, [added_rows(words, text.ravel(), np.repeat(g, length, 0)), of_w]
+            return loss, [added_rows(words, text.ravel(), g, length), of_w]
         counts = np.bincount((text + starts).ravel(), None, rows * words).astype(np.float32)
         return loss, [counts.reshape(rows, words).T.dot(g), of_w]
 
@@ -231,6 +231,7 @@ def conv1d(medium: bool) -> Gradients:
 
     work = np.zeros((2, channels, columns + 2), np.float32)  # has zeros that stay
     below, above = (np.empty((3 * channels, count), np.float32) for count in (columns, half))
+    made = np.empty((channels, columns), np.float32)
     mask = np.empty((channels, columns), bool)
 
     def copy_windows(y: Any, made: Any) -> None:
@@ -244,7 +245,8 @@ def conv1d(medium: bool) -> Gradients:
         padded[:, 1:-1].reshape(channels, rows, -1)[:, :, :length] = x.transpose(1, 0, 2)
         copy_windows(padded, below)
         inner = y[:, :-2]
-        add(flat.dot(below), b[:, None], inner)
+        flat.dot(below, made)
+        add(made, b[:, None], inner)
         rectify(inner)
         np.greater(inner, ZERO, mask)
         copy_windows(y, above)
@@ -260,17 +262,17 @@ def conv1d(medium: bool) -> Gradients:
         loss = every.dot(every) / size
         z *= share
         of_w, of_b = z.dot(above.T), z.dot(narrow)
-        one, two, three = flat.T.dot(z).reshape(3, channels, half)
+        one, two, three = flat.T.dot(z, above).reshape(3, channels, half)
         one[:, 1:] += three[:, :-1]
         g = work[1, :, :columns]
         g[:, ::2], g[:, 1::2] = one, two
         g *= mask
-        of_w += g.dot(below.T)
+        of_w += below.dot(g.T).T
         of_b += g.dot(wide)
-        one, two, three = flat.T.dot(g).reshape(3, channels, columns)
+        one, two, three = flat.T.dot(g, below).reshape(3, channels, columns)
         two[:, :-1] += one[:, 1:]
         two[:, 1:] += three[:, :-1]
-        of_x = two.reshape(channels, rows, -1)[:, :, :length].transpose(1, 0, 2)
+        of_x = two.reshape(channels, rows, -1)[:, :, :length].transpose(1, 0, 2).copy()
         return loss, [of_x, of_w.reshape(channels, 3, channels).transpose(0, 2, 1), of_b]
 
     return step

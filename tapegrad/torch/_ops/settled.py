@@ -33,17 +33,20 @@ from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.rule import Rule
 from tapegrad._core.scatter import scatter
 from tapegrad._core.settled import (
+    NUMBER,
     AllWays,
     Settled,
     SettledAll,
     Ways,
     settled_of_one,
     settled_of_several,
+    settled_spec,
     summing,
 )
 from tapegrad._core.types import Cotangent, Function, Params, Value
 from tapegrad._core.values import ASKED, Scatter
 from tapegrad._warning import COUNT as WARNINGS
+from tapegrad.rules.index import WHERE
 from tapegrad.torch._dtypes import Size
 from tapegrad.torch._dtypes import dtype as torch_dtype
 from tapegrad.torch._graph.modes import MODE, UNLOGGED
@@ -203,7 +206,7 @@ class _Probe(GraphTape):
     ) -> Any:
         given = list(args)
         made = super().log_settled(settled, rule, out, args, slots)
-        self.given[made.slot] = given
+        self.given[made.slot] = given  # type: ignore[attr-defined]
         return made
 
 
@@ -336,6 +339,9 @@ def _step_of(
             ):
                 return None
         places.append(_Place(number, value if number < 0 else None))
+    if rule.settle is not None:  # such a call has one array, and others that were left out
+        while len(places) > 1 and places[-1] == (-1, None):
+            places.pop()
     return _Step(rule, params, places)
 
 
@@ -487,11 +493,33 @@ def _ways_of(
     found: AllWays | None = None
     if isinstance(rule, Fused):
         found = rule.ways(specs, out, wanted, **params)
-    elif rule.settle_all is not None and whole and all(spec.dtype is out.dtype for spec in specs):
-        found = rule.settle_all(tuple(specs), out, wanted, **params)
+        if found is not None:
+            made = settled_of_several(rule, found, tuple(specs), wanted, out, params)
+            made.strong = found.strong  # else they need none
+            return made, found.keep or found.run
+    if found is None and rule.settle_all is not None:
+        given = tuple(map(_spec_for, specs))
+        if all(_is_known(rule, spec, out) for spec in given):
+            found = rule.settle_all(given, out, wanted, **params)
     if found is None:
         found = AllWays(_pull_of(rule, specs, wanted, out, params))
-    return settled_of_several(rule, found, tuple(specs), wanted, out, params), found.keep
+    return settled_of_several(rule, found, tuple(specs), wanted, out, params), None
+
+
+def _spec_for(given: Any) -> Any:
+    """The spec of an argument that is a constant, or its own; None for what has none."""
+    if type(given) is Spec:
+        return given
+    return spec_of(given) if type(given) is ndarray else settled_spec(given)
+
+
+def _is_known(rule: Rule, spec: Any, out: Spec) -> bool:
+    """Whether the core settles calls of a rule with such an argument."""
+    if spec is NUMBER:
+        return rule.numbers
+    return spec is not None and (
+        spec.dtype is out.dtype or (rule is WHERE and spec.dtype.char == "?")
+    )
 
 
 def _pull_of(
@@ -646,9 +674,11 @@ def _maker_of_several(steps: list[_Made], logs: bool) -> Make:
             nodes += [None if x.node is None else _node_for(x) for x in tensors]
         token = VARIABLE.set(SILENT)
         try:
-            for rule, (run, keeping, keeps_out), node_type, settled, places, parts, slots, spec in (
-                plan
-            ):
+            for rule, (
+                run,
+                keeping,
+                keeps_out,
+            ), node_type, settled, places, parts, slots, spec in plan:
                 out = run(*[values[n] if n >= 0 else constant for n, constant in places])
                 besides: tuple[Any, ...] = ()
                 if keeping:

@@ -27,7 +27,7 @@ from tapegrad._core.values import Mapped, Traced, innermost, untraced
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules.fused import Fused, Kept
 from tapegrad.torch._rules.losses import log_probabilities, picked_losses
-from tapegrad.torch._rules.parts import sums_along
+from tapegrad.torch._rules.parts import highest, sums_along
 from tapegrad.torch._rules.reducing import reduced
 
 
@@ -98,6 +98,7 @@ def _slopes(
         slopes += valid[:, None] * (even if weight is None else even * weight)
     if reduction == "mean":
         slopes /= np.sum(counts)
+        slopes[~valid] = 0  # also where nothing counts, and the mean is NaN
     return slopes
 
 
@@ -199,7 +200,7 @@ def _usual_ways(x: Spec, keep: Any, pull: Any, reduction: str) -> AllWays:
     def keep_one(x: Value, target: Value) -> Any:
         if not (x.flags.c_contiguous and _are_usual(target, classes)):
             return keep(x, target)
-        shifted = x - np.maximum.reduce(x, 1, None, None, True)
+        shifted = x - highest(x, 1, None, None, True)
         places = starts + target.reshape(-1)
         picked = shifted.reshape(-1).take(places)
         np.exp(shifted, shifted)
@@ -282,9 +283,9 @@ def class_losses(
 ) -> Value:
     """The losses of rows of logits, or of logarithms of probabilities, with their classes.
 
-    x: (n, classes); target: n integers, of any shape. weight: one number for each class, or None. ignored: a
-    class that does not count. share: how much of each loss is that of all classes. IndexError for
-    other classes.
+    x: (n, classes); target: n integers, of any shape. weight: one number for each class, or None.
+    ignored: a class that does not count. share: how much of each loss is that of all classes.
+    IndexError for other classes.
     """
     params: dict[str, Any] = {"logits": logits, "reduction": reduction, "ignored": ignored}
     params |= {"share": share, "kept": Kept()}

@@ -18,8 +18,8 @@ import numpy as np
 from tapegrad._core.settled import summing
 from tapegrad._core.types import Value
 from tapegrad.torch._rules import norm_passes
-from tapegrad.torch._rules.norm_passes import Axes, add_up, is_even
-from tapegrad.torch._rules.parts import LARGE
+from tapegrad.torch._rules.norm_passes import Axes, is_even
+from tapegrad.torch._rules.parts import LARGE, add_up
 
 Shape = tuple[int, ...]
 
@@ -121,7 +121,7 @@ def _even(norm: Norm, last: int) -> tuple[Callable[..., Any], Callable[..., Any]
 
     def pull(g: Value, _weight: Value, kept: Any) -> Any:
         apart, scale, factor, _, _ = kept
-        total = sums(g) if centred or by_bias else None
+        total: Any = sums(g) if centred or by_bias else None
         made = np.multiply(g, apart)
         along = sums(made)
         along *= scale

@@ -123,8 +123,8 @@ class Normalization(General, Fused):
         if "aligned" in params:
             rest = dict(params)
             shape = rest.pop("aligned")
-            parts = [args[0], *(_reshaped(part, shape) for part in args[1:])]
-            bars = list(self.pull(g, out, parts, rest, wanted))
+            arrays = [args[0], *(_reshaped(part, shape) for part in args[1:])]
+            bars = list(self.pull(g, out, arrays, rest, wanted))
             affine = zip(bars[1:], args[1:], strict=True)
             return [bars[0], *(_narrowed(bar, shape, part.shape) for bar, part in affine)]
         weight = args[1] if len(args) > 1 else None
@@ -231,9 +231,7 @@ def _of_small(
     shape, given = split or x.shape, next(iter(shapes), None)
     weight = given if aligned is None else aligned
     three = (*wanted, False, False)[:3]
-    found = norm_ways.ways_of(
-        norm_ways.Norm(shape, x.dtype, axes, eps, centred, weight, three)
-    )
+    found = norm_ways.ways_of(norm_ways.Norm(shape, x.dtype, axes, eps, centred, weight, three))
     if found is None:
         return None
     keep_small, pull_small = found
@@ -246,7 +244,10 @@ def _of_small(
             if split is not None:
                 x = x.reshape(split)
             if aligned is not None:
-                weight, bias = weight.reshape(aligned), bias if bias is None else bias.reshape(aligned)
+                weight, bias = (
+                    weight.reshape(aligned),
+                    bias if bias is None else bias.reshape(aligned),
+                )
             out, kept = keep_small(x, weight, bias)
             return (out if split is None else out.reshape(specs[0].shape)), kept
 
@@ -254,7 +255,7 @@ def _of_small(
             kept = args[-1]
             if type(kept) is Kept:
                 return pull(g, out, *args)
-            weight = args[1] if count > 1 else None
+            weight: Any = args[1] if count > 1 else None
             if split is not None:
                 g = g.reshape(split)
             if aligned is None:

@@ -589,6 +589,21 @@ def rebase(tensor: Tensor, node: Slot, spec: Spec | None = None) -> None:
     _refresh_views(base)
 
 
+def is_plain(tensor: Tensor) -> bool:
+    """Whether a write to a tensor is one to its array, and `count_write` all that follows.
+
+    So it is where the tensor has no history, no views and no transform around it.
+    """
+    value = tensor._value
+    return (
+        type(value) is ndarray
+        and value.flags.writeable
+        and tensor.node is tensor._base is None
+        and not tensor._views
+        and not tensor._inference
+    )
+
+
 def outdate_views(tensor: Tensor) -> None:
     """After a write that is not logged, views keep their nodes, renamed to AsStridedBackward0."""
     base = tensor if tensor._base is None else tensor._base

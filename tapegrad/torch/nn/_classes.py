@@ -21,6 +21,7 @@ from tapegrad.torch._rules.class_losses import are_mapped, class_losses
 from tapegrad.torch._rules.reducing import reduced, word_for
 from tapegrad.torch._tensor.tensor import Tensor
 
+
 def _nll_label(
     input: Tensor, _target: Tensor, _weight: Tensor | None, _ignored: int, reduction: str
 ) -> str:

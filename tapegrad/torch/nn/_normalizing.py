@@ -24,7 +24,7 @@ from tapegrad.torch._ops.elementwise.kinds import require_kind
 from tapegrad.torch._ops.settled import kept_by, settled
 from tapegrad.torch._rules.normalizing import moments, moments_kept, normalized
 from tapegrad.torch._tensor.tensor import Tensor
-from tapegrad.torch._tensor.writes import overwrite
+from tapegrad.torch._tensor.writes import is_plain, overwrite
 
 Shape = int | Sequence[int]
 
@@ -108,21 +108,9 @@ def _statistics_of(input: Tensor, axes: tuple[int, ...], eps: float, out: Tensor
     return tuple(part.reshape(shape) for part in found)
 
 
-def _is_plain(buffer: Tensor) -> bool:
-    """Whether a write to a buffer is one to its array: it has no history, views or transform."""
-    value = buffer._value
-    return (
-        type(value) is np.ndarray
-        and value.flags.writeable
-        and buffer.node is buffer._base is None
-        and not buffer._views
-        and not buffer._inference
-    )
-
-
 def count_batch(counter: Tensor) -> None:
     """Add 1 to the number of batches."""
-    if _is_plain(counter):
+    if is_plain(counter):
         counter._value += 1
         count_write(counter)
         return
@@ -134,7 +122,7 @@ def _update(running: Tensor | None, found: Value, momentum: float) -> None:
     """Move running statistics towards those of a batch."""
     if running is None:
         return
-    if _is_plain(running) and running._value.dtype == found.dtype:
+    if is_plain(running) and running._value.dtype == found.dtype:
         value = running._value
         value *= 1 - momentum
         value += found * momentum
@@ -441,7 +429,6 @@ def local_response_norm(
 
 def _of_torch(function: Any) -> Any:
     """As `torch.<name>`, which also takes the flag for CUDA's own kernels."""
-
     count = len(inspect.signature(function).parameters)
 
     def call(*args: Any, cudnn_enabled: bool = True, **kwargs: Any) -> Any:

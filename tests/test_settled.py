@@ -342,6 +342,40 @@ def test_a_number_of_a_settled_call_may_change():
     assert len(REGISTRY[np.maximum].calls_of_all) < 1000
 
 
+def test_which_bound_is_which_is_told_by_where_it_stands():
+    """Also where two bounds are the same object when the call is learned."""
+    x = np.linspace(-1, 1, 9)
+    for low, high in ((0.5, 0.5), (-0.4, 0.6), (None, 0.3), (0.3, None), (-0.1, 0.2)):
+        found = [
+            tapegrad.value_and_grad(lambda x, f=f: np.sum(f(x) * x))(x)
+            for f in (
+                lambda x, low=low, high=high: np.clip(x, low, high),
+                lambda x, low=low, high=high: np.clip(x, min=low, max=high),
+                lambda x, low=low, high=high: np.clip(x, max=high, min=low),
+                lambda x, low=low, high=high: np.clip(a_max=high, a_min=low, a=x),
+            )
+        ]
+        value = np.sum(np.clip(x, low, high) * x)
+        inside = (x > (-INF if low is None else low)) & (x < (INF if high is None else high))
+        for total, bar in found:
+            assert total == value
+            np.testing.assert_allclose(bar[inside], 2 * x[inside])
+            np.testing.assert_allclose(bar, found[0][1])
+
+
+def test_a_traced_condition_is_a_constant():
+    def f(x):
+        return np.sum(np.where(np.round(x), x, 2.0) * x)
+
+    x = np.array([0.2, 1.3, -2.0])
+    for _ in range(3):
+        np.testing.assert_allclose(tapegrad.grad(f)(x), [2.0, 2.6, -4.0])
+        np.testing.assert_allclose(
+            tapegrad.grad(lambda x: np.sum(np.where(x, x, 2.0) * x))(x * [0, 1, 1]),
+            [2.0, 2.6, -4.0],
+        )
+
+
 def test_the_condition_of_a_settled_choice_may_change():
     """The derivative is that of the call: what the program writes later does not count."""
     mask = np.array([True, False, True])

@@ -18,7 +18,7 @@ from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.reads import either, of_count, reads_of
 from tapegrad._core.rule import Partial, Rule, register
 from tapegrad._core.settled import NUMBER, AllWays, summing
-from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
 from tapegrad._core.values import PYTHON_NUMBERS, Mapped, Traced
 
 
@@ -103,7 +103,7 @@ class Elementwise(Rule):
             if len(partials) <= 2
         }
 
-    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
         args, out = [False] * len(wanted), False
         for want, (reads, reads_out) in zip(wanted, self._reads, strict=False):
             if want:
@@ -111,12 +111,7 @@ class Elementwise(Rule):
         return args, out
 
     def pull(
-        self,
-        g: Cotangent,
-        out: Value,
-        args: Sequence[Value],
-        params: Params,
-        wanted: Sequence[bool],
+        self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         bars: list[Any] = []
         for partial, want in zip(self.partials, wanted, strict=False):
@@ -131,7 +126,7 @@ class Elementwise(Rule):
         return bars
 
     def _settle_together(
-        self, specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **params: Any
+        self, specs: tuple[Spec, ...], out: Spec, wanted: Wanted, /, **params: Any
     ) -> AllWays | None:
         """The ways of a call whose arguments broadcast, by sums that are known beforehand."""
         if params or any(spec.dtype is not out.dtype and spec is not NUMBER for spec in specs):
@@ -204,7 +199,7 @@ class Elementwise(Rule):
         return push
 
     def _by_partials(
-        self, times: Function, wanted: Sequence[bool], sums: Sequence[Function | None]
+        self, times: Function, wanted: Wanted, sums: Sequence[Function | None]
     ) -> Function:
         """The cotangents of a call with two arguments, or more, summed to their shapes."""
         steps = [
@@ -223,20 +218,18 @@ class Elementwise(Rule):
 
         return pull
 
-    def push(
-        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
-    ) -> Tangent:
+    def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
         dot = self._pushed(operator.mul, dots, out, args)
         return dot if is_sound(dot) else self._pushed(self.times, dots, out, args)
 
     def push_plainly(
-        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+        self, dots: Sequence[Tangent], out: Value, args: Values, params: Params
     ) -> Tangent:
         times = self.times if self.strong else operator.mul
         return self._pushed(times, dots, out, args)
 
     def _pushed(
-        self, times: Function, dots: Sequence[Tangent], out: Value, args: Sequence[Value]
+        self, times: Function, dots: Sequence[Tangent], out: Value, args: Values
     ) -> Tangent:
         terms = [
             dot

@@ -530,14 +530,14 @@ def _clip(
 
 
 def _clip_call(
-    a: Value,
-    a_min: Value = np._NoValue,
-    a_max: Value = np._NoValue,
-    *out: Value,
-    min: Value = np._NoValue,
-    max: Value = np._NoValue,
+    a: Any,
+    a_min: Any = np._NoValue,
+    a_max: Any = np._NoValue,
+    *out: Any,
+    min: Any = np._NoValue,
+    max: Any = np._NoValue,
     **options: Any,
-) -> tuple[Any, Sequence[Value], Params] | None:
+) -> tuple[Any, Sequence[Any], Params] | None:
     """The primitive call that a clip by one bound or two is, with no other option."""
     if out or options:
         return None
@@ -573,4 +573,4 @@ def _value(x: Value, dtype: Any = None) -> Value:
     return x.astype(dtype) if hasattr(x, "dtype") else dtype.type(x)
 
 
-composite(np.clip, _clip, primitive=_clip_call)
+composite(np.clip, _clip, arrays=3, primitive=_clip_call)

@@ -247,7 +247,11 @@ def _learned(
         return None
     if any(x.dtype.kind not in "fiub" for x in arrays) or type(result._value) is not ndarray:
         return None
-    steps = _traced(trace, args, kwargs, arrays)
+    try:
+        with np.errstate(all="ignore"):
+            steps = _traced(trace, args, kwargs, arrays)
+    except Exception:  # noqa: BLE001 - what refuses traced arrays alone has just been called
+        return None
     if steps is None or not _are_same_of_others(steps, trace, args, kwargs, arrays):
         return None
     nodes = None

@@ -206,7 +206,7 @@ class _Probe(GraphTape):
     ) -> Any:
         given = list(args)
         made = super().log_settled(settled, rule, out, args, slots)
-        self.given[made.slot] = given  # type: ignore[attr-defined]
+        self.given[made.slot] = given
         return made
 
 

@@ -185,7 +185,7 @@ class Elementwise(Rule):
         if self.together is not None and not (out.shape and out.dtype.char in "fd"):
             return None
         sums = [
-            summing(out.shape, spec.shape) if want else None
+            summing(out.shape, spec.shape, out.dtype) if want else None
             for want, spec in zip(wanted, specs, strict=True)
         ]
         pull = self._by_partials(operator.mul, wanted, sums)

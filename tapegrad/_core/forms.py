@@ -34,7 +34,20 @@ from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import PYTHON_NUMBERS, Mapped, Scatter, Traced, untraced
 from tapegrad._errors import NotDifferentiableError, RuleError, name_of
 
-Partial = Function | int | None
+
+class Over:
+    """A partial 1 / by(out, *args): a replay divides by it, in place of a product."""
+
+    __slots__ = ("by",)
+
+    def __init__(self, by: Function) -> None:
+        self.by = by
+
+    def __call__(self, out: Value, *args: Value) -> Any:
+        return 1 / self.by(out, *args)
+
+
+Partial = Function | Over | int | None
 
 
 def _reads(function: Function, skip: int, count: int) -> tuple[list[bool], bool]:
@@ -126,6 +139,7 @@ class Elementwise(Rule):
         self.partials = [_as_partial(partial) for partial in partials]
         self.x_partial = self.partials[0]
         self.y_partial = self.partials[1] if len(partials) == 2 else None
+        self.plain = not product and not isinstance(self.x_partial, Over)
         self.unary = len(partials) == 1
         self.to_real = to_real
         self.strong = strong
@@ -133,7 +147,7 @@ class Elementwise(Rule):
         self._reads = [
             ([False] * len(partials), False)
             if partial is None or partial is MINUS
-            else _reads(partial, 0, len(partials))
+            else _reads(getattr(partial, "by", partial), 0, len(partials))
             for partial in self.partials
         ]
         if len(partials) == 2 and not product:

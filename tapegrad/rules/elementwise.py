@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tapegrad._core.forms import composite, elementwise, general, linear
+from tapegrad._core.forms import Over, composite, elementwise, general, linear
 from tapegrad._core.types import Cotangent, Function, Tangent, Value
 from tapegrad._core.values import any_true, untraced
 
@@ -20,14 +20,14 @@ LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 elementwise(np.add, 1, 1)
 elementwise(np.subtract, 1, -1)
 elementwise(np.multiply, lambda _out, _x, y: y, lambda _out, x, _y: x, product=True)
-elementwise(np.divide, lambda _out, _x, y: 1 / y, lambda out, _x, y: -out / y, strong=True)
+elementwise(np.divide, Over(lambda _out, _x, y: y), lambda out, _x, y: -out / y, strong=True)
 elementwise(np.negative, -1)
 elementwise(np.positive, 1)
 elementwise(np.nextafter, 1, 0)  # the neighbour of x changes as x does
 elementwise(np.reciprocal, lambda _out, x: -(x**-2.0), strong=True)
 elementwise(np.square, lambda _out, x: x + x)  # 2 * x at half the cost
 elementwise(np.sqrt, lambda out, _x: 0.5 / out, strong=True)
-elementwise(np.cbrt, lambda out, _x: 1 / (3 * out * out), strong=True)
+elementwise(np.cbrt, Over(lambda out, _x: 3 * out * out), strong=True)
 
 
 def _rounded(number: Value, beside: Value) -> Value:
@@ -104,10 +104,10 @@ elementwise(np.fmod, 1, lambda _out, x, y: -np.trunc(x / y), strong=True)
 elementwise(np.exp, lambda out, _x: out, strong=True)
 elementwise(np.exp2, lambda out, _x: LN2 * out, strong=True)
 elementwise(np.expm1, lambda out, _x: out + 1, strong=True)
-elementwise(np.log, lambda _out, x: 1 / x, strong=True)
-elementwise(np.log2, lambda _out, x: 1 / (LN2 * x), strong=True)
-elementwise(np.log10, lambda _out, x: 1 / (LN10 * x), strong=True)
-elementwise(np.log1p, lambda _out, x: 1 / (1 + x), strong=True)
+elementwise(np.log, Over(lambda _out, x: x), strong=True)
+elementwise(np.log2, Over(lambda _out, x: LN2 * x), strong=True)
+elementwise(np.log10, Over(lambda _out, x: LN10 * x), strong=True)
+elementwise(np.log1p, Over(lambda _out, x: 1 + x), strong=True)
 
 
 def _share(x: Value, out: Value) -> Value:
@@ -168,20 +168,20 @@ def _other_side(x: Value) -> Value:
 elementwise(np.sin, lambda _out, x: np.cos(x))
 elementwise(np.cos, lambda _out, x: -np.sin(x))
 elementwise(np.tan, lambda out, _x: 1 + out * out)
-elementwise(np.arcsin, lambda _out, x: 1 / _other_side(x), strong=True)
+elementwise(np.arcsin, Over(lambda _out, x: _other_side(x)), strong=True)
 elementwise(np.arccos, lambda _out, x: -1 / _other_side(x), strong=True)
-elementwise(np.arctan, lambda _out, x: 1 / (1 + x * x))
+elementwise(np.arctan, Over(lambda _out, x: 1 + x * x))
 elementwise(np.sinh, lambda _out, x: np.cosh(x), strong=True)
 elementwise(np.cosh, lambda _out, x: np.sinh(x), strong=True)
 elementwise(np.tanh, lambda out, _x: 1 - out * out)
 elementwise(
     np.arcsinh,
     # For complex x the hyperbolic cosine: a square would lose the side of the branch cut.
-    lambda _out, x: 1 / (np.cosh(np.arcsinh(x)) if x.dtype.kind == "c" else np.sqrt(1 + x * x)),
+    Over(lambda _out, x: np.cosh(np.arcsinh(x)) if x.dtype.kind == "c" else np.sqrt(1 + x * x)),
 )
 # Two roots, not one root of the product: the two lie on the branch of complex arccosh.
 elementwise(np.arccosh, lambda _out, x: 1 / np.sqrt(x - 1) / np.sqrt(x - -1), strong=True)
-elementwise(np.arctanh, lambda _out, x: 1 / ((1 - x) * (1 + x)), strong=True)
+elementwise(np.arctanh, Over(lambda _out, x: (1 - x) * (1 + x)), strong=True)
 
 
 def _promoted(x: Value, y: Value) -> tuple[Value, Value]:

@@ -35,7 +35,7 @@ RAISED_BY_NUMBERS = (ZeroDivisionError, OverflowError)
 UNKNOWN = np.float64(np.nan)
 
 
-def replay_backward(  # noqa: C901 - the hot path, written out
+def replay_backward(
     entries: list[Entry],
     bars: list[Any],
     *,
@@ -77,7 +77,7 @@ def replay_backward(  # noqa: C901 - the hot path, written out
                 bar = y.pull(g, out, x[0])
             elif settled and type(y) is SettledAll:
                 found = y.pull(g, out, *x)
-                if y.strong is not None and noticed:
+                if y.strong is not None and (noticed or rule.y_unseen):
                     noticed.clear()
                     if not _all_finite(found):
                         found = y.strong(g, out, *x)
@@ -119,7 +119,7 @@ def replay_backward(  # noqa: C901 - the hot path, written out
                     except RAISED_BY_NUMBERS:
                         bar = UNKNOWN
                         noticed.add("number")
-                    if noticed and rule.strong:
+                    if rule.strong and (noticed or rule.x_unseen):
                         noticed.clear()
                         if not is_finite(bar):
                             bar = _strongly(rule, 0, g, out, x, y)
@@ -150,7 +150,7 @@ def replay_backward(  # noqa: C901 - the hot path, written out
                 except RAISED_BY_NUMBERS:
                     bar = UNKNOWN
                     noticed.add("number")
-                if noticed and rule.strong:
+                if rule.strong and (noticed or rule.y_unseen):
                     noticed.clear()
                     if not is_finite(bar):
                         bar = _strongly(rule, 1, g, out, x, y)

@@ -77,7 +77,8 @@ def apart(bars: Cotangent) -> Cotangent:
     return bars.copy() if type(bars) is np.ndarray else bars
 
 
-FEW = 1 << 12  # elements, up to which a sum of squares is the cheapest test
+FEW = 1 << 12  # elements, up to which repeated ones are looked at as they are
+MANY = 1 << 17  # and up to which a sum of squares is the cheapest test
 
 
 def is_finite(bar: Cotangent) -> bool:
@@ -92,7 +93,7 @@ def is_finite(bar: Cotangent) -> bool:
         bar = raw_value(bar)
         if not is_numpy(bar):
             return True
-    if bar.size <= FEW and bar.dtype.char == "d" and type(bar) is np.ndarray:
+    if bar.size <= MANY and bar.dtype.char == "d" and type(bar) is np.ndarray:
         row = bar if bar.ndim == 1 else bar.ravel("K")
         return isfinite(row.dot(row))  # squares: a third of the price where there are few
     total = np.add.reduce(bar, None)

@@ -119,6 +119,7 @@ class Elementwise(Rule):
         to_real: bool = False,
         product: bool = False,
         together: Function | None = None,
+        everywhere: bool = False,
         **options: Any,
     ) -> None:
         """`to_real`: the result is real for complex arguments too (np.absolute).
@@ -128,7 +129,7 @@ class Elementwise(Rule):
         work, or cost less than products with partials. It gets real arrays of one dtype, and
         Python numbers, and returns None for a call that it leaves to the partials; the last
         cotangents may be left out. Those of a strong rule are asked as well where it gives one
-        that is not finite.
+        that is not finite. `everywhere`: the function of numbers is a number, never NaN.
         """
         if len(partials) == 2 or together is not None:
             options["settle_all"] = self._settle_together
@@ -154,6 +155,9 @@ class Elementwise(Rule):
             for position, (reads, _) in enumerate(self._reads):
                 if reads[1 - position]:
                     self.partials[position] = _also_of_numbers(self.partials[position])
+        if strong and not everywhere:
+            self.x_unseen = self._reads[0][1]
+            self.y_unseen = len(partials) == 2 and self._reads[1][1]
         # Which values the short path of the traced array keeps, by (is x traced, is y traced).
         self.keeps = {
             wanted: (*map(bool, self.needs(wanted)[0]), self.needs(wanted)[1])
@@ -218,6 +222,8 @@ class Elementwise(Rule):
         if together is not None:
             each = [tuple(at == i for i in range(count)) for at in range(count)]
             alone = [_silent(together(wanted)) for wanted in each]
+            of_all = _silent(together((True,) * count))
+        one = out.dtype.type(1)
 
         def by_partials(dots: Sequence[Tangent], out: Value, *args: Value) -> Tangent:
             dot = self._pushed(times, dots, out, args)
@@ -234,7 +240,22 @@ class Elementwise(Rule):
                 total = terms[at] if total is None else total + terms[at]
             return by_partials(dots, out, *args) if has_nan(total) else total
 
-        return by_partials if together is None else push
+        def push_two(dots: Sequence[Tangent], out: Value, x: Value, y: Value) -> Tangent:
+            x_dot, y_dot = dots
+            if x_dot is None or y_dot is None:
+                return push(dots, out, x, y)
+            found = of_all(one, out, x, y)  # the partials
+            if found is not None:
+                by_x, by_y = found
+                total = x_dot * by_x
+                total += y_dot * by_y
+                if not has_nan(total):
+                    return total
+            return by_partials(dots, out, x, y)
+
+        if together is None:
+            return by_partials
+        return push_two if count == 2 else push
 
     def _settled_push_of_two(self, out: Spec) -> Function:
         """The same by two partials; products are strong ones if others make a NaN."""

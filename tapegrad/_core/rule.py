@@ -75,6 +75,8 @@ class Rule:
     times: Function
     x_partial: Function | None = None
     y_partial: Function | None = None
+    # Whether a strong partial reads a result that may be NaN, which nothing says in the replay.
+    x_unseen = y_unseen = False
 
     def __init__(
         self,

@@ -55,7 +55,7 @@ def read_back(
             bars[slot][index] += g
             return True
         return False
-    before = bars[slot]
+    before: Any = bars[slot]
     if kind is not np.ndarray or before is not None and type(before) is not np.ndarray:
         return False
     if type(index) is slice or selects_once(index):
@@ -77,7 +77,7 @@ def read_back(
     elif g.size >= SMALL or not are_places(index, like):
         return False
     elif slot in owned:
-        np.add.at(before, index, g)
+        np.add.at(bars[slot], index, g)
         return True
     else:
         bar = np.zeros(like.shape, like.dtype)

@@ -35,6 +35,7 @@ class _Input:
     plain = True
     x_partial = None
     y_partial = None
+    x_unseen = y_unseen = False
     partials = (None,)
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.fit import has_nan
 from tapegrad._core.forms import composite, elementwise, general, strong_product
 from tapegrad._core.settled import Spec, Ways
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
@@ -273,7 +272,7 @@ def _settled_log_of_sum(
         if made is not None:
             made *= dot
             total = np.add.reduce(made, along.axis, None, None, keepdims)
-            if not has_nan(total):
+            if not any_true(total != total):
                 return total
         return _log_of_sum_jvp([dot], out, x, **params)
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry, _Mark, wrap_kept
+from tapegrad._core.entry import ADD, MINUS, PROJECT, READ, WRITE, Entry, _Mark, wrap_kept
 from tapegrad._core.fit import fit_cotangent, is_finite
 from tapegrad._core.quiet import ALWAYS, Changes
-from tapegrad._core.scatter import last_writers, read_back, scatter
+from tapegrad._core.scatter import give_part, last_writers, read_back, scatter
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Cotangent, Cotangents, Slot, Value
@@ -30,9 +30,13 @@ from tapegrad._core.values import (
 )
 from tapegrad._errors import RuleError
 
-# By a partial whose other argument is a Python number: see `forms._also_of_numbers`.
+# By a partial whose other argument is a Python number: see `elementwise._also_of_numbers`.
 RAISED_BY_NUMBERS = (ZeroDivisionError, OverflowError)
 UNKNOWN = np.float64(np.nan)
+# What NumPy makes of an array without dimensions: cotangents of settled calls.
+NUMBERS = frozenset((np.float64, np.float32))
+
+ABSENT = -1  # compared by identity: a slot may be an object, for which `==` is slow
 
 
 def replay_backward(
@@ -52,7 +56,7 @@ def replay_backward(
     a NaN or an infinity, and all products after the first infinity. `noticed` says when there may
     be one, if the caller has set NumPy's error state so (`quiet`).
     """
-    absent = -1  # compared by identity: a slot may be an object, for which `==` is slow
+    absent = ABSENT
     owned: set[int] = set()  # slots whose buffer nobody else holds, so it can be added to in place
     for slot, rule, out, x, y, x_slot, y_slot in (
         _emptying(entries) if consume else reversed(entries)
@@ -62,10 +66,10 @@ def replay_backward(
             continue
         bars[slot] = None
         if y_slot is None:
-            if rule is READ and x_slot >= 0 and read_back(bars, owned, x_slot, y, g, x):
+            if rule is READ and x_slot is not absent and read_back(bars, owned, x_slot, y, g, x):
                 continue
             kind = type(g)
-            settled = not strong_zeros and (kind is np.ndarray or kind is np.float64)
+            settled = not strong_zeros and (kind is np.ndarray or kind in NUMBERS)
             if settled and type(y) is Settled and not (rule.in_order and slot in owned):
                 at = x_slot[0]
                 if y.add is not None and type(bars[at]) is np.ndarray:
@@ -75,7 +79,7 @@ def replay_backward(
                     y.add(bars[at], g)
                     continue
                 bar = y.pull(g, out, x[0])
-            elif settled and type(y) is SettledAll:
+            elif type(y) is SettledAll and (settled or kind is list and not strong_zeros):
                 found = y.pull(g, out, *x)
                 if y.strong is not None and (noticed or rule.y_unseen):
                     noticed.clear()
@@ -96,8 +100,17 @@ def replay_backward(
                         owned.add(at)
                 continue
             else:
-                call = (slot, rule, out, x, y, x_slot, None)
-                strong_zeros = _pull_general(bars, owned, g, call, 0, strong_zeros)
+                if rule is PROJECT:
+                    parts = bars[x_slot]
+                    if parts is None:
+                        bars[x_slot] = parts = [None] * y
+                    before = parts[x]  # one result may have several slots
+                    parts[x] = g if before is None else before + g
+                elif rule is WRITE and kind is np.ndarray and is_basic(y):
+                    give_part(bars, owned, slot, (x, y, x_slot), g)
+                else:
+                    call = (slot, rule, out, x, y, x_slot, None)
+                    strong_zeros = _pull_general(bars, owned, g, call, 0, strong_zeros)
                 continue
         else:
             if x_slot is not absent:
@@ -251,7 +264,7 @@ def _pull_general(
     slot, rule, out, args, params, slots, _ = entry
     if type(rule) is _Mark:
         if rule is READ:
-            if slots >= start:
+            if slots is not ABSENT and slots >= start:
                 scatter(bars, owned, slots, params, g, args)
         elif rule is WRITE:
             _pull_write(bars, owned, g, entry, start)
@@ -270,15 +283,20 @@ def _pull_general(
     if rule.in_order and slot in owned and type(g) is np.ndarray:
         at = slots[0]
         rows = g.flags.c_contiguous and params.get("order") != "F"
-        if rows and at >= start and bars[at] is None:
+        if rows and at is not ABSENT and at >= start and bars[at] is None:
             # Nobody else holds g, so it takes the argument's shape itself. A view of it (reshape)
             # would not own its memory, and would be copied before it is returned.
             g.resize(args[0].shape, refcheck=False)
             bars[at] = g
             owned.add(at)
             return strong_zeros
-    wanted = [at >= start for at in slots]
-    if strong_zeros and rule.form != "custom" and _has_infinities(g):
+    if len(args) > len(slots):  # what a settled call keeps besides
+        args = args[: len(slots)]
+    # From the start all slots count; where a slot is an object, a comparison costs a call.
+    wanted = [at >= start for at in slots] if start else [at is not ABSENT for at in slots]
+    if strong_zeros and rule.form == "composite":
+        found = rule.pull_strongly(g, out, args, params, wanted)
+    elif strong_zeros and rule.form != "custom" and _has_infinities(g):
         found = _pull_infinite(rule, g, out, args, params, wanted)
     else:
         found = rule.pull(g, out, args, params, wanted)
@@ -288,7 +306,7 @@ def _pull_general(
             "Return one (or None) an array."
         )
     for at, bar, like in zip(slots, found, args):  # noqa: B905 - strict= costs
-        if bar is None or at < start:
+        if bar is None or at is ABSENT or (start and at < start):
             continue
         if type(bar) is not Scatter:
             if bar.shape != like.shape or bar.dtype is not like.dtype:
@@ -313,13 +331,36 @@ def _pull_infinite(rule: Any, g: Cotangent, *call: Any) -> list[Cotangent]:
     A pull is linear in g. So the finite part of g and the signs of its infinite part are pulled
     separately, and the result is infinite only where the pulled signs are not zero.
     """
-    infinite = np.isinf(g)
-    finite = rule.pull(np.where(infinite, 0, g), *call)
-    direction = rule.pull(np.where(infinite, np.sign(g), 0), *call)
+    finite, signs = _parts_of_infinite(g)
     return [
-        a if a is None or isinstance(a, Scatter) else np.where(b == 0, a, b * np.inf)
-        for a, b in zip(finite, direction, strict=True)
+        a if a is None or isinstance(a, Scatter) else _infinite(a, b)
+        for a, b in zip(rule.pull(finite, *call), rule.pull(signs, *call), strict=True)
     ]
+
+
+def _parts_of_infinite(g: Cotangent) -> tuple[Cotangent, Cotangent]:
+    """The finite part of a cotangent and the signs of its infinite part."""
+    infinite = np.isinf(g)
+    if g.dtype.kind == "c":  # its components are infinite each by itself
+        parts = zip(_parts_of_infinite(g.real), _parts_of_infinite(g.imag), strict=True)
+        finite, signs = (_complex(g, *part) for part in parts)
+        return np.where(infinite, finite, g), np.where(infinite, signs, 0)
+    return np.where(infinite, 0, g), np.where(infinite, np.sign(g), 0)
+
+
+def _infinite(finite: Cotangent, signs: Cotangent) -> Cotangent:
+    """A cotangent that is infinite where the signs are not zero."""
+    if signs.dtype.kind == "c":
+        parts = ((finite.real, signs.real), (finite.imag, signs.imag))
+        return _complex(signs, *(_infinite(*part) for part in parts))
+    return np.where(signs == 0, finite, signs * np.inf)
+
+
+def _complex(like: Cotangent, real: Cotangent, imag: Cotangent) -> Cotangent:
+    """A complex cotangent of two components: a sum would make NaN of infinite ones."""
+    made = np.zeros_like(like)
+    made.real, made.imag = real, imag
+    return made
 
 
 def _accumulate(bars: Cotangents, owned: set[int], slot: int, bar: Cotangent, like: Value) -> None:

@@ -88,12 +88,12 @@ def is_finite(bar: Cotangent) -> bool:
     libraries may be lazy, and are not computed: the answer for them is True.
     """
     if type(bar) is not np.ndarray:
-        if type(bar) is np.float64:
+        if type(bar) is np.float64 or type(bar) is np.float32:
             return isfinite(bar)
         bar = raw_value(bar)
         if not is_numpy(bar):
             return True
-    if bar.size <= MANY and bar.dtype.char == "d" and type(bar) is np.ndarray:
+    if bar.size <= MANY and bar.dtype.char in "df" and type(bar) is np.ndarray:
         row = bar if bar.ndim == 1 else bar.ravel("K")
         return isfinite(row.dot(row))  # squares: a third of the price where there are few
     total = np.add.reduce(bar, None)

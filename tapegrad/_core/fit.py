@@ -6,6 +6,7 @@ beyond their names.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import isfinite, isnan
 from typing import Any
 
@@ -131,6 +132,20 @@ def has_nan(bar: Cotangent) -> bool:
     else:
         return False
     return bool(total != total) and bool(np.isnan(bar).any())
+
+
+def any_nan(bars: Iterable[Cotangent]) -> bool:
+    """Whether one of some cotangents has a NaN; None is none. One sum of squares tells of all."""
+    total: Any = 0.0
+    for bar in bars:
+        if type(bar) is np.ndarray and bar.size <= FEW and bar.dtype.char in "df":
+            row = bar if bar.ndim == 1 else bar.ravel("K")
+            total += row.dot(row)
+        elif type(bar) is np.float64:
+            total += bar * bar
+        elif bar is not None and has_nan(bar):
+            return True
+    return bool(total != total)
 
 
 def is_sound(dot: Tangent) -> bool:

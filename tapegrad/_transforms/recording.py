@@ -14,7 +14,7 @@ import numpy as np
 from tapegrad._arrays.refusal import explained
 from tapegrad._core.backward import SparseBars, replay_backward, replay_nested
 from tapegrad._core.entry import Entry, parents_of, spec_of
-from tapegrad._core.fit import has_nan
+from tapegrad._core.fit import any_nan, has_nan
 from tapegrad._core.quiet import NOTICED, SILENT, VARIABLE, WATCHING
 from tapegrad._core.tape import CURRENT, Tape
 from tapegrad._core.types import Cotangent, Slot, Tree, Value
@@ -193,10 +193,7 @@ class Recording:
         token = VARIABLE.set(WATCHING)
         try:
             found = self._pulled(slots, bars, False, consume)
-            for bar in found:
-                if bar is not None and has_nan(bar):
-                    break
-            else:
+            if not any_nan(found):
                 return found
             value = untraced(value)
             if not isinstance(value, Mapped) and has_nan(value):

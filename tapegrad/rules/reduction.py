@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import composite, elementwise, general, strong_product
-from tapegrad._core.settled import Spec, Ways
+from tapegrad._core.settled import Spec, Ways, summing
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import any_true, cast, lift, untraced
 from tapegrad.rules.elementwise import CHOICES, FEW, share_of
@@ -164,17 +164,24 @@ def settled_axes(
 
 
 def _settled_sum(
-    x: Spec, _out: Spec, /, axis: Any = None, keepdims: bool = False, **others: Any
+    x: Spec, out: Spec, /, axis: Any = None, keepdims: bool = False, **others: Any
 ) -> Ways | None:
     along = settled_axes(x, axis, others)
     if along is None:
         return None
-    axis, spread_of = along.axis, along.spread
+    axis, spread_of, shape = along.axis, along.spread, out.shape
 
     def run(a: Any) -> Any:
         return np.add.reduce(a, axis, None, None, keepdims)
 
-    return Ways(run, lambda g, _out, _x: spread_of(g), lambda dot, _out, _x: run(dot))
+    total = summing(x.shape, along.kept if shape else (), x.dtype)  # a tangent's, faster
+
+    def push(dot: Tangent, _out: Value, _x: Value) -> Tangent:
+        if total is None:
+            return run(dot)
+        return total(dot).reshape(shape) if shape else total(dot)
+
+    return Ways(run, lambda g, _out, _x: spread_of(g), push)
 
 
 def sum_transpose(

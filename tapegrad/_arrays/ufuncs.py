@@ -42,6 +42,9 @@ def binary(rule: Elementwise, x: Value, y: Value) -> Any:
         tape = x.tape  # views, which are frequent
         raw_x, raw_y, x_in, y_in = x._value, y._value, True, True
         x_slot, y_slot = x.slot, y.slot
+    elif type(x) in ARRAYS and type(y) is np.ndarray:  # beside a constant: frequent as well
+        tape, spec, x_in, y_in = x.tape, x.spec, True, False
+        raw_x, raw_y, x_slot, y_slot = x._value, y, x.slot, ABSENT
     else:
         found = _resolved(rule, x, y)
         if type(found) is not tuple:

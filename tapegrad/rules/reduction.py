@@ -450,7 +450,8 @@ def _settled_extremum(reduce: Function) -> Function:
             best = out.reshape(kept)
             found = x == best
             # A NaN equals nothing, and leaves room for a tie elsewhere in the count.
-            alone = np.count_nonzero(found) == size == np.count_nonzero(best == best)
+            row = best.reshape(-1)
+            alone = np.count_nonzero(found) == size and not math.isnan(row.dot(row))
             return found if alone else None
 
         def pull(g: Cotangent, out: Value, x: Value) -> Cotangent:

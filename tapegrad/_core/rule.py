@@ -57,6 +57,7 @@ class Rule:
     fresh = False  # the result is an array with its own memory, also if the argument is a number
     in_order = False  # the result has the argument's elements in C order (or order="F")
     product = False  # x * y: the replay takes the other factor as the partial, without a call
+    plain = True  # neither a product nor one whose first partial is an `Over`
     foreign = True  # the function is the program's own: its rule may keep the arrays that it gets
     hermitian = False  # the first argument is Hermitian by promise: see `general`
     declared: int | None = None  # for how many arrays there are derivatives; None: for all
@@ -74,6 +75,8 @@ class Rule:
     times: Function
     x_partial: Function | None = None
     y_partial: Function | None = None
+    # Whether a strong partial reads a result that may be NaN, which nothing says in the replay.
+    x_unseen = y_unseen = False
 
     def __init__(
         self,

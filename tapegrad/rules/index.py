@@ -55,7 +55,9 @@ def _settled_where(
     if truth is NUMBER or wanted[0]:
         return None
     _, by_x, by_y = wanted
-    x_sum, y_sum, shape = summing(out.shape, x.shape), summing(out.shape, y.shape), out.shape
+    shape, dtype = out.shape, out.dtype
+    x_sum = summing(shape, x.shape, dtype) if by_x else None
+    y_sum = summing(shape, y.shape, dtype) if by_y else None
     plain = out.dtype.char in "fd" and truth.dtype.char == "?"
 
     def pull(g: Cotangent, _out: Value, condition: Value, _x: Value, _y: Value) -> Any:

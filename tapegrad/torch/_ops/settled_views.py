@@ -141,10 +141,13 @@ def viewing(plan: Callable[..., Plan], *, numpy_words: bool = False) -> Callable
     views: dict[Any, Any] = {}
     ask = views.get
     general = with_numpy_words(plan) if numpy_words else plan
+    first = next(iter(inspect.signature(plan).parameters))
 
     @functools.wraps(plan)
-    def call(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        x = input._value
+    def call(input: Any = None, *args: Any, **kwargs: Any) -> Tensor:
+        if input is None and first in kwargs:
+            input = kwargs.pop(first)
+        x = getattr(input, "_value", None)
         key: Any = None
         if type(x) is ndarray and mode_of() is None:
             if not kwargs and _WHOLE.issuperset(map(type, args)):
@@ -276,10 +279,13 @@ def viewing_apart(
     known: dict[Any, KnownParts] = {}
     ask = known.get
     general = with_numpy_words(plan) if numpy_words else plan
+    first = next(iter(inspect.signature(plan).parameters))
 
     @functools.wraps(plan)
-    def call(input: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
-        x = input._value
+    def call(input: Any = None, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        if input is None and first in kwargs:
+            input = kwargs.pop(first)
+        x = getattr(input, "_value", None)
         key: Any = None
         if type(x) is ndarray and mode_of() is None:
             key = _key_of(x, args, kwargs)

@@ -47,29 +47,48 @@ def scatter(
     bars[slot] = add_at(buffer, index, value)
 
 
-def scatter_once(
+def read_back(
     bars: Cotangents, owned: set[int], slot: int, index: Index, g: Value, like: Value
-) -> None:
-    """`scatter` of NumPy's own array at an index that selects no position twice."""
-    before = bars[slot]
-    if before is not None and type(before) is not np.ndarray:
-        scatter(bars, owned, slot, index, g, like)
-    elif g.size == like.size and g.dtype is like.dtype and _keeps_order(index):
-        bar = g.reshape(like.shape)  # all of it: the index has new axes, or drops some
-        if before is None:
-            bars[slot] = bar
-        elif slot in owned:
-            before += bar
-        else:
-            bars[slot] = before + bar
-            owned.add(slot)
-    elif slot in owned:
-        _add_once(before, index, g)
-    else:
+) -> bool:
+    """`scatter` of NumPy's own values at indices that are cheap to add at; False for others."""
+    kind = type(g)
+    if not like.shape:  # the sum of cotangents of a 0-d array is a number, no buffer
+        return False
+    if kind is np.float64:
+        if slot in owned and is_basic(index):
+            bars[slot][index] += g
+            return True
+        return False
+    before: Any = bars[slot]
+    if kind is not np.ndarray or before is not None and type(before) is not np.ndarray:
+        return False
+    if type(index) is slice or selects_once(index):
+        if g.size == like.size and g.dtype is like.dtype and _keeps_order(index):
+            bar = g.reshape(like.shape)  # all of it: the index has new axes, or drops some
+            if before is None:
+                bars[slot] = bar
+            elif slot in owned:
+                before += bar
+            else:
+                bars[slot] = before + bar
+                owned.add(slot)
+            return True
+        if slot in owned:
+            _add_once(before, index, g)
+            return True
         bar = np.zeros(like.shape, like.dtype)
         bar[index] = g
-        bars[slot] = bar if before is None else before + bar
-        owned.add(slot)
+    elif g.size >= SMALL or not are_places(index, like):
+        return False
+    elif slot in owned:
+        add_rows(bars[slot], index, g)
+        return True
+    else:
+        bar = np.zeros(like.shape, like.dtype)
+        add_rows(bar, index, g)
+    bars[slot] = bar if before is None else before + bar
+    owned.add(slot)
+    return True
 
 
 def give_part(

@@ -266,6 +266,12 @@ CALLS = {
     "hardswish": lambda d: [(x := d(3, 4)), functional.hardswish(x * 4 - 4)],
     "clamp below": lambda d: [(x := d(3, 4)), x.clamp(max=0.8)],
     "softmin": lambda d: [(x := d(3, 4)), functional.softmin(x, 1)],
+    "logsumexp of axes": lambda d: [(x := d(2, 3, 4)), x.logsumexp((0, 2), keepdim=True)],
+    "logsumexp of all": lambda d: [(x := d(5)), x.logsumexp(0)],
+    "logsumexp of infinities": lambda d: [
+        (x := d(3, 4)),
+        torch.where(torch.tensor([True, False, False])[:, None], -torch.inf, x).logsumexp(1),
+    ],
     "std of all": lambda d: [(x := d(3, 4)), x.std()],
     "var of all": lambda d: [(x := d(3, 4)), x.var()],
     "lerp": lambda d: [(x := d(3, 4)), (y := d(3, 4)), torch.lerp(x, y, 0.3)],

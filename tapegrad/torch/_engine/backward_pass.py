@@ -167,7 +167,14 @@ class BackwardPass:
         needed = self.needed = set(self.wanted)
         found = []
         for node in nodes:
-            if not needed.isdisjoint(parents_of(node._entry)):
+            _, _, _, _, x_node, y_node = node._entry
+            if y_node is not None:  # the frequent layout
+                depends = x_node in needed or y_node in needed
+            elif type(x_node) is tuple:
+                depends = not needed.isdisjoint(x_node)
+            else:
+                depends = x_node in needed
+            if depends:
                 needed.add(node)
                 found.append(node)
             elif node in self.wanted:
@@ -229,7 +236,23 @@ class BackwardPass:
         for node, bar in self.roots:
             bars[node] = bar if bars[node] is None else bars[node] + bar
             large = large or bar.size > LARGE
-        entries = []
+        replay_backward(self._entries(), bars, consume=True, large=large)
+        if self.custom:
+            self.taken = SEEN
+            if not self.keep:
+                for node in self.nodes:
+                    if isinstance(node, FunctionNode):
+                        node._release()
+        short = self.accumulate and not modes.is_inference_mode_enabled()
+        with GUARD:
+            for leaf in self.leaves:
+                bar = bars[leaf]
+                if bar is not None and not (short and self._set_grad(leaf.variable, bar)):
+                    self._accumulate_leaf(leaf, bar)
+
+    def _entries(self) -> list[Any]:
+        """The entries of the nodes, with their slots; the nodes lose them unless they are kept."""
+        entries: list[Any] = []
         custom, keep = self.custom, self.keep
         for node in self.nodes:
             rule, out, x, y, x_node, y_node = entry = node._entry
@@ -250,19 +273,7 @@ class BackwardPass:
                     node._entry = freed(entry)
             elif out is not None or x is not None or y is not None:  # `freed`, written out
                 node._entry = rule, FREED, None, None, x_node, y_node
-        replay_backward(entries, bars, consume=True, large=large)
-        if custom:
-            self.taken = SEEN
-            if not keep:
-                for node in self.nodes:
-                    if isinstance(node, FunctionNode):
-                        node._release()
-        short = self.accumulate and not modes.is_inference_mode_enabled()
-        with GUARD:
-            for leaf in self.leaves:
-                bar = bars[leaf]
-                if bar is not None and not (short and self._set_grad(leaf.variable, bar)):
-                    self._accumulate_leaf(leaf, bar)
+        return entries
 
     def _set_grad(self, variable: Tensor, bar: Cotangent) -> bool:
         """Make a cotangent the `grad` of a leaf; False if that needs `_accumulate_leaf`."""

@@ -26,6 +26,7 @@ from tapegrad._warning import warn
 from tapegrad.torch._engine.saved import output_node, save
 from tapegrad.torch._graph import modes
 from tapegrad.torch._graph.dual import PLAIN, is_above, is_dual
+from tapegrad.torch._graph.modes import MODE
 from tapegrad.torch._graph.node import FunctionNode, Node, new, reachable, title
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import count_write
@@ -93,31 +94,46 @@ class Backward:
         """`pull` of one result; the usual gradients are looked at once."""
         node = self.node
         given = node._run(as_gradient(g))
-        parents = node._entry[4]
+        if type(given) is Tensor and given.node is None and len(node.needs_input_grad) == 1:
+            value, (like,) = given._value, args  # the frequent case
+            if type(value) is ndarray and value.dtype is like.dtype and value.shape == like.shape:
+                return (conjugated(value),)
         if type(given) is not tuple:
             given = (given,)
-        if len(given) == len(args) == len(node.needs_input_grad):
-            found = []
-            for gradient, like, parent in zip(given, args, parents, strict=True):
-                if type(gradient) is not Tensor or gradient.node is not None:
-                    break
-                value = gradient._value
-                if (
-                    parent is ABSENT
-                    or type(value) is not ndarray
-                    or value.dtype is not like.dtype
-                    or value.shape != like.shape
-                    or value.dtype.kind != "f"
-                ):
-                    break
-                found.append(value)
-            else:
-                return found
+        found = self._usual(given, args)
+        if found is not None:
+            return found
         found = self._with_zeros(checked(node, given, args), args)
         return [
             None if bar is None else fit_cotangent(bar, like, self)
             for bar, like in zip(found, args, strict=True)
         ]
+
+    def _usual(self, given: tuple[Any, ...], args: Sequence[Value]) -> list[Cotangent] | None:
+        """Gradients that are untraced arrays like their arguments; None if one is not so."""
+        node = self.node
+        places = node._places
+        if len(given) != len(node.needs_input_grad):
+            return None
+        if len(places) < len(given) and any(
+            gradient is not None and place not in places for place, gradient in enumerate(given)
+        ):
+            return None
+        found: list[Cotangent] = []
+        for place, like, parent in zip(places, args, node._entry[4], strict=True):
+            gradient: Any = given[place]
+            if parent is ABSENT and gradient is None:
+                found.append(None)
+                continue
+            if type(gradient) is not Tensor or gradient.node is not None or parent is ABSENT:
+                return None
+            value = gradient._value
+            if type(value) is not ndarray or value.dtype is not like.dtype:
+                return None
+            if value.shape != like.shape or value.dtype.kind != "f":
+                return None
+            found.append(value)
+        return found
 
     def pull(
         self,
@@ -154,7 +170,7 @@ def run_backward(
     node: Slot, bars: Sequence[Cotangent], outputs: Sequence[Value], inputs: Sequence[Value]
 ) -> list[Cotangent]:
     """The cotangents of a Function's tensor arguments, from those of its outputs."""
-    if node._fills and any([bar is None for bar in bars]):
+    if node._fills and any(bar is None for bar in bars):
         bars = [
             zeros_of(like) if bar is None and like is not None else bar
             for bar, like in zip(bars, outputs, strict=True)
@@ -233,76 +249,77 @@ def _shrinks(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
 # --- A call -------------------------------------------------------------------------------------
 
 
-class Call:
-    """A call of a Function: its class, its arguments, the tensors among them and their places."""
+class Call(NamedTuple):
+    """A call of a Function: its class, its arguments, and the places of the tensors."""
 
-    __slots__ = ("args", "function", "places", "tensors")
-
-    def __init__(self, function: Any, args: tuple[Any, ...]) -> None:
-        self.function = function
-        self.args = args
-        self.places = tuple([i for i, arg in enumerate(args) if isinstance(arg, Tensor)])
-        self.tensors: list[Tensor] = [args[place] for place in self.places]
+    function: Any
+    args: tuple[Any, ...]
+    places: tuple[int, ...]
 
     @property
-    def name(self) -> str:
-        """The name in error messages."""
-        return f"{self.function.__name__}.apply"
+    def tensors(self) -> list[Tensor]:
+        return [self.args[place] for place in self.places]
 
     def context(self, args: Sequence[Any]) -> Any:
         """A fresh `ctx`."""
-        node = new(self.function._backward_cls)
-        node._number = next_number()
-        node._entry = None
-        node._places = self.places
-        node.needs_input_grad = tuple(
-            [isinstance(arg, Tensor) and arg.node is not None for arg in args]
-        )
-        return node
+        tracked = [isinstance(arg, Tensor) and arg.node is not None for arg in args]
+        return _context(self.function, self.places, tracked)
 
-    def forward(self, node: Slot, args: Sequence[Any]) -> Any:
-        """Run the user's forward, and set up the context."""
-        before = modes.stop_logging()
-        try:
-            if not self.function._has_setup():
-                return self.function.forward(node, *args)
-            output = self.function.forward(*args)
-            self.function.setup_context(node, tuple(args), output)
-            return output
-        finally:
-            modes.restore(before)
+
+def _context(function: Any, places: Sequence[int], tracked: Sequence[bool]) -> Any:
+    node = new(function._backward_cls)
+    node._number = next_number()
+    node._entry = None
+    node._places = places
+    node.needs_input_grad = tuple(tracked)
+    return node
+
+
+def _forward(function: Any, node: Slot, args: Sequence[Any]) -> Any:
+    """Run the user's forward, and set up the context."""
+    before = modes.stop_logging()
+    try:
+        if not function._has_setup():
+            return function.forward(node, *args)
+        output = function.forward(*args)
+        function.setup_context(node, tuple(args), output)
+        return output
+    finally:
+        MODE.set(before)
 
 
 def call(function: type[Any], args: tuple[Any, ...]) -> Any:
     """`function.apply(*args)`."""
-    made = Call(function, args)
-    tracked = False
-    for x in made.tensors:
-        if type(x._value) is not ndarray:
-            return _call_transformed(made)
-        tracked = tracked or x.node is not None
-    return _call_eager(made, tracked and modes.is_logging())
-
-
-def _call_eager(made: Call, logged: bool) -> Any:
-    tensors = made.tensors
-    node = made.context(made.args)
+    tensors, places, tracked = [], [], []
+    usual = True
+    for place, arg in enumerate(args):
+        if isinstance(arg, Tensor):
+            tensors.append(arg)
+            places.append(place)
+            tracked.append(arg.node is not None)
+            usual = usual and type(arg._value) is ndarray
+        else:
+            tracked.append(False)
+    if not usual:
+        return _call_transformed(Call(function, args, tuple(places)))
+    logged = True in tracked and modes.is_logging()
+    node = _context(function, places, tracked)
     parents = tuple([_parent_of(x) for x in tensors]) if logged else ()
     number = node._number
-    given = made.forward(node, made.args)
+    given = _forward(function, node, args)
     own = node.__dict__
     if node._number != number or node._entry is not None or not RESERVED.isdisjoint(own):
-        _raise_reserved(made)
+        _raise_reserved(function)
     node._number = next_number()  # so that it is later than nodes of the forward
     if not logged or not _log_fresh(given, node, tensors, parents):
         given = _finished(given, node, tensors, parents, logged)
     if logged:
-        if node.to_save:
+        if "to_save" in own:
             node._saved = save(node, node.to_save)
-        mode = modes.MODE.get()
+        mode = MODE.get()
         if mode is not None and mode.anomaly is not None:
-            made_of = given if isinstance(given, tuple) else (given,)
-            mode.anomaly.note(made.name, made.args, made_of, [node])
+            made = given if isinstance(given, tuple) else (given,)
+            mode.anomaly.note(f"{function.__name__}.apply", args, made, [node])
     for name in _OF_FORWARD:
         if name in own:
             del own[name]
@@ -317,7 +334,7 @@ def _log_fresh(output: Any, node: Slot, inputs: list[Tensor], parents: tuple[Slo
     if not isinstance(output, Tensor) or node._dirty or node._constant:
         return False
     value = output._value
-    if value.dtype.kind not in "fcV" or any([output is x for x in inputs]):
+    if value.dtype.kind not in "fcV" or any(output is x for x in inputs):
         return False
     likes = tuple([spec_of(x._value) for x in inputs])
     node._entry = CALLING, spec_of(value), likes, {}, parents, None
@@ -351,9 +368,9 @@ RESERVED = frozenset(
 )
 
 
-def _raise_reserved(made: Call) -> NoReturn:
+def _raise_reserved(function: Any) -> NoReturn:
     raise AttributeError(
-        f"{made.function.__name__}: an attribute of ctx has a name that the graph needs: "
+        f"{function.__name__}: an attribute of ctx has a name that the graph needs: "
         f"{', '.join(sorted(RESERVED))}. Choose another."
     )
 
@@ -546,7 +563,7 @@ class _Traced(General):
             finally:
                 modes.restore(before)
         else:
-            made.forward(node, inputs)
+            _forward(made.function, node, inputs)
         node._transformed = True
         return node
 

@@ -34,25 +34,31 @@ class Saved:
 
     __slots__ = ("count", "hooks", "kept", "node", "output", "packed", "place", "version")
 
+    hooks: Any  # of saved tensors, if there are any: then these keep the tensor
+    output: int | None  # which output of the Function it is
+    place: weakref.ref[Node] | None  # the node of that, of several outputs
+
     def __init__(self, tensor: Tensor, owner: FunctionNode) -> None:
-        self.version = version = version_of(tensor)
-        self.count = version.count
-        node = tensor.node
-        leaf = node is None or node is LEAF
-        self.output = None if leaf else output_number(tensor, owner)
-        self.place = self.packed = None
-        if self.output is not None:
-            self.node: Any = None
-            self.place = _place_of(tensor, owner)
-        else:
-            self.node = node
-        mode = modes.MODE.get()
-        self.hooks = mode.saved[-1] if mode is not None and mode.saved else None
+        version = tensor._version_of
+        if version is None:
+            version = version_of(tensor)
+        self.version, self.count = version, version.count
+        self.hooks = self.packed = self.place = self.output = None
+        self.node: Any = tensor.node
         # A leaf is kept itself, as it has no node to set again.
-        self.kept: Any = tensor if leaf else tensor._value
-        if self.hooks is not None:
-            self.kept, self.packed = None, self.hooks.pack_tensor(tensor)
-            if node is LEAF:  # the tensor that the hooks return gets the node of the leaf
+        self.kept: Any = tensor
+        if self.node is owner:  # the only result
+            self.output, self.node, self.kept = 0, None, tensor._value
+        elif self.node is not None and self.node is not LEAF:
+            self.kept = tensor._value
+            self.output = output_number(tensor, owner)
+            if self.output is not None:
+                self.place, self.node = weakref.ref(tensor.node), None
+        mode = modes.MODE.get()
+        if mode is not None and mode.saved:
+            self.hooks, self.kept = mode.saved[-1], None
+            self.packed = self.hooks.pack_tensor(tensor)
+            if tensor.node is LEAF:  # the tensor that the hooks return gets the node of the leaf
                 self.node = accumulator_of(tensor)
 
     def unpacked(self, owner: FunctionNode) -> Tensor:
@@ -66,15 +72,16 @@ class Saved:
         return self._placed(self.kept, owner)
 
     def _placed(self, value: Value, owner: FunctionNode) -> Tensor:
-        made = of_value(value, self.node if self.output is None else self._output_node(owner))
+        node = self.node
+        if self.output is not None:
+            node = owner if self.place is None else self._output_node(owner, self.place)
+        made = of_value(value, node)
         made._version_of = self.version
         return made
 
-    def _output_node(self, owner: FunctionNode) -> Node:
+    def _output_node(self, owner: FunctionNode, place: weakref.ref[Node]) -> Node:
         """The node of one of several outputs: the existing one, because there must not be two."""
-        if self.place is None:
-            return owner
-        node = self.place()
+        node = place()
         if node is None:
             node = output_node(owner, self.output or 0)
             self.place = weakref.ref(node)
@@ -107,25 +114,22 @@ def output_node(owner: FunctionNode, position: int) -> Node:
 
 
 def output_number(tensor: Tensor, owner: FunctionNode) -> int | None:
-    """Which output of a Function a tensor is, by number; None if it is not an output."""
+    """Which of several outputs of a Function a tensor is, by number; None if it is no output."""
     node = tensor.node
-    if node is owner:
-        return 0
     entry = node._entry if isinstance(node, Node) else None
     if entry is not None and entry[0] is PROJECT and entry[4] is owner:
         return int(entry[2])
     return None
 
 
-def _place_of(tensor: Tensor, owner: FunctionNode) -> weakref.ref[Node] | None:
-    return None if tensor.node is owner else weakref.ref(tensor.node)
-
-
 def save(owner: FunctionNode, tensors: Iterable[Tensor | None]) -> tuple[Saved | None, ...]:
     """Tensors as `Saved`, which their Function's node can keep; TypeError for anything else."""
-    tensors = tuple(tensors)
-    check_saveable(tensors, "save_for_backward")
-    return tuple([None if tensor is None else Saved(tensor, owner) for tensor in tensors])
+    found = []
+    for tensor in (tensors := tuple(tensors)):
+        if tensor is not None and not isinstance(tensor, Tensor):
+            check_saveable(tensors, "save_for_backward")
+        found.append(None if tensor is None else Saved(tensor, owner))
+    return tuple(found)
 
 
 def check_saveable(tensors: tuple[object, ...], call: str) -> None:

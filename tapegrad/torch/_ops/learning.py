@@ -85,7 +85,11 @@ def learned(
         return None
     if any(x.dtype.kind not in "fiub" for x in arrays):
         return None
-    traced = _traced(trace, args, kwargs, arrays)
+    try:
+        with np.errstate(all="ignore"):
+            traced = _traced(trace, args, kwargs, arrays)
+    except Exception:  # noqa: BLE001 - what refuses traced arrays alone has just been called
+        return None
     if traced is None or not _are_same_of_others(traced, trace, args, kwargs, arrays):
         return None
     nodes = None

@@ -60,7 +60,7 @@ def settled_one(rule: Rule, x: Spec, out: Spec, params: Params) -> Settled | Non
 
 def settled_spread(rule: Rule, x: Spec, out: Spec, params: Params) -> SettledAll:
     """The settled call of `rule`, which broadcasts an array: its cotangents are sums."""
-    total = summing(out.shape, x.shape)
+    total = summing(out.shape, x.shape, out.dtype)
     pull = (lambda g, *_: (g,)) if total is None else (lambda g, *_: (total(g),))
     return settled_of_several(rule, AllWays(pull), (x,), (True,), out, params)
 

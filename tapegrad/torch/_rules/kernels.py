@@ -5,10 +5,13 @@ Knows numbers alone. Must not know arrays, rules, tensors or modules.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import NamedTuple
 
 Sizes = tuple[int, ...]
+# The geometry of a convolution comes again with each call of a layer: it is found once.
+once = functools.lru_cache(maxsize=1 << 10)
 
 
 class Phase(NamedTuple):
@@ -35,6 +38,7 @@ class Kernel(NamedTuple):
     dilation: Sizes
     groups: int = 1
 
+    @once
     def places(self, sizes: Sizes, kernel: Sizes) -> Sizes:
         """How many places a kernel of these sizes has along each axis."""
         return tuple(
@@ -44,6 +48,7 @@ class Kernel(NamedTuple):
             )
         )
 
+    @once
     def is_pointwise(self, kernel: Sizes) -> bool:
         """Whether each place covers one element, and all elements in order."""
         return (
@@ -53,6 +58,7 @@ class Kernel(NamedTuple):
             and not any(self.after)
         )
 
+    @once
     def is_apart(self, kernel: Sizes, places: Sizes) -> bool:
         """Whether no two of these places cover the same element."""
         return all(
@@ -62,7 +68,8 @@ class Kernel(NamedTuple):
             )
         )
 
-    def phases(self, axis: int, width: int, size: int, places: int) -> list[Phase]:
+    @once
+    def phases(self, axis: int, width: int, size: int, places: int) -> tuple[Phase, ...]:
         """How the transpose of a convolution along an axis consists of convolutions of stride 1.
 
         Element u of `size` lies under tap t of `width` at place p where u + before = p * stride +
@@ -83,7 +90,7 @@ class Kernel(NamedTuple):
             elements = slice(first, size, step)
             more = len(range(size)[elements]) - places + last
             found.append(Phase(elements, taps, reach - last, more, apart // common))
-        return found
+        return tuple(found)
 
 
 def span(size: int, step: int, start: int, count: int) -> tuple[slice, slice]:

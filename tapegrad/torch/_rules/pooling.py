@@ -17,10 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.entry import Spec
 from tapegrad._core.forms import Constant, General, Linear
+from tapegrad._core.settled import Ways as Settling
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules.declare import Declared
+from tapegrad.torch._rules.kernels import once
 from tapegrad.torch._rules.windows import Ways, along, is_padded, own_part, padded
 
 BLOCK = 1 << 18  # bytes of what is computed at once, so that it stays in the cache
@@ -44,11 +47,20 @@ def _least(dtype: Any) -> Any:
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
-def _offsets(ways: Ways) -> Iterator[Any]:
+@once
+def _offsets(ways: Ways) -> tuple[Any, ...]:
     """For each offset within a window, the index of its elements in a padded array."""
     parts = [[way.part(offset) for offset in range(way.kernel)] for way in ways]
-    for choice in itertools.product(*parts):
-        yield (..., *choice)
+    return tuple((..., *choice) for choice in itertools.product(*parts))
+
+
+@once
+def _stages(ways: Ways) -> tuple[list[Any], ...]:
+    """For each axis in turn, the indices of the elements at each offset within a window."""
+    return tuple(
+        [along(axis, len(ways), way.part(offset)) for offset in range(way.kernel)]
+        for axis, way in enumerate(ways)
+    )
 
 
 def _shape(x: Value, ways: Ways) -> tuple[int, ...]:
@@ -61,22 +73,30 @@ def _shape(x: Value, ways: Ways) -> tuple[int, ...]:
 def _peaks(x: Value, *, ways: Ways) -> Value:
     """The maxima over the windows of the last axes; NaN where a window has NaN."""
     out = np.empty(_shape(x, ways), x.dtype)
+    if x.nbytes <= BLOCK:
+        _put_peaks(x, out, ways)
+        return out
     flat, results = _rows(x, ways), _rows(out, ways)
-    last = len(ways) - 1
     for block in _blocks(flat):
-        part = padded(flat[block], ways, _least(x.dtype))
-        for axis, way in enumerate(ways):
-            slices = [part[along(axis, last + 1, way.part(o))] for o in range(way.kernel)]
-            into = results[block] if axis == last else None
-            if len(slices) == 1:
-                part = slices[0]
-                if into is not None:
-                    into[...] = part
-                continue
-            part = np.maximum(slices[0], slices[1], out=into)
-            for piece in slices[2:]:
-                np.maximum(part, piece, out=part)
+        _put_peaks(flat[block], results[block], ways)
     return out
+
+
+def _put_peaks(x: Value, out: Value, ways: Ways) -> None:
+    """Put the maxima over windows into an array."""
+    part = padded(x, ways, _least(x.dtype)) if is_padded(ways) else x
+    last = len(ways) - 1
+    for axis, indices in enumerate(_stages(ways)):
+        slices = [part[index] for index in indices]
+        into = out if axis == last else None
+        if len(slices) == 1:
+            part = slices[0]
+            if into is not None:
+                into[...] = part
+            continue
+        part = np.maximum(slices[0], slices[1], out=into)
+        for piece in slices[2:]:
+            np.maximum(part, piece, out=part)
 
 
 def _winners(x: Value, out: Value, *, ways: Ways) -> Value:
@@ -140,7 +160,42 @@ def _push_peaks(dots: Tangent, out: Value, x: Value, ways: Ways) -> Tangent:
     return picked(winners(x, out, ways=ways), dots[0], ways=ways)
 
 
-peaks.rule = General(peaks, vjp=[_pull_peaks], jvp=_push_peaks, name="max_pool", batch=peaks)
+def _pull_apart(g: Cotangent, out: Value, x: Value, ways: Ways) -> Cotangent | None:
+    """`_pull_peaks` in one pass, of windows that share no element; None where one has NaN."""
+    sizes = [way.padding + way.size + way.after for way in ways]
+    whole = np.zeros((*x.shape[: x.ndim - len(ways)], *sizes), x.dtype)
+    given, found, results, numbers = (_rows(y, ways) for y in (x, whole, out, g))
+    indices = _offsets(ways)
+    for block in _blocks(given):
+        part, into = padded(given[block], ways, _least(x.dtype)), found[block]
+        best, share = results[block], numbers[block]
+        left = None  # the windows whose maximum is not found yet
+        for index in indices:
+            here = part[index] == best
+            if left is None:
+                left = ~here
+            else:
+                here &= left
+                left ^= here
+            np.copyto(into[index], share, where=here)
+        if left is None or left.any():
+            return None
+    return whole[own_part(ways)].copy() if is_padded(ways) else whole
+
+
+def _settle(_x: Spec, _out: Spec, ways: Ways) -> Settling | None:
+    once_each = all(way.is_apart for way in ways)
+
+    def pull(g: Cotangent, out: Value, x: Value) -> Cotangent:
+        found = _pull_apart(g, out, x, ways) if once_each else None
+        return _pull_peaks(g, out, x, ways) if found is None else found
+
+    return Settling(lambda x: _peaks(x, ways=ways), pull)
+
+
+peaks.rule = General(
+    peaks, vjp=[_pull_peaks], jvp=_push_peaks, name="max_pool", batch=peaks, settle=_settle
+)
 winners.rule = Constant(winners, arrays=2, name="max_pool", batch=winners)
 picked.rule = Linear(
     picked,

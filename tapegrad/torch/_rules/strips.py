@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -26,7 +27,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from tapegrad._core.types import Value
-from tapegrad.torch._rules.kernels import Kernel, Sizes, span
+from tapegrad.torch._rules.kernels import Kernel, Sizes, once, span
 
 ROOM = 5 << 19  # bytes of a matrix: two thirds of what a core usually has of cache
 LITTLE = 1 << 20  # bytes of a matrix of all that lies under a kernel, if they suffice
@@ -113,6 +114,76 @@ def parts_of(
         yield Part(few, channels, piece.start, piece.stop - piece.start)
 
 
+class _Plan(NamedTuple):
+    """What the shapes of a convolution decide, before any part is copied."""
+
+    channels: int  # in a group
+    places: Sizes
+    is_whole: bool  # whether one matrix has all that lies under the kernel
+    remainders: list[int]  # of rows that a tap of the kernel's first axis sees, by its stride
+    taps: list[tuple[int, int]]  # for each such tap, which remainder it has, and its row
+
+
+@once
+def _plan(shape: Sizes, outputs: int, kernel: Kernel, widths: Sizes) -> _Plan:
+    channels = shape[1] // kernel.groups
+    places = kernel.places(shape[2:], widths)
+    columns = shape[0] * math.prod(places)
+    is_whole = (
+        widths[0] == 1
+        or channels * math.prod(widths[1:]) <= outputs
+        or columns <= 4 * outputs  # it does not pay to copy parts of the weights
+        or shape[1] * math.prod(widths) * columns <= TINY  # the fewest calls are best
+    )
+    ahead = [tap * kernel.dilation[0] for tap in range(widths[0])]
+    step = kernel.stride[0]
+    remainders = sorted({row % step for row in ahead})
+    taps = [(remainders.index(row % step), row // step) for row in ahead]
+    return _Plan(channels, places, is_whole, remainders, taps)
+
+
+@once
+def _whole_parts(count: int, groups: int, places: Sizes, row: int) -> tuple[Part, ...]:
+    """The parts of images of which all that lies under a kernel is copied; row: its bytes."""
+    are_few = math.prod(places) < ENOUGH and count > 1
+    has_enough = LITTLE * math.prod(places[1:]) >= row * ENOUGH
+    found = parts_of(count, groups, places, row, room=LITTLE if has_enough else ROOM)
+    return tuple(part._replace(runs=int(are_few)) for part in found)
+
+
+class _Window(NamedTuple):
+    """The elements of images that lie under a kernel at some rows of its places."""
+
+    seen: tuple[slice, ...]  # those that the images have
+    inside: tuple[slice, ...]  # where these are among all
+    held: Sizes  # the sizes of all
+    is_padded: bool
+
+
+@once
+def _window(sizes: Sizes, kernel: Kernel, widths: Sizes, row: int, places: Sizes) -> _Window:
+    """places: of the rows from `row` on, and of the other axes."""
+    held = tuple(
+        (count - 1) * step + (width - 1) * apart + 1
+        for count, step, width, apart in zip(
+            places, kernel.stride, widths, kernel.dilation, strict=True
+        )
+    )
+    starts = [-before for before in kernel.before]
+    starts[0] += row * kernel.stride[0]
+    spans = [span(*of) for of in zip(sizes, (1,) * len(sizes), starts, held, strict=True)]
+    every = (slice(None), slice(None))
+    lengths = tuple(inside.stop - inside.start for inside, _ in spans)
+    seen = (*every, *(elements for _, elements in spans))
+    return _Window(seen, (*every, *(inside for inside, _ in spans)), held, lengths != held)
+
+
+@once
+def _images_first(channels: int, ndim: int) -> Sizes:
+    """The axes of arrays whose images come after so many axes of channels, images first."""
+    return (channels, *range(channels), *range(channels + 1, ndim))
+
+
 class Strips:
     """Parts, and the matrices (n or 1, groups, elements, columns) that the weights multiply.
 
@@ -122,19 +193,8 @@ class Strips:
     def __init__(self, x: Value, outputs: int, kernel: Kernel, widths: Sizes) -> None:
         """outputs: the channels of the results in a group; widths: the sizes of the kernel."""
         self.x, self.kernel, self.widths = x, kernel, widths
-        self.channels = x.shape[1] // kernel.groups
-        self.places = kernel.places(x.shape[2:], widths)
-        columns = len(x) * math.prod(self.places)
-        self.is_whole = (
-            widths[0] == 1
-            or self.channels * math.prod(widths[1:]) <= outputs
-            or columns <= 4 * outputs  # it does not pay to copy parts of the weights
-            or x.shape[1] * math.prod(widths) * columns <= TINY  # the fewest calls are best
-        )
-        ahead = [tap * kernel.dilation[0] for tap in range(widths[0])]
-        step = kernel.stride[0]
-        self.remainders = sorted({row % step for row in ahead})  # of rows that a tap sees
-        self.taps = [(self.remainders.index(row % step), row // step) for row in ahead]
+        plan = _plan(x.shape, outputs, kernel, widths)
+        self.channels, self.places, self.is_whole, self.remainders, self.taps = plan
         self.room = np.empty(0, x.dtype)
 
     def parts_of_weight(self, weight: Value) -> list[Value]:
@@ -156,15 +216,11 @@ class Strips:
             yield whole, [x.reshape(len(x), groups, self.channels, -1)]
             return
         row = self.channels * math.prod(self.widths[1:]) * math.prod(places[1:]) * x.itemsize
-        are_few = math.prod(places) < ENOUGH and len(x) > 1
         if self.is_whole:
-            row *= self.widths[0]
-            has_enough = LITTLE * math.prod(places[1:]) >= row * ENOUGH
-            room = LITTLE if has_enough else ROOM
-            for part in parts_of(len(x), groups, places, row, room=room):
-                part = part._replace(runs=int(are_few))
+            for part in _whole_parts(len(x), groups, places, row * self.widths[0]):
                 yield part, [self._whole(part)]
             return
+        are_few = math.prod(places) < ENOUGH and len(x) > 1
         beyond = max(row for _, row in self.taps)
         row *= len(self.remainders)
         are_few = are_few and len(places) > 1 and math.prod(places) > 1 and len(x) >= TOGETHER // 2
@@ -183,7 +239,8 @@ class Strips:
         room = self.room[:size]
         if part.runs:
             if part.runs == 1:
-                made = np.moveaxis(room.reshape(*channels, count, rows, *inner), len(channels), 0)
+                made = room.reshape(*channels, count, rows, *inner)
+                made = made.transpose(_images_first(len(channels), made.ndim))
             else:
                 made = np.moveaxis(room.reshape(*channels, rows, *inner, count), -1, 0)
             return room.reshape(1, *channels, -1), made
@@ -230,41 +287,27 @@ class Strips:
 
     def _whole(self, part: Part) -> Value:
         """All that lies under the kernel."""
-        kernel, sizes = self.kernel, self.x.shape[2:]
+        kernel, widths = self.kernel, self.widths
         groups = part.groups.stop - part.groups.start
-        flat, whole = self._memory(
-            part, (groups * self.channels, *self.widths), part.rows, self.places[1:]
-        )
+        inner = self.places[1:]
+        flat, whole = self._memory(part, (groups * self.channels, *widths), part.rows, inner)
+        window = _window(self.x.shape[2:], kernel, widths, part.row, (part.rows, *inner))
         given = self._given(part)
-        held = [
-            (count - 1) * step + (width - 1) * apart + 1
-            for count, step, width, apart in zip(
-                *((part.rows, *self.places[1:]), kernel.stride, self.widths, kernel.dilation),
-                strict=True,
-            )
-        ]
-        starts = [-before for before in kernel.before]
-        starts[0] += part.row * kernel.stride[0]
-        spans = [span(*of) for of in zip(sizes, (1,) * len(sizes), starts, held, strict=True)]
-        every = (slice(None), slice(None))
-        seen = given[*every, *(elements for _, elements in spans)]
-        if list(seen.shape[2:]) != held:
-            padded = np.zeros((*given.shape[:2], *held), given.dtype)
-            padded[*every, *(inside for inside, _ in spans)] = seen
+        seen = given[window.seen]
+        if window.is_padded:
+            padded = np.zeros((*given.shape[:2], *window.held), given.dtype)
+            padded[window.inside] = seen
             seen = padded
         strides = seen.strides
-        np.copyto(
-            whole,
-            as_strided(
-                seen,
-                whole.shape,
-                (
-                    *strides[:2],
-                    *(s * d for s, d in zip(strides[2:], kernel.dilation, strict=True)),
-                    *(s * d for s, d in zip(strides[2:], kernel.stride, strict=True)),
-                ),
-            ),
+        steps = (
+            *strides[:2],
+            *map(operator.mul, strides[2:], kernel.dilation),
+            *map(operator.mul, strides[2:], kernel.stride),
         )
+        if seen.flags.c_contiguous:  # as_strided, which costs several times as much
+            whole[...] = np.ndarray(whole.shape, seen.dtype, seen, 0, steps)
+        else:
+            whole[...] = as_strided(seen, whole.shape, steps)
         return flat.reshape(len(flat), groups, -1, flat.shape[-1])
 
 

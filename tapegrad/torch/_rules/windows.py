@@ -17,6 +17,7 @@ from tapegrad._core.forms import Linear
 from tapegrad._core.types import Cotangent, Function, Value
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules.declare import Declared
+from tapegrad.torch._rules.kernels import once
 
 
 class Windows(NamedTuple):
@@ -68,6 +69,7 @@ def windows_of(
     return Windows(size, kernel, stride, padding, count, dilation)
 
 
+@once
 def is_padded(ways: Ways) -> bool:
     """Whether the windows reach beyond the elements."""
     return any(way.padding or way.after for way in ways)
@@ -84,6 +86,7 @@ def padded(x: Value, ways: Ways, value: Any = 0) -> Value:
     return whole
 
 
+@once
 def own_part(ways: Ways) -> Any:
     """The index of the elements themselves in a padded array."""
     return (..., *(slice(way.padding, way.padding + way.size) for way in ways))

@@ -97,7 +97,7 @@ def store_result(
         outdate_views(tensor)
         return True
     if node is None:
-        node = replacement(tensor, ..., -1, spec_of(memory), label)
+        node = replacement(tensor, ..., -1, spec_of(memory), label.__name__)
     else:
         node.__class__ = label
         node._number = next_number()  # it keeps the memory after the write

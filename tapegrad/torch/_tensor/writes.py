@@ -240,9 +240,7 @@ def put(
         rebase(tensor, replacement(tensor, index, v_node, spec, label))
 
 
-def replacement(
-    tensor: Tensor, index: Index, v_node: Slot, spec: Spec | None, label: str
-) -> Node:
+def replacement(tensor: Tensor, index: Index, v_node: Slot, spec: Spec | None, label: str) -> Node:
     """The node of a tensor after a part of it was replaced."""
     old = node_of(tensor)
     node = fresh_node()

@@ -185,7 +185,9 @@ def _finished(
 
 
 def _sequence(given: Tree) -> Sequence[Any]:
-    if isinstance(given, (Tensor, GradientEdge)):
+    if isinstance(given, Tensor):
+        return (given,)
+    if isinstance(given, GradientEdge):
         given = (given,)
     return tuple(_of_edge(part) if isinstance(part, GradientEdge) else part for part in given)
 

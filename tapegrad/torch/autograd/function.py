@@ -119,14 +119,16 @@ class BackwardCFunction(FunctionNode, FunctionCtx):
 
 def backward_of(function: type[Any]) -> Callable[..., Any]:
     """The method of a Function that is its backward."""
-    backward, vjp = function.backward, function.vjp
-    if backward is not Function.backward and vjp is not Function.vjp:
+    backward: Callable[..., Any] = function.backward
+    vjp: Callable[..., Any] = function.vjp
+    if vjp is Function.vjp:
+        return backward
+    if backward is not Function.backward:
         raise RuntimeError(
             "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
             "should only implement one of them."
         )
-    found: Callable[..., Any] = vjp if vjp is not Function.vjp else backward
-    return found
+    return vjp
 
 
 class FunctionMeta(type):

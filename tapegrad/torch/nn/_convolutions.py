@@ -181,7 +181,7 @@ def _check_output_padding(more: Moves, steps: Moves, apart: Moves) -> None:
     )
 
 
-@private(_label, name="conv_transpose")
+@private(_label, name="conv_transpose", settles=True)
 def _transposed_convolution(
     input: Value,
     weight: Value,

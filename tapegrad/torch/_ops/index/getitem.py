@@ -187,9 +187,9 @@ def _setitem(self: Tensor, index: types.Index, value: TensorLike) -> None:
     mode = MODE.get()
     if mode is None or mode is UNLOGGED:
         part = _frequent_part(index, self._value.shape)
-        if part is not None and (isinstance(value, Tensor) or is_held(value, self)):
-            if store_part(self, part, value, COPY_SLICES):
-                return
+        usual = part is not None and (isinstance(value, Tensor) or is_held(value, self))
+        if usual and store_part(self, part, value, COPY_SLICES):
+            return
     start = next_number() if mode is not None else 0
     _assign(self, index, value)
     if mode is not None:

@@ -99,6 +99,9 @@ CALLS = {
     "slices": lambda d: [(x := d(3, 4)), x[1:, :-1]],
     "steps": lambda d: [(x := d(3, 4)), x[::2, 1]],
     "a view of a view": lambda d: [(x := d(3, 4)), x[1:].T[1:, 0]],
+    "unfold": lambda d: [(x := d(3, 5)), x.unfold(1, 3, 2)],
+    "tensor_split": lambda d: [(x := d(3, 5)), (y := x.tensor_split(2, 1))[0][:, 1:] * y[1]],
+    "unflatten": lambda d: [(x := d(3, 4)), x.unflatten(1, (2, -1))],
     "chunk": lambda d: [(x := d(3, 4)), (y := x.chunk(2, dim=1))[0] * y[1]],
     "one of the parts": lambda d: [(x := d(3, 4)), x.chunk(3)[1]],
     "unbind": lambda d: [(x := d(3, 4)), (y := x.unbind(1))[0] * y[3]],
@@ -420,6 +423,8 @@ def test_views_that_come_again_tell_their_parameters_apart():
         assert x[::2].shape == (1, 4)
         assert x[..., 1].shape == (2,)
         assert x[True].shape == (1, 2, 4)
+        assert torch.transpose(input=x, dim0=0, dim1=1).shape == (4, 2)
+        assert len(torch.split(tensor=x, split_size_or_sections=1)) == 2
     with pytest.raises(TypeError):
         x.view(4.0, 2)
     with pytest.raises(TypeError):

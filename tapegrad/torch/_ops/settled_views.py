@@ -141,32 +141,34 @@ def viewing(plan: Callable[..., Plan], *, numpy_words: bool = False) -> Callable
     views: dict[Any, Any] = {}
     ask = views.get
     general = with_numpy_words(plan) if numpy_words else plan
+    first = next(iter(inspect.signature(plan).parameters))
 
     @functools.wraps(plan)
-    def call(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        x = input._value
+    def call(input: Any = None, *args: Any, **kwargs: Any) -> Tensor:
+        given = kwargs.pop(first) if input is None and first in kwargs else input
+        x = getattr(given, "_value", None)
         key: Any = None
         if type(x) is ndarray and mode_of() is None:
             if not kwargs and _WHOLE.issuperset(map(type, args)):
                 key = x.dtype, x.shape, x.strides, *args
             else:
                 key = _key_of(x, args, kwargs)
-            if key is not None and input._creation_meta is None and not input._inference:
+            if key is not None and given._creation_meta is None and not given._inference:
                 found = ask(key)
                 if found is not None:
                     if type(found) is Known:
-                        return known_view(input, x, found)
-                    return found(input)
-        planned = general(input, *args, **kwargs)
+                        return known_view(given, x, found)
+                    return found(given)
+        planned = general(given, *args, **kwargs)
         if isinstance(planned, Tensor):
             return planned
         if callable(planned):
             if key is not None and len(views) < _MOST:
                 views[key] = planned
-            return planned(input)
+            return planned(given)
         if key is not None:
             remember(views, key, x, *planned)
-        return view_of(input, *planned)
+        return view_of(given, *planned)
 
     _show_result(call, plan, "Tensor")
     return call
@@ -276,25 +278,27 @@ def viewing_apart(
     known: dict[Any, KnownParts] = {}
     ask = known.get
     general = with_numpy_words(plan) if numpy_words else plan
+    first = next(iter(inspect.signature(plan).parameters))
 
     @functools.wraps(plan)
-    def call(input: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
-        x = input._value
+    def call(input: Any = None, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        given = kwargs.pop(first) if input is None and first in kwargs else input
+        x = getattr(given, "_value", None)
         key: Any = None
         if type(x) is ndarray and mode_of() is None:
             key = _key_of(x, args, kwargs)
-            if key is not None and input._creation_meta is None and not input._inference:
+            if key is not None and given._creation_meta is None and not given._inference:
                 found = ask(key)
                 if found is not None:
-                    return _known_parts(input, x, found)
-        cut = general(input, *args, **kwargs)
+                    return _known_parts(given, x, found)
+        cut = general(given, *args, **kwargs)
         if key is not None:
             learned = _learned_parts(x, cut)
             if learned is not None:
                 if len(known) >= _MOST:
                     known.clear()
                 known[key] = learned
-        return views_apart(input, cut)
+        return views_apart(given, cut)
 
     _show_result(call, plan, "tuple[Tensor, ...]")
     return call

@@ -215,8 +215,9 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Plan:
     return _reshaping(input, (*shape[:start], middle, *shape[end + 1 :]))
 
 
-@register(numpy_words=True)
-def unflatten(input: Tensor, dim: int, sizes: Sizes) -> Tensor:
+@register()
+@functools.partial(viewing, numpy_words=True)
+def unflatten(input: Tensor, dim: int, sizes: Sizes) -> Plan:
     """One dimension split into several, of which one size may be -1."""
     shape = input._value.shape
     position = wrapped(dim, len(shape))
@@ -229,7 +230,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sizes) -> Tensor:
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim "
             f"{position} ({shape[position]}) in the input tensor"
         )
-    return reshaped(input, (*shape[:position], *asked, *shape[position + 1 :]))
+    return _reshaping(input, (*shape[:position], *asked, *shape[position + 1 :]))
 
 
 @register()

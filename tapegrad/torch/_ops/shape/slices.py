@@ -114,10 +114,18 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     label = label_of("Unfold")
     if not shape:
         return view_of(self, Reshape((size,)), label)
-    every = view_of(self, Windows(window_shape=size, axis=place), label)
-    if step == 1:
-        return every
-    return view_of(every, Index((*(ALL,) * place, slice(None, None, step))), label)
+    every = _windows(self, place, size)
+    return every if step == 1 else _every(every, place, step)
+
+
+@viewing
+def _windows(input: Tensor, place: int, size: int) -> Plan:
+    return Windows(window_shape=size, axis=place), label_of("Unfold")
+
+
+@viewing
+def _every(input: Tensor, place: int, step: int) -> Plan:
+    return Index((*(ALL,) * place, slice(None, None, step))), label_of("Unfold")
 
 
 @register()
@@ -325,11 +333,12 @@ def tensor_split(
         small, larger = divmod(total, count)
         cuts = [i * small + min(i, larger) for i in range(1, count)]
     parts = zip([0, *cuts], [*cuts, total], strict=True)
-    return tuple(view_of(input, _from_to(place, *part), SLICE) for part in parts)
+    return tuple([_from_to(input, place, *part) for part in parts])
 
 
-def _from_to(place: int, start: int, end: int) -> Index:
-    return Index((*(ALL,) * place, slice(start, end)))
+@viewing
+def _from_to(input: Tensor, place: int, start: int, end: int) -> Plan:
+    return Index((*(ALL,) * place, slice(start, end))), SLICE
 
 
 def _splitter(word: str, rank: int, dim: Callable[[int], int]) -> None:

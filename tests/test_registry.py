@@ -53,6 +53,7 @@ INNER = {
     "z.imag =": None,
     "recurrence": None,  # methods of ufuncs: tests/rules/test_ufunc_methods.py
     "np.ufunc.accumulate": None,
+    "np.logaddexp.reduce": None,
     **{
         f"np.{name}.{method}": None
         for name in ("add", "multiply", "maximum", "minimum")

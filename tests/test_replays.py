@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 import tapegrad
 from tapegrad import grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
+from tapegrad._core.backward import replay_backward
 from tapegrad._core.entry import ADD, WRITE
-from tapegrad._transforms import derived
+from tapegrad._core.quiet import ALWAYS, SILENT
+from tapegrad._transforms import derived, recording
 
 X = np.linspace(0.2, 0.9, 6)
 T = np.linspace(-1.0, 1.0, 6)
@@ -364,3 +366,46 @@ def test_positions_of_narrow_dtypes(dtype, width):
         )
         turned = grad(lambda x, i=picked: np.sum(x[:, i]))(table.T)
         np.testing.assert_array_equal(turned, expected.T)
+
+
+# --- Infinities that nothing looks for
+
+
+GUARDED = {
+    "sqrt": lambda x: np.where(x > 0, np.sqrt(x), 0),
+    "log": lambda x: np.where(x > 0, np.log(x), 0),
+    "1 / x": lambda x: np.where(x != 0, 1 / x, 0),
+    "x / x": lambda x: np.where(x != 0, x / x, 0),
+    "1 / row": lambda x: np.where(x != 0, np.ones((2, 3)) / x, 0),
+    "x ** 0.5": lambda x: np.where(x > 0, x**0.5, 0),
+    "x ** x": lambda x: np.where(x > 0, x**x, 0),
+    "exp": lambda x: np.where(x < 1, np.exp(1e3 * x), x),
+    "product": lambda x: np.where(x < 1, np.exp(1e3 * x) @ np.zeros((3, 3)), x),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("f", GUARDED.values(), ids=GUARDED.keys())
+def test_a_singular_branch_that_is_not_taken_costs_no_second_replay(monkeypatch, f, dtype):
+    replays = []
+
+    def counted(*args, **options):
+        replays.append(1)
+        replay_backward(*args, **options)
+
+    monkeypatch.setattr(recording, "replay_backward", counted)
+    x = np.array([-1.0, 0.0, 4.0], dtype)
+    with np.errstate(all="ignore"):
+        for _ in range(2):  # the second call is settled
+            replays.clear()
+            gradient = grad(lambda x: np.sum(f(x)))(x)
+            assert np.isfinite(gradient).all()
+            assert len(replays) == 1
+
+
+def test_a_replay_without_the_flags_of_a_processor_looks_for_infinities(monkeypatch):
+    monkeypatch.setattr(recording, "WATCHING", SILENT)
+    monkeypatch.setattr(recording, "NOTICED", ALWAYS)
+    test_a_singular_branch_that_is_not_taken_costs_no_second_replay(
+        monkeypatch, GUARDED["1 / row"], np.float64
+    )

@@ -16,6 +16,7 @@ from samples import SAMPLES
 
 import tapegrad
 from tapegrad._core.rule import REGISTRY
+from tapegrad._core.settled import summing
 from tapegrad._tree import flatten, unflatten
 
 QUICK = settings(max_examples=8, suppress_health_check=list(HealthCheck))
@@ -342,6 +343,40 @@ def test_a_number_of_a_settled_call_may_change():
     assert len(REGISTRY[np.maximum].calls_of_all) < 1000
 
 
+def test_which_bound_is_which_is_told_by_where_it_stands():
+    """Also where two bounds are the same object when the call is learned."""
+    x = np.linspace(-1, 1, 9)
+    for low, high in ((0.5, 0.5), (-0.4, 0.6), (None, 0.3), (0.3, None), (-0.1, 0.2)):
+        found = [
+            tapegrad.value_and_grad(lambda x, f=f: np.sum(f(x) * x))(x)
+            for f in (
+                lambda x, low=low, high=high: np.clip(x, low, high),
+                lambda x, low=low, high=high: np.clip(x, min=low, max=high),
+                lambda x, low=low, high=high: np.clip(x, max=high, min=low),
+                lambda x, low=low, high=high: np.clip(a_max=high, a_min=low, a=x),
+            )
+        ]
+        value = np.sum(np.clip(x, low, high) * x)
+        inside = (x > (-INF if low is None else low)) & (x < (INF if high is None else high))
+        for total, bar in found:
+            assert total == value
+            np.testing.assert_allclose(bar[inside], 2 * x[inside])
+            np.testing.assert_allclose(bar, found[0][1])
+
+
+def test_a_traced_condition_is_a_constant():
+    def f(x):
+        return np.sum(np.where(np.round(x), x, 2.0) * x)
+
+    x = np.array([0.2, 1.3, -2.0])
+    for _ in range(3):
+        np.testing.assert_allclose(tapegrad.grad(f)(x), [2.0, 2.6, -4.0])
+        np.testing.assert_allclose(
+            tapegrad.grad(lambda x: np.sum(np.where(x, x, 2.0) * x))(x * [0, 1, 1]),
+            [2.0, 2.6, -4.0],
+        )
+
+
 def test_the_condition_of_a_settled_choice_may_change():
     """The derivative is that of the call: what the program writes later does not count."""
     mask = np.array([True, False, True])
@@ -432,3 +467,46 @@ def test_the_first_call_gives_the_bits_of_the_later_ones(f):
     gradients = [tapegrad.grad(f)(x) for _ in range(3)]
     np.testing.assert_array_equal(gradients[0], gradients[1])
     np.testing.assert_array_equal(gradients[0], gradients[2])
+
+
+# --- Sums of cotangents
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize(
+    ("shape", "to"),
+    [
+        ((4, 3), (3,)),
+        ((4, 3), (1, 3)),
+        ((4, 3), (4, 1)),
+        ((4, 3), (1, 1)),
+        ((4, 3), ()),
+        ((5,), ()),
+        ((5,), (1,)),
+        ((2, 4, 3), (3,)),
+        ((2, 4, 3), (4, 1)),
+        ((2, 4, 3), (2, 1, 1)),
+        ((2, 4, 3), (2, 1, 3)),
+        ((5, 2, 4, 3), (2, 1, 3)),
+        ((5, 2, 4, 3), (5, 1, 1, 3)),
+        ((2, 0, 3), (2, 1, 3)),
+        ((0, 3), (3,)),
+        ((3, 0), (1, 0)),
+        ((5000, 2), (2,)),
+        ((2, 5000), (2, 1)),
+    ],
+)
+def test_sums_by_products_with_ones_are_sums(shape, to, dtype):
+    g = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    total = summing(shape, to, np.dtype(dtype))
+    lead = len(shape) - len(to)
+    axes = (*range(lead), *(lead + i for i, n in enumerate(to) if n == 1 != shape[lead + i]))
+    for array in (g, np.asfortranarray(g), np.broadcast_to(g[:1], shape) if g.size else g):
+        found = total(array)
+        assert found.shape == to
+        assert found.dtype == dtype
+        known = np.sum(array, axes, np.result_type(dtype, float), keepdims=True).reshape(to)
+        single = dtype is np.float32
+        np.testing.assert_allclose(
+            found, known, rtol=1e-4 if single else 1e-12, atol=1e-4 if single else 1e-11
+        )

@@ -6,7 +6,7 @@ not know single rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,21 +15,18 @@ from tapegrad._arrays.creation import CREATION
 from tapegrad._arrays.memory import copy_like
 from tapegrad._arrays.traced import Array, new, no_rule
 from tapegrad._arrays.views import PLAIN_TYPES, Part, Rearrangement, as_view, copies
-from tapegrad._core.entry import Spec
 from tapegrad._core.operands import as_arguments, has_own_functions
 from tapegrad._core.rule import REGISTRY, Rule
 from tapegrad._core.settled import (
     NEW,
-    NUMBER,
     Settled,
     gather,
     is_given,
     key_of,
     learn,
     learn_all,
-    settled_spec,
 )
-from tapegrad._core.types import Params, Slot, Value
+from tapegrad._core.types import Slot
 from tapegrad._core.values import Mapped, Traced, innermost, is_inexact
 
 
@@ -70,11 +67,6 @@ def array_function(
                 with np.errstate(all="ignore"):  # so that all calls give the same bits
                     return _settled(self, settled, self._value, self.slot)
         return result
-    if rule is not None and rule.primitive is not None:
-        call = rule.primitive(*args, **kwargs)
-        made = None if call is None else _as_primitive(self, *call)
-        if made is not None:
-            return made
     return _by_rule(self, function, rule, types, args, kwargs)
 
 
@@ -88,87 +80,32 @@ def _of_several(
 ) -> Any:
     """The result of a call of several arrays, which is settled if it came before."""
     tape = self.tape
-    call = gather(rule, tape, PLAIN_TYPES, args)
+    call = gather(rule, tape, PLAIN_TYPES, args, kwargs)
     if call is None:
         return _by_rule(self, function, rule, types, args, kwargs)
-    arrays, raws, slots, rest = call
+    arrays, raws, slots, rest, named = call
     known: Any = rule.calls_of_all
-    key: Any = (arrays, rest, *kwargs.items())
+    key: Any = (arrays, rest, *named.items())
     try:
         settled = known.get(key, NEW)
     except TypeError:  # an array, or a list, among the parameters
-        others = key_of(rest, kwargs)
+        others = key_of(rest, named)
         if others is None:
             return _by_rule(self, function, rule, types, args, kwargs)
         key = (arrays, others, None)
         settled = known.get(key, NEW)
-    if settled is None or settled is NEW or not is_given(settled, rest, kwargs):
+    if settled is None or settled is NEW or not is_given(settled, rest, named):
         result = _by_rule(self, function, rule, types, args, kwargs)
         if settled is not NEW or not isinstance(result, Array):
             return result
-        settled = learn_all(rule, key, call, result._value, kwargs)
-        if settled is None:
+        if learn_all(rule, key, call, result._value) is None:
             return result
         with np.errstate(all="ignore"):  # so that all calls give the same bits
-            out = settled.run(*raws)
-    else:
-        out = settled.run(*raws)
+            return _of_several(self, function, rule, types, args, kwargs)
+    if settled.takes is not None:
+        raws, slots = list(settled.takes(raws)), settled.takes(slots)
+    out = settled.run(*raws)
     return tape.log_settled(settled, settled.rule, out, raws, tuple(slots))
-
-
-def _as_primitive(self: Array, rule: Rule, arrays: Sequence[Value], params: Params) -> Any:
-    """The result of a settled call of a rule; None for any other call."""
-    if rule.calls is not None:
-        return _alone(self, rule, params) if arrays[0] is self else None
-    tape = self.tape
-    raws: list[Value] = []
-    slots: list[Slot] = []
-    key: list[Any] = []
-    wanted: list[bool] = []
-    for array in arrays:
-        kind = type(array)
-        slot: Slot = -1
-        if kind is float:
-            spec: Spec | None = NUMBER
-        elif kind is not np.ndarray and kind in PLAIN_TYPES:
-            if array.tape is not tape:
-                return None
-            slot = array.slot
-            spec = array.spec
-            array = array._value
-            if type(array) is not np.ndarray:
-                spec = settled_spec(array)
-        else:
-            spec = settled_spec(array)
-        raws.append(array)
-        slots.append(slot)
-        key.append(spec)
-        wanted.append(slot != -1)
-    known: Any = rule.calls_of_all
-    if known is None:
-        return None
-    settled = known.get((*key, tuple(wanted), *params.items()))
-    if settled is None:
-        return None
-    out = rule.implementation(*raws, **params)
-    return tape.log_settled(settled, rule, out, raws, tuple(slots))
-
-
-def _alone(self: Array, rule: Rule, params: Params) -> Any:
-    """The same for a rule of one array, which is this one. It is learned here."""
-    known: Any = rule.calls
-    slot = self.slot
-    x = self._value
-    if type(x) is not np.ndarray or slot == -1:
-        return None
-    key = (self.spec, (), *params.items())
-    settled = known.get(key, NEW)
-    if settled is not NEW and settled is not None:
-        return _settled(self, settled, x, slot)
-    result = rule.apply_bound([self], params)
-    if settled is NEW:
-        learn(rule, key, self.spec, result._value, (self,), params)
-    return result
 
 
 def _by_rule(

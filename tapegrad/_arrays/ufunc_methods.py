@@ -7,6 +7,7 @@ the class of traced arrays.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,7 @@ from tapegrad._core.values import (
 )
 from tapegrad._errors import NotDifferentiableError
 from tapegrad.rules.recurrence import accumulate, has_partials
+from tapegrad.rules.reduction import log_of_sum
 from tapegrad.rules.segments import reduceat
 from tapegrad.rules.ufunc_at import can_sort, changed_at, has_rule, sorted_at
 
@@ -167,6 +169,8 @@ def call_method(
         result = _outer(ufunc, *inputs, **kwargs)
     elif method == "reduce" and ufunc in _REDUCTIONS:
         result = _known_reduction(ufunc, *inputs, **kwargs)
+    elif method == "reduce" and ufunc is np.logaddexp and _is_log_of_sum(*inputs, **kwargs):
+        result = _log_of_sum(*inputs, **kwargs)
     elif method == "accumulate" and ufunc in _ACCUMULATIONS:
         result = _ACCUMULATIONS[ufunc](*inputs, **{"axis": 0, **kwargs})
     else:
@@ -185,6 +189,23 @@ def _known_reduction(
         if value is not _DEFAULTS[name] and value is not None
     }
     return _REDUCTIONS[ufunc](array, axis=axis, **given)
+
+
+def _is_log_of_sum(x: Any, axis: Any = 0, dtype: Any = None, **options: Any) -> bool:
+    """Whether a call of `np.logaddexp.reduce` is one that `log_of_sum` has a rule for."""
+    return (
+        isinstance(x, Traced)
+        and bool(x.shape)
+        and x.dtype.kind == "f"
+        and dtype is None
+        and not options.keys() - {"keepdims"}
+    )
+
+
+def _log_of_sum(x: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False) -> Any:
+    axis = axis if axis is None or isinstance(axis, tuple) else operator.index(axis)
+    params = {"axis": axis, "keepdims": bool(keepdims)}
+    return x.__array_function__(log_of_sum, (), (x,), params)
 
 
 _DEFAULTS = {"keepdims": False, "initial": np._NoValue, "where": True}

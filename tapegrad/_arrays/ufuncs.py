@@ -17,6 +17,7 @@ from tapegrad._arrays.views import ARRAYS, PLAIN_TYPES
 from tapegrad._core.forms import Elementwise, Multilinear
 from tapegrad._core.operands import as_operand, call_other
 from tapegrad._core.rule import REGISTRY, Rule
+from tapegrad._core.settled import ABSENT, BOTH
 from tapegrad._core.tape import Tape, require_numbers
 from tapegrad._core.types import Value
 from tapegrad._core.values import Mapped, Traced, innermost
@@ -34,53 +35,31 @@ _UNKNOWN: tuple[Any, Any] = (None, None)
 
 def binary(rule: Elementwise, x: Value, y: Value) -> Any:
     """A two-argument elementwise call, logged in the short layout if nothing broadcasts."""
-    if type(x) in ARRAYS and type(y) in ARRAYS:  # a bias, or views: both are frequent
-        tape = x.tape
-        if tape is y.tape:
-            raw_x, raw_y = x._value, y._value
-            out = rule.function(raw_x, raw_y)
-            spec = x.spec
-            if spec is not y.spec or out.dtype is not spec.dtype or rule.together is not None:
-                if out.dtype is not spec.dtype:
-                    require_numbers(rule, out)
-                return tape.record_pair(rule, out, raw_x, raw_y, x.slot, y.slot)
-            slot = tape.fresh()
-            x_kept, y_kept, out_kept = rule.keeps[True, True]
-            tape.log(
-                (
-                    slot,
-                    rule,
-                    out if out_kept else None,
-                    raw_x if x_kept else None,
-                    raw_y if y_kept else None,
-                    x.slot,
-                    y.slot,
-                )
-            )
-            return Array(out, slot, tape, spec)
-    x_tape = x.tape if isinstance(x, Traced) else None
-    y_tape = y.tape if isinstance(y, Traced) else None
-    tape = x_tape or y_tape
-    if tape is None:
-        return rule.function(x, y)
-    if y_tape is not None and y_tape.level > tape.level:
-        tape = y_tape
-    if x_tape is None and _is_inner(x, tape) or y_tape is None and _is_inner(y, tape):
-        return NotImplemented
-    root = tape.root
-    x_in = x_tape is not None and x_tape.root is root
-    y_in = y_tape is not None and y_tape.root is root
-    raw_x, raw_y = x._value if x_in else x, y._value if y_in else y
-    x_slot, y_slot = x.slot if x_in else -1, y.slot if y_in else -1
-    spec = x.spec if x_in else y.spec
+    if type(x) in ARRAYS and type(y) in ARRAYS and x.tape is y.tape:
+        spec = x.spec
+        if spec is not y.spec or rule.together is not None:
+            return _pair(rule, x, y)
+        tape = x.tape  # views, which are frequent
+        raw_x, raw_y, x_in, y_in = x._value, y._value, True, True
+        x_slot, y_slot = x.slot, y.slot
+    elif type(x) in ARRAYS and type(y) is np.ndarray:  # beside a constant: frequent as well
+        tape, spec, x_in, y_in = x.tape, x.spec, True, False
+        raw_x, raw_y, x_slot, y_slot = x._value, y, x.slot, ABSENT
+    else:
+        found = _resolved(rule, x, y)
+        if type(found) is not tuple:
+            return found
+        tape, raw_x, raw_y, x_slot, y_slot, spec = found
+        x_in, y_in = raw_x is not x, raw_y is not y
     out = rule.function(raw_x, raw_y)
+    dtype = out.dtype
     if (
-        rule.together is not None
+        dtype is not spec.dtype
         or out.shape != spec.shape
-        or out.dtype is not spec.dtype
+        or rule.together is not None
         or (x_in and y_in and x.spec is not y.spec)
     ):
-        if out.dtype is not spec.dtype:
+        if dtype is not spec.dtype:
             require_numbers(rule, out)
         return tape.record_pair(rule, out, raw_x, raw_y, x_slot, y_slot)
     x_kept, y_kept, out_kept = rule.keeps[x_in, y_in]
@@ -101,9 +80,65 @@ def binary(rule: Elementwise, x: Value, y: Value) -> Any:
 
 def product(rule: Multilinear, x: Value, y: Value) -> Any:
     """A two-argument product, such as np.matmul."""
-    if type(x) is Array is type(y) and x.tape is y.tape:
-        out = rule.function(x._value, y._value)
-        return x.tape.record_pair(rule, out, x._value, y._value, x.slot, y.slot)
+    if type(x) in ARRAYS and type(y) in ARRAYS and x.tape is y.tape:
+        return _pair(rule, x, y)
+    found = _resolved(rule, x, y)
+    if type(found) is not tuple:
+        return found
+    tape, raw_x, raw_y, x_slot, y_slot, _ = found
+    out = rule.function(raw_x, raw_y)
+    require_numbers(rule, out)
+    return tape.record_pair(rule, out, raw_x, raw_y, x_slot, y_slot)
+
+
+def _pair(rule: Any, x: Array, y: Array) -> Any:
+    """A call of two arrays of one tape in the general layout: a bias, or a matrix product."""
+    raw_x, raw_y = x._value, y._value
+    out = rule.function(raw_x, raw_y)
+    tape = x.tape
+    x_slot, y_slot = x.slot, y.slot
+    calls = rule.calls_of_all
+    key = x.spec, y.spec
+    settled = None if calls is None else calls.get(key)
+    if settled is None or type(out) is not np.ndarray or x_slot is ABSENT or y_slot is ABSENT:
+        if out.dtype is not x.spec.dtype:
+            require_numbers(rule, out)
+        made = tape.record_pair(rule, out, raw_x, raw_y, x_slot, y_slot)
+        settled = None if calls is None else calls.get((*key, BOTH))
+        if settled is not None:
+            calls[key] = settled  # to be found without a look at the values
+        return made
+    keeps_x, keeps_y = settled.keeps
+    spec = settled.spec
+    slot = tape.fresh()
+    tape.log(
+        (
+            slot,
+            rule,
+            out if settled.keeps_out else spec,
+            (raw_x if keeps_x else x.spec, raw_y if keeps_y else y.spec),
+            settled,
+            (x_slot, y_slot),
+            None,
+        )
+    )
+    made = new(Array)
+    made._value = out
+    made.slot = slot
+    made.tape = tape
+    made.spec = spec
+    return made
+
+
+def _resolved(rule: Any, x: Value, y: Value) -> Any:
+    """The tape of a call of two operands, their values and slots there, and a traced one's spec.
+
+    Not a tuple: the result of the call, or NotImplemented, where there is none.
+    """
+    if type(x) in ARRAYS and type(y) is np.ndarray:  # beside a constant, the frequent cases
+        return x.tape, x._value, y, x.slot, ABSENT, x.spec
+    if type(y) in ARRAYS and type(x) is np.ndarray:
+        return y.tape, x, y._value, ABSENT, y.slot, y.spec
     x_tape = x.tape if isinstance(x, Traced) else None
     y_tape = y.tape if isinstance(y, Traced) else None
     tape = x_tape or y_tape
@@ -116,11 +151,13 @@ def product(rule: Multilinear, x: Value, y: Value) -> Any:
     root = tape.root
     x_in = x_tape is not None and x_tape.root is root
     y_in = y_tape is not None and y_tape.root is root
-    raw_x, raw_y = x._value if x_in else x, y._value if y_in else y
-    out = rule.function(raw_x, raw_y)
-    require_numbers(rule, out)
-    return tape.record_pair(
-        rule, out, raw_x, raw_y, x.slot if x_in else -1, y.slot if y_in else -1
+    return (
+        tape,
+        x._value if x_in else x,
+        y._value if y_in else y,
+        x.slot if x_in else ABSENT,
+        y.slot if y_in else ABSENT,
+        x.spec if x_in else y.spec,
     )
 
 

@@ -13,15 +13,8 @@ import numpy as np
 
 from tapegrad._core.entry import ADD, MINUS, PROJECT, READ, WRITE, Entry, _Mark, wrap_kept
 from tapegrad._core.fit import fit_cotangent, is_finite
-from tapegrad._core.scatter import (
-    SMALL,
-    are_places,
-    give_part,
-    last_writers,
-    scatter,
-    scatter_once,
-    selects_once,
-)
+from tapegrad._core.quiet import ALWAYS, Changes
+from tapegrad._core.scatter import give_part, last_writers, read_back, scatter
 from tapegrad._core.settled import Settled, SettledAll
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Cotangent, Cotangents, Slot, Value
@@ -39,6 +32,7 @@ from tapegrad._errors import RuleError
 
 # By a partial whose other argument is a Python number: see `elementwise._also_of_numbers`.
 RAISED_BY_NUMBERS = (ZeroDivisionError, OverflowError)
+UNKNOWN = np.float64(np.nan)
 # What NumPy makes of an array without dimensions: cotangents of settled calls.
 NUMBERS = frozenset((np.float64, np.float32))
 
@@ -52,13 +46,15 @@ def replay_backward(
     consume: bool,
     large: bool = False,
     strong_zeros: bool = False,
+    noticed: Changes = ALWAYS,
 ) -> None:
     """Push cotangents back through raw entries: `bars[slot]` holds a cotangent or None.
 
     With `consume` the replay empties `entries` as it goes, and so frees the values that they keep
     as early as possible. With `large` it adds cotangents in place, which pays from some hundred
-    elements on. With `strong_zeros` every product is a strong product; without it, those of rules
-    declared strong, and all products after the first infinity.
+    elements on. With `strong_zeros` every product is a strong product; without it, those that gave
+    a NaN or an infinity, and all products after the first infinity. `noticed` says when there may
+    be one, if the caller has set NumPy's error state so (`quiet`).
     """
     absent = ABSENT
     owned: set[int] = set()  # slots whose buffer nobody else holds, so it can be added to in place
@@ -70,37 +66,26 @@ def replay_backward(
             continue
         bars[slot] = None
         if y_slot is None:
+            if rule is READ and x_slot is not absent and read_back(bars, owned, x_slot, y, g, x):
+                continue
             kind = type(g)
-            if type(y) is Settled and (kind is np.ndarray or kind in NUMBERS):
+            settled = not strong_zeros and (kind is np.ndarray or kind in NUMBERS)
+            if settled and type(y) is Settled and not (rule.in_order and slot in owned):
                 at = x_slot[0]
-                if not strong_zeros and not (rule.in_order and slot in owned):
-                    before = bars[at]
-                    if y.add is not None and type(before) is np.ndarray:
-                        if at not in owned:
-                            bars[at] = before = before.copy()
-                            owned.add(at)
-                        y.add(before, g)
-                        continue
-                    bar = y.pull(g, out, x[0])
-                    if before is None:
-                        bars[at] = bar
-                    elif large and at in owned and type(bar) is type(before):
-                        before += bar
-                        bars[at] = before
-                    else:
-                        bars[at] = before + bar
-                        if large:
-                            owned.add(at)
+                if y.add is not None and type(bars[at]) is np.ndarray:
+                    if at not in owned:
+                        bars[at] = bars[at].copy()
+                        owned.add(at)
+                    y.add(bars[at], g)
                     continue
-            elif (
-                type(y) is SettledAll
-                and (kind is np.ndarray or kind in NUMBERS or kind is list)
-                and not strong_zeros
-            ):
+                bar = y.pull(g, out, x[0])
+            elif type(y) is SettledAll and (settled or kind is list and not strong_zeros):
                 found = y.pull(g, out, *x)
-                if y.strong is not None and not _all_finite(found):
-                    found = y.strong(g, out, *x)
-                    strong_zeros = not _all_finite(found)
+                if y.strong is not None and (noticed or rule.y_unseen):
+                    noticed.clear()
+                    if not _all_finite(found):
+                        found = y.strong(g, out, *x)
+                        strong_zeros = not _all_finite(found)
                 for at, bar in zip(x_slot, found):  # noqa: B905 - strict= costs
                     if bar is None:
                         continue
@@ -109,117 +94,103 @@ def replay_backward(
                         bars[at] = bar
                     elif large and at in owned and type(bar) is type(before):
                         before += bar
-                        bars[at] = before
+                        bars[at] = before  # += on a NumPy scalar makes a new one
                     else:
                         bars[at] = before + bar
                         owned.add(at)
                 continue
-            if rule is PROJECT:
-                parts = bars[x_slot]
-                if parts is None:
-                    bars[x_slot] = parts = [None] * y
-                before = parts[x]  # one result may have several slots
-                parts[x] = g if before is None else before + g
-            elif (
-                rule is READ
-                and kind is np.ndarray
-                and x_slot is not absent
-                and x.shape  # the sum of cotangents of a 0-d array is a number, no buffer
-                and (type(y) is slice or selects_once(y))
-            ):
-                scatter_once(bars, owned, x_slot, y, g, x)
-            elif (
-                rule is READ
-                and kind is np.ndarray
-                and x_slot is not absent
-                and g.size < SMALL
-                and are_places(y, x)
-            ):
-                before = bars[x_slot]
-                if before is not None and x_slot in owned:
-                    np.add.at(before, y, g)
-                    continue
-                bar = np.zeros(x.shape, x.dtype)
-                np.add.at(bar, y, g)
-                bars[x_slot] = bar if before is None else before + bar
-                owned.add(x_slot)
-            elif (
-                rule is READ
-                and kind is np.float64
-                and x_slot in owned
-                and x.shape  # the sum of cotangents of a 0-d array is a number
-                and is_basic(y)
-            ):
-                bars[x_slot][y] += g
-            elif rule is WRITE and kind is np.ndarray and is_basic(y):
-                give_part(bars, owned, slot, (x, y, x_slot), g)
             else:
-                call = (slot, rule, out, x, y, x_slot, None)
-                strong_zeros = _pull_general(bars, owned, g, call, 0, strong_zeros)
-            continue
-        strong = strong_zeros or rule.strong
-        if x_slot is not absent:
-            partial = rule.x_partial
-            if partial is None:
-                bar = g
-            elif partial is MINUS:
-                bar = -g
-            elif rule.product and not strong_zeros:
-                bar = g * y
-            else:
-                try:
-                    if not strong:  # one expression: NumPy reuses a large temporary factor
-                        bar = g * (partial(out, x) if rule.unary else partial(out, x, y))
-                    else:
-                        factor = partial(out, x) if rule.unary else partial(out, x, y)
-                        bar = g * factor
+                if rule is PROJECT:
+                    parts = bars[x_slot]
+                    if parts is None:
+                        bars[x_slot] = parts = [None] * y
+                    before = parts[x]  # one result may have several slots
+                    parts[x] = g if before is None else before + g
+                elif rule is WRITE and kind is np.ndarray and is_basic(y):
+                    give_part(bars, owned, slot, (x, y, x_slot), g)
+                else:
+                    call = (slot, rule, out, x, y, x_slot, None)
+                    strong_zeros = _pull_general(bars, owned, g, call, 0, strong_zeros)
+                continue
+        else:
+            if x_slot is not absent:
+                partial = rule.x_partial
+                if partial is None:
+                    bar = g
+                elif partial is MINUS:
+                    bar = -g
+                elif strong_zeros:
+                    bar = _strongly(rule, 0, g, out, x, y)
+                else:
+                    try:
+                        if rule.plain:  # one expression: NumPy reuses a large temporary factor
+                            bar = g * (partial(out, x) if rule.unary else partial(out, x, y))
+                        elif rule.product:
+                            bar = g * y
+                        else:
+                            bar = g / (partial.by(out, x) if rule.unary else partial.by(out, x, y))
+                    except RAISED_BY_NUMBERS:
+                        bar = UNKNOWN
+                        noticed.add("number")
+                    if rule.strong and (noticed or rule.x_unseen):
+                        noticed.clear()
                         if not is_finite(bar):
-                            bar = rule.times(g, factor)
-                            strong_zeros = strong_zeros or not is_finite(bar)
-                except RAISED_BY_NUMBERS:
-                    bar = rule.times(g, _partial_of_numbers(rule, 0, out, x, y))
-                    strong_zeros = strong_zeros or not is_finite(bar)
-            before = bars[x_slot]
-            if before is None:
-                bars[x_slot] = bar
-            elif large and x_slot in owned and type(bar) is type(before):
-                before += bar
-                bars[x_slot] = before  # += on a NumPy scalar makes a new one
-            else:
-                bars[x_slot] = before + bar
-                if large:
-                    owned.add(x_slot)
-        if y_slot is not absent:
+                            bar = _strongly(rule, 0, g, out, x, y)
+                            strong_zeros = not is_finite(bar)
+                before = bars[x_slot]
+                if before is None:
+                    bars[x_slot] = bar
+                elif large and x_slot in owned and type(bar) is type(before):
+                    before += bar
+                    bars[x_slot] = before
+                else:
+                    bars[x_slot] = before + bar
+                    if large:
+                        owned.add(x_slot)
+            if y_slot is absent:
+                continue
+            at = y_slot
             partial = rule.y_partial
             if partial is None:
                 bar = g
             elif partial is MINUS:
                 bar = -g
-            elif rule.product and not strong_zeros:
-                bar = g * x
+            elif strong_zeros:
+                bar = _strongly(rule, 1, g, out, x, y)
             else:
                 try:
-                    if not strong:
-                        bar = g * partial(out, x, y)
-                    else:
-                        factor = partial(out, x, y)
-                        bar = g * factor
-                        if not is_finite(bar):
-                            bar = rule.times(g, factor)
-                            strong_zeros = strong_zeros or not is_finite(bar)
+                    bar = g * (x if rule.product else partial(out, x, y))
                 except RAISED_BY_NUMBERS:
-                    bar = rule.times(g, _partial_of_numbers(rule, 1, out, x, y))
-                    strong_zeros = strong_zeros or not is_finite(bar)
-            before = bars[y_slot]
-            if before is None:
-                bars[y_slot] = bar
-            elif large and y_slot in owned and type(bar) is type(before):
-                before += bar
-                bars[y_slot] = before
-            else:
-                bars[y_slot] = before + bar
-                if large:
-                    owned.add(y_slot)
+                    bar = UNKNOWN
+                    noticed.add("number")
+                if rule.strong and (noticed or rule.y_unseen):
+                    noticed.clear()
+                    if not is_finite(bar):
+                        bar = _strongly(rule, 1, g, out, x, y)
+                        strong_zeros = not is_finite(bar)
+        before = bars[at]
+        if before is None:
+            bars[at] = bar
+        elif large and at in owned and type(bar) is type(before):
+            before += bar
+            bars[at] = before
+        else:
+            bars[at] = before + bar
+            if large:
+                owned.add(at)
+
+
+def _strongly(rule: Any, position: int, g: Cotangent, out: Value, x: Value, y: Value) -> Any:
+    """The cotangent of an argument by a strong product.
+
+    The partial is the one that takes a Python number as a NumPy scalar if there is one.
+    """
+    partial = rule.partials[position]
+    if partial is None or partial is MINUS:
+        return g if partial is None else -g
+    factor = partial(out, x) if rule.unary else partial(out, x, y)
+    bar = g * factor
+    return bar if is_finite(bar) else rule.times(g, factor)
 
 
 def _all_finite(found: Iterable[Cotangent]) -> bool:
@@ -227,12 +198,6 @@ def _all_finite(found: Iterable[Cotangent]) -> bool:
         if bar is not None and not is_finite(bar):
             return False
     return True
-
-
-def _partial_of_numbers(rule: Any, position: int, out: Value, x: Value, y: Value) -> Any:
-    """A partial again, with a Python number as a NumPy scalar if there is one; else it raises."""
-    partial = rule.partials[position]
-    return partial(out, x) if rule.unary else partial(out, x, y)
 
 
 def _emptying(entries: list[Any]) -> Iterable[Entry]:

@@ -17,7 +17,8 @@ from tapegrad._core.forward_tape import ForwardTape
 from tapegrad._core.general import transpose_at
 from tapegrad._core.out import write_out
 from tapegrad._core.rule import Rule
-from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
+from tapegrad._core.settled import ALL
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
 from tapegrad._core.values import Traced
 
 
@@ -42,8 +43,9 @@ class Composite(Rule):
     ) -> None:
         """`primitive`: of the arguments of a call, the `(rule, arrays, params)` it comes to.
 
-        None for a call that the definition makes more of. It need not look at what the arrays are:
-        where one is neither NumPy's, nor a number, nor of this tape, the definition is called.
+        None for a call that the definition makes more of. It is asked once for calls of a kind: of
+        one array (`arrays=1`) with its spec in place of it, else with integers in place of all
+        arguments but those that are None, of which it returns the ones that the rule gets.
 
         Of calls that are settled by `settle_all`: `linear`, whether they are linear, and `fixed`,
         which arrays are positions.
@@ -51,7 +53,12 @@ class Composite(Rule):
         super().__init__(function, **options)
         self.definition = definition
         self.several = True
-        self.primitive = primitive
+        if primitive is not None:
+            self.primitive = primitive
+            if self._arrays == 1:
+                self.calls = {}
+            else:
+                self.calls_of_all, self.gathers = {}, ALL
         self.linear, self._fixed = linear, frozenset(fixed)
 
     def apply(self, *args: Any, **kwargs: Any) -> Any:
@@ -62,31 +69,21 @@ class Composite(Rule):
         result = self.definition(*args, **kwargs)
         return result if out is None else write_out(out, result, self.name)
 
-    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
         return [not self.linear or at in self._fixed for at in range(len(wanted))], False
 
-    def defined(self, args: Sequence[Value], params: Params) -> Any:
+    def defined(self, args: Values, params: Params) -> Any:
         """The definition's result; arguments that no derivative reads may be specs."""
         arrays = [np.zeros(x.shape, x.dtype) if type(x) is Spec else x for x in args]
         return self.definition(*((arrays,) if self.sequence else arrays), **params)
 
     def pull(
-        self,
-        g: Cotangent,
-        out: Value,
-        args: Sequence[Value],
-        params: Params,
-        wanted: Sequence[bool],
+        self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         return self._pulled(g, args, params, wanted, strong_zeros=False)
 
     def pull_strongly(
-        self,
-        g: Cotangent,
-        out: Value,
-        args: Sequence[Value],
-        params: Params,
-        wanted: Sequence[bool],
+        self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         """The same where every product is a strong one, as in a replay of the definition."""
         return self._pulled(g, args, params, wanted, strong_zeros=True)
@@ -94,9 +91,9 @@ class Composite(Rule):
     def _pulled(
         self,
         g: Cotangent,
-        args: Sequence[Value],
+        args: Values,
         params: Params,
-        wanted: Sequence[bool],
+        wanted: Wanted,
         *,
         strong_zeros: bool,
     ) -> Sequence[Cotangent]:
@@ -114,17 +111,13 @@ class Composite(Rule):
         found = iter(bars)
         return [next(found) if want else None for want in wanted]
 
-    def _at(
-        self, given: Sequence[Value], args: Sequence[Value], params: Params, wanted: Sequence[bool]
-    ) -> Any:
+    def _at(self, given: Sequence[Value], args: Values, params: Params, wanted: Wanted) -> Any:
         """The definition with other values for some of the arguments."""
         values = iter(given)
         mixed = [next(values) if want else x for x, want in zip(args, wanted, strict=True)]
         return self.defined(mixed, params)
 
-    def push(
-        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
-    ) -> Tangent:
+    def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
         tape = ForwardTape(self.name)
         try:
             given = []

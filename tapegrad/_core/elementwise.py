@@ -18,8 +18,20 @@ from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._core.reads import either, of_count, reads_of
 from tapegrad._core.rule import Partial, Rule, register
 from tapegrad._core.settled import NUMBER, AllWays, summing
-from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
 from tapegrad._core.values import PYTHON_NUMBERS, Mapped, Traced
+
+
+class Over:
+    """A partial 1 / by(out, *args): a replay divides by it, in place of a product."""
+
+    __slots__ = ("by",)
+
+    def __init__(self, by: Function) -> None:
+        self.by = by
+
+    def __call__(self, out: Value, *args: Value) -> Any:
+        return 1 / self.by(out, *args)
 
 
 def strong_product(g: Cotangent, partial: Value) -> Value:
@@ -60,6 +72,7 @@ class Elementwise(Rule):
         to_real: bool = False,
         product: bool = False,
         together: Function | None = None,
+        everywhere: bool = False,
         **options: Any,
     ) -> None:
         """`to_real`: the result is real for complex arguments too (np.absolute).
@@ -69,7 +82,7 @@ class Elementwise(Rule):
         work, or cost less than products with partials. It gets real arrays of one dtype, and
         Python numbers, and returns None for a call that it leaves to the partials; the last
         cotangents may be left out. Those of a strong rule are asked as well where it gives one
-        that is not finite.
+        that is not finite. `everywhere`: the function of numbers is a number, never NaN.
         """
         if len(partials) == 2 or together is not None:
             options["settle_all"] = self._settle_together
@@ -80,6 +93,7 @@ class Elementwise(Rule):
         self.partials = [_as_partial(partial) for partial in partials]
         self.x_partial = self.partials[0]
         self.y_partial = self.partials[1] if len(partials) == 2 else None
+        self.plain = not product and not isinstance(self.x_partial, Over)
         self.unary = len(partials) == 1
         self.to_real = to_real
         self.strong = strong
@@ -87,13 +101,16 @@ class Elementwise(Rule):
         self._reads = [
             ([False] * len(partials), False)
             if partial is None or partial is MINUS
-            else reads_of(partial, 0, len(partials))
+            else reads_of(getattr(partial, "by", partial), 0, len(partials))
             for partial in self.partials
         ]
         if len(partials) == 2 and not product:
             for position, (reads, _) in enumerate(self._reads):
                 if reads[1 - position]:
                     self.partials[position] = _also_of_numbers(self.partials[position])
+        if strong and not everywhere:
+            self.x_unseen = self._reads[0][1]
+            self.y_unseen = len(partials) == 2 and self._reads[1][1]
         # Which values the short path of the traced array keeps, by (is x traced, is y traced).
         self.keeps = {
             wanted: (*map(bool, self.needs(wanted)[0]), self.needs(wanted)[1])
@@ -103,7 +120,7 @@ class Elementwise(Rule):
             if len(partials) <= 2
         }
 
-    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
         args, out = [False] * len(wanted), False
         for want, (reads, reads_out) in zip(wanted, self._reads, strict=False):
             if want:
@@ -111,12 +128,7 @@ class Elementwise(Rule):
         return args, out
 
     def pull(
-        self,
-        g: Cotangent,
-        out: Value,
-        args: Sequence[Value],
-        params: Params,
-        wanted: Sequence[bool],
+        self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         bars: list[Any] = []
         for partial, want in zip(self.partials, wanted, strict=False):
@@ -131,7 +143,7 @@ class Elementwise(Rule):
         return bars
 
     def _settle_together(
-        self, specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **params: Any
+        self, specs: tuple[Spec, ...], out: Spec, wanted: Wanted, /, **params: Any
     ) -> AllWays | None:
         """The ways of a call whose arguments broadcast, by sums that are known beforehand."""
         if params or any(spec.dtype is not out.dtype and spec is not NUMBER for spec in specs):
@@ -139,7 +151,7 @@ class Elementwise(Rule):
         if self.together is not None and not (out.shape and out.dtype.char in "fd"):
             return None
         sums = [
-            summing(out.shape, spec.shape) if want else None
+            summing(out.shape, spec.shape, out.dtype) if want else None
             for want, spec in zip(wanted, specs, strict=True)
         ]
         pull = self._by_partials(operator.mul, wanted, sums)
@@ -158,6 +170,8 @@ class Elementwise(Rule):
         if together is not None:
             each = [tuple(at == i for i in range(count)) for at in range(count)]
             alone = [_silent(together(wanted)) for wanted in each]
+            of_all = _silent(together((True,) * count))
+        one = out.dtype.type(1)
 
         def by_partials(dots: Sequence[Tangent], out: Value, *args: Value) -> Tangent:
             dot = self._pushed(times, dots, out, args)
@@ -174,7 +188,22 @@ class Elementwise(Rule):
                 total = terms[at] if total is None else total + terms[at]
             return by_partials(dots, out, *args) if has_nan(total) else total
 
-        return by_partials if together is None else push
+        def push_two(dots: Sequence[Tangent], out: Value, x: Value, y: Value) -> Tangent:
+            x_dot, y_dot = dots
+            if x_dot is None or y_dot is None:
+                return push(dots, out, x, y)
+            found = of_all(one, out, x, y)  # the partials
+            if found is not None:
+                by_x, by_y = found
+                total = x_dot * by_x
+                total += y_dot * by_y
+                if not has_nan(total):
+                    return total
+            return by_partials(dots, out, x, y)
+
+        if together is None:
+            return by_partials
+        return push_two if count == 2 else push
 
     def _settled_push_of_two(self, out: Spec) -> Function:
         """The same by two partials; products are strong ones if others make a NaN."""
@@ -204,7 +233,7 @@ class Elementwise(Rule):
         return push
 
     def _by_partials(
-        self, times: Function, wanted: Sequence[bool], sums: Sequence[Function | None]
+        self, times: Function, wanted: Wanted, sums: Sequence[Function | None]
     ) -> Function:
         """The cotangents of a call with two arguments, or more, summed to their shapes."""
         steps = [
@@ -223,20 +252,18 @@ class Elementwise(Rule):
 
         return pull
 
-    def push(
-        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
-    ) -> Tangent:
+    def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
         dot = self._pushed(operator.mul, dots, out, args)
         return dot if is_sound(dot) else self._pushed(self.times, dots, out, args)
 
     def push_plainly(
-        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+        self, dots: Sequence[Tangent], out: Value, args: Values, params: Params
     ) -> Tangent:
         times = self.times if self.strong else operator.mul
         return self._pushed(times, dots, out, args)
 
     def _pushed(
-        self, times: Function, dots: Sequence[Tangent], out: Value, args: Sequence[Value]
+        self, times: Function, dots: Sequence[Tangent], out: Value, args: Values
     ) -> Tangent:
         terms = [
             dot

@@ -95,8 +95,11 @@ class ReplayedRule(Protocol):
     unary: bool  # of one argument
     strong: bool  # a partial can be infinite: each product is a strong one
     product: bool  # x * y: the partials are the other factors
+    plain: bool  # neither that, nor x_partial with a function `by` of what to divide by
     x_partial: Callable[..., Any] | None  # of (out, x) or (out, x, y); None: 1
     y_partial: Callable[..., Any] | None
+    x_unseen: bool  # whether x_partial may be NaN where nothing is noticed: see `quiet`
+    y_unseen: bool
     partials: Sequence[Any]  # the same for all numbers of Python's, whose arithmetic raises
     in_order: bool  # the cotangent is the result's in another shape
     singular: Callable[[Any], Any] | None  # whether a result's cotangent is a limit

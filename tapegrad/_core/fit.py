@@ -6,6 +6,7 @@ beyond their names.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import isfinite, isnan
 from typing import Any
 
@@ -77,7 +78,8 @@ def apart(bars: Cotangent) -> Cotangent:
     return bars.copy() if type(bars) is np.ndarray else bars
 
 
-FEW = 1 << 12  # elements, up to which a sum of squares is the cheapest test
+FEW = 1 << 12  # elements, up to which repeated ones are looked at as they are
+MANY = 1 << 17  # and up to which a sum of squares is the cheapest test
 
 
 def is_finite(bar: Cotangent) -> bool:
@@ -92,7 +94,7 @@ def is_finite(bar: Cotangent) -> bool:
         bar = raw_value(bar)
         if not is_numpy(bar):
             return True
-    if bar.size <= FEW and bar.dtype.char in "df" and type(bar) is np.ndarray:
+    if bar.size <= MANY and bar.dtype.char in "df" and type(bar) is np.ndarray:
         row = bar if bar.ndim == 1 else bar.ravel("K")
         return isfinite(row.dot(row))  # squares: a third of the price where there are few
     total = np.add.reduce(bar, None)
@@ -130,6 +132,20 @@ def has_nan(bar: Cotangent) -> bool:
     else:
         return False
     return bool(total != total) and bool(np.isnan(bar).any())
+
+
+def any_nan(bars: Iterable[Cotangent]) -> bool:
+    """Whether one of some cotangents has a NaN; None is none. One sum of squares tells of all."""
+    total: Any = 0.0
+    for bar in bars:
+        if type(bar) is np.ndarray and bar.size <= FEW and bar.dtype.char in "df":
+            row = bar if bar.ndim == 1 else bar.ravel("K")
+            total += row.dot(row)
+        elif type(bar) is np.float64:
+            total += bar * bar
+        elif bar is not None and has_nan(bar):
+            return True
+    return bool(total != total)
 
 
 def is_sound(dot: Tangent) -> bool:

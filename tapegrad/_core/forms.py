@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.composite import Composite
-from tapegrad._core.elementwise import Elementwise, strong_product
+from tapegrad._core.elementwise import Elementwise, Over, strong_product
 from tapegrad._core.entry import MINUS
 from tapegrad._core.general import General, transpose_at, transpose_linear, watching
 from tapegrad._core.linear import Linear, Multilinear
@@ -171,6 +171,7 @@ __all__ = [
     "General",
     "Linear",
     "Multilinear",
+    "Over",
     "Unsupported",
     "composite",
     "constant",

@@ -70,7 +70,7 @@ def push(
 
 
 _NONE_ALONE = {type(None)}
-_PLAIN_DOTS = {np.ndarray, type(None)}
+_PLAIN_DOTS = {np.ndarray, np.float64, type(None)}
 
 
 def _push_general(

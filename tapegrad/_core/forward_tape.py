@@ -136,14 +136,17 @@ def _push(entry: Entry) -> None:  # noqa: C901 - the hot path, written out
     try:
         # Products are named, not nested: nested ones of large arrays took up to twice the time.
         if alone:
-            if rule.unary:
-                factor = partial(out, x)
-            elif not rule.product:
-                factor = partial(out, x, y)
-            elif type(factor) is float and factor and isfinite(factor):
-                slot.tangent = dot * factor  # there is no other product by such a number
-                return
-            total = dot * factor
+            if rule.product:
+                if type(factor) is float and factor and isfinite(factor):
+                    slot.tangent = dot * factor  # there is no other product by such a number
+                    return
+                total = dot * factor
+            elif rule.plain or y_dot is not None:
+                factor = partial(out, x) if rule.unary else partial(out, x, y)
+                total = dot * factor
+            else:
+                factor = partial.by(out, x) if rule.unary else partial.by(out, x, y)
+                total = dot / factor
         elif rule.product:
             total = x_dot * y
             dot = dot * factor
@@ -197,7 +200,7 @@ def _push_general(entry: Entry) -> None:
             dots = [None if at is _CONSTANT else at.tangent for at in slots]
             if params.push is not None:
                 kinds = set(map(type, dots))
-                if ndarray in kinds and kinds <= _PLAIN_DOTS:
+                if kinds <= _PLAIN_DOTS and kinds != _NONE_ALONE:
                     slot.tangent = params.push(dots, out, *args)
                     return
         slot.tangent = _pushed(entry)
@@ -219,7 +222,8 @@ def _pushed(entry: Entry) -> Tangent:
     return push(entry, _tangent_at, reuse=reuse)
 
 
-_PLAIN_DOTS = {ndarray, type(None)}
+_PLAIN_DOTS = {ndarray, float64, type(None)}
+_NONE_ALONE = {type(None)}
 # Bound once, because every operation calls both.
 enter, leave = VARIABLE.set, VARIABLE.reset
 

@@ -20,7 +20,7 @@ from tapegrad._core.reads import either, positional_count, reads_of
 from tapegrad._core.rule import Rule
 from tapegrad._core.scatter import add_at, zeros_at_level_of
 from tapegrad._core.tape import Tape
-from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
 from tapegrad._core.values import Scatter, Traced
 from tapegrad._errors import RuleError, name_of
 
@@ -90,7 +90,7 @@ class General(Rule):
         """The declared jvp, or None."""
         return self._jvp
 
-    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
         count = len(wanted)
         reads: list[tuple[list[bool], bool]] = []
         if self._joint is not None:
@@ -106,12 +106,7 @@ class General(Rule):
         return args, out
 
     def pull(
-        self,
-        g: Cotangent,
-        out: Value,
-        args: Sequence[Value],
-        params: Params,
-        wanted: Sequence[bool],
+        self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         if self.hermitian:
             _watch(None)
@@ -134,7 +129,7 @@ class General(Rule):
         out: Value,
         args: Sequence[Any],
         params: Params,
-        wanted: Sequence[bool],
+        wanted: Wanted,
     ) -> Sequence[Any]:
         """What the functions of the vjp return, one (or None) per argument, unchecked."""
         if self._joint is not None:
@@ -170,9 +165,7 @@ class General(Rule):
             "Return an array, or None for zeros."
         )
 
-    def push(
-        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
-    ) -> Tangent:
+    def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
         if self.hermitian:
             _watch(dots[0])
         if self._jvp is not None:
@@ -183,7 +176,7 @@ class General(Rule):
         return self._transposed_vjp(dots, out, args, params)
 
     def _transposed_vjp(
-        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+        self, dots: Sequence[Tangent], out: Value, args: Values, params: Params
     ) -> Tangent:
         """The tangent by the transpose of the vjp: the vjp is linear in g."""
         several = isinstance(out, Outputs)
@@ -207,12 +200,7 @@ class General(Rule):
         return filled
 
     def _transposed_jvp(
-        self,
-        g: Cotangent,
-        out: Value,
-        args: Sequence[Value],
-        params: Params,
-        wanted: Sequence[bool],
+        self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         jvp = self._jvp
         assert jvp is not None

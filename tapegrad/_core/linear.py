@@ -12,7 +12,7 @@ import numpy as np
 
 from tapegrad._core.elementwise import add_up
 from tapegrad._core.rule import Rule
-from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
 
 
 class Linear(Rule):
@@ -37,16 +37,11 @@ class Linear(Rule):
         self.fixed = fixed
         self.variadic = variadic
 
-    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
         return [position < self.fixed for position in range(len(wanted))], False
 
     def pull(
-        self,
-        g: Cotangent,
-        out: Value,
-        args: Sequence[Value],
-        params: Params,
-        wanted: Sequence[bool],
+        self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         if self.variadic:
             transpose = self.transposes[0]
@@ -57,9 +52,7 @@ class Linear(Rule):
             bars.append(transpose(g, out, *args, **params) if want and transpose else None)
         return bars + [None] * (len(args) - len(bars))
 
-    def push(
-        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
-    ) -> Tangent:
+    def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
         given = next(dot for dot in dots if dot is not None)
         filled = [
             dot
@@ -102,17 +95,12 @@ class Multilinear(Rule):
         self.variadic = variadic
         # A product reads every other argument, whatever its transposes look like.
 
-    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
         others = [any(wanted[:i]) or any(wanted[i + 1 :]) for i in range(len(wanted))]
         return others, False
 
     def pull(
-        self,
-        g: Cotangent,
-        out: Value,
-        args: Sequence[Value],
-        params: Params,
-        wanted: Sequence[bool],
+        self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         if self.variadic:
             return list(self.transposes[0](g, out, *args, wanted=wanted, **params))
@@ -128,9 +116,7 @@ class Multilinear(Rule):
         ]
         return bars + [None] * (len(args) - len(bars))
 
-    def push(
-        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
-    ) -> Tangent:
+    def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
         terms = []
         for position, dot in enumerate(dots):
             if dot is not None:

@@ -1,9 +1,12 @@
-"""Floating-point warnings off, at the tenth of a small operation's price.
+"""Floating-point warnings off, or noticed, at the tenth of a small operation's price.
 
 Knows that NumPy holds its error state in a context variable. Must not know tapes.
 
 `np.errstate` builds a new state each time that it is entered, which costs as much as the operation
 inside. Forward mode computes a tangent for each call of the program, and must not warn about it.
+
+NumPy looks at the processor's flags after each ufunc anyway. So a replay is told for nothing when
+a product becomes NaN, or a quotient infinite, and does not look at each array for that.
 """
 
 from __future__ import annotations
@@ -13,18 +16,55 @@ from typing import Any
 
 import numpy as np
 
+Changes = set[str]
 
-def _state_of_silence() -> tuple[Any, Any]:
-    """NumPy's context variable of its error state, and the value by which nothing warns."""
+
+def _state(**options: Any) -> tuple[Any, Any]:
+    """NumPy's context variable of its error state, and its value by these options."""
     before = dict(contextvars.copy_context().items())
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore", **options):
         for variable, state in contextvars.copy_context().items():
             if variable.name.startswith("numpy") and before.get(variable) is not state:
                 return variable, state
     raise ImportError("NumPy's error state: expected a context variable, found none.")
 
 
-# In place of np.errstate(all="ignore"): `token = VARIABLE.set(SILENT)`, `VARIABLE.reset(token)`.
-VARIABLE, SILENT = _state_of_silence()
+class _Always(set[str]):
+    """Where nothing is noticed: something may have happened at any time."""
 
-__all__ = ["SILENT", "VARIABLE"]
+    def clear(self) -> None:
+        """Do nothing."""
+
+
+ALWAYS = _Always({"unknown"})
+
+# What has happened in the state `WATCHING` since somebody cleared it: an infinity from finite
+# numbers, or a NaN from others. All threads share it: what another thread has done, or has
+# cleared, costs a look too many, or one at the end of the replay.
+NOTICED: Changes = set()
+
+
+def _notice(kind: str, _flag: int) -> None:
+    NOTICED.add(kind)
+
+
+# In place of np.errstate(all="ignore"): `token = VARIABLE.set(SILENT)`, `VARIABLE.reset(token)`.
+VARIABLE, SILENT = _state()
+_, WATCHING = _state(invalid="call", divide="call", over="call", call=_notice)
+
+
+def _is_noticed() -> bool:
+    """Whether this processor has the flags."""
+    token = VARIABLE.set(WATCHING)
+    try:
+        np.multiply(np.zeros(3), np.inf)
+        return bool(NOTICED)
+    finally:
+        VARIABLE.reset(token)
+        NOTICED.clear()
+
+
+if not _is_noticed():
+    WATCHING, NOTICED = SILENT, ALWAYS
+
+__all__ = ["ALWAYS", "NOTICED", "SILENT", "VARIABLE", "WATCHING", "Changes"]

@@ -20,7 +20,7 @@ import numpy as np
 from tapegrad._core.entry import spec_of
 from tapegrad._core.out import write_out
 from tapegrad._core.tape import require_numbers
-from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value, Values, Wanted
 from tapegrad._core.values import (
     Traced,
     as_order,
@@ -57,6 +57,7 @@ class Rule:
     fresh = False  # the result is an array with its own memory, also if the argument is a number
     in_order = False  # the result has the argument's elements in C order (or order="F")
     product = False  # x * y: the replay takes the other factor as the partial, without a call
+    plain = True  # neither a product nor one whose first partial is an `Over`
     foreign = True  # the function is the program's own: its rule may keep the arrays that it gets
     hermitian = False  # the first argument is Hermitian by promise: see `general`
     declared: int | None = None  # for how many arrays there are derivatives; None: for all
@@ -70,10 +71,12 @@ class Rule:
     calls_of_all: dict[Any, Any] | None = None
     # Of a composite function: the call of one primitive that a call comes to, or None.
     primitive: Function | None = None
-    gathers = 0  # how many arrays come first; 0: calls are not settled before they are bound
+    gathers = 0  # how many arrays come first, or `ALL`; 0: calls are not settled at once
     times: Function
     x_partial: Function | None = None
     y_partial: Function | None = None
+    # Whether a strong partial reads a result that may be NaN, which nothing says in the replay.
+    x_unseen = y_unseen = False
 
     def __init__(
         self,
@@ -381,29 +384,22 @@ class Rule:
 
     # -- replaying -------------------------------------------------------------------------------
 
-    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
         """Which arguments, and whether the result, the derivatives by wanted arguments read."""
         return [True] * len(wanted), True
 
     def pull(
-        self,
-        g: Cotangent,
-        out: Value,
-        args: Sequence[Value],
-        params: Params,
-        wanted: Sequence[bool],
+        self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         """The cotangents of the arguments, from that of the result; None for zeros."""
         raise NotImplementedError
 
-    def push(
-        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
-    ) -> Tangent:
+    def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
         """The tangent of the result, from those of the arguments; None for zeros."""
         raise NotImplementedError
 
     def push_plainly(
-        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
+        self, dots: Sequence[Tangent], out: Value, args: Values, params: Params
     ) -> Tangent:
         """`push` for finite tangents, for which ordinary products do."""
         return self.push(dots, out, args, params)

@@ -47,29 +47,48 @@ def scatter(
     bars[slot] = add_at(buffer, index, value)
 
 
-def scatter_once(
+def read_back(
     bars: Cotangents, owned: set[int], slot: int, index: Index, g: Value, like: Value
-) -> None:
-    """`scatter` of NumPy's own array at an index that selects no position twice."""
-    before = bars[slot]
-    if before is not None and type(before) is not np.ndarray:
-        scatter(bars, owned, slot, index, g, like)
-    elif g.size == like.size and g.dtype is like.dtype and _keeps_order(index):
-        bar = g.reshape(like.shape)  # all of it: the index has new axes, or drops some
-        if before is None:
-            bars[slot] = bar
-        elif slot in owned:
-            before += bar
-        else:
-            bars[slot] = before + bar
-            owned.add(slot)
-    elif slot in owned:
-        _add_once(before, index, g)
-    else:
+) -> bool:
+    """`scatter` of NumPy's own values at indices that are cheap to add at; False for others."""
+    kind = type(g)
+    if not like.shape:  # the sum of cotangents of a 0-d array is a number, no buffer
+        return False
+    if kind is np.float64:
+        if slot in owned and is_basic(index):
+            bars[slot][index] += g
+            return True
+        return False
+    before: Any = bars[slot]
+    if kind is not np.ndarray or before is not None and type(before) is not np.ndarray:
+        return False
+    if type(index) is slice or selects_once(index):
+        if g.size == like.size and g.dtype is like.dtype and _keeps_order(index):
+            bar = g.reshape(like.shape)  # all of it: the index has new axes, or drops some
+            if before is None:
+                bars[slot] = bar
+            elif slot in owned:
+                before += bar
+            else:
+                bars[slot] = before + bar
+                owned.add(slot)
+            return True
+        if slot in owned:
+            _add_once(before, index, g)
+            return True
         bar = np.zeros(like.shape, like.dtype)
         bar[index] = g
-        bars[slot] = bar if before is None else before + bar
-        owned.add(slot)
+    elif g.size >= SMALL or not are_places(index, like):
+        return False
+    elif slot in owned:
+        add_rows(bars[slot], index, g)
+        return True
+    else:
+        bar = np.zeros(like.shape, like.dtype)
+        add_rows(bar, index, g)
+    bars[slot] = bar if before is None else before + bar
+    owned.add(slot)
+    return True
 
 
 def give_part(
@@ -231,6 +250,21 @@ def are_places(index: Any, x: Any) -> bool:
         if type(part) is not np.ndarray or part.dtype.kind not in "iu":
             return False
     return bool(x.shape)
+
+
+_COLUMNS = [np.arange(0)]  # of the longest row so far
+
+
+def add_rows(buffer: Any, index: Any, g: Any) -> None:
+    """np.add.at of few elements: rows of an array in order are added as a flat one, faster."""
+    width = g.size // index.size if type(index) is np.ndarray and index.size else 1
+    if width < 8 or g.size < 256 or not buffer.flags.c_contiguous or not g.flags.c_contiguous:
+        np.add.at(buffer, index, g)
+        return
+    if len(_COLUMNS[0]) < width:
+        _COLUMNS[0] = np.arange(width)
+    places = index.reshape(-1, 1).astype(np.intp, copy=False) * width + _COLUMNS[0][:width]
+    np.add.at(buffer.reshape(-1), places.reshape(-1), g.reshape(-1))
 
 
 ROW = 256  # bytes of a row, from which copying rows that are mostly distinct is the fastest

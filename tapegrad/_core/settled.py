@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Callable
+from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,6 +98,7 @@ class SettledAll(dict[str, Any]):
         "spec",
         "specs",
         "strong",
+        "takes",
         "unread",
     )
 
@@ -113,6 +116,7 @@ class SettledAll(dict[str, Any]):
     pull: Callable[..., Any]
     push: Callable[..., Any] | None
     strong: Callable[..., Any] | None
+    takes: Callable[[Any], tuple[Any, ...]] | None  # the arrays of the arguments; None: all
 
 
 # In place of the spec of an argument that is a Python number: its value decides nothing, and it
@@ -221,21 +225,34 @@ def _frozen(value: Any) -> Any:
 
 
 # The arrays of a call of several, some of them traced: a key of such calls, the arrays untraced,
-# their slots, and the other arguments.
-Gathered = tuple[tuple[Any, ...], list[Any], list[Any], tuple[Any, ...]]
+# their slots, and the other arguments, by position and by keyword.
+Gathered = tuple[tuple[Any, ...], list[Any], list[Any], tuple[Any, ...], dict[str, Any]]
+
+ALL = -1  # how many arrays a call gathers: all its arguments, those that go by keyword, too
+_NO_OTHERS: dict[str, Any] = {}
 
 
-def gather(rule: Any, tape: Any, kinds: Any, args: tuple[Any, ...]) -> Gathered | None:
-    """The arrays of a call, if they are NumPy's or of one tape; `kinds`: the classes of traced."""
+def gather(
+    rule: Any, tape: Any, kinds: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Gathered | None:
+    """The arrays of a call, if they are NumPy's or of one tape; `kinds`: the classes of traced.
+
+    Numbers are among them if the rule may have all arguments, and None, which stands for one that
+    is absent.
+    """
+    count = rule.gathers
     if rule.sequence:
         arrays, rest = args[0], args[1:]
         if type(arrays) is not list and type(arrays) is not tuple:
             return None
-    else:
-        count = rule.gathers
+    elif count != ALL:
         if len(args) < count:
             return None
         arrays, rest = args[:count], args[count:]
+    elif kwargs:
+        arrays, rest, kwargs = (*args, *kwargs.values()), tuple(kwargs), _NO_OTHERS
+    else:
+        arrays, rest = args, ()
     key: list[Any] = []
     raws, slots = [], []
     for array in arrays:
@@ -247,34 +264,45 @@ def gather(rule: Any, tape: Any, kinds: Any, args: tuple[Any, ...]) -> Gathered 
             key.append(spec_of(array))
         elif kind in kinds and array.tape is tape:
             raw = array._value
-            if type(raw) is not np.ndarray:
+            if type(raw) is not np.ndarray and (count != ALL or settled_spec(raw) is None):
                 return None
             raws.append(raw)
             slot = array.slot
             slots.append(slot)
             key.append(slot is not ABSENT)
             key.append(array.spec)
+        elif count == ALL:
+            spec = NUMBER if kind is float else settled_spec(array)
+            if spec is None and array is not None:
+                return None
+            raws.append(array)
+            slots.append(-1)
+            key.append(None)
+            key.append(spec)
         else:
             return None
-    return tuple(key), raws, slots, rest
+    return tuple(key), raws, slots, rest, kwargs
 
 
 ABSENT = -1  # the slot of what is not traced; small integers are one object
 
+# Which of two arguments are traced.
+BOTH, BY_X, BY_Y, NEITHER = (True, True), (True, False), (False, True), (False, False)
 
-def learn_all(
-    rule: Any, key: Any, call: Gathered, out: Value, kwargs: dict[str, Any]
-) -> SettledAll | None:
+
+def learn_all(rule: Any, key: Any, call: Gathered, out: Value) -> SettledAll | None:
     """Remember, under a key, how to make a call of several arrays that has been made."""
-    _, raws, slots, others = call
+    _, raws, slots, others, named = call
     wanted = tuple([slot != -1 for slot in slots])
-    rest, named = tuple(map(_frozen, others)), kwargs
+    rest = tuple(map(_frozen, others))
     kwargs = {name: _frozen(value) for name, value in named.items()}
     if not _are_plain((*rest, *kwargs.values())) or True not in wanted:
         return None
     if not _is_plain(out):
         rule.calls_of_all[key] = None  # it is not asked for again
         return None
+    if rule.primitive is not None:
+        return _learn_primitive(rule, key, call, out)
     arrays = (raws,) if rule.sequence else raws
     _, params = rule.bind((*arrays, *rest), kwargs)
     made = settle_all(rule, key, tuple(map(spec_of, raws)), wanted, spec_of(out), params)
@@ -283,11 +311,37 @@ def learn_all(
     return made
 
 
+def _learn_primitive(rule: Any, key: Any, call: Gathered, out: Value) -> SettledAll | None:
+    """The same of a call that comes to one of another rule, which is asked with their places."""
+    _, raws, slots, names, _ = call
+    places = [None if raw is None else at for at, raw in enumerate(raws)]
+    count = len(places) - len(names)
+    named = dict(zip(names, places[count:], strict=True))
+    known = rule.calls_of_all
+    known[key] = None
+    found = rule.primitive(*places[:count], **named)
+    if found is None or found[0].settle_all is None:
+        return None
+    target, takes, params = found
+    specs: Any = tuple([settled_spec(raws[at]) for at in takes])
+    wanted = tuple([slots[at] != -1 for at in takes])
+    made = settle_all(target, key, specs, wanted, spec_of(out), params, known)
+    if made is not None and tuple(takes) != tuple(range(len(raws))):
+        made.takes = itemgetter(*takes)
+    return made
+
+
 def _settled(
     rule: Any, x: Spec, out: Spec, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Settled | None:
     """The settled call, or None if the rule leaves it as it is."""
-    _, params = rule.bind(args, kwargs)
+    if rule.primitive is not None:
+        found = rule.primitive(x, *args[1:], **kwargs)
+        if found is None:
+            return None
+        rule, _, params = found
+    else:
+        _, params = rule.bind(args, kwargs)
     ways = rule.settle(x, out, **params)
     if ways is None:
         return None
@@ -306,18 +360,30 @@ def settled_of_one(rule: Any, ways: Ways, out: Spec, params: Any) -> Settled:
 
 
 def settle_all(
-    rule: Any, key: Any, specs: tuple[Spec, ...], wanted: tuple[bool, ...], out: Spec, params: Any
+    rule: Any,
+    key: Any,
+    specs: tuple[Spec, ...],
+    wanted: tuple[bool, ...],
+    out: Spec,
+    params: Any,
+    known: dict[Any, Any] | None = None,
 ) -> SettledAll | None:
-    """Remember, under a key, what a call with several arrays is settled to."""
-    if len(rule.calls_of_all) >= _MOST:
-        rule.calls_of_all.clear()
+    """Remember, under a key, what a call with several arrays is settled to.
+
+    `known`: what has come of the function that was called, if it is not the rule's own.
+    """
+    if known is None:
+        known = rule.calls_of_all
+        assert known is not None
+    if len(known) >= _MOST:
+        known.clear()
     numbers = NUMBER in specs and not rule.numbers
     none = numbers or True not in wanted  # traced constants: nothing is pulled to them
     ways = None if none else rule.settle_all(specs, out, wanted, **params)
     found = None
     if ways is not None:
         found = settled_of_several(rule, ways, specs, wanted, out, params)
-    rule.calls_of_all[key] = found
+    known[key] = found
     return found
 
 
@@ -342,8 +408,15 @@ def settled_of_several(
     if rule.form == "composite" and not rule.linear and ways.push is not None:
         found.push = _sound(rule, ways.push, params)
     found.strong = ways.strong or (ways.pull if rule.strong else None)
-    found.run = ways.run or (lambda *given: rule.call(given, params))
+    found.run, found.takes = ways.run or _run_of(rule, params), None
     return found
+
+
+def _run_of(rule: Any, params: Any) -> Callable[..., Any]:
+    """The call of a rule's function, of the arrays."""
+    if rule.sequence:
+        return lambda *given: rule.call(given, params)
+    return partial(rule.implementation, **params) if params else rule.implementation
 
 
 def _sound(rule: Any, push: Callable[..., Any], params: Any) -> Callable[..., Any]:
@@ -365,13 +438,30 @@ def placed(shape: tuple[int, ...], index: Index, g: Cotangent) -> Cotangent:
     return put_at(bar, index, g)
 
 
-def summing(shape: tuple[int, ...], to: tuple[int, ...]) -> Callable[[Any], Any] | None:
-    """A sum of arrays of a shape to one that broadcasts to it; None if they are the same."""
+def summing(
+    shape: tuple[int, ...], to: tuple[int, ...], dtype: np.dtype[Any] | None = None
+) -> Callable[[Any], Any] | None:
+    """A sum of arrays of a shape to one that broadcasts to it; None if they are the same.
+
+    Sums of real numbers along neighbouring axes are products with ones: at most a third of the
+    price of NumPy's reduction.
+    """
     if shape == to:
         return None
     lead = len(shape) - len(to)
     stretched = [lead + i for i, side in enumerate(to) if side == 1 and shape[lead + i] != 1]
     axes: Any = (*range(lead), *stretched)
+    size = int(np.prod(shape))
+    if dtype is not None and dtype.char in "fd" and size:
+        count = size // int(np.prod(to))
+        if axes == tuple(range(len(axes))) and count < size:
+            return _by_ones_before(shape, to, count, dtype)
+        if axes == tuple(range(len(shape) - len(axes), len(shape))) and count <= _ROW:
+            return _by_ones_behind(shape, to, count, dtype)
+        if axes == tuple(range(axes[0], axes[0] + len(axes))) and count <= _ROW:
+            ones = np.ones(count, dtype)
+            apart = (int(np.prod(shape[: axes[0]])), count, -1)
+            return lambda g: np.matmul(ones, g.reshape(apart)).reshape(to)
     if len(axes) == 1:
         (axes,) = axes
     if not stretched:
@@ -379,7 +469,40 @@ def summing(shape: tuple[int, ...], to: tuple[int, ...]) -> Callable[[Any], Any]
     return lambda g: np.add.reduce(g, axes, keepdims=True).reshape(to)
 
 
+_ROW = 1 << 12  # elements, up to which a row of ones is kept, and sums of rows are as exact
+
+
+def _by_ones_before(
+    shape: tuple[int, ...], to: tuple[int, ...], count: int, dtype: np.dtype[Any]
+) -> Callable[[Any], Any]:
+    """Sums along the first axes."""
+    if count > _ROW:
+        return lambda g: np.ones(count, dtype).dot(g.reshape(count, -1)).reshape(to)
+    ones = np.ones(count, dtype)
+    if len(shape) == 2 and len(to) == 1:
+        return ones.dot
+    return lambda g: ones.dot(g.reshape(count, -1)).reshape(to)
+
+
+def _by_ones_behind(
+    shape: tuple[int, ...], to: tuple[int, ...], count: int, dtype: np.dtype[Any]
+) -> Callable[[Any], Any]:
+    """Sums along the last axes, or all."""
+    ones = np.ones(count, dtype)
+    if not to:
+        return ones.dot if len(shape) == 1 else lambda g: g.reshape(-1).dot(ones)
+    if len(shape) == 2 and count == shape[1]:
+        return lambda g: g.dot(ones).reshape(to)
+    return lambda g: g.reshape(-1, count).dot(ones).reshape(to)
+
+
 __all__ = [
+    "ABSENT",
+    "ALL",
+    "BOTH",
+    "BY_X",
+    "BY_Y",
+    "NEITHER",
     "NEW",
     "NUMBER",
     "AllWays",

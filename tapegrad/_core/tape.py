@@ -26,7 +26,17 @@ from tapegrad._core.entry import (
     parents_of,
     spec_of,
 )
-from tapegrad._core.settled import SettledAll, settle_all, settled_spec
+from tapegrad._core.settled import (
+    ABSENT,
+    BOTH,
+    BY_X,
+    BY_Y,
+    NEITHER,
+    NUMBER,
+    SettledAll,
+    settle_all,
+    settled_spec,
+)
 from tapegrad._core.types import Params, Slot, Value
 from tapegrad._core.values import Traced, is_array, is_inexact, is_smooth, snapshot
 from tapegrad._errors import (
@@ -334,31 +344,45 @@ class Tape:
         self, rule: ReplayedRule, out: Value, x: Value, y: Value, x_slot: Slot, y_slot: Slot
     ) -> Traced:
         """`record` for two arguments, one result and no parameters, at half the cost."""
-        wanted = (x_slot != -1, y_slot != -1)
+        if x_slot is ABSENT:
+            wanted = NEITHER if y_slot is ABSENT else BY_Y
+        else:
+            wanted = BY_X if y_slot is ABSENT else BOTH
+        slots = (x_slot, y_slot)
         calls = rule.calls_of_all
+        settled: Any = None
+        x_spec = y_spec = None
         if calls is not None:
-            slots = (x_slot, y_slot)
             x_spec = spec_of(x) if type(x) is np.ndarray else settled_spec(x)
             y_spec = spec_of(y) if type(y) is np.ndarray else settled_spec(y)
             settled = calls.get((x_spec, y_spec, wanted), False)
-            if type(settled) is SettledAll:
-                return self.log_settled(settled, rule, out, [x, y], slots)
             if settled is False:
                 made = self._record_settled(rule, out, (x, y), slots, wanted, {})
                 if made is not None:
                     return made
-        (x_needed, y_needed), out_needed = rule.needed(wanted)
-        slot = self.fresh()
-        spec = spec_of(out)
-        if not x_needed:
-            x = _spec_or_value(x)
-        elif x_slot == -1:
+                settled = None
+        if settled is None:
+            (x_needed, y_needed), out_needed = rule.needed(wanted)
+            params: Params = {}
+            spec = spec_of(out)
+            if not x_needed:
+                x = _spec_or_value(x)
+            if not y_needed:
+                y = _spec_or_value(y)
+        else:
+            (x_needed, y_needed), out_needed = settled.keeps, settled.keeps_out
+            params = settled
+            spec = settled.spec
+            if not x_needed and x_spec is not NUMBER:
+                x = x_spec
+            if not y_needed and y_spec is not NUMBER:
+                y = y_spec
+        if x_needed and x_slot is ABSENT:
             x = self.keep(x)
-        if not y_needed:
-            y = _spec_or_value(y)
-        elif y_slot == -1:
+        if y_needed and y_slot is ABSENT:
             y = self.keep(y)
-        self.log((slot, rule, out if out_needed else spec, (x, y), {}, (x_slot, y_slot), None))
+        slot = self.fresh()
+        self.log((slot, rule, out if out_needed else spec, (x, y), params, slots, None))
         return self.array(out, slot, self, spec)
 
     def _record_outputs(

@@ -7,12 +7,18 @@ these things a parameter is. Must not know any class of tapegrad.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 # An array or scalar of any library. It may be traced (`Traced`), batched (`Mapped`) or neither.
 # An entry keeps a `Spec` in place of a value of which a rule reads the shape and dtype alone.
 Value = Any
+
+# The arrays of a call, in the order of its arguments.
+Values = Sequence[Value]
+
+# For each of them, whether its derivative is asked for.
+Wanted = Sequence[bool]
 
 # The address of a value on a tape: an integer in reverse mode, a `Cell` in forward mode, a `Node`
 # in the object layer. -1 stands for a constant, on which no derivative depends.
@@ -50,4 +56,6 @@ __all__ = [
     "Tangent",
     "Tree",
     "Value",
+    "Values",
+    "Wanted",
 ]

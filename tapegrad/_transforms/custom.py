@@ -14,7 +14,7 @@ from tapegrad._core.entry import spec_of
 from tapegrad._core.fit import apart, zeros_of
 from tapegrad._core.forms import General, transpose_linear
 from tapegrad._core.tape import CURRENT
-from tapegrad._core.types import Cotangent, Function, Params, Tangent, Tree, Value
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Tree, Value, Values, Wanted
 from tapegrad._core.values import (
     Mapped,
     Traced,
@@ -59,16 +59,11 @@ class CustomCall(General):
         self._pull = pull
         self._push = push
 
-    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
         return [True] * len(wanted), True
 
     def pull(
-        self,
-        g: Cotangent,
-        out: Value,
-        args: Sequence[Value],
-        params: Params,
-        wanted: Sequence[bool],
+        self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         g = [zeros_of(o) if part is None else part for part, o in zip(g, out, strict=True)]
         if self._pull is None:
@@ -82,9 +77,7 @@ class CustomCall(General):
         finally:
             CURRENT.reset(token)
 
-    def push(
-        self, dots: Sequence[Tangent], out: Value, args: Sequence[Value], params: Params
-    ) -> Tangent:
+    def push(self, dots: Sequence[Tangent], out: Value, args: Values, params: Params) -> Tangent:
         if self._push is not None:
             filled = [
                 zeros_of(x) if dot is None else dot for dot, x in zip(dots, args, strict=True)
@@ -93,12 +86,7 @@ class CustomCall(General):
         return self._transposed_vjp(dots, out, args, params)
 
     def _transposed_jvp(
-        self,
-        g: Cotangent,
-        out: Value,
-        args: Sequence[Value],
-        params: Params,
-        wanted: Sequence[bool],
+        self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         push = self._push
         assert push is not None
@@ -275,7 +263,7 @@ class _VjpRun(_Run):
     def rule_of(
         self, forward: Function, with_arrays: Function, differentiable: list[int]
     ) -> CustomCall:
-        def pull(g: list[Cotangent], args: Sequence[Value]) -> list[Cotangent]:
+        def pull(g: list[Cotangent], args: Values) -> list[Cotangent]:
             residuals = self.residuals
             if deepest_tape(list(args)) is not None:
                 # A transform differentiates this replay: the residuals must be traced as well.
@@ -322,7 +310,7 @@ class _JvpRun(_Run):
     def rule_of(
         self, forward: Function, with_arrays: Function, differentiable: list[int]
     ) -> CustomCall:
-        def push(dots: Sequence[Tangent], args: Sequence[Value]) -> list[Tangent]:
+        def push(dots: Sequence[Tangent], args: Values) -> list[Tangent]:
             primals = with_arrays(args)
             tangents = [_zero_tangent(leaf) for leaf in flatten(tuple(primals))[0]]
             for position, dot in zip(differentiable, dots, strict=True):

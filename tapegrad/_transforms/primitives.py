@@ -13,7 +13,7 @@ from typing import Any
 from tapegrad._batched.batching_rules import call_one_by_one, refuse_param
 from tapegrad._core.forms import Composite, Constant, General, Unsupported
 from tapegrad._core.rule import REGISTRY, Rule
-from tapegrad._core.types import Cotangent, Function, Params, Tangent, Tree, Value
+from tapegrad._core.types import Cotangent, Function, Params, Tangent, Tree, Value, Wanted
 from tapegrad._core.values import (
     Mapped,
     Traced,
@@ -245,7 +245,7 @@ class ContainerCall(General):
     def _run(self, *arrays: Value, **params: Any) -> Any:
         return self.rule.call(self._trees(arrays), params)
 
-    def needs(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+    def needs(self, wanted: Wanted) -> tuple[Sequence[bool], bool]:
         reads, out = self.rule.needs([any(part) for part in self._split(wanted)])
         counts = [len(argument.places) for argument in self.arguments]
         return [read for read, count in zip(reads, counts, strict=True) for _ in range(count)], out
@@ -256,7 +256,7 @@ class ContainerCall(General):
         out: Value,
         args: Sequence[Any],
         params: Params,
-        wanted: Sequence[bool],
+        wanted: Wanted,
     ) -> Sequence[Any]:
         by_argument = [any(part) for part in self._split(wanted)]
         bars = self.rule.cotangents(g, out, self._trees(args), params, by_argument)

@@ -14,8 +14,8 @@ import numpy as np
 from tapegrad._arrays.refusal import explained
 from tapegrad._core.backward import SparseBars, replay_backward, replay_nested
 from tapegrad._core.entry import Entry, parents_of, spec_of
-from tapegrad._core.fit import has_nan
-from tapegrad._core.quiet import SILENT, VARIABLE
+from tapegrad._core.fit import any_nan, has_nan
+from tapegrad._core.quiet import NOTICED, SILENT, VARIABLE, WATCHING
 from tapegrad._core.tape import CURRENT, Tape
 from tapegrad._core.types import Cotangent, Slot, Tree, Value
 from tapegrad._core.values import Mapped, Traced, snapshot, untraced
@@ -32,8 +32,10 @@ class _Input:
     unary = True
     strong = False
     product = False
+    plain = True
     x_partial = None
     y_partial = None
+    x_unseen = y_unseen = False
     partials = (None,)
 
 
@@ -187,19 +189,18 @@ class Recording:
         the replay frees the values of entries as it goes; the result is None if the entries would
         have to be replayed again.
         """
-        token = VARIABLE.set(SILENT)
+        NOTICED.clear()
+        token = VARIABLE.set(WATCHING)
         try:
             found = self._pulled(slots, bars, False, consume)
-            for bar in found:
-                if bar is not None and has_nan(bar):
-                    break
-            else:
+            if not any_nan(found):
                 return found
             value = untraced(value)
             if not isinstance(value, Mapped) and has_nan(value):
                 return found
             if consume and not self.singular:
                 return None
+            VARIABLE.set(SILENT)
             # The NaN may be zero times an infinity or NaN, from a branch that was not taken.
             strong_zeros = self._pulled(slots, bars, True, False)
             if not has_nan(value):
@@ -227,7 +228,12 @@ class Recording:
         # The strong product treats infinities at singular points; they need no warnings.
         if raw:
             replay_backward(
-                self.entries, table, consume=consume, large=self.large, strong_zeros=strong_zeros
+                self.entries,
+                table,
+                consume=consume,
+                large=self.large,
+                strong_zeros=strong_zeros,
+                noticed=NOTICED,
             )
             return [table[slot] for slot in self.slots]
         # A transform inside a rule shares the tape on which this replay logs, if there is one.

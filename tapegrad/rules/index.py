@@ -52,10 +52,12 @@ def _settled_where(
     truth, x, y = specs
     if any(spec.dtype is not out.dtype and spec is not NUMBER for spec in (x, y)):
         return None
-    if truth is NUMBER:
+    if truth is NUMBER or wanted[0]:
         return None
     _, by_x, by_y = wanted
-    x_sum, y_sum, shape = summing(out.shape, x.shape), summing(out.shape, y.shape), out.shape
+    shape, dtype = out.shape, out.dtype
+    x_sum = summing(shape, x.shape, dtype) if by_x else None
+    y_sum = summing(shape, y.shape, dtype) if by_y else None
     plain = out.dtype.char in "fd" and truth.dtype.char == "?"
 
     def pull(g: Cotangent, _out: Value, condition: Value, _x: Value, _y: Value) -> Any:
@@ -94,15 +96,12 @@ WHERE = linear(
 )
 
 
-def _where_call(condition: Value, *branches: Value) -> tuple[Any, Sequence[Value], Params] | None:
-    if len(branches) != 2:
-        return None
-    if type(condition) is not np.ndarray:
-        condition = untraced(condition)
-    return WHERE, (condition, *branches), {}
+def _where_call(*arrays: Any) -> tuple[Any, Sequence[Any], Params] | None:
+    """The choice that a call with two branches is."""
+    return (WHERE, arrays, {}) if len(arrays) == 3 and None not in arrays else None
 
 
-composite(np.where, _where, primitive=_where_call)
+composite(np.where, _where, arrays=3, primitive=_where_call)
 
 # --- taking
 

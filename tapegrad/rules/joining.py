@@ -92,8 +92,16 @@ def _settled_stack(
     if others or not specs[0].ndim or any(spec.dtype is not out.dtype for spec in specs):
         return None
     lead = (slice(None),) * (axis % out.ndim)
-    cuts = [(*lead, i) for i in range(len(specs))]
-    return _settled_parts(cuts, wanted, lambda dots: _stacked(dots, axis=axis))
+    cuts: list[Any] = [(*lead, i) for i in range(len(specs))]
+    shape, dtype = out.shape, out.dtype
+
+    def join(xs: Sequence[Value]) -> Value:
+        made = np.empty(shape, dtype)
+        for cut, x in zip(cuts, xs):  # noqa: B905 - strict= costs
+            made[cut] = x
+        return made
+
+    return _settled_parts(cuts, wanted, join)
 
 
 def _stacked(arrays: Sequence[Value], axis: int = 0, **options: Any) -> Value:

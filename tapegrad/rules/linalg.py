@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.forms import Constant, composite, constant, general, strong_product
-from tapegrad._core.settled import Spec, Ways
+from tapegrad._core.settled import AllWays, Spec, Ways
 from tapegrad._core.types import Cotangent, Tangent, Value
 from tapegrad._core.values import any_true, innermost, is_ndarray, untraced
 from tapegrad._numpy_versions import COND_IS_REAL
@@ -43,7 +43,18 @@ def _inv_jvp(dots: Sequence[Tangent], out: Value, _a: Value) -> Tangent:
     return -np.matmul(np.matmul(out, dots[0]), out)
 
 
-general(np.linalg.inv, vjp=[_inv_vjp], jvp=_inv_jvp, batch="(m,m)")
+def _settled_inv(a: Spec, out: Spec, /) -> Ways | None:
+    if a.ndim != 2 or not a.size or out.dtype is not a.dtype:
+        return None
+
+    def pull(g: Cotangent, out: Value, _a: Value) -> Cotangent:
+        inverse = out.T
+        return -inverse.dot(g).dot(inverse)
+
+    return Ways(np.linalg.inv, pull, lambda dot, out, _a: -out.dot(dot).dot(out))
+
+
+general(np.linalg.inv, vjp=[_inv_vjp], jvp=_inv_jvp, batch="(m,m)", settle=_settled_inv)
 
 
 def _solve_b(g: Cotangent, _out: Value, a: Value, _b: Value) -> Cotangent:
@@ -70,7 +81,40 @@ def _solve_jvp(dots: Sequence[Tangent], out: Value, a: Value, _b: Value) -> Tang
     return out_dot[..., 0] if vector else out_dot
 
 
-general(np.linalg.solve, vjp=[_solve_a, _solve_b], jvp=_solve_jvp, batch="(m,m),(m,k?)->(m,k?)")
+def _settled_solve(
+    specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /
+) -> AllWays | None:
+    """The ways of one matrix with a vector or with columns."""
+    a, b = specs
+    if a.ndim != 2 or not 0 < b.ndim <= 2 or not b.size or not a.dtype is b.dtype is out.dtype:
+        return None
+    by_a, by_b = wanted
+
+    def pull(g: Cotangent, out: Value, a: Value, _b: Value) -> tuple[Cotangent, Cotangent]:
+        b_bar = np.linalg.solve(a.T, g)
+        a_bar = None
+        if by_a:
+            sides = (b_bar, out.T) if b_bar.ndim == 2 else (b_bar[:, None], out[None])
+            a_bar = np.negative(sides[0].dot(sides[1]))
+        return a_bar, b_bar if by_b else None
+
+    def push(dots: Sequence[Tangent], out: Value, a: Value, _b: Value) -> Tangent:
+        a_dot, b_dot = dots
+        if a_dot is None:
+            return np.linalg.solve(a, b_dot)
+        change = a_dot.dot(out)
+        return np.linalg.solve(a, -change if b_dot is None else b_dot - change)
+
+    return AllWays(pull, push)
+
+
+general(
+    np.linalg.solve,
+    vjp=[_solve_a, _solve_b],
+    jvp=_solve_jvp,
+    batch="(m,m),(m,k?)->(m,k?)",
+    settle_all=_settled_solve,
+)
 
 
 def _tensorinv(a: Value, ind: int = 2) -> Value:

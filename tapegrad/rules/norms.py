@@ -136,18 +136,18 @@ def _norm(
 
 
 def _norm_call(
-    x: Value, ord: Any = None, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
-) -> tuple[Any, Sequence[Value], Params] | None:
+    x: Spec, ord: Any = None, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
+) -> tuple[Any, Sequence[Spec], Params] | None:
     """The Euclidean norm of an array, or along one axis."""
     if type(keepdims) is not bool:
         return None
     if ord is not None:
         whole = axis is None and type(ord) is str and ord in ("fro", "f")
-        if not whole or getattr(x, "ndim", 0) != 2:
+        if not whole or x.ndim != 2:
             return None
     if axis is None:
         return EUCLIDEAN, (x,), {"keepdims": True} if keepdims else {}
-    ndim = getattr(x, "ndim", 0)
+    ndim = x.ndim
     if type(axis) is int and -ndim <= axis < ndim:
         return EUCLIDEAN, (x,), {"axis": (axis % ndim,), "keepdims": keepdims}
     return None

@@ -69,19 +69,29 @@ def _matmul_y(g: Cotangent, _out: Value, x: Value, _y: Value) -> Cotangent:
 def _settled_matmul(
     specs: tuple[Spec, ...], out: Spec, wanted: Sequence[bool], /, **params: Any
 ) -> AllWays | None:
-    """The ways of the product of two matrices, or of stacks of as many."""
+    """The ways of the product of vectors, matrices, stacks of as many, or a stack and a matrix."""
     x, y = specs
-    if params or x.ndim != y.ndim or x.ndim < 2 or x.shape[:-2] != y.shape[:-2]:
-        return None
-    if not x.dtype is y.dtype is out.dtype:
+    if params or not x.dtype is y.dtype is out.dtype or not x.ndim or not y.ndim:
         return None
     by_x, by_y = wanted
-    if x.ndim == 2:
+    if x.ndim < 2 and y.ndim <= 2 or x.ndim == 2 and y.ndim < 2:
+        return _settled_product(x.ndim, y.ndim, np.matmul, wanted)
+    if x.ndim == y.ndim == 2:
+        # The method takes half the time of the operator where matrices are small.
+        def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
+            return g.dot(y.T) if by_x else None, x.T.dot(g) if by_y else None
+
+    elif y.ndim == 2 and x.ndim > 2 and x.size and out.size:
+        (inner, last), shape = y.shape, x.shape
 
         def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
-            return g @ y.T if by_x else None, x.T @ g if by_y else None
+            g = g.reshape(-1, last)
+            return (
+                g.dot(y.T).reshape(shape) if by_x else None,
+                x.reshape(-1, inner).T.dot(g) if by_y else None,
+            )
 
-    else:
+    elif x.shape[:-2] == y.shape[:-2]:
 
         def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
             return (
@@ -89,13 +99,9 @@ def _settled_matmul(
                 x.swapaxes(-1, -2) @ g if by_y else None,
             )
 
-    def push(dots: Sequence[Tangent], _out: Value, x: Value, y: Value) -> Tangent:
-        x_dot, y_dot = dots
-        if x_dot is None:
-            return x @ y_dot
-        return x_dot @ y if y_dot is None else x_dot @ y + x @ y_dot
-
-    return AllWays(pull, push)
+    else:
+        return None
+    return AllWays(pull, _sum_of_two(operator.matmul))
 
 
 multilinear(
@@ -309,17 +315,17 @@ def _settled_product(x_ndim: int, y_ndim: int, run: Function, wanted: Sequence[b
     """The ways of x @ y, of matrices or vectors."""
     want_x, want_y = wanted
     if x_ndim == 1:
-        by_x: Function = operator.mul if y_ndim == 1 else (lambda g, y: np.dot(y, g))
+        by_x: Function = operator.mul if y_ndim == 1 else (lambda g, y: y.dot(g))
     elif y_ndim == 1:
-        by_x = lambda g, y: g[:, None] * y  # noqa: E731 - one of a few
+        by_x = lambda g, y: g[:, None].dot(y[None])  # noqa: E731 - one of a few
     else:
-        by_x = lambda g, y: np.dot(g, y.T)  # noqa: E731
+        by_x = lambda g, y: g.dot(y.T)  # noqa: E731
     if y_ndim == 1:
-        by_y: Function = operator.mul if x_ndim == 1 else (lambda g, x: np.dot(g, x))
+        by_y: Function = operator.mul if x_ndim == 1 else (lambda g, x: g.dot(x))
     elif x_ndim == 1:
-        by_y = lambda g, x: x[:, None] * g  # noqa: E731
+        by_y = lambda g, x: x[:, None].dot(g[None])  # noqa: E731
     else:
-        by_y = lambda g, x: np.dot(x.T, g)  # noqa: E731
+        by_y = lambda g, x: x.T.dot(g)  # noqa: E731
 
     def pull(g: Cotangent, _out: Value, x: Value, y: Value) -> tuple[Cotangent, Cotangent]:
         return by_x(g, y) if want_x else None, by_y(g, x) if want_y else None

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._core.forms import composite, elementwise, general
-from tapegrad._core.settled import Spec, Ways
+from tapegrad._core.forms import composite, elementwise, general, strong_product
+from tapegrad._core.settled import Spec, Ways, summing
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
 from tapegrad._core.values import any_true, cast, lift, untraced
-from tapegrad.rules.elementwise import CHOICES
+from tapegrad.rules.elementwise import CHOICES, FEW, share_of
 
 
 def spread(
@@ -164,17 +164,24 @@ def settled_axes(
 
 
 def _settled_sum(
-    x: Spec, _out: Spec, /, axis: Any = None, keepdims: bool = False, **others: Any
+    x: Spec, out: Spec, /, axis: Any = None, keepdims: bool = False, **others: Any
 ) -> Ways | None:
     along = settled_axes(x, axis, others)
     if along is None:
         return None
-    axis, spread_of = along.axis, along.spread
+    axis, spread_of, shape = along.axis, along.spread, out.shape
 
     def run(a: Any) -> Any:
         return np.add.reduce(a, axis, None, None, keepdims)
 
-    return Ways(run, lambda g, _out, _x: spread_of(g), lambda dot, _out, _x: run(dot))
+    total = summing(x.shape, along.kept if shape else (), x.dtype)  # a tangent's, faster
+
+    def push(dot: Tangent, _out: Value, _x: Value) -> Tangent:
+        if total is None:
+            return run(dot)
+        return total(dot).reshape(shape) if shape else total(dot)
+
+    return Ways(run, lambda g, _out, _x: spread_of(g), push)
 
 
 def sum_transpose(
@@ -212,6 +219,80 @@ general(
     batch="axis",
     implementation=_sum,
     settle=_settled_sum,
+)
+
+
+# --- logarithms of sums of exponentials
+
+
+def log_of_sum(x: Value, axis: Any = 0, keepdims: bool = False) -> Any:
+    """`np.logaddexp.reduce`, as a function that has a rule."""
+    return np.logaddexp.reduce(x, axis, keepdims=keepdims)
+
+
+def _shares(out: Value, x: Value, axis: Any, keepdims: bool) -> Value:
+    """The share of each exponential in its sum."""
+    if not keepdims:
+        out = np.expand_dims(out, axes_of(x, axis))
+    return share_of(x, out)
+
+
+def _log_of_sum_vjp(
+    g: Cotangent, out: Value, x: Value, axis: Any = 0, keepdims: bool = False
+) -> Cotangent:
+    return spread(g, x, axis, keepdims) * _shares(out, x, axis, keepdims)
+
+
+def _log_of_sum_jvp(
+    dots: Sequence[Tangent], out: Value, x: Value, axis: Any = 0, keepdims: bool = False
+) -> Tangent:
+    # A strong product: an infinite tangent of an element without a share must not give 0 * inf.
+    terms = strong_product(dots[0], _shares(out, x, axis, keepdims))
+    return np.sum(terms, axis=axis, keepdims=keepdims)
+
+
+def _settled_log_of_sum(
+    x: Spec, _out: Spec, /, axis: Any = 0, keepdims: bool = False
+) -> Ways | None:
+    """The ways of a sum that is finite; others are left to the rule."""
+    along = settled_axes(x, axis, {})
+    if along is None:
+        return None
+    kept, params = along.kept, {"axis": axis, "keepdims": keepdims}
+
+    def shares(out: Value, x: Value) -> Value | None:
+        sums = out.reshape(kept)
+        if np.count_nonzero(np.isfinite(sums)) != sums.size:
+            return None
+        made = x - sums
+        return np.exp(made, made)
+
+    def pull(g: Cotangent, out: Value, x: Value) -> Cotangent:
+        made = shares(out, x)
+        if made is None:
+            return _log_of_sum_vjp(g, out, x, **params)
+        made *= g.reshape(kept)
+        return made
+
+    def push(dot: Tangent, out: Value, x: Value) -> Tangent:
+        made = shares(out, x)
+        if made is not None:
+            made *= dot
+            total = np.add.reduce(made, along.axis, None, None, keepdims)
+            if not any_true(total != total):
+                return total
+        return _log_of_sum_jvp([dot], out, x, **params)
+
+    return Ways(lambda a: log_of_sum(a, axis, keepdims), pull, push)
+
+
+general(
+    log_of_sum,
+    vjp=[_log_of_sum_vjp],
+    jvp=_log_of_sum_jvp,
+    name="np.logaddexp.reduce",
+    batch="axis",
+    settle=_settled_log_of_sum,
 )
 
 
@@ -369,7 +450,8 @@ def _settled_extremum(reduce: Function) -> Function:
             best = out.reshape(kept)
             found = x == best
             # A NaN equals nothing, and leaves room for a tie elsewhere in the count.
-            alone = np.count_nonzero(found) == size == np.count_nonzero(best == best)
+            row = best.reshape(-1)
+            alone = np.count_nonzero(found) == size and not math.isnan(row.dot(row))
             return found if alone else None
 
         def pull(g: Cotangent, out: Value, x: Value) -> Cotangent:
@@ -462,6 +544,14 @@ def _clips(wanted: tuple[bool, ...]) -> Function:
             low < high if type(low) is type(high) is float else np.all(low < high)
         ):
             return None
+        if out.size > FEW:  # masks cost a third of signs, but more of them are needed
+            inside = x > low
+            inside &= x < high
+            count = np.count_nonzero(inside) + np.count_nonzero(x < low)
+            if count + np.count_nonzero(x > high) == out.size:  # neither a tie nor a NaN
+                bar = inside.astype(g.dtype)
+                bar *= g
+                return (bar,)
         above, below = x - low, high - x
         np.sign(above, above)
         above += np.sign(below, below)
@@ -478,6 +568,7 @@ BETWEEN = elementwise(
     _clip_by_low,
     _clip_by_high,
     strong=True,
+    everywhere=True,
     together=_clips,
     name="np.clip",
 )
@@ -530,14 +621,14 @@ def _clip(
 
 
 def _clip_call(
-    a: Value,
-    a_min: Value = np._NoValue,
-    a_max: Value = np._NoValue,
-    *out: Value,
-    min: Value = np._NoValue,
-    max: Value = np._NoValue,
+    a: Any,
+    a_min: Any = np._NoValue,
+    a_max: Any = np._NoValue,
+    *out: Any,
+    min: Any = np._NoValue,
+    max: Any = np._NoValue,
     **options: Any,
-) -> tuple[Any, Sequence[Value], Params] | None:
+) -> tuple[Any, Sequence[Any], Params] | None:
     """The primitive call that a clip by one bound or two is, with no other option."""
     if out or options:
         return None
@@ -573,4 +664,4 @@ def _value(x: Value, dtype: Any = None) -> Value:
     return x.astype(dtype) if hasattr(x, "dtype") else dtype.type(x)
 
 
-composite(np.clip, _clip, primitive=_clip_call)
+composite(np.clip, _clip, arrays=3, primitive=_clip_call)

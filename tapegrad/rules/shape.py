@@ -402,7 +402,7 @@ composite(np.atleast_3d, lambda *arrays: _at_least(3, *arrays))
 
 
 def _settled_broadcast(x: Spec, out: Spec, /, shape: Any, subok: bool = False) -> Ways:
-    total = summing(out.shape, x.shape)
+    total = summing(out.shape, x.shape, out.dtype)
 
     def push(dot: Tangent, _out: Value, _x: Value) -> Tangent:
         if out.size > SMALL:

@@ -7,7 +7,7 @@ import pytest
 
 import tapegrad
 import tapegrad.torch as torch
-from tapegrad.torch._ops import settled
+from tapegrad.torch._ops import learning
 
 functional = torch.nn.functional
 DTYPES = [torch.float32, torch.float64]
@@ -80,6 +80,58 @@ CALLS = {
     "baddbmm": lambda d: [(x := d(2, 3, 3)), (y := d(2, 3, 3)), torch.baddbmm(x, x, y, beta=2)],
     "einsum": lambda d: [(x := d(3, 4)), (y := d(5, 4)), torch.einsum("ij,kj->ik", x, y)],
     "view": lambda d: [(x := d(3, 4)), x.view(2, 6)],
+    "reshape with a copy": lambda d: [(x := d(3, 4)), x.t().reshape(2, 6)],
+    "flatten": lambda d: [(x := d(2, 3, 4)), x.flatten(1)],
+    "t": lambda d: [(x := d(3, 4)), x.t()],
+    "T": lambda d: [(x := d(3, 4)), x.T],
+    "permute": lambda d: [(x := d(2, 3, 4)), x.permute(2, 0, 1)],
+    "unsqueeze": lambda d: [(x := d(3, 4)), x.unsqueeze(1)],
+    "unsqueeze by a word": lambda d: [(x := d(3, 4)), x.unsqueeze(axis=1)],
+    "squeeze": lambda d: [(x := d(3, 1)), x.squeeze(1)],
+    "select": lambda d: [(x := d(3, 4)), x.select(1, -1)],
+    "narrow": lambda d: [(x := d(3, 4)), x.narrow(1, 1, 2)],
+    "diagonal": lambda d: [(x := d(3, 4)), x.diagonal(1)],
+    "movedim": lambda d: [(x := d(2, 3, 4)), x.movedim((0, 1), (1, 2))],
+    "expand of a transpose": lambda d: [(x := d(3, 4)), x.T.unsqueeze(1).expand(4, 2, 3)],
+    "an element": lambda d: [(x := d(3, 4)), x[1, -1]],
+    "a row": lambda d: [(x := d(3, 4)), x[1]],
+    "a row from the end": lambda d: [(x := d(3, 4)), x[-1]],
+    "slices": lambda d: [(x := d(3, 4)), x[1:, :-1]],
+    "steps": lambda d: [(x := d(3, 4)), x[::2, 1]],
+    "a view of a view": lambda d: [(x := d(3, 4)), x[1:].T[1:, 0]],
+    "chunk": lambda d: [(x := d(3, 4)), (y := x.chunk(2, dim=1))[0] * y[1]],
+    "one of the parts": lambda d: [(x := d(3, 4)), x.chunk(3)[1]],
+    "unbind": lambda d: [(x := d(3, 4)), (y := x.unbind(1))[0] * y[3]],
+    "split": lambda d: [(x := d(5, 4)), (y := x.split(2))[0] * y[1] + y[2]],
+    "split in lengths": lambda d: [(x := d(5, 4)), x.split([2, 3])[1]],
+    "lstm cell": lambda d: [
+        *(leaves := (d(2, 3), d(2, 3), d(2, 3), d(12, 3), d(12, 3), d(12), d(12))),
+        (pair := torch.lstm_cell(leaves[0], leaves[1:3], *leaves[3:]))[0] * 2 + pair[1],
+    ],
+    "h of an lstm cell": lambda d: [
+        *(leaves := (d(2, 3), d(2, 4), d(2, 4), d(16, 3), d(16, 4))),
+        torch.lstm_cell(leaves[0], leaves[1:3], *leaves[3:])[0],
+    ],
+    "c of an lstm cell": lambda d: [
+        *(leaves := (d(2, 3), d(2, 4), d(2, 4), d(16, 3), d(16, 4))),
+        torch.lstm_cell(leaves[0], leaves[1:3], *leaves[3:])[1],
+    ],
+    "gru cell": lambda d: [
+        *(leaves := (d(2, 3), d(2, 4), d(12, 3), d(12, 4), d(12), d(12))),
+        torch.gru_cell(*leaves),
+    ],
+    "tanh cell": lambda d: [
+        *(leaves := (d(2, 3), d(2, 4), d(4, 3), d(4, 4))),
+        torch.rnn_tanh_cell(*leaves),
+    ],
+    "relu cell": lambda d: [
+        *(leaves := (d(2, 3), d(2, 4), d(4, 3), d(4, 4), d(4), d(4))),
+        torch.rnn_relu_cell(*leaves),
+    ],
+    "masked_fill with a smaller mask": lambda d: [
+        (x := d(2, 3, 3)),
+        x.masked_fill(torch.eye(3) == 1, float("-inf")).softmax(-1),
+    ],
     "transpose": lambda d: [(x := d(3, 4)), x.transpose(0, 1)],
     "expand": lambda d: [(x := d(3, 1)), x.expand(2, 3, 4)],
     "expand to itself": lambda d: [(x := d(3, 4)), x.expand(3, 4)],
@@ -211,6 +263,12 @@ CALLS = {
     "hardswish": lambda d: [(x := d(3, 4)), functional.hardswish(x * 4 - 4)],
     "clamp below": lambda d: [(x := d(3, 4)), x.clamp(max=0.8)],
     "softmin": lambda d: [(x := d(3, 4)), functional.softmin(x, 1)],
+    "logsumexp of axes": lambda d: [(x := d(2, 3, 4)), x.logsumexp((0, 2), keepdim=True)],
+    "logsumexp of all": lambda d: [(x := d(5)), x.logsumexp(0)],
+    "logsumexp of infinities": lambda d: [
+        (x := d(3, 4)),
+        torch.where(torch.tensor([True, False, False])[:, None], -torch.inf, x).logsumexp(1),
+    ],
     "std of all": lambda d: [(x := d(3, 4)), x.std()],
     "var of all": lambda d: [(x := d(3, 4)), x.var()],
     "lerp": lambda d: [(x := d(3, 4)), (y := d(3, 4)), torch.lerp(x, y, 0.3)],
@@ -337,8 +395,8 @@ def test_an_operation_that_chooses_by_special_numbers_is_not_settled():
         return np.copy(x) if np.isfinite(tapegrad.stop_gradient(x)).all() else np.sin(x)
 
     x = np.array([1.0, 2.0])
-    steps = settled._traced(choosing, (torch.tensor(x),), {}, [x])
-    assert not settled._are_same_of_others(steps, choosing, (torch.tensor(x),), {}, [x])
+    steps = learning._traced(choosing, (torch.tensor(x),), {}, [x])
+    assert not learning._are_same_of_others(steps, choosing, (torch.tensor(x),), {}, [x])
 
 
 def test_results_do_not_share_memory_with_their_arguments():
@@ -346,6 +404,134 @@ def test_results_do_not_share_memory_with_their_arguments():
     for _ in range(4):
         for made in (x.clone(), x.repeat(1, 1), x.T.contiguous(), x.flip(0), x.roll(0, 0)):
             assert not np.shares_memory(made.detach().numpy(), x.detach().numpy())
+
+
+def test_views_that_come_again_tell_their_parameters_apart():
+    x = torch.ones(2, 4, requires_grad=True)
+    for _ in range(3):
+        assert x.view(4, 2).shape == (4, 2)
+        assert x.squeeze(0).shape == (2, 4)
+        assert x[1].shape == (4,)
+        assert x[1:].shape == (1, 4)
+        assert x[1:2, 0].shape == (1,)
+        assert x[1, 2:].shape == (2,)
+        assert x[1, 2].shape == ()
+        assert x[:, None].shape == (2, 1, 4)
+        assert x[::2].shape == (1, 4)
+        assert x[..., 1].shape == (2,)
+        assert x[True].shape == (1, 2, 4)
+    with pytest.raises(TypeError):
+        x.view(4.0, 2)
+    with pytest.raises(TypeError):
+        x.transpose(0, 1.0)
+    with pytest.raises(RuntimeError, match="invalid for input of size 8"):
+        x.view(4, 3)
+    with pytest.raises(IndexError, match="out of bounds"):
+        x[2]
+
+
+def test_a_view_that_comes_again_shares_memory_and_version():
+    for write_base in (True, False) * 3:
+        base = torch.ones(3, 4, requires_grad=True) * 1
+        view = base[1:]
+        row = view[0]
+        assert view._base is base
+        assert row._base is base
+        (base if write_base else row).mul_(3)
+        assert base._version == view._version == row._version == 1
+        assert row.grad_fn is not None
+        assert row.tolist() == [3.0] * 4
+        kept = base.detach() if write_base else row.detach()
+        kept.add_(1)
+        assert view._version == 2
+
+
+def test_parts_that_come_again_must_not_be_written_to():
+    for _ in range(3):
+        x = torch.ones(4, 2, requires_grad=True) * 1
+        first, second = x.chunk(2)
+        assert first.grad_fn is second.grad_fn
+        assert (first.output_nr, second.output_nr) == (0, 1)
+        with pytest.raises(RuntimeError, match="output of a function that returns multiple views"):
+            first.mul_(2)
+
+
+def test_views_of_one_shape_that_differ_in_memory():
+    x = torch.arange(12.0, requires_grad=True)
+    for _ in range(3):
+        whole = x.view(3, 4)
+        turned = x.view(4, 3).t()
+        assert whole.reshape(12).tolist() == list(range(12))
+        assert turned.reshape(12).tolist() == turned.flatten().tolist()
+        assert turned.reshape(12).tolist() == [
+            *range(0, 12, 3),
+            *range(1, 12, 3),
+            *range(2, 12, 3),
+        ]
+        assert whole.reshape(12)._base is x
+        assert turned.reshape(12)._base is None
+
+
+def test_a_view_without_gradients_is_not_taken_for_one_with_them():
+    x = torch.ones(2, 3, requires_grad=True)
+    for _ in range(3):
+        assert x[0].grad_fn is not None
+        with torch.no_grad():
+            assert x[0].grad_fn is None
+            assert not x.view(6).mul(1).requires_grad
+
+
+def test_a_call_is_settled_also_where_the_core_has_settled_its_function():
+    mask = torch.eye(3) == 1
+    for _ in range(2):
+        torch.where(mask, torch.zeros(()), torch.ones(2, 3, 3, requires_grad=True))
+    arrays = [np.ones((2, 3, 3)), mask.numpy()]
+    tensors = (torch.tensor(arrays[0]), mask)
+    for _ in range(2):
+        given = (*tensors, float("-inf"))
+        traced = learning._traced(torch.Tensor.masked_fill.trace, given, {}, arrays)
+        assert traced is not None
+
+
+def test_places_along_a_dimension_may_be_written_to():
+    for call in (
+        lambda x: x.max(1),
+        lambda x: x.sort(1),
+        lambda x: x.topk(2),
+        lambda x: x.mode(1),
+    ):
+        x = torch.tensor([[3.0, 1.0, 2.0]], requires_grad=True)
+        values, places = call(x)
+        before = values.detach().clone()
+        places.zero_()
+        values.backward(torch.ones_like(values))
+        assert x.grad.sum() == before.numel()
+        assert x.grad.max() == 1
+
+
+def test_the_state_of_a_cell_may_be_written_to():
+    for _ in range(4):
+        cell = torch.nn.LSTMCell(3, 2)
+        h, c = cell(torch.ones(1, 3), (torch.zeros(1, 2), torch.zeros(1, 2)))
+        h.mul_(2)
+        (h.sum() + c.sum()).backward()
+        assert cell.weight_ih.grad.abs().sum() > 0
+
+
+def test_a_large_cell_keeps_its_gates():
+    cell = torch.nn.LSTMCell(200, 100)
+    x = torch.ones(1, 200)
+    for _ in range(3):
+        for parameter in cell.parameters():
+            parameter.grad = None
+        h, c = cell(x)
+        (h.sum() + c.sum()).backward()
+    found = cell.bias_hh.grad.clone()
+    with torch.profiler.profile():
+        cell.bias_hh.grad = None
+        h, c = cell(x)
+        (h.sum() + c.sum()).backward()
+    assert torch.equal(found, cell.bias_hh.grad)
 
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 3.0, -3.0, 6.0, 25.0, -25.0, 100.0, np.inf, -np.inf, np.nan]

@@ -20,6 +20,39 @@ def slopes(function, *args):
     return pullback(np.ones_like(out))
 
 
+# --- choices, of which many elements are compared and few subtracted
+
+
+@pytest.mark.parametrize("points", ["plain", "ties", "nan"])
+@pytest.mark.parametrize("choose", [np.maximum, np.minimum, np.fmax, np.fmin])
+def test_choices_of_many_elements_are_those_of_few(choose, points):
+    random = np.random.default_rng(0)
+    x, y, g = random.normal(size=(3, 40, 50))
+    if points != "plain":
+        y[::3] = x[::3]
+    if points == "nan":
+        x[0, 0] = y[1, 1] = x[2, 2] = y[2, 2] = np.nan
+        x[3, 3] = y[3, 3] = np.inf
+    for _ in range(2):  # the second call is settled
+        _, pullback = vjp(choose, x, y)
+        _, one_by_one = vjp(lambda x, y: np.stack(list(map(choose, x, y))), x, y)
+        for found, known in zip(pullback(g), one_by_one(g), strict=True):
+            np.testing.assert_array_equal(found, known)
+        _, along = jvp(choose, (x, y), (g, 2 * g))
+        _, known = jvp(lambda x, y: np.stack(list(map(choose, x, y))), (x, y), (g, 2 * g))
+        np.testing.assert_allclose(along, known)
+
+
+def test_clips_of_many_elements_are_those_of_few():
+    x = np.random.default_rng(0).normal(size=(40, 50))
+    x[0, :3] = -0.5, 0.5, np.nan
+    for start in (0, 1):  # with a bound and a NaN, and without
+        part = x[start:]
+        gradient = elementwise_grad(lambda x: np.clip(x, -0.5, 0.5))
+        for _ in range(2):
+            np.testing.assert_array_equal(gradient(part), np.stack(list(map(gradient, part))))
+
+
 # --- powers
 
 

@@ -168,6 +168,34 @@ def test_reductions_at_infinity():
     np.testing.assert_allclose(grad(np.logaddexp.reduce)(x)[[2, 4]], share)
 
 
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("axis", [0, 1, -1, None, (0, 2)])
+def test_a_reduction_by_logaddexp_is_the_logarithm_of_a_sum(axis, keepdims):
+    x = np.random.default_rng(0).normal(size=(3, 4, 2))
+
+    def reduced(x):
+        return np.sin(np.logaddexp.reduce(x, axis, keepdims=keepdims))
+
+    def by_sums(x):
+        return np.sin(np.log(np.sum(np.exp(x), axis, keepdims=keepdims)))
+
+    for _ in range(2):  # the second call is settled
+        check_grads(reduced, (x,), order=2)
+        np.testing.assert_allclose(
+            grad(lambda x: np.sum(reduced(x)))(x), grad(lambda x: np.sum(by_sums(x)))(x)
+        )
+    assert grad(lambda x: np.sum(reduced(x)))(x.astype(np.float32)).dtype == np.float32
+
+
+def test_a_reduction_by_logaddexp_of_infinities():
+    x = np.array([[-np.inf, -np.inf, 0.0], [-np.inf, 1.0, 0.0]])
+    for _ in range(2):
+        gradient = grad(lambda x: np.sum(np.logaddexp.reduce(x)))(x)
+        np.testing.assert_array_equal(gradient, [[0, 0, 0.5], [0, 1, 0.5]])
+        _, along = jvp(np.logaddexp.reduce, (x,), (np.where(np.isinf(x), np.inf, 1.0),))
+        np.testing.assert_array_equal(along, [0, 1, 1])
+
+
 @pytest.mark.parametrize("ufunc", [np.logaddexp, np.divide, np.maximum])
 def test_running_values_of_examples(ufunc):
     x = positive(3, 20)

@@ -266,11 +266,19 @@ def _attach(entry: Entry) -> None:
     node = entry[0]
     node._entry = entry[1:]
     if isinstance(entry[2], Outputs):  # the nodes of the results refer to this one: no cycle
-        outputs = Outputs(entry[2])
+        outputs = Outputs(entry[2] if _are_read(entry) else map(spec_of, entry[2]))
         outputs.slots = (-1,) * len(outputs)
         node._entry = entry[1], outputs, *entry[3:]
     if type(node) is Node:
         node.__class__ = node_class(name_of(entry[1]))
+
+
+def _are_read(entry: Entry) -> bool:
+    """Whether the derivative of a call reads its results: else a program may write to them."""
+    rule, slots = entry[1], entry[5]
+    if getattr(rule, "form", None) != "general" or not all(hasattr(x, "shape") for x in entry[2]):
+        return True
+    return bool(rule.needed(tuple([slot != -1 for slot in slots]))[1])
 
 
 GRAPH = GraphTape()

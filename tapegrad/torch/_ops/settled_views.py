@@ -36,9 +36,9 @@ from tapegrad.torch._tensor.views import Steps, drop_dead, joined
 mode_of = MODE.get
 reference_to = weakref.ref
 
-# What a function that declares a view returns: a path with the class of the node, or a tensor
-# where there is nothing to view.
-Plan = tuple[Path, type[Node]] | Tensor
+# What a function that declares a view returns: a path with the class of the node; a function of
+# the tensor, where memory does not allow a view; or a tensor where there is nothing to do.
+Plan = tuple[Path, type[Node]] | Callable[[Tensor], Tensor] | Tensor
 
 _WHOLE = frozenset((int,))
 _SHAPES = frozenset((tuple, list, Size))
@@ -118,13 +118,27 @@ def is_usual(input: Tensor) -> bool:
     return input._creation_meta is None and not input._inference
 
 
+def _key_of(x: Value, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """By what a view of an array is remembered; None if parameters are others than integers."""
+    key: list[Any] = [x.dtype, x.shape, x.strides]
+    for arg in (*args, *kwargs.values()) if kwargs else args:
+        if type(arg) is int:
+            key.append(arg)
+        elif type(arg) in _SHAPES and _WHOLE.issuperset(map(type, arg)):
+            key.append(tuple(arg))
+        else:
+            return None
+    key += kwargs
+    return tuple(key)
+
+
 def viewing(plan: Callable[..., Plan], *, numpy_words: bool = False) -> Callable[..., Tensor]:
     """A view, of which calls that come again are settled.
 
     plan: a function of a tensor and parameters that checks them, and gives the path and the class
     of the node. numpy_words: keywords may be NumPy's.
     """
-    views: dict[Any, Known] = {}
+    views: dict[Any, Any] = {}
     ask = views.get
     general = with_numpy_words(plan) if numpy_words else plan
 
@@ -133,21 +147,23 @@ def viewing(plan: Callable[..., Plan], *, numpy_words: bool = False) -> Callable
         x = input._value
         key: Any = None
         if type(x) is ndarray and mode_of() is None:
-            if kwargs:
-                if _WHOLE.issuperset(map(type, (*args, *kwargs.values()))):
-                    key = x.dtype, x.shape, x.strides, *args, *kwargs, *kwargs.values()
-            elif _WHOLE.issuperset(map(type, args)):
+            if not kwargs and _WHOLE.issuperset(map(type, args)):
                 key = x.dtype, x.shape, x.strides, *args
-            elif len(args) == 1 and type(args[0]) in _SHAPES:
-                if _WHOLE.issuperset(map(type, args[0])):
-                    key = x.dtype, x.shape, x.strides, "in one", *args[0]
+            else:
+                key = _key_of(x, args, kwargs)
             if key is not None and input._creation_meta is None and not input._inference:
                 found = ask(key)
                 if found is not None:
-                    return known_view(input, x, found)
+                    if type(found) is Known:
+                        return known_view(input, x, found)
+                    return found(input)
         planned = general(input, *args, **kwargs)
         if isinstance(planned, Tensor):
             return planned
+        if callable(planned):
+            if key is not None and len(views) < _MOST:
+                views[key] = planned
+            return planned(input)
         if key is not None:
             remember(views, key, x, *planned)
         return view_of(input, *planned)
@@ -209,7 +225,7 @@ def _joining(shape: tuple[int, ...], dtype: Any, places: list[Any]) -> Callable[
 def _known_parts(input: Tensor, x: Value, known: KnownParts) -> tuple[Tensor, ...]:
     """Parts that have come before, of a tensor as `known_view` takes it."""
     parts, label, specs, kept, params = known
-    source = input.node
+    source, parent = input.node, None
     if source is not None:
         if source is LEAF:
             source = accumulator_of(input)
@@ -225,7 +241,8 @@ def _known_parts(input: Tensor, x: Value, known: KnownParts) -> tuple[Tensor, ..
     views = base._views
     if views is None:
         views = base._views = []
-    made, count = [], len(parts)
+    made: list[Tensor] = []
+    count = len(parts)
     for take, path in parts:
         part: Tensor = new(Tensor)
         part._value = take(x)
@@ -265,14 +282,11 @@ def viewing_apart(
         x = input._value
         key: Any = None
         if type(x) is ndarray and mode_of() is None:
-            if _WHOLE.issuperset(map(type, args)) and _WHOLE.issuperset(
-                map(type, kwargs.values())
-            ):
-                key = x.dtype, x.shape, x.strides, *args, *kwargs, *kwargs.values()
-                if input._creation_meta is None and not input._inference:
-                    found = ask(key)
-                    if found is not None:
-                        return _known_parts(input, x, found)
+            key = _key_of(x, args, kwargs)
+            if key is not None and input._creation_meta is None and not input._inference:
+                found = ask(key)
+                if found is not None:
+                    return _known_parts(input, x, found)
         cut = general(input, *args, **kwargs)
         if key is not None:
             learned = _learned_parts(x, cut)
@@ -291,4 +305,13 @@ def _show_result(call: Any, plan: Callable[..., Any], annotation: str) -> None:
     call.__signature__ = inspect.signature(plan).replace(return_annotation=annotation)
 
 
-__all__ = ["Known", "Plan", "is_usual", "known_view", "learned", "remember", "viewing", "viewing_apart"]
+__all__ = [
+    "Known",
+    "Plan",
+    "is_usual",
+    "known_view",
+    "learned",
+    "remember",
+    "viewing",
+    "viewing_apart",
+]

@@ -9,6 +9,7 @@ same memory. It takes traced arrays too: after a write to the base its views are
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -27,7 +28,7 @@ from tapegrad.torch._graph.node import Node, fresh_node, new, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._graph.versions import owner_of
 from tapegrad.torch._ops.declare import finish, tell
-from tapegrad.torch._ops.settled import settled_one, settled_spread
+from tapegrad.torch._ops.ways import settled_one, settled_spread
 from tapegrad.torch._rules.brain_floats import repeated
 from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray
 from tapegrad.torch._tensor.views import link_view
@@ -156,6 +157,12 @@ class Permute(Path):
         return operator.methodcaller("transpose", self.params["axes"])
 
 
+# A third of the price of np.broadcast_to, and writeable.
+_iterated: Any = functools.partial(
+    np.nditer, flags=["reduce_ok", "multi_index"], op_flags=["readwrite"], order="C"
+)
+
+
 class Expand(Path):
     __slots__ = ()
     rule = REGISTRY[np.broadcast_to]
@@ -167,10 +174,19 @@ class Expand(Path):
         return _writeable(np.broadcast_to(base, self.params["shape"]), base)
 
     def quick(self, base: Value, out: Value) -> Callable[[Value], Value]:
-        if not base.flags.c_contiguous:
-            return self
         shape, dtype, strides = out.shape, out.dtype, out.strides
-        return lambda x: ndarray(shape, dtype, x, 0, strides)
+        if base.flags.c_contiguous:
+            return lambda x: ndarray(shape, dtype, x, 0, strides)
+
+        def take(x: Value) -> Value:
+            try:
+                return _iterated((x,), itershape=shape).itviews[0]
+            except ValueError:  # it may not be written to
+                return self(x)
+
+        made = take(base)
+        same = made.strides == strides and owner_of(made) is owner_of(base)
+        return take if same else self
 
     def entry(self, value: Value, out: Value, node: Node) -> Entry:
         if is_brain(value.dtype):

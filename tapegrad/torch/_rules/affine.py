@@ -10,10 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._core.entry import Spec
 from tapegrad._core.forms import General
+from tapegrad._core.settled import AllWays, summing
 from tapegrad._core.types import Cotangent, Params, Tangent, Value
 from tapegrad.rules.products import _matmul_x, _matmul_y
 from tapegrad.torch._graph.names import name_nodes
+from tapegrad.torch._rules.fused import Fused
 from tapegrad.torch._types import Number
 
 
@@ -85,7 +88,47 @@ def _added_examples(
     return aligned * beta + product * alpha
 
 
-ADDED_PRODUCT = General(
+class _AddedProduct(General, Fused):
+    """`beta * input + alpha * (mat1 @ mat2)`."""
+
+    def ways(
+        self, specs: Sequence[Any], out: Spec, wanted: tuple[bool, ...], **params: Any
+    ) -> AllWays | None:
+        if not _are_of_dtype(specs, out):
+            return None
+        first, x, y = specs
+        if x.ndim != y.ndim or x.ndim < 2 or x.shape[:-2] != y.shape[:-2]:
+            return None
+        beta, alpha = params.get("beta", 1), params.get("alpha", 1)
+        total = summing(out.shape, first.shape)
+        by_first, by_x, by_y = wanted
+
+        def pull(
+            g: Cotangent, _out: Value, _first: Value, x: Value, y: Value
+        ) -> tuple[Cotangent, ...]:
+            bar = None
+            if by_first:
+                bar = g if beta == 1 else g * beta
+                bar = bar if total is None else total(bar)
+            if alpha != 1:
+                g = g * alpha
+            return (
+                bar,
+                np.matmul(g, y.swapaxes(-1, -2)) if by_x else None,
+                np.matmul(x.swapaxes(-1, -2), g) if by_y else None,
+            )
+
+        return AllWays(pull)
+
+
+def _are_of_dtype(specs: Sequence[Any], out: Spec) -> bool:
+    """Whether arguments are arrays of real floats of the result's dtype."""
+    return out.dtype.kind == "f" and all(
+        type(spec) is Spec and spec.dtype is out.dtype for spec in specs
+    )
+
+
+ADDED_PRODUCT = _AddedProduct(
     _added_product,
     vjp=[_pull_added, _pull_left, _pull_right],
     jvp=_push_added,
@@ -116,7 +159,7 @@ def _push_affine(dots: Tangent, _out: Value, _bias: Value, x: Value, weight: Val
     return total if weight_dot is None else total + np.matmul(x, flipped(weight_dot))
 
 
-class _Affine(General):
+class _Affine(General, Fused):
     """`x @ weight.T + bias` for matrices x and weight."""
 
     transposed = 2  # hooks of its nodes see the gradient of weight.T
@@ -134,6 +177,24 @@ class _Affine(General):
             np.matmul(g, args[2]) if wanted[1] else None,
             np.matmul(flipped(g), args[1]) if wanted[2] else None,
         )
+
+    def ways(
+        self, specs: Sequence[Any], out: Spec, wanted: tuple[bool, ...], **_params: Any
+    ) -> AllWays | None:
+        if not _are_of_dtype(specs, out) or specs[0].shape != out.shape[1:] or out.ndim != 2:
+            return None
+        by_bias, by_x, by_weight = wanted
+
+        def pull(
+            g: Cotangent, _out: Value, _bias: Value, x: Value, weight: Value
+        ) -> tuple[Cotangent, ...]:
+            return (
+                np.add.reduce(g, 0) if by_bias else None,
+                np.matmul(g, weight) if by_x else None,
+                np.matmul(g.T, x) if by_weight else None,
+            )
+
+        return AllWays(pull)
 
 
 AFFINE = _Affine(

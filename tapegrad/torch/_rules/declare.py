@@ -16,7 +16,7 @@ import numpy as np
 
 from tapegrad._core.forms import Elementwise, General
 from tapegrad._core.rule import Partial, Rule
-from tapegrad._core.types import Cotangent, Function, Params, Value
+from tapegrad._core.types import Cotangent, Function, Params, Value, Values, Wanted
 from tapegrad._core.values import innermost
 from tapegrad.torch._graph.names import name_nodes
 from tapegrad.torch._rules.fused import Fused
@@ -52,12 +52,7 @@ class PlainElementwise(FusedElementwise):
     """
 
     def pull(
-        self,
-        g: Cotangent,
-        out: Value,
-        args: Sequence[Value],
-        params: Params,
-        wanted: Sequence[bool],
+        self, g: Cotangent, out: Value, args: Values, params: Params, wanted: Wanted
     ) -> Sequence[Cotangent]:
         if type(g) is not np.ndarray or not callable(self.partials[0]) or any(wanted[1:]):
             return super().pull(g, out, args, params, wanted)

@@ -14,6 +14,7 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import raw_value
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import private
+from tapegrad.torch._ops.elementwise.activations import log_softmax_of
 from tapegrad.torch._ops.elementwise.kinds import require_kind
 from tapegrad.torch._ops.settled import settled
 from tapegrad.torch._rules import losses as _losses
@@ -182,7 +183,7 @@ def _soft_cross_entropy(
 ) -> Value:
     if label_smoothing:
         target = target * (1 - label_smoothing) + label_smoothing / x.shape[axis]
-    scores = _losses.log_probabilities(x, axis) * target
+    scores = log_softmax_of(x, axis=axis) * target
     if weight is not None:
         scores = scores * _beside_classes(weight, scores, axis)
     if reduction == "mean":

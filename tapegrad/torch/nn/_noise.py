@@ -8,9 +8,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from tapegrad._warning import warn
+from tapegrad.torch._graph.modes import MODE
 from tapegrad.torch._ops.declare import OPERATIONS, register
-from tapegrad.torch._tensor.tensor import Tensor
+from tapegrad.torch._tensor.tensor import Tensor, of_value
 
 
 def _check_probability(p: float, error: type[Exception] = ValueError) -> None:
@@ -28,8 +31,13 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def _dropped(input: Tensor, p: float, training: bool, inplace: bool) -> Any:
     if not training or p == 0:
         return input
-    kept = OPERATIONS["rand_like"](input.detach()) >= p
-    scale = kept.to(input.dtype) / (1 - p) if p < 1 else kept.to(input.dtype) * 0
+    drawn = OPERATIONS["rand_like"](input.detach())
+    value = drawn._value
+    if p < 1 and MODE.get() is None and type(value) is np.ndarray and value.dtype.char in "fd":
+        scale = of_value((value >= p).astype(value.dtype) / (1 - p))
+    else:
+        kept = drawn >= p
+        scale = kept.to(input.dtype) / (1 - p) if p < 1 else kept.to(input.dtype) * 0
     return input.mul_(scale) if inplace else input * scale
 
 

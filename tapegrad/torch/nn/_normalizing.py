@@ -21,7 +21,8 @@ from tapegrad.torch._graph.versions import count_write
 from tapegrad.torch._ops.create.fill import C_NAMES
 from tapegrad.torch._ops.declare import OPERATIONS, private, register
 from tapegrad.torch._ops.elementwise.kinds import require_kind
-from tapegrad.torch._ops.settled import kept_by, settled
+from tapegrad.torch._ops.making import kept_by
+from tapegrad.torch._ops.settled import settled
 from tapegrad.torch._rules.normalizing import moments, moments_kept, normalized
 from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._tensor.writes import is_plain, overwrite

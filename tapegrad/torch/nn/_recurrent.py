@@ -15,8 +15,10 @@ from tapegrad._core.types import Value
 from tapegrad._core.values import Traced, getitem
 from tapegrad.torch._ops.create.generator import draw_uniform
 from tapegrad.torch._ops.declare import private, register
+from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules.affine import AFFINE
 from tapegrad.torch._rules.recurrent import recurrent
+from tapegrad.torch._rules.recurrent_step import recurrent_step
 from tapegrad.torch._tensor.tensor import Tensor, plain_of
 
 Operation = Callable[..., Any]
@@ -152,15 +154,10 @@ for _name, _mode in (
 # --- Cells --------------------------------------------------------------------------------------
 
 
-@private("AddBackward0", name="rnn_cell")
-def _one_step(
-    input: Value, states: Sequence[Value], weights: Sequence[Value], mode: str
-) -> tuple[Value, ...]:
-    """One step of a network: its new states."""
-    biased = weights[2] is not None
-    given = weights if biased else weights[:2]
-    sizes = (input.shape[0],)
-    return tuple(_direction(input, list(states), given, biased, mode, sizes, False)[1])
+@private("AddBackward0", name="rnn_cell", settles=True)
+def _one_step(mode: str, *arrays: Value) -> Any:
+    """One step of a network: its new state, or for an LSTM its new states."""
+    return recurrent_step(arrays, mode)
 
 
 def _check_cell(input: Tensor, states: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor) -> None:
@@ -196,9 +193,15 @@ def _cell(name: str, mode: str) -> Operation:
                 f"{name}(): argument 'hx' (position 2) must be tuple of Tensors, not Tensor"
             )
         states = tuple(hx) if mode == "LSTM" else (hx,)
-        _check_cell(input, states, w_ih, w_hh)
-        made = _one_step(input, states, [w_ih, w_hh, b_ih, b_hh], mode)
-        return made if mode == "LSTM" else made[0]
+        biases = () if b_ih is None else (b_ih, b_hh)
+        return step(mode, input, *states, w_ih, w_hh, *biases)
+
+    def checked(_mode: str, input: Tensor, *others: Any) -> Any:
+        count = 2 if mode == "LSTM" else 1
+        _check_cell(input, others[:count], *others[count : count + 2])
+        return _one_step(mode, input, *others)
+
+    step = settling(checked, _one_step.trace)  # type: ignore[attr-defined]
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"One step of {mode}: the new state, for an LSTM (h, c)."

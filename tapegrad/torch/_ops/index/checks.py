@@ -26,14 +26,22 @@ def positions(index: Value, word: str, *, narrow: bool = True) -> Value:
     return given
 
 
+_UNSIGNED = np.dtype(np.uint64)
+
+
+def are_below(index: Value, size: int) -> bool:
+    """Whether int64 positions, of which there are some, are from 0 to below a size."""
+    found = index.view(_UNSIGNED)  # where negative ones are large
+    return bool(found.item(found.argmax()) < size)  # at a third of the price of a reduction
+
+
 def require_range(
     index: Value, size: int, dim: int, *, negative: bool, error: type[Exception]
 ) -> None:
     """Raise an error unless indices lie in a dimension of a size."""
     if isinstance(index, Mapped) or not index.size:
         return
-    usual = type(index) is np.ndarray and index.dtype.char == "l"
-    if usual and np.maximum.reduce(index.view(np.uint64), None) < size:
+    if type(index) is np.ndarray and index.dtype.char == "l" and are_below(index, size):
         return
     low, high = int(index.min()), int(index.max())
     if low < (-size if negative else 0) or high >= size:
@@ -56,7 +64,7 @@ def at_rows(dim: int, index: Value) -> Index:
 
 
 @functools.lru_cache(maxsize=512)
-def _sparse_grid(shape: tuple[int, ...]) -> tuple[Value, ...]:
+def sparse_grid(shape: tuple[int, ...]) -> tuple[Value, ...]:
     return tuple(np.indices(shape, sparse=True))
 
 
@@ -76,7 +84,7 @@ def grid_for(x: Value, dim: int, index: Value, word: str) -> tuple[Value, ...]:
                 f"be no larger than self {list(x.shape)} apart from dimension {dim}"
             )
     require_range(index, x.shape[dim], dim, negative=False, error=RuntimeError)
-    grid = list(_sparse_grid(index.shape))
+    grid = list(sparse_grid(index.shape))
     grid[dim] = index
     return tuple(grid)
 

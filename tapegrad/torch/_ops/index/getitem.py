@@ -19,7 +19,7 @@ from tapegrad.torch._graph.node import Node, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._ops.create.fill import filled_as
 from tapegrad.torch._ops.declare import register, tell
-from tapegrad.torch._ops.fast import are_positions, chosen
+from tapegrad.torch._ops.fast import chosen, chosen_here
 from tapegrad.torch._ops.index.syntax import Parsed, parse
 from tapegrad.torch._ops.settled_views import Known, is_usual, known_view, remember
 from tapegrad.torch._ops.shape.reshape import reshaped
@@ -43,7 +43,16 @@ def _getitem(self: Tensor, index: types.Index) -> Tensor:
     kind = type(index)
     x = self._value
     key: Any = None
-    if type(x) is ndarray and mode_of() is None and is_usual(self):
+    if kind is Tensor or (kind is tuple and index and type(index[0]) is Tensor):
+        places = _frequent_places(index, kind, x.shape)
+        if places is not None:
+            try:
+                if type(x) is ndarray and mode_of() is None:
+                    return chosen_here(self, x, places, INDEX)
+                return chosen(self, places, INDEX)
+            except IndexError:
+                pass  # what is wrong is said below
+    elif type(x) is ndarray and mode_of() is None and is_usual(self):
         if kind is int:
             key = x.dtype, x.shape, x.strides, index
         elif kind is slice or kind is tuple:
@@ -61,9 +70,6 @@ def _getitem(self: Tensor, index: types.Index) -> Tensor:
     label = _label_of_frequent(index, kind, shape)
     if label is not None:
         return _viewed(self, key, Index(index), label)
-    places = _frequent_places(index, kind, shape)
-    if places is not None:
-        return chosen(self, places, INDEX)
     parsed = parse(index, shape)
     if parsed.chosen is None:
         return _viewed(self, key, Index(_simple(parsed.basic)), label_of(parsed.name))
@@ -144,7 +150,7 @@ def _label_of_frequent(
 
 
 def _frequent_places(index: types.Index, kind: type, shape: tuple[int, ...]) -> types.Index:
-    """Positions from 0, one tensor of them a dimension from the first; None for any other."""
+    """Positions, one tensor of them a dimension from the first; None for any other index."""
     if kind is Tensor:
         parts: Any = (index,)
     elif kind is tuple and 0 < len(index) <= len(shape):
@@ -154,9 +160,11 @@ def _frequent_places(index: types.Index, kind: type, shape: tuple[int, ...]) -> 
     if not shape:
         return None
     found = []
-    for part, size in zip(parts, shape, strict=False):
+    for part in parts:
         value = part._value if type(part) is Tensor else None
-        if type(value) is not ndarray or not are_positions(value, size):
+        if type(value) is not ndarray or value.dtype.char != "l" or not value.shape:
+            return None
+        if not value.size:
             return None
         found.append(value.copy())
     return found[0] if len(found) == 1 else tuple(found)

@@ -18,6 +18,7 @@ from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast
 from tapegrad.torch._ops.fast import short_lookup
 from tapegrad.torch._ops.index.checks import (
+    are_below,
     grid_for,
     lines,
     positions,
@@ -47,8 +48,27 @@ def gather(input: Value, dim: int, index: Value, *, sparse_grad: bool = False) -
     return getitem(x, grid_for(x, axis, given, "gather")).reshape(shape)
 
 
+# The grids of gather, with None in the place of the index, by all that they depend on.
+_GRIDS: dict[Any, tuple[Any, ...]] = {}
+_MOST = 1 << 12
+
+
 def _gather_index(x: Value, dim: Dim = 0, index: TensorLike = None, *rest: Any) -> Index:
     given = index._value if type(index) is Tensor else None
+    if type(given) is ndarray and given.dtype.char == "l" and type(dim) is int and not rest:
+        key = x.shape, given.shape, dim
+        known = _GRIDS.get(key)
+        if known is not None:
+            if not are_below(given, x.shape[dim]):
+                return None  # which says so
+            given = given.copy()
+            return tuple([given if part is None else part for part in known])
+        if x.ndim and given.size:
+            axis = wrapped(dim, x.ndim)
+            found = grid_for(x, axis, given, "gather")
+            if len(_GRIDS) >= _MOST:
+                _GRIDS.clear()
+            _GRIDS[key] = tuple([None if i == axis else part for i, part in enumerate(found)])
     if rest or not x.ndim or type(given) is not ndarray or not given.size:
         return None
     axis = wrapped(dim, x.ndim)

@@ -16,7 +16,7 @@ from tapegrad.torch._dims import wrapped
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast, scaled
-from tapegrad.torch._ops.fast import short_lookup
+from tapegrad.torch._ops.fast import are_positions, short_lookup
 from tapegrad.torch._ops.index.checks import (
     ALL,
     at_rows,
@@ -64,8 +64,11 @@ def _select_index(x: Value, dim: Dim = 0, index: TensorLike = None, *rest: Any) 
     given = index._value if type(index) is Tensor else None
     if rest or not x.ndim or type(given) is not ndarray:
         return None
+    usual = type(dim) is int and 0 <= dim < x.ndim and given.ndim == 1
+    if usual and are_positions(given, x.shape[dim]):
+        return at_rows(dim, given.copy()) if dim else given.copy()
     axis, given = _rows_of(x, dim, given.copy(), "index_select")
-    return at_rows(axis, given)
+    return at_rows(axis, given) if axis else given
 
 
 register(replaces=index_select)(short_lookup(index_select, _select_index, "IndexSelectBackward0"))

@@ -12,14 +12,14 @@ import numpy as np
 
 from tapegrad._core.types import Function, Value
 from tapegrad._core.values import getitem, untraced
+from tapegrad.torch import return_types
 from tapegrad.torch._dims import along_one, axes_of, shaped
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._graph.modes import MODE
-from tapegrad.torch._graph.node import node_class
 from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
-from tapegrad.torch._ops.fast import chosen
-from tapegrad.torch._tensor.tensor import Tensor, ndarray, of_value
+from tapegrad.torch._ops.fast import short_reading
+from tapegrad.torch._ops.index.checks import sparse_grid
+from tapegrad.torch._tensor.tensor import Tensor, ndarray
 from tapegrad.torch._types import Dim, TensorLike
 from tapegrad.torch.return_types import aminmax as aminmax_type
 from tapegrad.torch.return_types import pair
@@ -27,11 +27,8 @@ from tapegrad.torch.return_types import pair
 
 def taken(array: Value, places: Value, axis: int) -> Value:
     """The elements at places along an axis; one index an element, as np.take_along_axis."""
-    index: list[Value] = []
-    sides = places.shape
-    for i, side in enumerate(sides):
-        beside = np.arange(side).reshape((-1, *(1,) * (len(sides) - 1 - i)))
-        index.append(places if i == axis % len(sides) else beside)
+    index = list(sparse_grid(places.shape))
+    index[axis] = places
     return getitem(array, tuple(index))
 
 
@@ -40,10 +37,7 @@ def taken_one(array: Value, places: Value, axis: int, keepdim: bool) -> tuple[Va
     if keepdim:
         places = np.expand_dims(places, axis)
         return taken(array, places, axis), places
-    index: list[Value] = []
-    sides = places.shape
-    for i, side in enumerate(sides):
-        index.append(np.arange(side).reshape((-1, *(1,) * (len(sides) - 1 - i))))
+    index = sparse_grid(places.shape)
     return getitem(array, (*index[:axis], places, *index[axis:])), places
 
 
@@ -84,7 +78,7 @@ _declare_extreme("amax", np.max)
 _declare_extreme("amin", np.min)
 
 
-@operation("AminmaxBackward0")
+@operation("AminmaxBackward0", settles=True)
 def aminmax(input: Value, *, dim: Dim = None, keepdim: bool = False) -> Any:
     """The smallest and the largest element, as a named tuple (min, max)."""
     require_ordered(input, "aminmax")
@@ -98,37 +92,12 @@ def aminmax(input: Value, *, dim: Dim = None, keepdim: bool = False) -> Any:
 # --- max, min: three functions of one name ------------------------------------------------------
 
 
-def _short_along(general: Function, word: str, locate: Function) -> Function:
-    """An extremum along a dimension outside of transforms, whose read is logged here."""
-    node = node_class(f"{word.capitalize()}Backward0")
-
-    def call(input: TensorLike, dim: Dim, keepdim: bool = False, **words: Any) -> Any:
-        x = input._value if isinstance(input, Tensor) and not words else None
-        if type(x) is not ndarray or MODE.get() is not None or type(dim) is not int:
-            return general(input, dim, keepdim, **words)
-        if x.ndim < 2 or x.dtype.char not in "fd" or not x.size or not -x.ndim <= dim < x.ndim:
-            return general(input, dim, keepdim)
-        axis = dim % x.ndim
-        places = locate(x, axis)
-        if keepdim:
-            places = np.expand_dims(places, axis)
-        values = chosen(input, _index_at(places, x.ndim, axis), node)
-        return pair(word, values, of_value(places))
-
-    return call
+def _places_of_largest(x: Value, axis: int) -> Value:
+    return x.argmax(axis) if type(x) is ndarray else np.argmax(x, axis)
 
 
-def _index_at(places: Value, ndim: int, axis: int) -> tuple[Value, ...]:
-    """The index of the elements at places along an axis, with a copy of the places."""
-    sides = places.shape
-    index = [
-        np.arange(side).reshape((-1, *(1,) * (len(sides) - 1 - i))) for i, side in enumerate(sides)
-    ]
-    if len(sides) == ndim:
-        index[axis] = places.copy()
-    else:
-        index.insert(axis, places.copy())
-    return tuple(index)
+def _places_of_smallest(x: Value, axis: int) -> Value:
+    return x.argmin(axis) if type(x) is ndarray else np.argmin(x, axis)
 
 
 def _declare_extremum(word: str, reduce: Function, locate: Function, pairwise: Function) -> None:
@@ -143,7 +112,7 @@ def _declare_extremum(word: str, reduce: Function, locate: Function, pairwise: F
         require_ordered(input, word)
         require_elements(input, dim, word)
         array, axis = along_one(input, dim)
-        places = locate(untraced(array), axis=axis)
+        places = locate(untraced(array), axis)
         values, places = taken_one(array, places, axis, keepdim and input.ndim > 0)
         return pair(word, values, places)
 
@@ -152,17 +121,21 @@ def _declare_extremum(word: str, reduce: Function, locate: Function, pairwise: F
 
     options: dict[str, Any] = {"method": False, "function": False, "name": word}
     of_all = operation(f"{label}Backward1", settles=True, **options)(whole)
-    of_dim = _short_along(operation(f"{label}Backward0", **options)(along), word, locate)
+    of_dim = operation(f"{label}Backward0", **options)(along)
+    of_dim = short_reading(
+        of_dim, f"{label}Backward0", 0, locate=(locate, getattr(return_types, word))
+    )
     of_two = operation(f"{label}imumBackward0", settles=True, **options)(paired)
 
     def choose(input: TensorLike, dim: Dim = None, keepdim: bool = False, **words: Any) -> Any:
-        other = words.pop("other", None)
+        other = words.pop("other", None) if words else None
         if isinstance(dim, Tensor) or other is not None:
             return of_two(input, dim if other is None else other, **words)
-        dim = words.pop("axis", dim)
+        dim = words.pop("axis", dim) if words else dim
         if dim is None:
             return of_all(input, **words)
-        return of_dim(input, dim, words.pop("keepdims", keepdim), **words)
+        keepdim = words.pop("keepdims", keepdim) if words else keepdim
+        return of_dim(input, dim, keepdim, **words)
 
     choose.__doc__ = (
         f"The {_WORDS[word]} element of all; with `dim` a named tuple (values, indices) along it; "
@@ -172,8 +145,8 @@ def _declare_extremum(word: str, reduce: Function, locate: Function, pairwise: F
     register()(choose)
 
 
-_declare_extremum("max", np.max, np.argmax, np.maximum)
-_declare_extremum("min", np.min, np.argmin, np.minimum)
+_declare_extremum("max", np.max, _places_of_largest, np.maximum)
+_declare_extremum("min", np.min, _places_of_smallest, np.minimum)
 
 
 def _declare_place(word: str, locate: Function) -> None:
@@ -226,7 +199,9 @@ def _declare_running(word: str, ufunc: np.ufunc) -> None:
         return pair(word, shaped(values, input.shape), shaped(places, input.shape))
 
     compute.__doc__ = f"The {_WORDS[word[3:]]} element so far, and where it is."
-    operation(f"{word.capitalize()}Backward0", name=word)(compute)
+    label = f"{word.capitalize()}Backward0"
+    general = operation(label, name=word)(compute)
+    register(replaces=general)(short_reading(general, label, 0))
 
 
 _declare_running("cummax", np.maximum)

@@ -9,10 +9,12 @@ import numpy as np
 from tapegrad._core.types import Value
 from tapegrad._core.values import untraced
 from tapegrad.torch._dims import along_one, shaped
-from tapegrad.torch._ops.declare import operation
+from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import promoted
+from tapegrad.torch._ops.fast import short_reading
 from tapegrad.torch._ops.reduce.extrema import taken
 from tapegrad.torch._rules.parts import LARGE
+from tapegrad.torch._tensor.tensor import Tensor
 from tapegrad.torch._types import TensorLike
 from tapegrad.torch.return_types import pair
 
@@ -85,6 +87,15 @@ def sort(input: Value, dim: int = -1, descending: bool = False, stable: bool | N
     return _sorted("sort", input, dim, descending)
 
 
+_by_place = short_reading(sort, "SortBackward0", 0)
+_stably = short_reading(sort, "SortBackward1", 0)
+
+
+@register(replaces=sort)
+def _sort(input: Tensor, *args: Any, **words: Any) -> Any:
+    return (_stably if "stable" in words else _by_place)(input, *args, **words)
+
+
 @operation("SortBackward0")
 def argsort(input: Value, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """Where the elements in order along a dimension are."""
@@ -109,6 +120,9 @@ def topk(input: Value, k: int, dim: int = -1, largest: bool = True, sorted: bool
     values = taken(array, places, axis)
     shape = () if not input.ndim and k else places.shape
     return pair("topk", shaped(values, shape), shaped(places, shape))
+
+
+register(replaces=topk)(short_reading(topk, "TopkBackward0", 1))
 
 
 def _searched(sequence: Value, values: Value, side: Literal["left", "right"]) -> Value:

@@ -16,8 +16,9 @@ from tapegrad._core.values import is_ndarray, untraced
 from tapegrad.rules.reduction import extremum_jvp, extremum_vjp
 from tapegrad.torch._dims import along_one, wrapped
 from tapegrad.torch._dtypes import word_of
-from tapegrad.torch._ops.declare import operation
+from tapegrad.torch._ops.declare import operation, register
 from tapegrad.torch._ops.elementwise.arithmetic import cast, floating
+from tapegrad.torch._ops.fast import short_reading
 from tapegrad.torch._ops.reduce.extrema import taken, taken_one
 from tapegrad.torch._rules.declare import Declared, general
 from tapegrad.torch._types import Dim, TensorLike
@@ -79,7 +80,8 @@ def _declare_median(word: str, skip_nan: bool) -> None:
     compute.__doc__ = (
         "The median, of two middle elements the lower; with `dim` a named tuple (values, indices)."
     )
-    operation(name_of, name=word)(compute)
+    general = operation(name_of, name=word)(compute)
+    register(replaces=general)(short_reading(general, f"{label}Backward1", 0, None))
 
 
 _declare_median("median", skip_nan=False)
@@ -95,6 +97,9 @@ def kthvalue(input: Value, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     order = np.argsort(untraced(array), axis, kind="stable")
     places = np.take(order, k - 1, axis)
     return pair("kthvalue", *taken_one(array, places, axis, keepdim and input.ndim > 0))
+
+
+register(replaces=kthvalue)(short_reading(kthvalue, "KthvalueBackward0", 1))
 
 
 @operation("ModeBackward0")
@@ -114,6 +119,9 @@ def mode(input: Value, dim: int = -1, keepdim: bool = False) -> Any:
     last = np.argmax(positions - start, -1)  # where the first of the longest runs ends
     places = np.take_along_axis(order, np.expand_dims(last, -1), -1)[..., 0]
     return pair("mode", *taken_one(array, places, axis, keepdim and input.ndim > 0))
+
+
+register(replaces=mode)(short_reading(mode, "ModeBackward0", 0))
 
 
 # --- Quantiles ----------------------------------------------------------------------------------

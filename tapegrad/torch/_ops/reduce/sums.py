@@ -24,7 +24,7 @@ from tapegrad.torch._ops.elementwise.arithmetic import cast, floating, promoted
 from tapegrad.torch._ops.fast import is_short, logged
 from tapegrad.torch._ops.settled import settling
 from tapegrad.torch._rules.declare import elementwise, general
-from tapegrad.torch._rules.parts import add_up
+from tapegrad.torch._rules.parts import add_up, highest
 from tapegrad.torch._tensor.tensor import Tensor, ndarray
 from tapegrad.torch._types import Axis, Dim, DType, Number, TensorLike
 
@@ -436,7 +436,38 @@ def _logsumexp_jvp(dots: Tangent, out: Value, x: Value, axis: Axis, keepdims: bo
     return np.sum(dots[0] * _share(out, x, axis, keepdims), axis=axis, keepdims=keepdims)
 
 
-@general("LogsumexpBackward0", _logsumexp_vjp, _logsumexp_jvp)
+def _logsumexp_ways(
+    specs: Any, out: Spec, wanted: tuple[bool, ...], axis: Axis, keepdims: bool
+) -> AllWays | None:
+    (x,) = specs
+    if x.dtype.char not in "fd" or not x.size or not x.ndim or axis is None:
+        return None
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    kept = tuple([1 if i in axes or i - x.ndim in axes else s for i, s in enumerate(x.shape)])
+    shape, zero = out.shape, np.zeros((), x.dtype)
+
+    def run(x: Value) -> Value:
+        largest = highest(x, axis, None, None, True)
+        largest = np.where(np.isinf(largest), zero, largest)
+        powers = x - largest
+        total = add_up(np.exp(powers, powers), axis, None, None, True)
+        np.log(total, total)
+        total += largest
+        return total.reshape(shape)
+
+    def pull(g: Cotangent, out: Value, x: Value) -> Any:
+        whole = out.reshape(kept)
+        if np.count_nonzero(np.isinf(whole)):
+            return (_logsumexp_vjp(g, out, x, axis, keepdims),)
+        bar = x - whole
+        np.exp(bar, bar)
+        bar *= g.reshape(kept)
+        return (bar,)
+
+    return AllWays(pull, run=run)
+
+
+@general("LogsumexpBackward0", _logsumexp_vjp, _logsumexp_jvp, ways=_logsumexp_ways)
 def _logsumexp(x: Value, axis: Axis, keepdims: bool) -> Value:
     largest = np.max(x.real, axis=axis, keepdims=True, initial=-np.inf)
     largest = np.where(np.isinf(largest), 0, largest)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -88,20 +88,34 @@ def fits_in_memory(value: Value, shape: tuple[int, ...]) -> bool:
 def reshaped(input: Tensor, shape: tuple[int, ...], label: type[Node] = VIEW) -> Tensor:
     """A tensor in another shape of as many elements: a view if it can be one, else a copy."""
     planned = _reshaping(input, shape, label)
-    return planned if isinstance(planned, Tensor) else view_of(input, *planned)
+    return planned(input) if callable(planned) else view_of(input, *planned)
 
 
-def _reshaping(input: Tensor, shape: tuple[int, ...], label: type[Node] = VIEW) -> Plan:
+def _reshaping(
+    input: Tensor, shape: tuple[int, ...], label: type[Node] = VIEW
+) -> tuple[Path, type[Node]] | Callable[[Tensor], Tensor]:
     if fits_in_memory(input._value, shape):
         value = input._value
         if label is VIEW and type(value) is ndarray and not value.flags.c_contiguous:
             label = label_of("ReshapeAlias")
         return Reshape(shape), label
+    return functools.partial(_copied, shape=shape)
+
+
+def _copied(input: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """A copy of a tensor in another shape, which counts as a tensor of its own."""
     copy = input.clone()
-    copy._value = np.ascontiguousarray(copy._value)
-    made = view_of(copy, Reshape(shape), label_of("UnsafeView"))
+    value = copy._value
+    if type(value) is not ndarray or not value.flags.c_contiguous:
+        copy._value = np.ascontiguousarray(value)
+    made = _in_copy(copy, *shape)
     made._base = made._view_fn = None  # nobody else holds the copy
     return made
+
+
+@viewing
+def _in_copy(copy: Tensor, *shape: int) -> Plan:
+    return Reshape(shape), label_of("UnsafeView")
 
 
 @register(function=False)

@@ -1,0 +1,367 @@
+"""Calls that are settled, made: how the result is computed, and what its entries keep.
+
+A call is a list of steps, each a call of one rule, or a result of several or a part of one. What
+shapes and dtypes decide of a step is known before: its function, which values its entry keeps, and
+how its replay computes the cotangents (`ways`).
+
+Knows tensors, nodes and the layout of entries. Must not know how the steps of a call are found
+(`learning`), nor which operations exist.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad._core.entry import PROJECT, READ, Outputs, Spec, spec_of
+from tapegrad._core.quiet import SILENT, VARIABLE
+from tapegrad._core.rule import Rule
+from tapegrad._core.settled import (
+    Settled,
+    SettledAll,
+)
+from tapegrad._core.types import Params, Value
+from tapegrad.torch._graph.node import Node, new
+from tapegrad.torch._graph.order import next_number
+from tapegrad.torch._graph.versions import owner_of
+from tapegrad.torch._ops.ways import Call, function_of, ways_of
+from tapegrad.torch._tensor.tensor import LEAF, Tensor, accumulator_of, array_of, ndarray
+
+Make = Callable[[Sequence[Tensor], Sequence[Value]], Any]
+
+
+class Place(NamedTuple):
+    """An argument of a rule: an input of the call or a result of a step, or else a constant."""
+
+    number: int  # -1: a constant; the results of steps are numbered after the inputs
+    constant: Any
+
+
+class Step(NamedTuple):
+    """One call of a rule; PROJECT: of several results the one at an index; READ: a part."""
+
+    rule: Any
+    params: Params
+    places: list[Place]
+
+    def run(self) -> Call:
+        """The function of arrays that it calls."""
+        if self.rule is PROJECT or self.rule is READ:
+            return operator.itemgetter(self.params["index"])
+        return function_of(self.rule, self.params)
+
+
+class Results(NamedTuple):
+    """Where the results of a call are among the values of its steps."""
+
+    numbers: list[int]
+    kind: Any  # the class of a tuple of them; None: one result alone
+
+
+class _Made(NamedTuple):
+    """What is known of a step before it is made."""
+
+    rule: Any
+    run: Call
+    node_type: Any  # None for a step that nothing is differentiated through
+    settled: Any
+    places: list[Place]
+    specs: list[Any]
+    wanted: tuple[bool, ...]
+    spec: Any  # of the result; of several: `Outputs` of them
+
+
+def maker_of(
+    steps: list[Step],
+    results: Results,
+    arrays: list[Value],
+    tracked: list[bool],
+    nodes: list[Node],
+) -> Make | None:
+    """A function that makes a call of these steps; None where nodes are others than theirs.
+
+    tracked: which of the arrays' tensors count as ones that require grad. nodes: those of a call
+    that was made, in order of time.
+    """
+    values, logs, tracked = list(arrays), True in tracked, list(tracked)
+    made: list[_Made] = []
+    left = iter(nodes)
+    for step in steps:
+        wanted = tuple(p.number >= 0 and tracked[p.number] for p in step.places)
+        specs = [p.constant if p.number < 0 else _spec_of(values[p.number]) for p in step.places]
+        run, settled, node = step.run(), None, None
+        with np.errstate(all="ignore"):
+            out = run(*[values[p.number] if p.number >= 0 else p.constant for p in step.places])
+        if not isinstance(out, (ndarray, np.generic, tuple)):
+            return None
+        spec = _spec_of(out)
+        if True in wanted:
+            node = next(left, None)
+            if node is None or node._entry[0] is not step.rule:
+                return None
+            settled, found = _settled_step(step, specs, wanted, spec)
+            run = found or run
+        kind = None if node is None else type(node)
+        made.append(_Made(step.rule, run, kind, settled, step.places, specs, wanted, spec))
+        values.append(out)
+        tracked.append(settled is not None)
+    if next(left, None) is not None or any(tracked[at] is not logs for at in results.numbers):
+        return None
+    one = len(made) == 1 and results.kind is None
+    return (
+        _maker(len(arrays), *made[0]) if logs and one else _maker_of_several(made, results, logs)
+    )
+
+
+def _spec_of(value: Value) -> Any:
+    """The spec of a value; of several results all of theirs."""
+    if not isinstance(value, tuple):
+        return spec_of(value)
+    specs = Outputs(map(spec_of, value))
+    specs.slots = (-1,) * len(specs)  # not the nodes of the results, which hold that of the call
+    return specs
+
+
+def _settled_step(
+    step: Step, specs: list[Any], wanted: tuple[bool, ...], spec: Any
+) -> tuple[Any, Call | None]:
+    """What the entry of a step has for its parameters; its function, if there is a faster one."""
+    if step.rule is PROJECT:
+        return (step.params["index"], len(specs[0])), None
+    if step.rule is READ:
+        return step.params["index"], None
+    return ways_of(step.rule, specs, wanted, spec, step.params)
+
+
+def _maker(
+    count: int,
+    rule: Rule,
+    run: Call,
+    node_type: type[Node],
+    settled: Settled | SettledAll,
+    places: list[Place],
+    specs: list[Any],
+    wanted: tuple[bool, ...],
+    spec: Spec,
+) -> Make:
+    """A function that makes the call: of the tensors among its arguments, and their arrays.
+
+    count: of the tensors, some of which the rule may not get.
+    """
+    keeps, keeps_out = _kept_by(settled)
+    numbers = [place.number for place in places]
+    in_order = numbers == [*range(count)]
+    if in_order and all(keeps):
+        kept_of: Any = tuple
+    elif not any(keep and number >= 0 for keep, number in zip(keeps, numbers, strict=True)):
+        fixed = tuple(specs)
+        kept_of = lambda _arrays: fixed  # noqa: E731 - the choice is made once
+    else:
+        choice = [
+            (number if keep else -1, spec)
+            for keep, number, spec in zip(keeps, numbers, specs, strict=True)
+        ]
+        kept_of = lambda arrays: tuple(  # noqa: E731
+            [spec if number < 0 else arrays[number] for number, spec in choice]
+        )
+    sources = [number if want else -1 for number, want in zip(numbers, wanted, strict=True)]
+    keeping = _is_keeping(settled)
+    both, whole = sources == [0, 1] and count == 2, sources == [*range(count)]
+    if sources == [0] and in_order and not keeping:
+        return _maker_of_one(rule, run, node_type, settled, specs[0], spec)
+
+    def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Tensor:
+        token = VARIABLE.set(SILENT)
+        try:
+            if in_order:
+                out = run(*arrays)
+            else:
+                out = run(*[arrays[p.number] if p.number >= 0 else p.constant for p in places])
+        finally:
+            VARIABLE.reset(token)
+        kept = kept_of(arrays)
+        if keeping:
+            out, besides = out
+            kept = (*kept, besides)
+        result: Tensor = new(Tensor)
+        if type(out) is not ndarray:
+            result._value = np.asarray(out)
+        elif out.base is not None and owner_of(out) is owner_of(arrays[0]):
+            result._value = out.copy()
+        else:
+            result._value = out
+        result.node = node = new(node_type)
+        if both:
+            first, second = tensors
+            nodes: Any = (
+                _node_for(first) if first.node is LEAF else first.node,
+                _node_for(second) if second.node is LEAF else second.node,
+            )
+        elif whole:
+            nodes = tuple([_node_for(x) if x.node is LEAF else x.node for x in tensors])
+        else:
+            nodes = tuple([-1 if n < 0 else _node_for(tensors[n]) for n in sources])
+        node._number = next_number()
+        node._entry = rule, out if keeps_out else spec, kept, settled, nodes, None
+        return result
+
+    return make
+
+
+def _maker_of_one(
+    rule: Rule,
+    run: Call,
+    node_type: type[Node],
+    settled: Settled | SettledAll,
+    x_spec: Any,
+    spec: Spec,
+) -> Make:
+    """The same for a call of one tensor: most calls are such ones."""
+    (keeps,), keeps_out = _kept_by(settled)
+    fixed = None if keeps else (x_spec,)
+
+    def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Tensor:
+        (x,) = arrays
+        token = VARIABLE.set(SILENT)
+        try:
+            out = run(x)
+        finally:
+            VARIABLE.reset(token)
+        result: Tensor = new(Tensor)
+        if type(out) is not ndarray:
+            out = np.asarray(out)
+        elif out.base is not None and owner_of(out) is owner_of(x):
+            out = out.copy()
+        result._value = out
+        result.node = node = new(node_type)
+        source = tensors[0].node
+        nodes = (_node_for(tensors[0]) if source is LEAF else source,)
+        node._number = next_number()
+        node._entry = rule, out if keeps_out else spec, fixed or (x,), settled, nodes, None
+        return result
+
+    return make
+
+
+def _maker_of_several(steps: list[_Made], results: Results, logs: bool) -> Make:
+    """The same for a call of several steps, each with a node or, without gradients, none at all.
+
+    Also where the results are several.
+    """
+    plan = []
+    for rule, run, node_type, settled, places, specs, wanted, spec in steps:
+        keeps, keeps_out = _kept_by(settled)
+        parts = [
+            (place.number if keep and place.number >= 0 else -1, spec)
+            for keep, place, spec in zip(keeps or wanted, places, specs, strict=True)
+        ]
+        slots = [p.number if want else -1 for p, want in zip(places, wanted, strict=True)]
+        how = run, _is_keeping(settled), keeps_out
+        plan.append((rule, how, node_type, settled, places, parts, slots, spec))
+
+    def make(tensors: Sequence[Tensor], arrays: Sequence[Value]) -> Any:
+        values = list(arrays)
+        nodes: list[Any] = []
+        if logs:
+            nodes += [None if x.node is None else _node_for(x) for x in tensors]
+        token = VARIABLE.set(SILENT)
+        try:
+            for rule, how, node_type, settled, places, parts, slots, spec in plan:
+                run, keeping, keeps_out = how
+                count = len(slots)
+                if count == 1:  # the frequent cases, written out
+                    ((n, x),) = places
+                    out = run(values[n] if n >= 0 else x)
+                elif count == 2:
+                    (m, x), (n, y) = places
+                    out = run(values[m] if m >= 0 else x, values[n] if n >= 0 else y)
+                else:
+                    out = run(*[values[n] if n >= 0 else constant for n, constant in places])
+                besides: tuple[Any, ...] = ()
+                if keeping:
+                    out, *besides = out
+                shown = out if keeps_out else spec
+                if type(shown) is tuple:
+                    shown = Outputs(out)
+                    shown.slots = spec.slots
+                node = None
+                if node_type is not None:
+                    node = new(node_type)
+                    node._number = next_number()
+                    if rule is PROJECT:
+                        node._entry = PROJECT, None, *settled, nodes[slots[0]], None
+                    elif rule is READ:
+                        node._entry = READ, None, parts[0][1], settled, nodes[slots[0]], None
+                    else:
+                        if count == 1:
+                            ((n, x),) = parts
+                            kept: Any = (values[n] if n >= 0 else x, *besides)
+                            sources: Any = (nodes[slots[0]],)
+                        else:
+                            kept = (*[values[n] if n >= 0 else x for n, x in parts], *besides)
+                            sources = tuple([nodes[n] if n >= 0 else -1 for n in slots])
+                        node._entry = rule, shown, kept, settled, sources, None
+                values.append(out)
+                nodes.append(node)
+        finally:
+            VARIABLE.reset(token)
+        owner = owner_of(arrays[0])
+        made = [_tensor_of(values[at], nodes[at] if logs else None, owner) for at in numbers]
+        if kind is None:
+            return made[0]
+        return tuple(made) if kind is tuple else kind(*made)
+
+    numbers, kind = results
+    return make
+
+
+def _tensor_of(out: Value, node: Any, owner: Value) -> Tensor:
+    """The tensor of a result; one in the memory of an argument is copied."""
+    result: Tensor = new(Tensor)
+    if type(out) is not ndarray:
+        result._value = np.asarray(out)
+    elif out.base is not None and owner_of(out) is owner:
+        result._value = out.copy()
+    else:
+        result._value = out
+    result.node = node
+    return result
+
+
+def _kept_by(settled: Any) -> tuple[tuple[bool, ...], bool]:
+    """Which arguments an entry keeps, and whether it keeps the result."""
+    if settled is None or not isinstance(settled, (Settled, SettledAll)):
+        return (), False
+    return (settled.keeps_x,) if isinstance(settled, Settled) else settled.keeps, settled.keeps_out
+
+
+def _is_keeping(settled: Any) -> bool:
+    """Whether a step gives what its derivative needs beside its results."""
+    return isinstance(settled, SettledAll) and settled.keep is not None
+
+
+def kept_by(result: Tensor) -> Any:
+    """What the call that made a tensor keeps for its derivative; None if it keeps nothing."""
+    node = result.node
+    entry = node._entry if isinstance(node, Node) else None
+    if entry is None or type(entry[4]) is not tuple:
+        return None
+    _, _, kept, params, nodes, _ = entry
+    return kept[-1] if len(kept) > len(nodes) else params.get("kept")
+
+
+def _node_for(x: Tensor) -> Node:
+    """The node of a tensor that is about to be used; RuntimeError for inference tensors.
+
+    These may be leaves that require grad, but never have a node of an operation.
+    """
+    if x._inference:
+        array_of(x)
+    node: Node = accumulator_of(x) if x.node is LEAF else x.node
+    return node
+
+
+__all__ = ["Call", "Make", "Place", "Results", "Step", "kept_by", "maker_of"]

@@ -182,6 +182,7 @@ class BackwardPass:
                     self.ends.add(node)
                 found.append(node)
         self.leaves = [leaf for leaf in self.leaves if leaf in self.wanted]
+        self.custom = [node for node in self.custom if node in needed]
         if any(node._entry is not None for node in self.wanted):
             self.watched = True
         return found
@@ -240,9 +241,8 @@ class BackwardPass:
         if self.custom:
             self.taken = SEEN
             if not self.keep:
-                for node in self.nodes:
-                    if isinstance(node, FunctionNode):
-                        node._release()
+                for node in self.custom:
+                    node._release()
         short = self.accumulate and not modes.is_inference_mode_enabled()
         with GUARD:
             for leaf in self.leaves:
@@ -258,8 +258,7 @@ class BackwardPass:
             rule, out, x, y, x_node, y_node = entry = node._entry
             if custom and isinstance(node, FunctionNode):
                 rule = node._rule_for()
-                ways = y if isinstance(out, tuple) else rule.settled()
-                entries.append((node, rule, out, x, ways, x_node, None))
+                entries.append((node, rule, out, x, rule.settled(), x_node, None))
                 continue
             entries.append((node, rule, out, x, y, x_node, y_node))
             if keep:

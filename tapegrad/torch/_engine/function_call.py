@@ -85,15 +85,15 @@ class Backward:
         return title(self.node)
 
     def settled(self) -> SettledAll:
-        """The same for a replay that runs settled calls, for a Function with one result."""
+        """The same for a replay that runs settled calls."""
         ways = SettledAll()
-        ways.strong, ways.pull = None, self.pull_one
+        ways.strong, ways.pull = None, self.pull_settled
         return ways
 
-    def pull_one(self, g: Cotangent, out: Value, *args: Value) -> Sequence[Cotangent]:
-        """`pull` of one result; the usual gradients are looked at once."""
+    def pull_settled(self, g: Cotangent, out: Value, *args: Value) -> Sequence[Cotangent]:
+        """`pull`, which looks at the usual gradients once, and fits them."""
         node = self.node
-        given = node._run(as_gradient(g))
+        given = _run(node, g, out) if type(g) is list else node._run(as_gradient(g))
         if type(given) is Tensor and given.node is None and len(node.needs_input_grad) == 1:
             value, (like,) = given._value, args  # the frequent case
             if type(value) is ndarray and value.dtype is like.dtype and value.shape == like.shape:
@@ -170,13 +170,17 @@ def run_backward(
     node: Slot, bars: Sequence[Cotangent], outputs: Sequence[Value], inputs: Sequence[Value]
 ) -> list[Cotangent]:
     """The cotangents of a Function's tensor arguments, from those of its outputs."""
+    return checked(node, _run(node, bars, outputs), inputs)
+
+
+def _run(node: Slot, bars: Sequence[Cotangent], outputs: Sequence[Value]) -> Any:
+    """What a user's backward returns for the cotangents of several outputs."""
     if node._fills and any(bar is None for bar in bars):
         bars = [
             zeros_of(like) if bar is None and like is not None else bar
             for bar, like in zip(bars, outputs, strict=True)
         ]
-    given = node._run(*[None if bar is None else as_gradient(bar) for bar in bars])
-    return checked(node, given, inputs)
+    return node._run(*[None if bar is None else as_gradient(bar) for bar in bars])
 
 
 def checked(node: Slot, given: Any, inputs: Sequence[Value]) -> list[Cotangent]:
@@ -329,18 +333,30 @@ def call(function: type[Any], args: tuple[Any, ...]) -> Any:
 _OF_FORWARD = ("to_save", "_dirty", "_constant")  # what the forward tells by attributes of ctx
 
 
-def _log_fresh(output: Any, node: Slot, inputs: list[Tensor], parents: tuple[Slot, ...]) -> bool:
-    """Log a call whose one result is a tensor that the forward made; False for any other."""
-    if not isinstance(output, Tensor) or node._dirty or node._constant:
+def _log_fresh(given: Any, node: Slot, inputs: list[Tensor], parents: tuple[Slot, ...]) -> bool:
+    """Log a call whose results are tensors that the forward made; False for any other."""
+    outputs = given if type(given) is tuple else (given,)
+    if node._dirty or node._constant or not outputs:
         return False
-    value = output._value
-    if value.dtype.kind not in "fcV" or any(output is x for x in inputs):
+    for output in outputs:
+        if not isinstance(output, Tensor) or output._value.dtype.kind not in "fcV":
+            return False
+        for x in inputs:
+            if output is x:
+                return False
+    several = len(outputs) > 1
+    if several and len(set(map(id, outputs))) < len(outputs):
         return False
+    specs: Any = [spec_of(output._value) for output in outputs]
+    if several:
+        specs = Outputs(specs)
+        specs.slots = (ABSENT,) * len(outputs)
     likes = tuple([spec_of(x._value) for x in inputs])
-    node._entry = CALLING, spec_of(value), likes, {}, parents, None
-    output.node = node
-    if output._base is not None:
-        output._creation_meta = "custom"
+    node._entry = CALLING, specs if several else specs[0], likes, {}, parents, None
+    for position, output in enumerate(outputs):
+        output.node = output_node(node, position) if several else node
+        if output._base is not None:
+            output._creation_meta = "several" if several else "custom"
     return True
 
 

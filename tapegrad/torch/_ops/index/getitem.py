@@ -15,7 +15,7 @@ from tapegrad._core.types import Value
 from tapegrad.torch._dims import clash_of
 from tapegrad.torch._dtypes import word_of
 from tapegrad.torch._graph.modes import MODE, UNLOGGED
-from tapegrad.torch._graph.node import Node
+from tapegrad.torch._graph.node import Node, node_class
 from tapegrad.torch._graph.order import next_number
 from tapegrad.torch._ops.create.fill import filled_as
 from tapegrad.torch._ops.declare import register, tell
@@ -34,6 +34,7 @@ SELECT = label_of("Select")
 SLICE = label_of("Slice")
 INDEX = label_of("Index")
 UNSQUEEZE = label_of("Unsqueeze")
+COPY = node_class("CopyBackwards")
 
 
 @register("__getitem__", function=False)
@@ -306,6 +307,9 @@ def copy_(self: Tensor, src: TensorLike, non_blocking: bool = False) -> Tensor:
     if not isinstance(src, Tensor):
         src = of_value(np.asarray(src))
     mode = MODE.get()
+    usual = (mode is None or mode is UNLOGGED) and src._value.shape == self._value.shape
+    if usual and store_part(self, ..., src, COPY):
+        return self
     start = next_number() if mode is not None else 0
     overwrite(self, src)
     if mode is not None:

@@ -7,6 +7,7 @@ array([0., 1.])
 
 from tapegrad import rules
 from tapegrad._arrays.traced import Array
+from tapegrad._compile.compiled import compile
 from tapegrad._core.forms import (
     composite,
     constant,
@@ -20,6 +21,7 @@ from tapegrad._errors import (
     BatchingError,
     ChangedConstantError,
     ConversionError,
+    EagerWarning,
     InputError,
     LeakedValueError,
     MissingRuleError,
@@ -27,6 +29,7 @@ from tapegrad._errors import (
     OutputError,
     RuleError,
     ShapeMismatchError,
+    StaleProgramError,
     TapegradError,
 )
 from tapegrad._transforms.checkpoint import checkpoint, checkpoint_sequence
@@ -55,6 +58,7 @@ __all__ = [
     "BatchingError",
     "ChangedConstantError",
     "ConversionError",
+    "EagerWarning",
     "IndependentOutputWarning",
     "InputError",
     "LeakedValueError",
@@ -63,9 +67,11 @@ __all__ = [
     "OutputError",
     "RuleError",
     "ShapeMismatchError",
+    "StaleProgramError",
     "TapegradError",
     "checkpoint",
     "checkpoint_sequence",
+    "compile",
     "composite",
     "constant",
     "custom_jvp",

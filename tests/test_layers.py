@@ -26,6 +26,7 @@ TOWER = (
     "_arrays",
     "_batched",
     "_transforms",
+    "_compile",
     "",
     "numpy",
     "sparse",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._core.entry import ADD, MINUS, READ, WRITE, Entry, _Mark, wrap_kept
-from tapegrad._core.fit import fit_cotangent, is_finite
+from tapegrad._core.fit import fit_cotangent, is_finite, seems_finite
 from tapegrad._core.scatter import (
     SMALL,
     are_places,
@@ -28,6 +28,7 @@ from tapegrad._core.values import (
     Mapped,
     Scatter,
     Traced,
+    decide,
     is_basic,
     is_numpy,
     lift_to_level_of_index,
@@ -160,12 +161,12 @@ def replay_backward(
                     else:
                         factor = partial(out, x) if rule.unary else partial(out, x, y)
                         bar = g * factor
-                        if not is_finite(bar):
+                        if not seems_finite(bar, strong_zeros):
                             bar = rule.times(g, factor)
-                            strong_zeros = strong_zeros or not is_finite(bar)
+                            strong_zeros = strong_zeros or not seems_finite(bar, strong_zeros)
                 except RAISED_BY_NUMBERS:
                     bar = rule.times(g, _partial_of_numbers(rule, 0, out, x, y))
-                    strong_zeros = strong_zeros or not is_finite(bar)
+                    strong_zeros = strong_zeros or not seems_finite(bar, strong_zeros)
             before = bars[x_slot]
             if before is None:
                 bars[x_slot] = bar
@@ -191,12 +192,12 @@ def replay_backward(
                     else:
                         factor = partial(out, x, y)
                         bar = g * factor
-                        if not is_finite(bar):
+                        if not seems_finite(bar, strong_zeros):
                             bar = rule.times(g, factor)
-                            strong_zeros = strong_zeros or not is_finite(bar)
+                            strong_zeros = strong_zeros or not seems_finite(bar, strong_zeros)
                 except RAISED_BY_NUMBERS:
                     bar = rule.times(g, _partial_of_numbers(rule, 1, out, x, y))
-                    strong_zeros = strong_zeros or not is_finite(bar)
+                    strong_zeros = strong_zeros or not seems_finite(bar, strong_zeros)
             before = bars[y_slot]
             if before is None:
                 bars[y_slot] = bar
@@ -271,7 +272,7 @@ def replay_nested(
             else:
                 values = partial(out, x) if rule.unary else partial(out, x, y)
                 bar = rule.times(g, values) if strong else g * values
-                strong_zeros = strong_zeros or (strong and not is_finite(bar))
+                strong_zeros = strong_zeros or (strong and not seems_finite(bar, strong_zeros))
             _accumulate(bars, owned, arg_slot, bar, None)
 
 
@@ -328,7 +329,7 @@ def _pull_general(
         if type(bar) is not Scatter:
             if bar.shape != like.shape or bar.dtype is not like.dtype:
                 bar = fit_cotangent(bar, like, rule)
-            strong_zeros = strong_zeros or (rule.strong and not is_finite(bar))
+            strong_zeros = strong_zeros or (rule.strong and not seems_finite(bar, strong_zeros))
             before = bars[at]
             if before is None:
                 bars[at] = bar
@@ -339,6 +340,10 @@ def _pull_general(
 
 def _has_infinities(g: Cotangent) -> bool:
     g = unbatched(g)
+    return not isinstance(g, Traced) and bool(decide(_holds_infinity, g))
+
+
+def _holds_infinity(g: Cotangent) -> bool:
     return is_numpy(g) and bool(np.isinf(g).any())
 
 

@@ -13,7 +13,14 @@ import numpy as np
 
 from tapegrad._core.entry import Named, Spec
 from tapegrad._core.types import Cotangent, Tangent, Value
-from tapegrad._core.values import cast, is_numpy, raw_value
+from tapegrad._core.values import (
+    cast,
+    decide,
+    is_numpy,
+    is_recorded_number,
+    raw_value,
+    recorded_in,
+)
 from tapegrad._errors import RuleError
 
 
@@ -62,7 +69,7 @@ def zeros_of(like: Value) -> Value:
     kind = type(like)
     if kind is np.ndarray or kind is Spec:
         return np.zeros(like.shape, like.dtype)
-    if issubclass(kind, np.generic):
+    if issubclass(kind, np.generic) or is_recorded_number(like):
         return like.dtype.type(0)
     return np.zeros_like(like)
 
@@ -89,9 +96,27 @@ def is_finite(bar: Cotangent) -> bool:
     if type(bar) is not np.ndarray:
         if type(bar) is np.float64:
             return isfinite(bar)
-        bar = raw_value(bar)
-        if not is_numpy(bar):
-            return True
+        return bool(decide(_is_finite, bar))
+    return _is_finite(bar)
+
+
+def seems_finite(bar: Cotangent, strong_zeros: bool) -> bool:
+    """`is_finite` for a replay that is repeated if it ends in a NaN.
+
+    Of a value whose calls are recorded the question would cut the program. The answer is True in
+    the first replay, whose NaNs tell, and False where all products are strong.
+    """
+    if type(bar) is np.ndarray:
+        return _is_finite(bar)
+    if type(bar) is np.float64:
+        return isfinite(bar)
+    found = recorded_in(bar)
+    return is_finite(bar) if found is None or found.asks else not strong_zeros
+
+
+def _is_finite(bar: Cotangent) -> bool:
+    if not is_numpy(bar):
+        return True
     if bar.size <= FEW and bar.dtype.char == "d" and type(bar) is np.ndarray:
         row = bar if bar.ndim == 1 else bar.ravel("K")
         return isfinite(row.dot(row))  # squares: a third of the price where there are few
@@ -113,10 +138,12 @@ def has_nan(bar: Cotangent) -> bool:
     The sum of squares of an array with a NaN is NaN, and is the cheapest test of an array. Complex
     infinities may make it NaN as well; then the elements decide, which costs only time.
     """
-    if type(bar) is not np.ndarray:
-        if type(bar) is np.float64:
-            return isnan(bar)
-        bar = raw_value(bar)
+    if type(bar) is np.float64:
+        return isnan(bar)
+    return _has_nan(bar) if type(bar) is np.ndarray else bool(decide(_has_nan, bar))
+
+
+def _has_nan(bar: Cotangent) -> bool:
     if type(bar) is np.ndarray:
         if bar.size > FEW:
             bar = _unrepeated(bar)
@@ -136,8 +163,11 @@ def is_sound(dot: Tangent) -> bool:
     """Whether a tangent by ordinary products is what strong ones would have given.
 
     The two differ only where one factor is zero and the product is NaN, and a sum keeps a NaN.
-    Arrays of other libraries may be lazy, and are not computed: False for them.
+    Arrays of other libraries may be lazy, and are not computed: False for them, and for values
+    whose calls are recorded, in which the test would be a branch.
     """
+    if recorded_in(dot) is not None:
+        return False
     dot = raw_value(dot)
     return is_numpy(dot) and not has_nan(dot)
 

@@ -38,6 +38,8 @@ from tapegrad._errors import (
 
 # The innermost transform that is open in this thread or task: a tape, or a call of vmap.
 CURRENT: ContextVar[Any] = ContextVar("tapegrad_current", default=None)
+# How an array becomes one whose calls are recorded, while a function's calls are: see `_compile`.
+RECORDING: ContextVar[Any] = ContextVar("tapegrad_recording", default=None)
 next_level = itertools.count(1).__next__  # the level of a transform; inner ones start later
 
 # A constant that a derivative needs must not change when the program reuses its buffer. An array

@@ -22,6 +22,7 @@ from tapegrad._core.values import (
     innermost,
     is_inexact,
     level_of,
+    records,
     untraced,
 )
 from tapegrad._errors import MissingRuleError, RuleError, message, name_of
@@ -182,6 +183,8 @@ class _Custom:
         leaves, structure = flatten(tuple(trees))
         inner = innermost(leaves)
         if inner is None:
+            return self.function(*args)
+        if records(inner):
             return self.function(*args)
         if isinstance(inner, Mapped):
             return self._mapped(inner, fixed, leaves, structure)

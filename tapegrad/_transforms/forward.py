@@ -18,7 +18,7 @@ from tapegrad._core.forward import Step, live_steps, replay_forward
 from tapegrad._core.forward_tape import Cell, ForwardTape
 from tapegrad._core.tape import CURRENT, Tape
 from tapegrad._core.types import Function, Tree, Value
-from tapegrad._core.values import Traced, is_array, is_numpy, raw_value
+from tapegrad._core.values import Traced, is_array, is_numpy, raw_value, records
 from tapegrad._errors import InputError, message, name_of
 from tapegrad._transforms.inputs import Inputs, Selection, as_cotangent, own_copy
 from tapegrad._transforms.outputs import require_known
@@ -190,13 +190,14 @@ class Pushforward(LinearMap):
             if slot is not None and slot not in given:
                 zeros = np.zeros(like.shape, like.dtype)
                 given[slot] = table[slot] = tape.wrap(zeros, tape.fresh())
-        replay_nested(recording.entries, table, tape)
+        strong_zeros = any(map(records, leaves))  # else each product says whether it is finite
+        replay_nested(recording.entries, table, tape, strong_zeros=strong_zeros)
         second = SparseBars(start)
         for slot, dot in zip(self.slots, leaves, strict=True):
             bar = table[slot]
             if isinstance(bar, Traced) and bar.tape.root is tape.root and bar.slot >= start:
                 second[bar.slot] = dot if second[bar.slot] is None else second[bar.slot] + dot
-        replay_nested(tape.entries[first:], second, outer)
+        replay_nested(tape.entries[first:], second, outer, strong_zeros=strong_zeros)
         if outer is None:
             tape.close()
         return {slot: second[bar.slot] for slot, bar in given.items()}

@@ -46,7 +46,7 @@ class _Program:
         self.eager = False  # whether its calls are the function's own
         self.restarts = 0
         self.paths = 0
-        self.runner: Runner | None = None
+        self.runner: Any = None
 
 
 class Calls:
@@ -188,21 +188,21 @@ class Calls:
         finally:
             RECORDING.reset(token)
             recorder.open = False
-        self._learned(program, recorder, len(inputs))
+        self._learned(program, recorder, inputs)
         taken: set[int] = set()
         return unflatten(out_structure, [_own(x, taken) for x in out_leaves])
 
-    def _learned(self, program: _Program, recorder: Recorder, inputs: int) -> None:
+    def _learned(self, program: _Program, recorder: Recorder, inputs: list[Any]) -> None:
         """Take up what a recording has shown."""
         if recorder.unfit is not None:
             program.restarts += 1
             if recorder.differs and program.restarts <= RECORDINGS:
                 # Libraries, ours among them, learn in a first call. Begin again.
-                program.root, program.runner = Segment(None, inputs), None
+                program.root, program.runner = Segment(None, len(inputs)), None
                 self.short.clear()
                 return
             program.eager = True
-            program.root, program.runner = Segment(None, inputs), None
+            program.root, program.runner = Segment(None, len(inputs)), None
             self.short.clear()
             self._warn(recorder.unfit)
             return
@@ -214,8 +214,16 @@ class Calls:
                 program.eager = True
                 self._warn(f"it went more than {MOST_PATHS} ways, by values that it asked for")
                 return
-            program.runner = Runner(program.root, self.backend)
+            program.runner = self._runner(program.root, inputs)
             self.short.clear()
+
+    def _runner(self, root: Segment, inputs: Any) -> Any:
+        """What runs a program: the back end that was asked for."""
+        if self.backend != "llvm":
+            return Runner(root, self.backend)
+        from tapegrad._compile.native_program import NativeRunner  # here: it imports llvmlite
+
+        return NativeRunner(root, inputs, Runner(root, "numpy"))
 
     def _warn(self, why: str) -> None:
         warn(

@@ -11,8 +11,8 @@ from tapegrad._core.types import Function
 from tapegrad._errors import InputError, message
 from tapegrad._transforms.wrapper import Transformed, require_function
 
-Backend = Literal["auto", "numpy", "interpreter", "eager"]
-BACKENDS = ("auto", "numpy", "interpreter", "eager")
+Backend = Literal["auto", "llvm", "numpy", "interpreter", "eager"]
+BACKENDS = ("auto", "llvm", "numpy", "interpreter", "eager")
 
 
 def compile(  # noqa: A001 - as in jax.jit's kin, torch.compile

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
+import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,6 +22,10 @@ from tapegrad._compile.vector_math import FORMULAS
 
 @functools.cache
 def target() -> Any:
+    return new_target()
+
+
+def new_target() -> Any:
     """The machine that code is made for: this one."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -28,7 +34,7 @@ def target() -> Any:
         features.pop(name, None)
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
+        features=features.flatten(),
         opt=1,
         jit=True,
     )
@@ -60,17 +66,40 @@ def module_text(
     return "\n".join([*sorted(needs), *texts, *bodies])
 
 
+DEBUG = False
+LOCK = threading.RLock()
+COUNT = itertools.count()
+
+
+@functools.cache
+def linker() -> Any:
+    """What loads machine code into this process."""
+    return llvm.create_lljit_compiler(new_target())
+
+
+def machine_code(text: str) -> bytes:
+    """The object file of a module's text."""
+    module = llvm.parse_assembly(text, llvm.create_context())
+    if DEBUG:
+        with open("/tmp/native-scratch/last.ll", "w") as f:
+            f.write(text)
+        module.verify()
+    return bytes(target().emit_object(module))
+
+
 class Code:
     """Machine code of a module, as long as this object lives."""
 
-    def __init__(self, text: str) -> None:
-        module = llvm.parse_assembly(text)
-        self.engine = llvm.create_mcjit_compiler(module, target())
-        self.engine.finalize_object()
+    def __init__(self, text: str, names: Iterable[str]) -> None:
+        with LOCK:
+            builder = llvm.JITLibraryBuilder().add_object_img(machine_code(text))
+            for name in names:
+                builder.export_symbol(name)
+            self.library = builder.link(linker(), f"program{next(COUNT)}")
 
     def function(self, name: str) -> Any:
         """A function of one address."""
-        return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.engine.get_function_address(name))
+        return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.library[name])
 
 
 __all__ = ["Code", "module_text"]

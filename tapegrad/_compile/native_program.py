@@ -9,8 +9,8 @@ Where one was not, the call is made by the NumPy back end, which can go any way.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-import re
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
@@ -20,8 +20,9 @@ import numpy as np
 from tapegrad._compile.kernels import Kernel
 from tapegrad._compile.llvm import Code, module_text
 from tapegrad._compile.lowering import Array, Call, Lowered, Memory, Unfit
-from tapegrad._compile.passes import Block
-from tapegrad._compile.program import Ref, answer_key, filled, value_of
+from tapegrad._compile.numpy_program import Runner
+from tapegrad._compile.passes import Block, optimized
+from tapegrad._compile.program import Ref, Segment, answer_key, filled, references_of, value_of
 from tapegrad._core.quiet import SILENT, VARIABLE
 from tapegrad._tree import unflatten
 
@@ -209,8 +210,9 @@ class Path:
                 f"  %A = load ptr, ptr %T, align 8\n{body}\n  ret void\n}}\n"
             )
         self.text = module_text(functions, declarations, bodies)
-        self.code = Code(self.text)
-        self.functions = [self.code.function(f"part{i}") for i in range(len(parts))]
+        names = [f"part{i}" for i in range(len(parts))]
+        self.code = Code(self.text, names)
+        self.functions = [self.code.function(name) for name in names]
 
     def _invocation(self, kernel: Kernel, number: int, turn: int) -> str:
         """The lines that call a loop nest with the addresses of its memories."""
@@ -240,9 +242,10 @@ class Path:
             workspace = self.free.pop()
         except IndexError:
             workspace = Workspace(self)
-        out = workspace.run(inputs)
-        self.free.append(workspace)
-        return out
+        try:
+            return workspace.run(inputs)
+        finally:
+            self.free.append(workspace)
 
 
 class Workspace:
@@ -265,6 +268,7 @@ class Workspace:
         self.values: dict[int, Any] = {}
         self.slots: list[tuple[int, int, Memory]] = []
         self.copies: list[tuple[int, Any]] = []
+        self.large: dict[int, Any] = {}  # inputs, flat, by their slots
         for at, memory in enumerate(lowered.inputs):
             if memory is None or id(memory) not in path.places:
                 continue
@@ -283,21 +287,21 @@ class Workspace:
         """A region of the workspace as an array."""
         memory = x.memory
         if memory.constant is not None:
-            whole = np.asarray(memory.constant)
             if memory.shape == ():
-                return np.broadcast_to(whole, x.shape)
-            raise Unfit
+                return np.broadcast_to(np.asarray(memory.constant), x.shape)
+            return _region(x, memory.constant, 0)
         where, start = self.path.places[id(memory)]
-        if where != "arena":
-            raise Unfit
-        width = memory.dtype.itemsize
-        return np.ndarray(
-            x.shape,
-            memory.dtype,
-            self.arena,
-            start + x.offset * width,
-            [s * width for s in x.strides],
-        )
+        assert where == "arena"
+        return _region(x, self.arena, start)
+
+    def viewer(self, x: Array) -> Any:
+        """A function that gives a region as an array; that of a large input is made each time."""
+        where, place = self.path.places.get(id(x.memory), ("", 0))
+        if where == "table" and x.memory.input is not None:
+            large = self.large
+            return lambda: _region(x, large[place + 1], 0)
+        view = self.view(x)
+        return lambda: view
 
     def _step(self, step: Any) -> Any:
         """A function without arguments that makes a step."""
@@ -305,17 +309,21 @@ class Workspace:
             function, address = self.path.functions[step], self.address
             return lambda: function(address)
         if step.kind == "into":
-            a, b = [self._argument(arg, x) for arg, x in zip(step.node.args, step.args)]
+            left, right = step.args
             out = self.view(step.out)
-            plain = a.ndim == 2 and b.ndim == 2
+            plain = len(left.shape) == len(right.shape) == 2
             function = np.dot if plain else np.matmul
+            if any(self._is_large(x) for x in step.args):
+                first, second = self.viewer(left), self.viewer(right)
+                return lambda: function(first(), second(), out)
+            a, b = self.view(left), self.view(right)
             return lambda: function(a, b, out)
         if step.kind == "check":
             return self._check(step)
         return self._call(step)
 
-    def _argument(self, arg: Any, x: Any) -> Any:
-        return self.view(x)
+    def _is_large(self, x: Array) -> bool:
+        return x.memory.input is not None and self.path.places[id(x.memory)][0] == "table"
 
     def _fetch(self, at: int) -> Any:
         """A function that gives a node's value as NumPy has it."""
@@ -325,15 +333,16 @@ class Workspace:
             return lambda: values[at]
         if x.memory.input is not None and x == x.memory.whole():
             return lambda: values[at]
-        view, kind = self.view(x), lowered.kinds.get(at)
+        kind = lowered.kinds.get(at)
         if kind is np.ndarray:
-            return lambda: view
+            return self.viewer(x)
+        view = self.view(x)
         return view.item if kind in (float, int, bool) else lambda: view[()]
 
     def _call(self, step: Call) -> Any:
         node, at, values = step.node, step.at, self.values
         assert node is not None
-        used = sorted(set(_references(node)))
+        used = sorted(set(references_of(node)))
         fetches = [(x, self._fetch(x)) for x in used]
         target = self.view(step.out) if step.out is not None else None
         shares = node.kind is np.ndarray and node.shares != -1
@@ -372,17 +381,16 @@ class Workspace:
             values[at] = x
         for at, place in self.copies:
             place[...] = inputs[at]
-        kept = []
         for at, slot, memory in self.slots:
             x = inputs[at]
             width = memory.dtype.itemsize
-            if tuple([s // width for s in x.strides]) != memory.strides or not x.flags.aligned:
-                made = np.empty(memory.size, memory.dtype)
-                y = np.ndarray(x.shape, x.dtype, made, 0, [s * width for s in memory.strides])
-                y[...] = x
-                x = y
-            kept.append(x)
-            self.table[slot] = x.ctypes.data
+            if tuple([s // width for s in x.strides]) == memory.strides and x.flags.aligned:
+                flat = x.ravel("K")
+            else:
+                flat = np.empty(memory.size, memory.dtype)
+                _region(memory.whole(), flat, 0)[...] = x
+            self.large[slot] = flat
+            self.table[slot] = flat.ctypes.data
         for step in self.steps:
             step()
         if self.flags is not None and self.flags.tobytes() != self.expected:
@@ -393,6 +401,7 @@ class Workspace:
         for position, ref in self.path.end.writes:
             np.copyto(inputs[position], self._result(ref))
         values.clear()
+        self.large.clear()
         return unflatten(out.structure, leaves)
 
     def _result(self, leaf: Any) -> Any:
@@ -403,10 +412,11 @@ class Workspace:
         return value.copy("K") if type(value) is np.ndarray else value
 
 
-def _references(node: Any) -> Any:
-    from tapegrad._compile.program import references_of
-
-    return references_of(node)
+def _region(x: Array, buffer: Any, start: int) -> Any:
+    """A region of a buffer as an array."""
+    width = x.dtype.itemsize
+    strides = [s * width for s in x.strides]
+    return np.ndarray(x.shape, x.dtype, buffer, start + x.offset * width, strides)
 
 
 def _size(piece: tuple[int, int]) -> int:
@@ -424,5 +434,33 @@ def _joined(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-assert re
-__all__ = ["Mismatch", "Path", "paths_of"]
+
+MOST_NATIVE = 4  # paths of one program that are compiled
+
+
+class NativeRunner:
+    """Runs a program natively where it goes a way that is compiled, else by the NumPy back end."""
+
+    def __init__(self, root: Segment, inputs: Sequence[Any], usual: Runner) -> None:
+        self.usual = usual
+        self.paths: list[Path] = []
+        known = paths_of(optimized(root), MOST_NATIVE)
+        if len(known) <= MOST_NATIVE:
+            for blocks in known:
+                with contextlib.suppress(Unfit):
+                    self.paths.append(Path(blocks, inputs))
+
+    def run(self, inputs: Sequence[Any]) -> Any:
+        """The results of a call; UnknownAnswer where the program does not go on."""
+        for path in self.paths:
+            try:
+                out = path.run(inputs)
+            except Exception:  # noqa: BLE001, S112 - it is met again, or is none, in another way
+                continue
+            if len(self.paths) > 1 and path is not self.paths[0]:
+                self.paths = [path, *[other for other in self.paths if other is not path]]
+            return out
+        return self.usual.run(inputs)
+
+
+__all__ = ["Mismatch", "NativeRunner", "Path", "paths_of"]

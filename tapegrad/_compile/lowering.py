@@ -352,13 +352,13 @@ class Lowered:
             return None
         ufunc, name, given = found
         rank = len(x.shape)
-        everything = not given
-        axes = set(range(rank)) if everything else {axis % rank for axis in given}
+        axes = set(range(rank)) if given is None else {axis % rank for axis in given}
         mean = name == "mean"
         dtype = node.dtype
         if ufunc in (np.logical_or, np.logical_and):
             dtype = BOOL
         castable = can_cast(x.dtype, dtype) or dtype == BOOL
+        castable = castable and is_known(ufunc, dtype)
         if not castable or dtype != node.dtype or mean and dtype.kind != "f":
             return None
         memory = self.memory(node)
@@ -386,7 +386,8 @@ class Lowered:
             return None
         if not (a.dtype == b.dtype == node.dtype and node.dtype.kind == "f"):
             return None
-        if not a.shape or not b.shape:
+        deep = len(a.shape) > 2 or len(b.shape) > 2
+        if not a.shape or not b.shape or deep and node.function is np.dot:
             return None
         memory = self.memory(node)
         small = self._small_product(node, a, b, memory)
@@ -657,8 +658,8 @@ _REDUCERS_BY_NAME = {
 _OF_NUMPY = {getattr(np, name): name for name in _REDUCERS_BY_NAME}
 
 
-def _reduction_of(node: Node) -> tuple[Any, str, set[int]] | None:
-    """The ufunc that a reduction combines by, its name, and its axes; None for other calls."""
+def _reduction_of(node: Node) -> tuple[Any, str, set[int] | None] | None:
+    """The ufunc that a reduction combines by, its name, and its axes, None for all of them."""
     function = node.function
     owner = getattr(function, "__self__", None)
     if isinstance(owner, np.ufunc) and getattr(function, "__name__", "") == "reduce":
@@ -677,7 +678,7 @@ def _reduction_of(node: Node) -> tuple[Any, str, set[int]] | None:
     axes = axis if type(axis) is tuple else (axis,)
     if axis is not None and any(type(part) is not int for part in axes):
         return None
-    return ufunc, name, set() if axis is None else set(axes)
+    return ufunc, name, None if axis is None else set(axes)
 
 
 def _is_foreign(function: Any) -> bool:

@@ -104,6 +104,8 @@ class Path:
         known: dict[int, Memory] = {}
 
         def use(memory: Memory, at: int) -> None:
+            if memory.constant is not None and memory.shape == ():
+                return  # its value is written into the code
             key = id(memory)
             known[key] = memory
             first.setdefault(key, at)
@@ -329,10 +331,11 @@ class Workspace:
         """A function that gives a node's value as NumPy has it."""
         lowered, values = self.path.lowered, self.values
         x = lowered.values.get(at)
-        if type(x) is not Array:
+        if type(x) is not Array or at in lowered.python_levels:
             return lambda: values[at]
         if x.memory.input is not None and x == x.memory.whole():
-            return lambda: values[at]
+            position = x.memory.input
+            return lambda: values[position]
         kind = lowered.kinds.get(at)
         if kind is np.ndarray:
             return self.viewer(x)

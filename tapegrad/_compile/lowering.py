@@ -253,6 +253,9 @@ class Lowered:
         if node.steps is not None:
             return self._write(node)
         function, args = node.function, node.args
+        uniform = self._uniform(node)
+        if uniform is not None:
+            return uniform
         if node.shares >= 0 or function is operator.getitem:
             return self._view(node)
         if function in COPIES or getattr(function, "__name__", "") in RESHAPES:
@@ -262,13 +265,22 @@ class Lowered:
             if ufunc is np.matmul:
                 return self._product(at, node)
             return self._map(ufunc, node)
-        if function is np.where and len(args) == 3:
-            return self._where(node)
+        if function in _BY_FUNCTION:
+            return _BY_FUNCTION[function](self, node)
         if function in (operator.matmul, np.matmul, np.dot):
             return self._product(at, node)
         if getattr(function, "__name__", "") == "astype" and len(args) == 2 and not node.kwargs:
             return self._cast(node)
         return self._reduction(node)
+
+    def _uniform(self, node: Node) -> Array | None:
+        """An array whose elements are one constant."""
+        value = {np.zeros_like: 0, np.ones_like: 1}.get(node.function)
+        if value is None:
+            return None
+        memory = Memory((), (), node.dtype)
+        memory.constant = node.dtype.type(value)
+        return Array(memory, 0, (0,) * len(node.shape), node.shape)
 
     def _view(self, node: Node) -> Array | None:
         """A view, found out by taking it of an array without elements of account."""
@@ -276,7 +288,11 @@ class Lowered:
         if len(used) != 1 or not node.args or type(node.args[0]) is not Ref:
             return None
         base = self.operand(node.args[0])
-        if type(base) is not Array or base.memory.constant is not None:
+        if type(base) is not Array:
+            return None
+        if is_uniform(base) and node.shares >= 0:
+            return Array(base.memory, 0, (0,) * len(node.shape), node.shape)
+        if base.memory.constant is not None:
             return None
         found = view_of(base, lambda x: _called(node, used.pop(), x))
         if found is None or found.shape != node.shape:
@@ -330,7 +346,7 @@ class Lowered:
 
     def _where(self, node: Node) -> Array | None:
         operands = [self.operand(arg) for arg in node.args]
-        if any(x is None for x in operands) or node.kwargs:
+        if any(x is None for x in operands) or node.kwargs or len(operands) != 3:
             return None
         condition, *rest = operands
         if type(condition) is Array and condition.dtype != BOOL:
@@ -338,6 +354,52 @@ class Lowered:
         if not all(self._castable(x, node.dtype) for x in rest):
             return None
         return self._stated(Where, operands, node.dtype, self.memory(node).whole())
+
+    def _clip(self, node: Node) -> Array | None:
+        """`np.clip(x, least, most)`, of which one may be None."""
+        names = ("a", "a_min", "a_max", "min", "max")
+        bound = dict(zip(names[:3], node.args, strict=False)) | node.kwargs
+        least, most = [bound.pop(f"a_{k}", None) for k in ("min", "max")]
+        least, most = bound.pop("min", least), bound.pop("max", most)
+        x = self.operand(bound.pop("a", None))
+        if bound or type(x) is not Array or x.dtype != node.dtype or x.shape != node.shape:
+            return None
+        for ufunc, limit in ((np.maximum, least), (np.minimum, most)):
+            if limit is None:
+                continue
+            y = self.operand(limit)
+            weak = type(y) is Number and y.kind in (int, float)
+            if y is None or not (weak or y.dtype == x.dtype) or not is_known(ufunc, x.dtype):
+                return None
+            if type(y) is Number and x.dtype.kind == "i" and type(y.value) is not int:
+                return None
+            x = self._stated(ufunc, [x, y], x.dtype, self.memory(node).whole())
+        return x
+
+    def _joined(self, node: Node) -> Array | None:
+        """`np.concatenate` and `np.stack`."""
+        parts, *rest = node.args
+        kwargs = dict(node.kwargs)
+        axis = rest[0] if rest else kwargs.pop("axis", 0)
+        if kwargs or len(rest) > 1 or type(axis) is not int or type(parts) not in (list, tuple):
+            return None
+        axis %= len(node.shape)
+        given = [self.operand(part) for part in parts]
+        stacked = node.function is np.stack
+        if any(type(x) is not Array or not can_cast(x.dtype, node.dtype) for x in given):
+            return None
+        memory, start = self.memory(node), 0
+        for x in given:
+            n = 1 if stacked else x.shape[axis]
+            shape = (*node.shape[:axis], n, *node.shape[axis + 1 :])
+            if stacked:
+                strides = (*x.strides[:axis], 0, *x.strides[axis:])
+                x = Array(x.memory, x.offset, strides, shape)
+            region = Array(memory, start * memory.strides[axis], memory.strides, shape)
+            start += n
+            if n:
+                self._stated(Cast, [x], node.dtype, region, apart=True)
+        return memory.whole()
 
     def _cast(self, node: Node) -> Array | None:
         x = self.operand(node.args[0])
@@ -472,9 +534,9 @@ class Lowered:
     # -- Statements and calls --------------------------------------------------------------------
 
     def _stated(
-        self, op: Any, operands: list[Any], dtype: Any, out: Array, reduces: Any = None
+        self, op: Any, operands: list[Any], dtype: Any, out: Array, reduces: Any = None, *, apart: bool = False
     ) -> Array:
-        """A statement, at its level; the array that it writes."""
+        """A statement, at its level; the array that it writes, `apart` from what others write."""
         domain = out.shape
         given = [x.over(domain) if type(x) is Array else x for x in operands]
         target = Array(
@@ -488,7 +550,7 @@ class Lowered:
         for x in given:
             if type(x) is Array:
                 level = max(level, ready(x, made))
-        for writer in out.memory.writers:
+        for writer in () if apart else out.memory.writers:
             same = reaches(writer, target, made)
             level = max(level, writer.level if same else writer.level + 1)
         made.level = level
@@ -536,10 +598,15 @@ class Lowered:
         if question is _has_nan and x.dtype.kind != "f":
             raise Unfit
         operands = [x] if op is np.isnan else [x, Number(0, x.dtype)]
-        keep = self.flags.writers
-        self.flags.writers = []
-        self._stated(op, operands, x.dtype, out, np.logical_or)
-        self.flags.writers = keep + self.flags.writers
+        self._stated(op, operands, x.dtype, out, np.logical_or, apart=True)
+
+
+_BY_FUNCTION: dict[Any, Any] = {
+    np.where: Lowered._where,
+    np.clip: Lowered._clip,
+    np.concatenate: Lowered._joined,
+    np.stack: Lowered._joined,
+}
 
 
 def is_uniform(x: Array) -> bool:
@@ -687,7 +754,7 @@ def _is_foreign(function: Any) -> bool:
     return module.partition(".")[0] not in known
 
 
-RESHAPES = frozenset(("reshape", "ravel", "flatten"))
+RESHAPES = frozenset(("reshape", "ravel", "flatten", "copy_like"))
 
 assert REDUCERS
 

@@ -110,7 +110,8 @@ class Path:
         forever = len(self.steps)
         for memory in self._lasting():
             use(memory, forever)
-            first[id(memory)] = -1 if memory.input is not None else first[id(memory)]
+            if memory.input is not None:
+                first[id(memory)] = -1
         self.places: dict[int, tuple[str, int]] = {}
         self.table: list[Memory] = []
         events = sorted((first[key], last[key], key) for key in known)

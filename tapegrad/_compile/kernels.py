@@ -84,10 +84,9 @@ class Kernel(Registers):
         self.arrays: list[Array] = []
         self.numbers: dict[Any, int] = {}  # of arrays, by what they are
         self.memories: list[Memory] = []
+        self.memory_numbers: dict[int, int] = {}
+        self.bases: list[int] = []  # of each memory, the least offset
         self._collect()
-        self.bases = [
-            min(x.offset for x in self.arrays if x.memory is memory) for memory in self.memories
-        ]
         self._write()
 
     # -- Which arrays there are ------------------------------------------------------------------
@@ -137,8 +136,11 @@ class Kernel(Registers):
         if number is None:
             number = self.numbers[key] = len(self.arrays)
             self.arrays.append(x)
-            if not any(x.memory is memory for memory in self.memories):
+            place = self.memory_numbers.setdefault(id(x.memory), len(self.memories))
+            if place == len(self.memories):
                 self.memories.append(x.memory)
+                self.bases.append(x.offset)
+            self.bases[place] = min(self.bases[place], x.offset)
         return number
 
     # -- Registers -------------------------------------------------------------------------------
@@ -191,7 +193,7 @@ class Kernel(Registers):
     def _start(self, number: int) -> str:
         """The address of an array's first element."""
         x = self.arrays[number]
-        place = next(i for i, memory in enumerate(self.memories) if memory is x.memory)
+        place = self.memory_numbers[id(x.memory)]
         offset = x.offset - self.bases[place]
         return self._address(f"%p{place}", x.dtype, str(offset)) if offset else f"%p{place}"
 

@@ -39,6 +39,9 @@ from tapegrad._core.values import _any_true
 FEW_PRODUCTS = 1 << 11  # multiplications, below which a product is a loop nest of its own
 
 
+Box = tuple[tuple[int, int], ...]  # from where to where, along each axis
+
+
 class Memory:
     """An array that native code reads or writes."""
 
@@ -99,7 +102,7 @@ class Number(NamedTuple):
 class Statement:
     """`out[i] = op(operands[i])` for all i of a domain; combined into `out`, for a reduction."""
 
-    __slots__ = ("dtype", "level", "op", "operands", "out", "reduces", "shape")
+    __slots__ = ("box", "dtype", "level", "op", "operands", "out", "reduces", "shape")
 
     def __init__(self, op: Any, operands: list[Any], dtype: Any, out: Array, reduces: Any) -> None:
         self.op = op
@@ -109,18 +112,20 @@ class Statement:
         self.reduces = reduces  # the ufunc that combines, or None
         self.shape = out.shape
         self.level = 0
+        self.box: Box | None = None  # what it writes of its memory, where that is not all
 
 
 class Call:
     """A call that Python makes, between loop nests."""
 
-    __slots__ = ("args", "at", "kind", "level", "node", "out")
+    __slots__ = ("args", "at", "box", "kind", "level", "node", "out")
 
     def __init__(self, kind: str, at: int, node: Node | None, args: list[Any]) -> None:
         self.kind = kind  # "call", "into" (a ufunc or product that writes into `out`), "check"
         self.at, self.node, self.args = at, node, args
         self.out: Array | None = None
         self.level = 0
+        self.box = None
 
 
 class Unfit(Exception):  # noqa: N818 - no error: the program runs in NumPy
@@ -144,7 +149,7 @@ class Lowered:
         self.flag_arrays: list[Array] = []
         self.kinds: dict[int, Any] = {}
         self._count_uses(blocks)
-        self.flags = Memory((0,), (1,), BOOL)
+        self.flags = Memory((len(blocks),), (1,), BOOL)
         for at, x in enumerate(inputs):
             self._input(at, x)
         for block, answer in blocks:
@@ -153,7 +158,6 @@ class Lowered:
                 self._node(at, node)
             if block.read is not None:
                 self._read(block.read, answer)
-        self.flags.shape = (max(len(self.expected), 1),)
         last = blocks[-1][0]
         assert last.out is not None
         self.ends = last
@@ -398,7 +402,7 @@ class Lowered:
             region = Array(memory, start * memory.strides[axis], memory.strides, shape)
             start += n
             if n:
-                self._stated(Cast, [x], node.dtype, region, apart=True)
+                self._stated(Cast, [x], node.dtype, region)
         return memory.whole()
 
     def _cast(self, node: Node) -> Array | None:
@@ -513,30 +517,38 @@ class Lowered:
         memory = kept if in_place else self.memory(node)
         index = index if type(index) is tuple else (index,)
         index = index if any(part is Ellipsis for part in index) else (*index, ...)
-        region = view_of(memory.whole(), lambda x: taken(x, node.steps or (), ())[index])
+
+        def take(x: Any) -> Any:
+            return taken(x, node.steps or (), ())[index]
+
+        region = view_of(memory.whole(), take)
         if region is None:
             return None
-        if type(given) is Array:
+        if type(given) is Array and len(given.shape) > len(region.shape):  # axes of length one
             lead = len(given.shape) - len(region.shape)
-            if lead > 0:  # leading axes of length one
-                given = Array(given.memory, given.offset, given.strides[lead:], given.shape[lead:])
+            given = Array(given.memory, given.offset, given.strides[lead:], given.shape[lead:])
+        before: Any = region
+        box = box_of(region)
         if not in_place:
-            self._stated(Cast, [base], node.dtype, memory.whole())
+            before = base_number(base) if is_uniform(base) else view_of(base, take)
+            if before is None:
+                return None
+            for piece in [None] if box is None or 0 in region.shape else around(box, node.shape):
+                self._stated(Cast, [cut(base, piece)], node.dtype, cut(memory.whole(), piece))
         if 0 in region.shape:
             return memory.whole()
         if function is operator.setitem:
             self._stated(Cast, [given], node.dtype, region)
         else:
-            before = region if in_place or not is_uniform(base) else base_number(base)
             self._stated(np.add, [before, given], node.dtype, region)
         return memory.whole()
 
     # -- Statements and calls --------------------------------------------------------------------
 
     def _stated(
-        self, op: Any, operands: list[Any], dtype: Any, out: Array, reduces: Any = None, *, apart: bool = False
+        self, op: Any, operands: list[Any], dtype: Any, out: Array, reduces: Any = None
     ) -> Array:
-        """A statement, at its level; the array that it writes, `apart` from what others write."""
+        """A statement, at its level; the array that it writes."""
         domain = out.shape
         given = [x.over(domain) if type(x) is Array else x for x in operands]
         target = Array(
@@ -546,11 +558,15 @@ class Lowered:
             tuple([n for n in domain if n != 1]),
         )
         made = Statement(op, given, dtype, target, reduces)
+        whole = out.memory.shape == out.shape and reduces is None
+        made.box = None if whole or out.memory.constant is not None else box_of(out)
         level = 0
         for x in given:
             if type(x) is Array:
                 level = max(level, ready(x, made))
-        for writer in () if apart else out.memory.writers:
+        for writer in out.memory.writers:
+            if are_apart(writer.box, made.box):
+                continue
             same = reaches(writer, target, made)
             level = max(level, writer.level if same else writer.level + 1)
         made.level = level
@@ -598,7 +614,7 @@ class Lowered:
         if question is _has_nan and x.dtype.kind != "f":
             raise Unfit
         operands = [x] if op is np.isnan else [x, Number(0, x.dtype)]
-        self._stated(op, operands, x.dtype, out, np.logical_or, apart=True)
+        self._stated(op, operands, x.dtype, out, np.logical_or)
 
 
 _BY_FUNCTION: dict[Any, Any] = {
@@ -632,11 +648,65 @@ def reaches(writer: Any, x: Array, reader: Statement) -> bool:
 def ready(x: Array, reader: Statement) -> int:
     """The first level at which an array can be read."""
     writers = x.memory.writers
+    if len(writers) > 1:
+        box = box_of(x)
+        writers = [writer for writer in writers if not are_apart(writer.box, box)]
     if not writers:
         return 0
     if reaches(writers[-1], x, reader):
-        return max(writer.level for writer in writers)
+        return writers[-1].level
     return 1 + max(writer.level for writer in writers)
+
+
+def box_of(x: Array) -> Box | None:
+    """The box of its memory that a region is; None for one that has steps, or lies across.
+
+    A reduction's result counts with what it combines into.
+    """
+    memory = x.memory
+    steps = {s: n for s, n in zip(x.strides, x.shape, strict=True) if n > 1 and s}
+    if memory.size == 0 or len(steps) < sum(n > 1 and s != 0 for n, s in zip(x.shape, x.strides)):
+        return None
+    rest = x.offset
+    found: list[tuple[int, int]] = [(0, 1)] * len(memory.shape)
+    order = sorted(range(len(memory.shape)), key=lambda axis: -memory.strides[axis])
+    for axis in order:
+        stride, n = memory.strides[axis], memory.shape[axis]
+        if n == 1:
+            continue
+        start, rest = divmod(rest, stride)
+        count = steps.pop(stride, 1)
+        found[axis] = (start, start + count)
+        if start + count > n:
+            return None
+    return None if steps or rest else tuple(found)
+
+
+def are_apart(a: Box | None, b: Box | None) -> bool:
+    """Whether two boxes of a memory are known to have no element in common."""
+    if a is None or b is None:
+        return False
+    return any(c[1] <= d[0] or d[1] <= c[0] for c, d in zip(a, b, strict=True))
+
+
+def around(box: Box, shape: Sequence[int]) -> list[Box]:
+    """Boxes that make up the rest of an array."""
+    found: list[Box] = []
+    inner: list[tuple[int, int]] = [(0, n) for n in shape]
+    for axis, (start, stop) in enumerate(box):
+        for piece in ((0, start), (stop, shape[axis])):
+            if piece[0] < piece[1]:
+                found.append(tuple([*inner[:axis], piece, *inner[axis + 1 :]]))
+        inner[axis] = (start, stop)
+    return found
+
+
+def cut(x: Array, box: Box | None) -> Array:
+    """The box of an array."""
+    if box is None:
+        return x
+    offset = x.offset + sum(start * s for (start, _), s in zip(box, x.strides, strict=True))
+    return Array(x.memory, offset, x.strides, tuple([stop - start for start, stop in box]))
 
 
 def dense(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:

@@ -66,7 +66,11 @@ def pairs(ufunc, n):
     draw = np.random.default_rng(7)
     special = [x.ravel() for x in np.meshgrid(SPECIAL, SPECIAL)]
     if ufunc is np.power:
-        a = [np.abs(any_bits(draw, n)), draw.uniform(0, 10, n), 1 + logarithmic(draw, 1e-10, 0.1, n)]
+        a = [
+            np.abs(any_bits(draw, n)),
+            draw.uniform(0, 10, n),
+            1 + logarithmic(draw, 1e-10, 0.1, n),
+        ]
         b = [logarithmic(draw, 1e-3, 10, n), draw.uniform(-300, 300, n)]
         b += [logarithmic(draw, 1, 1e9, n)]
         a += [draw.integers(-20, 20, n)]

@@ -135,9 +135,7 @@ def image(xp: Any, p: Any) -> Any:
     x, a, b = p
     for w in (a, b):
         n, m = x.shape
-        x = sum(
-            w[i, j] * x[i : n - 2 + i, j : m - 2 + j] for i in range(3) for j in range(3)
-        )
+        x = sum(w[i, j] * x[i : n - 2 + i, j : m - 2 + j] for i in range(3) for j in range(3))
         x = xp.maximum(x, 0.1 * x)
     return xp.mean(x * x)
 

@@ -112,7 +112,9 @@ class Kernel(Registers):
                     operands.append(("register", self._key(x)))
                 else:
                     operands.append(("load", self._array(x)))
-            stored = s.reduces is not None or s.out.memory.kept and last_write[self._key(s.out)] == i
+            stored = (
+                s.reduces is not None or s.out.memory.kept and last_write[self._key(s.out)] == i
+            )
             if stored:
                 stores.add(self._array(s.out))
             if s.reduces is None:
@@ -278,7 +280,10 @@ class Kernel(Registers):
         n, width = inner.extent, self.width
         self.fixed = {}  # vectors that are the same in all turns
         for number in dict.fromkeys(
-            x[1] for _, operands, _ in self.plan for x in operands if type(x) is tuple
+            x[1]
+            for _, operands, _ in self.plan
+            for x in operands
+            if type(x) is tuple
             if x[0] == "load"
         ):
             if not inner.steps[number]:
@@ -376,7 +381,9 @@ class Kernel(Registers):
         self.width = 1
         row = rows[self.numbers[self._key(s.out)]]
         if self._is_combined(s):
-            value = compute(self, s.reduces, [self._load(row, s.out.dtype, 1, 1), value], s.out.dtype)
+            value = compute(
+                self, s.reduces, [self._load(row, s.out.dtype, 1, 1), value], s.out.dtype
+            )
         self._store(value, row, s.out.dtype, 1, 1)
         self.width = keep
 
@@ -444,9 +451,7 @@ class Kernel(Registers):
             bits = ", ".join(f"i1 {'true' if i < lanes else 'false'}" for i in range(self.width))
             mask = f"<{bits}>"
         if mask is not None:
-            x = self.put(
-                f"select <{self.width} x i1> {mask}, {t} {x}, {t} {self._neutral(s)}"
-            )
+            x = self.put(f"select <{self.width} x i1> {mask}, {t} {x}, {t} {self._neutral(s)}")
         before = self.put(f"load {t}, ptr {place}, align 64")
         value = compute(self, s.reduces, [before, x], dtype)
         self.lines.append(f"  store {t} {value}, ptr {place}, align 64")
@@ -494,9 +499,7 @@ class Kernel(Registers):
         t = f"<{width} x {kind}>"
         one = self.put(f"load {kind}, ptr {row}, align {_alignment(dtype)}")
         value = self.put(f"insertelement {t} poison, {kind} {one}, i64 0")
-        value = self.put(
-            f"shufflevector {t} {value}, {t} poison, <{width} x i32> zeroinitializer"
-        )
+        value = self.put(f"shufflevector {t} {value}, {t} poison, <{width} x i32> zeroinitializer")
         return self._unpacked(value, dtype)
 
     def _unpacked(self, value: str, dtype: Any) -> str:

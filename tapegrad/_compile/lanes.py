@@ -231,7 +231,9 @@ class Truth:
         self.lanes, self.text = lanes, text
 
     def _with(self, operation: str, other: str) -> Truth:
-        return Truth(self.lanes, self.lanes(f"{operation} {self.lanes.truth} {self.text}, {other}"))
+        return Truth(
+            self.lanes, self.lanes(f"{operation} {self.lanes.truth} {self.text}, {other}")
+        )
 
     def __and__(self, other: Truth) -> Truth:
         return self._with("and", other.text)

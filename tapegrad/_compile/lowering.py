@@ -484,9 +484,7 @@ class Lowered:
         right = Array(b.memory, b.offset, (0,) * len(rows) + b.strides, domain)
         strides = memory.strides
         out = (*strides[: len(rows)], 0, *strides[len(rows) :])
-        self._stated(
-            np.multiply, [left, right], node.dtype, Array(memory, 0, out, domain), np.add
-        )
+        self._stated(np.multiply, [left, right], node.dtype, Array(memory, 0, out, domain), np.add)
         return memory.whole()
 
     def _write(self, node: Node) -> Array | None:

@@ -92,7 +92,9 @@ class Workspace:
         for at, memory in enumerate(self.path.lowered.inputs):
             where, place = self.path.places.get(id(memory), ("", 0))
             if where == "table":
-                take = self._name("take", lambda x, m=memory, slot=place + 1: self._take(x, m, slot))
+                take = self._name(
+                    "take", lambda x, m=memory, slot=place + 1: self._take(x, m, slot)
+                )
                 lines.append(f"    {take}(x{at})")
             elif where == "arena" and memory is not None:
                 lines.append(f"    copyto({self._name('in', self.view(memory.whole()))}, x{at})")

@@ -33,13 +33,14 @@ MOST_PROGRAMS = 64  # that a function keeps: the least recently used one goes
 MOST_BRANCHES = 8  # at one read of a value
 MOST_PATHS = 64  # of one program
 MOST_NODES = 200_000  # of one path
+MOST_UNSOUND = 3  # calls with infinities, before a program looks for them at each place
 MOST_CHANGES = 8  # of what a function reads from outside
 
 
 class _Program:
     """What is known of the calls of one signature."""
 
-    __slots__ = ("eager", "paths", "restarts", "root", "runner")
+    __slots__ = ("careful", "eager", "opaque", "paths", "restarts", "root", "runner", "unsound")
 
     def __init__(self, count: int) -> None:
         self.root = Segment(None, count)
@@ -47,6 +48,9 @@ class _Program:
         self.restarts = 0
         self.paths = 0
         self.runner: Runner | None = None
+        self.opaque: set[Function] = set()  # functions that are calls of the program
+        self.unsound = 0  # calls in which a derivative met infinities or NaNs
+        self.careful = False  # whether the program asks for those at once
 
 
 class Calls:
@@ -157,7 +161,14 @@ class Calls:
             self.recording.release()
 
     def _recorded(self, program: _Program, leaves: list[Any], structure: Any, inputs: Any) -> Any:
-        recorder = Recorder(program.root, len(inputs), MOST_NODES, MOST_BRANCHES)
+        recorder = Recorder(
+            program.root,
+            len(inputs),
+            MOST_NODES,
+            MOST_BRANCHES,
+            program.opaque,
+            careful=program.careful,
+        )
         given: list[Any] = []
         recorded: list[Recorded] = []
         for leaf in leaves:
@@ -194,6 +205,13 @@ class Calls:
 
     def _learned(self, program: _Program, recorder: Recorder, inputs: int) -> None:
         """Take up what a recording has shown."""
+        if recorder.unsound:
+            program.unsound += 1
+            if program.unsound >= MOST_UNSOUND:  # from now on it asks for infinities at once
+                program.careful = True
+                program.root, program.runner = Segment(None, inputs), None
+                self.short.clear()
+            return
         if recorder.unfit is not None:
             program.restarts += 1
             if recorder.differs and program.restarts <= RECORDINGS:

@@ -31,6 +31,8 @@ from tapegrad._core.types import Index, Slot, Tangent, Value
 from tapegrad._core.values import (
     Traced,
     getitem,
+    is_recorded,
+    is_recorded_array,
     lift_to_level_of,
     lift_to_level_of_index,
     writable,
@@ -89,6 +91,8 @@ def _push_general(
             and not isinstance(out, Traced)
         ):
             return params.push(dot, out, x)
+        if is_recorded(dot) and not isinstance(x, Traced) and not isinstance(out, Traced):
+            return dot.by(params.push, dot, out, x)
     if type(params) is SettledAll and params.push is not None:
         x_dots = [None if at == -1 else dot_of(at) for at in slots]
         kinds = set(map(type, x_dots))
@@ -96,6 +100,9 @@ def _push_general(
             return None
         if kinds <= _PLAIN_DOTS and not any(isinstance(part, Traced) for part in (out, *args)):
             return params.push(x_dots, out, *args)
+        made = push_recorded(params, x_dots, out, args)
+        if made is not None:
+            return made
     if rule is PROJECT:
         dots = dot_of(slots)
         return None if dots is None else dots[args]
@@ -116,6 +123,15 @@ def _push_general(
             for part, like, at in zip(out_dot, out, out.slots, strict=True)
         ]
     return fit_tangent(out_dot, out, rule)
+
+
+def push_recorded(params: Any, dots: list[Tangent], out: Value, args: Any) -> Tangent:
+    """The tangent of a settled call by its `push`, in a recorded run; None in others."""
+    found = next((dot for dot in dots if dot is not None), None)
+    plain = all(dot is None or is_recorded_array(dot) for dot in dots)
+    if not plain or any(isinstance(part, Traced) for part in (out, *args)):
+        return None
+    return found.by(params.push, dots, out, *args)
 
 
 def _push_write(x: Value, index: Index, x_dot: Tangent, v_dot: Tangent, *, reuse: bool) -> Tangent:

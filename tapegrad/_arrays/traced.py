@@ -385,7 +385,11 @@ class Array(Traced, NdarrayInterface):
                 None,
             )
         )
-        if settled.view and (out.base is x or out.base is not None and out.base is x.base):
+        if settled.view and (
+            out.base is x
+            or (out.base is not None and out.base is x.base)
+            or (is_recorded_array(out) and shares(out, x))
+        ):
             view = new(Part if settled.view == "part" else Rearrangement)
             view._taken = copy_like(out) if slot in tape.buffers and _copies(out, self) else out
             view.taken_slot = at

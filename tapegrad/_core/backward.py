@@ -146,7 +146,10 @@ def replay_backward(
                 bars[x_slot][y] += g
             else:
                 call = (slot, rule, out, x, y, x_slot, None)
-                strong_zeros = _pull_general(bars, owned, g, call, 0, strong_zeros)
+                if type(y) in _SETTLED and not strong_zeros and is_recorded(g):
+                    strong_zeros = _pull_settled(bars, owned, g, call)
+                else:
+                    strong_zeros = _pull_general(bars, owned, g, call, 0, strong_zeros)
             continue
         strong = strong_zeros or rule.strong
         if x_slot is not absent:
@@ -317,8 +320,6 @@ def _pull_general(
             owned.add(at)
             return strong_zeros
     wanted = [at >= start for at in slots]
-    if is_recorded(g) and not strong_zeros and type(params) in _SETTLED:
-        return _pull_settled(bars, owned, g, entry)
     if strong_zeros and rule.form != "custom" and _has_infinities(g):
         found = _pull_infinite(rule, g, out, args, params, wanted)
     else:

@@ -49,10 +49,12 @@ CURRENT: ContextVar[Any] = ContextVar("tapegrad_current", default=None)
 RECORDING: ContextVar[Any] = ContextVar("tapegrad_recording", default=None)
 
 
-def recorded_too(value: Value) -> Value:
-    """A value that meets recorded ones in a replay: itself, recorded too if calls are."""
+def recorded_too(value: Any) -> Any:
+    """Values that meet recorded ones in a replay: themselves, recorded too if calls are."""
     record = RECORDING.get()
-    return value if record is None else record(value)
+    if record is None:
+        return value
+    return list(map(record, value)) if isinstance(value, list) else record(value)
 
 
 next_level = itertools.count(1).__next__  # the level of a transform; inner ones start later

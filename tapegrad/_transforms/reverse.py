@@ -13,7 +13,6 @@ import numpy as np
 
 from tapegrad._core.entry import spec_of
 from tapegrad._core.operands import elements_of, follows_numpy, name_of_kind
-from tapegrad._core.tape import recorded_too
 from tapegrad._core.types import Cotangent, Function, Tangent, Tree, Value
 from tapegrad._core.values import Traced, is_array, is_inexact, is_plain_number
 from tapegrad._errors import (
@@ -343,7 +342,7 @@ class Pullback(LinearMap):
                 bar = as_tangent(bar, like, call, "cotangent")
             if slot is not None:
                 slots.append(slot)
-                given.append(recorded_too(bar))
+                given.append(bar)
         found = self.recording.pull(slots, given)
         assert found is not None  # nothing was consumed
         return tuple(self.inputs.result(found, given))

@@ -40,11 +40,12 @@ MOST_CHANGES = 8  # of what a function reads from outside
 class _Program:
     """What is known of the calls of one signature."""
 
-    __slots__ = ("careful", "eager", "opaque", "paths", "restarts", "root", "runner", "unsound")
+    __slots__ = ("careful", "eager", "opaque", "paths", "restarts", "root", "runner", "unsound", "why")
 
     def __init__(self, count: int) -> None:
         self.root = Segment(None, count)
         self.eager = False  # whether its calls are the function's own
+        self.why: str | None = None  # and the reason
         self.restarts = 0
         self.paths = 0
         self.runner: Runner | None = None
@@ -219,21 +220,25 @@ class Calls:
                 program.root, program.runner = Segment(None, inputs), None
                 self.short.clear()
                 return
-            program.eager = True
             program.root, program.runner = Segment(None, inputs), None
-            self.short.clear()
-            self._warn(recorder.unfit)
+            self._give_up(program, recorder.unfit)
             return
         end = recorder.segment
         end.recordings += 1
         if end.recordings == RECORDINGS:
             program.paths += 1
             if program.paths > MOST_PATHS:
-                program.eager = True
-                self._warn(f"it went more than {MOST_PATHS} ways, by values that it asked for")
+                why = f"it went more than {MOST_PATHS} ways, by values that it asked for"
+                self._give_up(program, why)
                 return
             program.runner = Runner(program.root, self.backend)
             self.short.clear()
+
+    def _give_up(self, program: _Program, why: str) -> None:
+        """Let the calls of a signature be the function's own."""
+        program.eager, program.why = True, why
+        self.short.clear()
+        self._warn(why)
 
     def _warn(self, why: str) -> None:
         warn(

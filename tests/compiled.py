@@ -8,7 +8,6 @@ are left as they are, as a compiled function itself leaves them.
 from __future__ import annotations
 
 import collections
-import copy
 import functools
 import warnings
 
@@ -75,7 +74,8 @@ class _Both:
             for _ in range(CALLS):
                 found = self.fast(*args, **kwargs)
                 a, b = _tree.flatten(found)[0], _tree.flatten(expected)[0]
-                assert len(a) == len(b) and all(map(same, a, b)), f"a program gave {a}, not {b}"
+                assert len(a) == len(b)
+                assert all(map(same, a, b)), f"a program gave {a}, not {b}"
         self._count()
         return expected
 

@@ -236,8 +236,10 @@ class Array(Traced, NdarrayInterface):
                     if is_recorded_array(x):
                         return self._settled(settled, x, x.by(settled.run, x), slot)
             result = self._by_rule(function, rule, types, args, kwargs)
+            if settled is not NEW or not isinstance(result, Array):
+                return result
             x = self._value
-            if settled is NEW and isinstance(result, Array) and is_ndarray(x):
+            if type(x) is np.ndarray or is_recorded_array(x):
                 settled = learn(rule, key, self.spec, result._value, args, kwargs)
                 if settled is not None and self.slot != -1:
                     with np.errstate(all="ignore"):  # so that all calls give the same bits

@@ -40,7 +40,17 @@ MOST_CHANGES = 8  # of what a function reads from outside
 class _Program:
     """What is known of the calls of one signature."""
 
-    __slots__ = ("careful", "eager", "opaque", "paths", "restarts", "root", "runner", "unsound", "why")
+    __slots__ = (
+        "careful",
+        "eager",
+        "opaque",
+        "paths",
+        "restarts",
+        "root",
+        "runner",
+        "unsound",
+        "why",
+    )
 
     def __init__(self, count: int) -> None:
         self.root = Segment(None, count)

@@ -31,7 +31,14 @@ from tapegrad._core.scatter import add_at, zeros_at_level_of
 from tapegrad._core.settled import NUMBER, AllWays, summing
 from tapegrad._core.tape import Tape
 from tapegrad._core.types import Cotangent, Function, Params, Tangent, Value
-from tapegrad._core.values import PYTHON_NUMBERS, Mapped, Scatter, Traced, is_recorded_number, untraced
+from tapegrad._core.values import (
+    PYTHON_NUMBERS,
+    Mapped,
+    Scatter,
+    Traced,
+    is_recorded_number,
+    untraced,
+)
 from tapegrad._errors import NotDifferentiableError, RuleError, name_of
 
 Partial = Function | int | None

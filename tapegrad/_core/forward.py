@@ -129,7 +129,7 @@ def push_recorded(params: Any, dots: list[Tangent], out: Value, args: Any) -> Ta
     """The tangent of a settled call by its `push`, in a recorded run; None in others."""
     found = next((dot for dot in dots if dot is not None), None)
     plain = all(dot is None or is_recorded_array(dot) for dot in dots)
-    if not plain or any(isinstance(part, Traced) for part in (out, *args)):
+    if found is None or not plain or any(isinstance(part, Traced) for part in (out, *args)):
         return None
     return found.by(params.push, dots, out, *args)
 

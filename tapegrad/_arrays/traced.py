@@ -236,14 +236,8 @@ class Array(Traced, NdarrayInterface):
                     if is_recorded_array(x):
                         return self._settled(settled, x, x.by(settled.run, x), slot)
             result = self._by_rule(function, rule, types, args, kwargs)
-            if settled is not NEW or not isinstance(result, Array):
-                return result
-            x = self._value
-            if type(x) is np.ndarray or is_recorded_array(x):
-                settled = learn(rule, key, self.spec, result._value, args, kwargs)
-                if settled is not None and self.slot != -1:
-                    with np.errstate(all="ignore"):  # so that all calls give the same bits
-                        return self._settled(settled, x, run_settled(settled, [x]), self.slot)
+            if settled is NEW and isinstance(result, Array):
+                return self._learned(rule, key, result, args, kwargs)
             return result
         if rule is not None and rule.primitive is not None:
             call = rule.primitive(*args, **kwargs)
@@ -251,6 +245,19 @@ class Array(Traced, NdarrayInterface):
             if made is not None:
                 return made
         return self._by_rule(function, rule, types, args, kwargs)
+
+    def _learned(
+        self, rule: Rule, key: Any, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """The result of a call that has not come before: as all later ones make it."""
+        x = self._value
+        if type(x) is not np.ndarray and not is_recorded_array(x):
+            return result
+        settled = learn(rule, key, self.spec, result._value, args, kwargs)
+        if settled is None or self.slot == -1:
+            return result
+        with np.errstate(all="ignore"):  # so that all calls give the same bits
+            return self._settled(settled, x, run_settled(settled, [x]), self.slot)
 
     def _of_several(
         self,

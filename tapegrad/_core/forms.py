@@ -88,9 +88,9 @@ def strong_product(g: Cotangent, partial: Value) -> Value:
     if isinstance(g, Traced) or isinstance(partial, Traced):
         return STRONG.apply_bound([g, partial], {})
     product = g * partial
-    if isinstance(product, (np.ndarray, Mapped)) and not is_recorded_number(product):
-        if is_finite(product):
-            return product  # the frequent case costs one sum
+    whole = isinstance(product, (np.ndarray, Mapped)) and not is_recorded_number(product)
+    if whole and is_finite(product):
+        return product  # the frequent case costs one sum
     return np.where((g == 0) | (partial == 0), 0, product)
 
 
